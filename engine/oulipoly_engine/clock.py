@@ -1,0 +1,49 @@
+"""Time as a value that comes in: the clock seam and the one text form of instants."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Protocol
+
+
+class Clock(Protocol):
+    """What tells the time."""
+
+    def now(self) -> datetime:
+        """Return the present instant, aware, in UTC."""
+
+    def monotonic(self) -> float:
+        """Return seconds on a clock that never goes back."""
+
+
+class SystemClock:
+    """The machine's clock."""
+
+    def now(self) -> datetime:
+        """Return the present instant, aware, in UTC."""
+        return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        """Return seconds on a clock that never goes back."""
+        return time.monotonic()
+
+
+def to_text(instant: datetime) -> str:
+    """Render an instant as RFC 3339 in UTC with exactly six decimals and `Z`.
+
+    One fixed form, because instants are compared as strings in the state file.
+    """
+    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def from_text(text: str) -> datetime:
+    """Read an RFC 3339 instant into an aware UTC datetime.
+
+    Raises ValueError when the text is no instant or carries no zone.
+    """
+    instant = datetime.fromisoformat(text)
+    if instant.tzinfo is None:
+        message = f"the time {text!r} has no zone: end it with Z or an offset"
+        raise ValueError(message)
+    return instant.astimezone(UTC)

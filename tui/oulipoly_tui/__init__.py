@@ -1,0 +1,1 @@
+"""The full-screen app. Imports the engine; the engine never imports it."""
