@@ -1,0 +1,1 @@
+"""Configuration files to checked core values, and edits that keep comments."""

@@ -1,0 +1,133 @@
+"""All problems of all configuration files at once, those between files included. Reads, changes nothing."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path, PurePath
+
+from oulipoly_engine.config import accounts_file, agent_files, legacy, load, small_files, toml_file
+from oulipoly_engine.config.problem import Fault, Level, Loaded, Problem, nearest
+from oulipoly_engine.core.accounts import Account, Agent, Model, SessionScripts, Settings
+from oulipoly_engine.paths import Paths
+
+Which = Callable[[str], str | None]  # a command's path, None where it is not found or not executable
+
+
+def check(
+    paths: Paths, *, models_dir: Path | None = None, agents_dir: Path | None = None, which: Which = shutil.which
+) -> tuple[Problem, ...]:
+    """Return every problem, by file: providers, models, agents, sessions, settings."""
+    accounts = accounts_file.read(paths)
+    names = load.list_models(paths, models_dir)
+    models = {name: load.read_model(paths, name, models_dir, accounts.value) for name in names}
+    folder = agents_dir or paths.agents
+    agents = [agent_files.read(folder / f"{name}.md") for name in agent_files.names(folder)]
+    sessions = small_files.read_sessions(paths)
+    settings = small_files.read_settings(paths)
+    known = _names_in(paths.providers)
+    return (
+        *accounts.problems,
+        *_located(paths.providers, _account_faults(accounts.value, which), in_tables=True),
+        *(problem for loaded in models.values() for problem in _model_problems(loaded, known)),
+        *(problem for loaded in agents for problem in _agent_problems(loaded, names)),
+        *sessions.problems,
+        *_located(paths.sessions, _session_faults(sessions.value, known), in_tables=True),
+        *settings.problems,
+        *_located(paths.settings, _settings_faults(settings.value, known, names)),
+    )
+
+
+def _names_in(providers: Path) -> tuple[str, ...]:
+    """Return all accounts of the file, those with errors too: a pool may name them."""
+    return tuple(toml_file.read(providers).data)
+
+
+def _located(path: Path, faults: Iterator[Fault], *, in_tables: bool = False) -> tuple[Problem, ...]:
+    found = tuple(faults)
+    return toml_file.read(path).problems(found, in_tables=in_tables) if found else ()
+
+
+def _account_faults(accounts: Mapping[str, Account], which: Which) -> Iterator[Fault]:
+    for name, account in accounts.items():
+        if account.command is None:
+            message = "there is no `command`, so it can be pooled but not started"
+            yield Fault((name, "command"), message, 'add `command = "claude"` or the like', Level.WARNING)
+        else:
+            yield from _command_faults(name, account.command, account.args, which)
+        yield from _tool_filter_faults(name, account)
+
+
+def _command_faults(name: str, command: str, args: Sequence[str], which: Which) -> Iterator[Fault]:
+    if which(command) is None:
+        yield Fault((name, "command"), *_not_found(command), Level.WARNING)
+    elif PurePath(command).name == "env":
+        position = legacy.wrapper_length(args)
+        if position < len(args) and which(args[position]) is None:
+            yield Fault((name, "args", position), *_not_found(args[position]), Level.WARNING)
+
+
+def _not_found(command: str) -> tuple[str, str]:
+    """Return message and fix for a command that cannot be started."""
+    if " " in command and not Path(command).exists():
+        return f"no program is called {command!r}", "keep the program in `command` and put its arguments into `args`"
+    if "/" in command and Path(command).exists():
+        return f"{command!r} is not an executable file", "correct the path, or `chmod +x` the file"
+    return f"the program {command!r} was not found", "install it, correct the name, or add its folder to PATH"
+
+
+def _tool_filter_faults(name: str, account: Account) -> Iterator[Fault]:
+    """Warn of a filter that hides MCP tools in an interactive Claude (seen with Claude Code 2.1.141 to 2.1.143)."""
+    words = account.interactive_args or ()
+    for position, word in enumerate(words):
+        following = words[position + 1] if position + 1 < len(words) else ""
+        if word.startswith("--tools=mcp__") or (word == "--tools" and following.startswith("mcp__")):
+            message = "`--tools mcp__...` breaks interactive launches of Claude"
+            fix = "use `--allowedTools mcp__...`, or no filter"
+            yield Fault((name, "interactive_args", position), message, fix, Level.WARNING)
+
+
+def _model_problems(loaded: Loaded[Model | None], known: Sequence[str]) -> Iterator[Problem]:
+    yield from loaded.problems
+    if loaded.value is not None and loaded.value.path is not None:
+        yield from _located(loaded.value.path, _member_faults(loaded.value, known))
+
+
+def _member_faults(model: Model, known: Sequence[str]) -> Iterator[Fault]:
+    for member in model.members:
+        if member.account not in known:
+            message = f"the account {member.account!r} is not in providers.toml"
+            yield Fault(("providers", member.index, "name"), message, _rename(member.account, known, "add it there"))
+
+
+def _agent_problems(loaded: Loaded[Agent | None], models: Sequence[str]) -> Iterator[Problem]:
+    yield from loaded.problems
+    agent = loaded.value
+    if agent is None or agent.path is None or not agent.model or agent.model in models:
+        return
+    message = f"Unknown model {agent.model!r} referenced by agent {agent.name!r}"
+    fix = _rename(agent.model, models, f"add models/{agent.model}.toml")
+    line = agent_files.line_of(agent.path, "model")
+    yield Problem(Level.ERROR, agent.path, line, "model", message, fix)
+
+
+def _session_faults(sessions: Mapping[str, SessionScripts], known: Sequence[str]) -> Iterator[Fault]:
+    for name in sessions:
+        if name not in known:
+            message = f"the account {name!r} is not in providers.toml"
+            yield Fault((name,), message, _rename(name, known, "add it there, or remove this entry"), Level.WARNING)
+
+
+def _settings_faults(settings: Settings, known: Sequence[str], models: Sequence[str]) -> Iterator[Fault]:
+    account, model = settings.default_provider, settings.diagnostics_model
+    if account is not None and account not in known:
+        message = f"the account {account!r} is not in providers.toml"
+        yield Fault(("default_provider",), message, _rename(account, known, "add it there"))
+    if model is not None and model not in models:
+        message = f"there is no model {model!r}, so errors are classified by key words only"
+        yield Fault(("diagnostics_model",), message, _rename(model, models, "add the model"), Level.WARNING)
+
+
+def _rename(name: str, known: Sequence[str], otherwise: str) -> str:
+    found = nearest(name, known)
+    return f"did you mean {found[0]!r}? Otherwise {otherwise}" if found else otherwise

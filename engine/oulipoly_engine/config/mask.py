@@ -1,0 +1,43 @@
+"""Hide secrets in configuration that is about to be shown. Pure.
+
+What a secret looks like is the redactor's business; this adds variables that are secret by their name alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from oulipoly_engine.core.redact import REDACTED, redact, redact_argv
+
+_DOTS = "•••"
+_LONG = 12  # characters from which on the last four may be shown, so that people can tell two keys apart
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_SECRET_WORD = re.compile(
+    r"(?:api)?keys?|tokens?|secrets?|passw(?:or)?d|passphrase|pwd|credentials?|auth(?:orization)?|cookie|pat",
+    re.IGNORECASE,
+)
+
+
+def mask(secret: str) -> str:
+    """Return what stands for a secret: dots, and its last four characters when it is long."""
+    return _DOTS + (secret[-4:] if len(secret) >= _LONG else "")
+
+
+def text(value: str) -> str:
+    """Hide every secret inside a text, such as a shell line."""
+    return redact(value).replace(REDACTED, _DOTS)
+
+
+def words(values: Sequence[str]) -> list[str]:
+    """Hide every secret in an argument list, the value after a flag that names one included."""
+    return [value.replace(REDACTED, _DOTS) for value in redact_argv(values)]
+
+
+def variables(values: Mapping[str, str]) -> dict[str, str]:
+    """Hide the secrets among environment variables, by name and by look; hiding too much is harmless."""
+    return {name: mask(value) if _names_secret(name) else text(value) for name, value in values.items()}
+
+
+def _names_secret(name: str) -> bool:
+    return any(_SECRET_WORD.fullmatch(word) for word in _WORDS.findall(name))

@@ -1,0 +1,140 @@
+"""Edit TOML texts without losing comments. The only module that imports tomlkit; import it deferred (60 ms)."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import tomlkit
+from tomlkit.items import AbstractTable, AoT, Comment, InlineTable, Item, Table
+from tomlkit.toml_document import TOMLDocument
+
+Document = TOMLDocument
+
+
+def parse(text: str) -> Document:
+    """Parse a valid TOML text for editing."""
+    return tomlkit.parse(text)
+
+
+def render(document: Document) -> str:
+    """Write an edited document out.
+
+    Raises ValueError when the text would not say what the document holds (a layout the editor cannot handle).
+    """
+    text = tomlkit.dumps(document)
+    if tomllib.loads(text) != document.unwrap():
+        message = "its layout is too unusual to edit"
+        raise ValueError(message)
+    return text
+
+
+def at(document: Document, path: Sequence[str | int]) -> Any:  # noqa: ANN401 - any TOML item
+    """Return the item at a place."""
+    item: Any = document
+    for part in path:
+        item = item[part]
+    return item
+
+
+def set_value(table: Any, key: str, value: object, *, like: object = None) -> None:  # noqa: ANN401 - table or proxy
+    """Set a key to plain values; an equal value is left as it is written.
+
+    like: an item whose comment the new one takes over.
+    """
+    if key in table and _plain(table[key]) == value:
+        return
+    item = tomlkit.item(value)
+    source = table.get(key, like)
+    if isinstance(source, Item) and not isinstance(item, AbstractTable):
+        item.trivia.comment_ws, item.trivia.comment = source.trivia.comment_ws, source.trivia.comment
+    _set(table, key, item)
+
+
+def remove(table: Any, key: str) -> None:  # noqa: ANN401 - table, document or proxy
+    """Remove a key if it is there; what trails a last sub-table stays, for it belongs to the table that follows."""
+    if key not in table:
+        return
+    body = getattr(_container(table), "body", [])  # a table in several pieces has none of its own
+    is_last = bool(body) and body[-1][0] is not None and body[-1][0].key == key
+    kept = _take_trailing(table[key]) if is_last else []
+    table.remove(key)
+    body.extend((None, item) for item in kept)
+
+
+def rename(table: Any, key: str, new: str, value: object) -> None:  # noqa: ANN401 - table or proxy
+    """Put a new key with a value where an old key stands."""
+    item = tomlkit.item(value)
+    _container(table)._replace(key, new, item)  # tomlkit has no public way to keep a key's place
+
+
+def add_table(parent: Any, key: str, values: Mapping[str, object] | Table) -> None:  # noqa: ANN401 - table or proxy
+    """Add a sub-table; a table that came from `detached` keeps its comments."""
+    _set(parent, key, values if isinstance(values, Table) else tomlkit.item(dict(values)))
+
+
+def new_account(document: Document, name: str) -> Any:  # noqa: ANN401 - a table
+    """Add an empty account at the end of the document, a blank line before it, and return it."""
+    if document.body and not tomlkit.dumps(document).endswith("\n\n"):
+        document.add(tomlkit.nl())
+    document[name] = tomlkit.table()
+    return document[name]
+
+
+def new_pool_entry(document: Document) -> Any:  # noqa: ANN401 - a table
+    """Add one `[[providers]]` to a document that has none, and return it."""
+    if "providers" in document:
+        document.remove("providers")
+    entries = tomlkit.aot()
+    entries.append(tomlkit.table())
+    document["providers"] = entries
+    found = document["providers"]
+    assert isinstance(found, AoT)  # noqa: S101 - set two lines above
+    return found[0]
+
+
+def detached(table: AbstractTable) -> Table:
+    """Copy a table, comments and all, so that it can be put under another name.
+
+    Moving the original would keep the heading it was parsed with.
+    """
+    copy = tomlkit.table()
+    body = list(table.value.body)
+    while body and body[-1][0] is None:  # what trails belongs to whatever follows the table
+        body.pop()
+    for key, item in body:
+        if isinstance(item, Comment):
+            copy.add(item)
+        elif isinstance(item, AbstractTable) and key is not None:
+            copy.append(key.key, detached(item))
+        elif key is not None:
+            copy.append(key.key, item)
+    return copy
+
+
+def _set(table: Any, key: str, item: object) -> None:  # noqa: ANN401 - table, document or proxy
+    """Set a key, a new one before the comments that trail the table: they belong to the next table."""
+    kept = [] if key in table else _take_trailing(table)
+    table[key] = item
+    if kept:
+        _container(table).body.extend((None, trailing) for trailing in kept)
+
+
+def _take_trailing(item: object) -> list[Item]:
+    """Take the comments and blank lines off the end of a table, or of its last sub-table."""
+    if not isinstance(item, Table):
+        return []
+    body = item.value.body
+    kept: list[Item] = []
+    while body and body[-1][0] is None:
+        kept.insert(0, body.pop()[1])
+    return kept or (_take_trailing(body[-1][1]) if body else [])
+
+
+def _container(table: Any) -> Any:  # noqa: ANN401 - table, document or proxy
+    return table.value if isinstance(table, (Table, InlineTable)) else table
+
+
+def _plain(item: object) -> object:
+    return item.unwrap() if isinstance(item, Item) else item

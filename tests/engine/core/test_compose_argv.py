@@ -1,0 +1,102 @@
+from pathlib import Path
+
+import pytest
+
+from oulipoly_engine.core import compose
+from oulipoly_engine.core.accounts import (
+    Account,
+    CaptureKind,
+    CaptureSpec,
+    PoolMember,
+    ResumeSpec,
+    codex_overlap,
+    group_name,
+)
+from oulipoly_engine.errors import AccountUnusable
+
+CODEX = Account("codex", "codex", ("exec",), (), resume=ResumeSpec(subcommand=("resume",)))
+MEMBER = PoolMember(0, "codex", ("-m", "gpt-5"), ("-m", "gpt-5"))
+EVENTS = CaptureSpec(CaptureKind.STDOUT_JSON_EVENT, json_args=("--json",), last_message_flag="-o")
+
+
+def test_one_shot_joins_its_parts_in_the_contracts_order():
+    argv = compose.one_shot(
+        CODEX,
+        MEMBER,
+        input_args=("--size", "hd"),
+        capture_args=compose.capture_args(EVENTS, session_id="u", last_message_file=Path("/t/last")),
+        resume_args=("resume", "id"),
+        prompt_args=("hello",),
+    )
+
+    assert ["codex", "exec", "-m", "gpt-5", "--size", "hd", "--json", "-o", "/t/last", "resume", "id", "hello"] == list(
+        argv
+    )
+
+
+def test_one_shot_without_a_model_has_no_model_arguments():
+    assert ("codex", "exec", "hello") == compose.one_shot(CODEX, prompt_args=("hello",))
+
+
+def test_interactive_launch_uses_interactive_arguments_only():
+    assert ("codex", "-m", "gpt-5") == compose.interactive(CODEX, MEMBER)
+    assert ("codex", "resume", "id") == compose.interactive(CODEX, resume_args=compose.resume_args(CODEX, "id"))
+
+
+def test_interactive_launch_without_interactive_args_names_account_and_file():
+    account = Account("claude", "claude", path=Path("/c/providers.toml"))
+
+    with pytest.raises(AccountUnusable, match=r"'claude' cannot be launched interactively.*/c/providers\.toml"):
+        compose.interactive(account)
+
+
+def test_missing_command_names_account_and_file():
+    with pytest.raises(AccountUnusable, match=r"'claude' has no command.*providers\.toml"):
+        compose.one_shot(Account("claude"))
+
+
+def test_resume_without_a_resume_table_is_refused():
+    with pytest.raises(AccountUnusable, match=r"\[claude\.resume\]"):
+        compose.resume_args(Account("claude"), "id")
+
+
+def test_forced_flag_capture_gives_flag_uuid_and_readback():
+    capture = CaptureSpec(CaptureKind.FORCED_FLAG_VERIFIED, flag="--session-id", readback_args=("--verbose",))
+
+    assert ("--session-id", "u-1", "--verbose") == compose.capture_args(
+        capture, session_id="u-1", last_message_file=Path("x")
+    )
+
+
+def test_no_capture_adds_nothing():
+    assert () == compose.capture_args(CaptureSpec(), session_id="u", last_message_file=Path("x"))
+
+
+def test_environment_adds_the_accounts_variables_and_unsets_last():
+    account = Account("a", environment={"HOME": "/x", "KEEP": "1"}, unset_environment=("CLAUDECODE", "HOME"))
+
+    assert {"PATH": "/bin", "KEEP": "1"} == compose.environment({"PATH": "/bin", "CLAUDECODE": "1"}, account)
+
+
+@pytest.mark.parametrize(
+    ("account_args", "model_args", "overlap"),
+    [
+        (["exec", "--json"], ["--json"], "--json"),
+        (["-c", "a=1"], ["-c", "b=2"], None),
+        (["-c", "a=1"], ["-c", "a=1"], "-c a=1"),
+        (["-c", "a=1"], ["--config", "a=1"], "--config a=1"),
+        (["-c", "a=1"], ["--config=a=1"], "--config=a=1"),
+        (["-c", "a=1"], ["a=1"], None),
+        (["exec"], [], None),
+    ],
+)
+def test_codex_arguments_may_not_repeat(account_args, model_args, overlap):
+    assert overlap == codex_overlap("codex", account_args, model_args)
+    assert codex_overlap("codex2", account_args, model_args) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"), [("a~b~c", ("a", "b~c")), ("foo~", ("foo", "")), ("foo", ("foo", None)), ("~x", ("", "x"))]
+)
+def test_model_name_splits_at_the_first_tilde(name, parts):
+    assert parts == group_name(name)
