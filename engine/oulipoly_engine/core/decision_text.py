@@ -1,0 +1,47 @@
+"""A stored decision as a few lines of text. Pure; reads the JSON form, because that is what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+
+def why_lines(decision: Mapping[str, Any]) -> Iterator[str]:
+    """Yield one line with the reason, then one a candidate, the chosen one marked `>`.
+
+    decision: the JSON form of `core.explain.decision_to_json`; numbers that are unknown are shown as `?`.
+    """
+    chosen = decision.get("account") or "nobody"
+    yield f"why {chosen}: {decision.get('reason') or decision.get('error')} [{decision.get('method')}]"
+    for candidate in decision.get("candidates", ()):
+        yield _candidate_line(candidate)
+
+
+def _candidate_line(candidate: Mapping[str, Any]) -> str:
+    mark = ">" if candidate.get("chosen") else "-"
+    facts = [f"{mark} {candidate.get('account')}"]
+    if candidate.get("why_not"):
+        facts.append(str(candidate["why_not"]))
+    if candidate.get("score") is not None:
+        facts.append(f"score {candidate['score']:.2f} h")
+    facts.extend(_window_text(window) for window in _live(candidate.get("windows", ())))
+    facts.append(f"{candidate.get('invocation_count', 0)} calls")
+    if candidate.get("recent_errors"):
+        facts.append(f"{candidate['recent_errors']} recent errors")
+    return "  ".join(facts)
+
+
+def _live(windows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [window for window in windows if window.get("live")]
+
+
+def _window_text(window: Mapping[str, Any]) -> str:
+    name = window.get("label") or f"window-{window.get('position')}"
+    projected = _percent(window.get("projected_used"))
+    hours = window.get("hours_to_reset")
+    left = "?" if hours is None else f"{hours:.1f} h"
+    return f"{name} {_percent(window.get('used'))}, projected {projected}, resets in {left}"
+
+
+def _percent(value: float | None) -> str:
+    return "?" if value is None else f"{100 * value:.0f} %"

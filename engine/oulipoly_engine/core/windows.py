@@ -1,0 +1,61 @@
+"""Quota windows and what an account's row says of them, as values. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One rolling quota tier of an account, as last read."""
+
+    position: int  # place in the script's answer, from 0: the window's identity in the contract
+    used: float  # 0..1 (scripts say 0..100)
+    resets_at: datetime  # aware, UTC
+    last_delta: float | None = None  # 0..1 spent between the last two readings that taught a rate
+    last_delta_turns: int | None = None  # turns between them
+    label: str | None = None  # e.g. "weekly", "5h-burst", where the script gives one
+
+    @property
+    def kind(self) -> str | int:
+        """Return what windows of several readings or accounts are matched by: the label if given, else the position.
+
+        The contract knows positions only, but vendors hide and swap windows, and then a position names another tier.
+        """
+        return self.position if self.label is None else self.label
+
+    @property
+    def name(self) -> str:
+        """Return what people call it: its label, or `window-N` by its place, as `--usage` shows it."""
+        return f"window-{self.position}" if self.label is None else self.label
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaState:
+    """All that is stored of one account's quota; the default says that nothing was ever read."""
+
+    account: str
+    windows: tuple[Window, ...] = ()
+    refreshed_at: datetime | None = None
+    last_empty_refresh_at: datetime | None = None
+    exhausted_at: datetime | None = None
+    calls_since_refresh: int = 0
+    peak_live_windows: int = 0
+    last_topology_probe_at: datetime | None = None
+
+
+def count_live(windows: Sequence[Window], now: datetime) -> int:
+    """Count the windows whose reset lies in the future."""
+    return sum(window.resets_at > now for window in windows)
+
+
+def mark_holds(quota: QuotaState, now: datetime) -> bool:
+    """Tell whether the account's exhaustion mark still counts: it does until every stored window has reset.
+
+    Without any window there is nothing to outlive, and only a refresh can clear the mark.
+    """
+    if quota.exhausted_at is None:
+        return False
+    return not quota.windows or count_live(quota.windows, now) > 0
