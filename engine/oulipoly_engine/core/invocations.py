@@ -1,0 +1,59 @@
+"""One start of a CLI by us, and how it ended, as values. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """The states of an invocation; all but RUNNING are final."""
+
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    LEGACY = "legacy"  # a row from before statuses were kept
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A stored invocation."""
+
+    row_id: int
+    uuid: str
+    model: str
+    account: str | None
+    member_index: int | None
+    parent_row_id: int | None
+    status: Status
+    success: bool | None
+    exit_code: int | None
+    error_category: str | None
+    terminal_reason: str | None
+    session_id: str | None
+    capture_method: str  # none, forced_flag_verified, stdout_json_event, failed, resumed, turn_script
+    resume_input_id: str | None
+    acceptance_status: str | None
+    acceptance_evidence: str | None
+    attempt: int  # 1 for the first account tried, 2 for the next …
+    working_directory: str | None
+    owner_pid: int | None
+    created_at: datetime
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How an invocation ended."""
+
+    success: bool
+    exit_code: int  # the child's; -1 when it never started; 128 plus the number of the signal that killed it
+    finished_at: datetime
+    error_category: str | None = None
+    terminal_reason: str | None = None
+    error_text: str | None = None  # redacted
+    session_id: str | None = None
+    capture_method: str = "none"
+    acceptance_status: str | None = None
+    acceptance_evidence: str | None = None
