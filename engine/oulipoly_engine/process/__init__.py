@@ -1,0 +1,1 @@
+"""The only spawning of processes."""

@@ -1,0 +1,52 @@
+"""What to run, as data, and what came of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One process to start: its whole environment is given, nothing is inherited by accident."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    cwd: Path | None = None
+    stdin: bytes | None = None  # None: nothing to read, never our own terminal
+    timeout_s: float | None = None
+    silence_warning_s: float | None = None  # tell the sink once nothing has come for so long
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a process ended, and the ends of what it printed."""
+
+    exit_code: int  # 128 plus the signal's number if a signal killed it
+    killed_by: int | None  # that number
+    stopped_for: str | None  # why we stopped it: "timeout", "stdout_closed", "interrupted"; None: it ended by itself
+    stdout_tail: bytes
+    stderr_tail: bytes
+    stdout_bytes: int
+    duration_s: float
+
+
+class Sink(Protocol):
+    """Where a running process's output goes, as it comes."""
+
+    def stdout(self, data: memoryview) -> None:
+        """Take bytes of its stdout; the view is only valid during the call."""
+
+    def stderr(self, data: memoryview) -> None:
+        """Take bytes of its stderr; the view is only valid during the call."""
+
+    def tick(self, idle_s: float) -> None:
+        """Be told, now and then while nothing comes, for how long nothing has come."""
+
+
+def inherited_environment() -> dict[str, str]:
+    """Return our own environment as a base for a child's."""
+    return dict(os.environ)

@@ -1,0 +1,236 @@
+"""Run a one-shot: bytes pass through as they come, memory stays flat, and nothing is left behind.
+
+One thread, one selector: the child's stdout and stderr are read, its stdin is fed, and time is watched. SIGINT and
+SIGTERM raise Interrupted out of whatever we are doing, a write to a blocked reader included; the child's group is
+stopped on the way out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import subprocess
+import time
+from collections.abc import Callable
+
+from oulipoly_engine.errors import Interrupted, SpawnFailed
+from oulipoly_engine.process.command import Command, Finished, Sink
+from oulipoly_engine.process.signals import interruptible
+from oulipoly_engine.process.stop import TERM_LADDER, group_lives, stop
+
+_CHUNK = 1 << 20
+_PIPE_SIZE = 1 << 20  # Linux's default limit for unprivileged users
+_TAIL = 64 << 10
+_TICK_S = 0.25
+_HELD_PIPE_PATIENCE_S = 1.0  # how long a grandchild may keep our pipes open after its parent has gone
+
+
+class StdoutClosed(Exception):
+    """Raised by a sink: nobody reads our output any more."""
+
+
+def run(command: Command, sink: Sink, started: Callable[[int], None] | None = None) -> Finished:
+    """Run a command to its end and return how it ended.
+
+    started: called with the child's pid once it runs.
+    Raises SpawnFailed if it cannot be started, and Interrupted after the child's group has been stopped.
+    """
+    begun = time.monotonic()
+    with interruptible() as guard:
+        process = _spawn(command)
+        flow = _Flow(process, command, sink)
+        reason: str | None = None
+        try:
+            guard.arm()
+            if started is not None:
+                started(process.pid)
+            reason = flow.pump()
+        except StdoutClosed:
+            reason = "stdout_closed"
+        except Interrupted:
+            guard.disarm()
+            stop(process)
+            raise
+        finally:
+            guard.disarm()
+            if reason is not None:
+                stop(process)
+            elif group_lives(process.pid):
+                stop(process, TERM_LADDER)
+            flow.close()
+        code = process.wait()
+    return Finished(
+        exit_code=code if code >= 0 else 128 - code,
+        killed_by=-code if code < 0 else None,
+        stopped_for=reason,
+        stdout_tail=bytes(flow.stdout_tail),
+        stderr_tail=bytes(flow.stderr_tail),
+        stdout_bytes=flow.stdout_bytes,
+        duration_s=time.monotonic() - begun,
+    )
+
+
+def _spawn(command: Command) -> subprocess.Popen[bytes]:
+    stdin = subprocess.DEVNULL if command.stdin is None else subprocess.PIPE
+    try:
+        return subprocess.Popen(  # noqa: S603 - the command is the user's own configuration
+            command.argv,
+            bufsize=0,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=command.cwd,
+            env=dict(command.env),
+            start_new_session=True,
+            pipesize=_PIPE_SIZE,
+        )
+    except (OSError, ValueError) as error:
+        raise SpawnFailed(_spawn_text(command, error)) from error
+
+
+def _spawn_text(command: Command, error: Exception) -> str:
+    name = command.argv[0]
+    if isinstance(error, FileNotFoundError):
+        if command.cwd is not None and not command.cwd.is_dir():
+            return f"the working directory {command.cwd} does not exist"
+        return f"the command {name!r} was not found: install it, or correct `command` in providers.toml"
+    if isinstance(error, NotADirectoryError):
+        return f"the working directory {command.cwd} is not a directory"
+    if isinstance(error, PermissionError):
+        return f"the command {name!r} may not be executed: check its rights (chmod +x)"
+    if isinstance(error, OSError) and "too long" in (error.strerror or ""):
+        return f'the arguments of {name!r} are too long for this system: use prompt_mode = "stdin"'
+    if isinstance(error, OSError) and "format" in (error.strerror or "").lower():
+        return f"the command {name!r} is no program this system can run (missing #! line?)"
+    return f"the command {name!r} could not be started: {error}"
+
+
+class _Flow:
+    """The pipes of one child."""
+
+    def __init__(self, process: subprocess.Popen[bytes], command: Command, sink: Sink) -> None:
+        self._process = process
+        self._command = command
+        self._sink = sink
+        self._selector = selectors.DefaultSelector()
+        self._buffer = bytearray(_CHUNK)
+        self._input = memoryview(command.stdin or b"")
+        self._exited_at: float | None = None
+        self.stdout_tail = bytearray()
+        self.stderr_tail = bytearray()
+        self.stdout_bytes = 0
+        for stream, action in ((process.stdout, self._read_stdout), (process.stderr, self._read_stderr)):
+            if stream is not None:
+                os.set_blocking(stream.fileno(), False)
+                self._selector.register(stream, selectors.EVENT_READ, action)
+        if process.stdin is not None:
+            if self._input:
+                os.set_blocking(process.stdin.fileno(), False)
+                self._selector.register(process.stdin, selectors.EVENT_WRITE, self._feed)
+            else:
+                process.stdin.close()
+
+    def pump(self) -> str | None:
+        """Pass bytes until the child and its pipes are done; return why we gave up on it, if we did."""
+        begun = last = time.monotonic()
+        while self._selector.get_map():
+            ready = self._selector.select(_TICK_S)
+            now = time.monotonic()
+            for key, _events in ready:
+                if key.data():
+                    last = now
+            if self._command.timeout_s is not None and now - begun > self._command.timeout_s:
+                return "timeout"
+            if not ready:
+                self._sink.tick(now - last)
+                if self._is_abandoned(now):
+                    return None
+        self._wait(begun)
+        return "timeout" if self._process.returncode is None else None
+
+    def _wait(self, begun: float) -> None:
+        """Wait for a child that has closed its pipes but still runs."""
+        limit = self._command.timeout_s
+        remaining = None if limit is None else max(0.0, begun + limit - time.monotonic())
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout=remaining)
+
+    def _is_abandoned(self, now: float) -> bool:
+        """Return whether the child is gone and only a grandchild holds the pipes."""
+        if self._process.poll() is None:
+            return False
+        self._exited_at = self._exited_at or now
+        return now - self._exited_at > _HELD_PIPE_PATIENCE_S
+
+    def _read_stdout(self) -> bool:
+        stream = self._process.stdout
+        data = self._read(stream.fileno()) if stream is not None else None
+        if data is None:
+            return False
+        if not data:
+            self._drop(stream)
+            return False
+        self.stdout_bytes += len(data)
+        _keep_tail(self.stdout_tail, data)
+        self._sink.stdout(data)
+        return True
+
+    def _read_stderr(self) -> bool:
+        stream = self._process.stderr
+        data = self._read(stream.fileno()) if stream is not None else None
+        if data is None:
+            return False
+        if not data:
+            self._drop(stream)
+            return False
+        _keep_tail(self.stderr_tail, data)
+        self._sink.stderr(data)
+        return True
+
+    def _read(self, descriptor: int) -> memoryview | None:
+        """Return what is there, an empty view at the end, or None when nothing is ready after all."""
+        try:
+            count = os.readv(descriptor, [self._buffer])
+        except BlockingIOError:
+            return None
+        except OSError:
+            count = 0
+        return memoryview(self._buffer)[:count]
+
+    def _feed(self) -> bool:
+        stream = self._process.stdin
+        if stream is None:
+            return False
+        try:
+            written = os.write(stream.fileno(), self._input[:_CHUNK])
+        except BlockingIOError:
+            return False
+        except OSError:  # it does not read its input: its right
+            self._drop(stream)
+            return False
+        self._input = self._input[written:]
+        if not self._input:
+            self._drop(stream)
+        return False
+
+    def _drop(self, stream: object) -> None:
+        self._selector.unregister(stream)  # type: ignore[arg-type]
+        stream.close()  # type: ignore[attr-defined]
+
+    def close(self) -> None:
+        """Close whatever is still open."""
+        self._selector.close()
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+
+def _keep_tail(tail: bytearray, data: memoryview) -> None:
+    if len(data) >= _TAIL:
+        tail[:] = data[-_TAIL:]
+        return
+    tail += data
+    if len(tail) > 2 * _TAIL:
+        del tail[:-_TAIL]

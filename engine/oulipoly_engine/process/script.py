@@ -1,0 +1,104 @@
+"""Run an adapter script: `sh -c`, nothing on stdin, a time limit, a size limit, its whole group ended with it."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from oulipoly_engine.process.stop import TERM_LADDER, group_lives, stop
+
+_OUTPUT_LIMIT = 4 << 20  # bytes of stdout; the largest sane quota answer is a few kilobytes
+_CHUNK = 64 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptResult:
+    """What a script did."""
+
+    exit_code: int | None  # None: it never started, or was stopped; minus the signal's number if one killed it
+    stdout: bytes
+    stderr: bytes
+    problem: str | None  # "timed out after 30 s", "printed more than …", "could not be started: …"; None: it ended
+    duration_s: float
+
+    @property
+    def succeeded(self) -> bool:
+        """Return whether it ended by itself with 0."""
+        return self.problem is None and self.exit_code == 0
+
+
+def run_script(
+    line: str,
+    env: Mapping[str, str],
+    *,
+    timeout_s: float,
+    arguments: tuple[str, ...] = (),
+    cwd: Path | None = None,
+    output_limit: int = _OUTPUT_LIMIT,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> ScriptResult:
+    """Run a shell line to its end, its limit or its limit of output.
+
+    arguments: become `$1`, `$2` … of the line. Never raises for what the script does.
+    cancelled: asked a few times a second; true ends the script, for threads that no signal reaches.
+    """
+    begun = time.monotonic()
+    try:
+        process = subprocess.Popen(  # noqa: S603 - the line is the user's own configuration
+            ("sh", "-c", line, "sh", *arguments),  # noqa: S607 - the contract says sh
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(env),
+            cwd=cwd,
+            start_new_session=True,
+            bufsize=0,
+        )
+    except (OSError, ValueError) as error:
+        return ScriptResult(None, b"", b"", f"could not be started: {error}", time.monotonic() - begun)
+    out, err, problem = _collect(process, begun + timeout_s, timeout_s, output_limit, cancelled)
+    if problem is not None or group_lives(process.pid):
+        stop(process, TERM_LADDER)
+    code = process.wait()
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+    return ScriptResult(None if problem else code, out, err, problem, time.monotonic() - begun)
+
+
+def _collect(
+    process: subprocess.Popen[bytes], deadline: float, timeout_s: float, limit: int, cancelled: Callable[[], bool]
+) -> tuple[bytes, bytes, str | None]:
+    parts: dict[str, bytearray] = {"out": bytearray(), "err": bytearray()}
+    with selectors.DefaultSelector() as selector:
+        for name, stream in (("out", process.stdout), ("err", process.stderr)):
+            if stream is not None:
+                selector.register(stream, selectors.EVENT_READ, name)
+        while selector.get_map():
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return bytes(parts["out"]), bytes(parts["err"]), f"timed out after {timeout_s:g} s"
+            ready = selector.select(min(left, 0.05))
+            if cancelled():
+                return bytes(parts["out"]), bytes(parts["err"]), "was stopped"
+            for key, _events in ready:
+                data = os.read(key.fd, _CHUNK)
+                if not data:
+                    selector.unregister(key.fileobj)
+                elif len(parts[key.data]) < limit:
+                    parts[key.data] += data
+                elif key.data == "out":
+                    problem = f"printed more than {limit >> 20} MiB"
+                    return bytes(parts["out"]), bytes(parts["err"]), problem
+            if not ready and process.poll() is not None:
+                break  # only a grandchild holds the pipes
+    try:
+        process.wait(timeout=max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return bytes(parts["out"]), bytes(parts["err"]), f"timed out after {timeout_s:g} s"
+    return bytes(parts["out"]), bytes(parts["err"]), None

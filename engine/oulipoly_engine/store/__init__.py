@@ -1,0 +1,1 @@
+"""The only SQL. Named functions that take and return core values; no row or cursor leaves."""

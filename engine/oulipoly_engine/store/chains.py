@@ -1,0 +1,92 @@
+"""Chains and their segments: one logical conversation and the parts of it that lie on one account each."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import datetime
+
+from oulipoly_engine.clock import to_text
+from oulipoly_engine.store.db import Store
+
+UNKNOWN_MODEL = "<unknown>"
+
+
+def chain_of(store: Store, account: str, session_id: str) -> str | None:
+    """Return the chain that holds this account's session, the latest used one if there are several."""
+    rows = store.rows(
+        "SELECT s.chain_id FROM session_chain_segments s JOIN session_chains c USING (chain_id) "
+        "WHERE s.session_id = ? AND s.provider_name = ? ORDER BY c.last_used_at DESC, s.started_at DESC, s.chain_id",
+        (session_id, account),
+    )
+    return str(rows[0][0]) if rows else None
+
+
+def mint(store: Store, account: str, session_id: str, model: str, now: datetime) -> str:
+    """Return the chain of a session that a run of ours has just used, creating it with one segment if it is new.
+
+    Runs inside the caller's write transaction.
+    """
+    known = chain_of(store, account, session_id)
+    instant = to_text(now)
+    if known is not None:
+        store.execute("UPDATE session_chains SET last_used_at = ? WHERE chain_id = ?", (instant, known))
+        return known
+    return insert(store, account, session_id, model, started_at=instant, last_used_at=instant, reason="initial")
+
+
+def insert(
+    store: Store, account: str, session_id: str, model: str, *, started_at: str, last_used_at: str, reason: str
+) -> str:
+    """Insert a chain with its first segment and return its id. Runs inside the caller's write transaction."""
+    chain_id = str(uuid.uuid4())
+    store.insert(
+        "session_chains", chain_id=chain_id, created_at=started_at, last_used_at=last_used_at, model_name=model
+    )
+    store.insert(
+        "session_chain_segments",
+        chain_id=chain_id,
+        provider_name=account,
+        session_id=session_id,
+        started_at=started_at,
+        transition_reason=reason,
+    )
+    return chain_id
+
+
+def backfill(store: Store) -> int:
+    """Give every account's session without a chain one of its own, and return how many were made.
+
+    Skipped when any chain exists: the contract's migrate-db runs on a state file from before chains (contract 5.5).
+    """
+    with store.write():
+        if store.rows("SELECT 1 FROM session_chains LIMIT 1"):
+            return 0
+        rows = store.rows(
+            "SELECT provider_name, session_id, MIN(at), MAX(at) FROM ("
+            " SELECT provider_name, session_id, timestamp AS at FROM session_turns"
+            " UNION ALL SELECT provider_name, session_id, created_at FROM invocations"
+            " WHERE session_id IS NOT NULL AND provider_name IS NOT NULL"
+            " AND session_capture_method IN ('forced_flag_verified', 'stdout_json_event', 'turn_script')"
+            ") GROUP BY provider_name, session_id"
+        )
+        for account, session_id, first, last in rows:
+            model = _latest_model(store, str(account), str(session_id))
+            insert(
+                store,
+                str(account),
+                str(session_id),
+                model,
+                started_at=str(first),
+                last_used_at=str(last),
+                reason="imported",
+            )
+        return len(rows)
+
+
+def _latest_model(store: Store, account: str, session_id: str) -> str:
+    rows = store.rows(
+        "SELECT model_name FROM invocations WHERE provider_name = ? AND session_id = ? "
+        "ORDER BY created_at DESC, id DESC LIMIT 1",
+        (account, session_id),
+    )
+    return str(rows[0][0]) if rows else UNKNOWN_MODEL

@@ -1,0 +1,72 @@
+"""Ingested turns of conversations, counted and read; the transcripts themselves stay with the CLIs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from oulipoly_engine.clock import to_text
+from oulipoly_engine.store.db import Store
+
+
+@dataclass(frozen=True, slots=True)
+class TurnCounts:
+    """How many turns of a session are stored."""
+
+    turns: int
+    assistant: int  # side-chain ones included
+    sidechain: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTurn:
+    """A turn as stored."""
+
+    turn_id: str
+    role: str
+    timestamp: str  # RFC 3339
+    body: str | None  # JSON list of content chunks; None for a row stored without its body
+
+
+def count(store: Store, account: str, session_id: str) -> TurnCounts:
+    """Count the stored turns of one session."""
+    row = store.rows(
+        "SELECT COUNT(*), COALESCE(SUM(role = 'assistant'), 0), COALESCE(SUM(is_sidechain), 0) FROM session_turns "
+        "WHERE provider_name = ? AND session_id = ?",
+        (account, session_id),
+    )[0]
+    return TurnCounts(int(row[0]), int(row[1]), int(row[2]))
+
+
+def of_session(store: Store, account: str, session_id: str) -> tuple[StoredTurn, ...]:
+    """Return a session's stored turns in order of time, then of arrival."""
+    rows = store.rows(
+        "SELECT turn_id, role, timestamp, body FROM session_turns WHERE provider_name = ? AND session_id = ? "
+        "ORDER BY timestamp, id",
+        (account, session_id),
+    )
+    return tuple(StoredTurn(str(turn), str(role), str(at), body) for turn, role, at, body in rows)
+
+
+def assistant_turns_since(store: Store, account: str, since: datetime) -> int:
+    """Count an account's assistant turns strictly after an instant, side chains included (contract 1.3)."""
+    return int(
+        store.rows(
+            "SELECT COUNT(*) FROM session_turns WHERE provider_name = ? AND role = 'assistant' AND timestamp > ?",
+            (account, to_text(since)),
+        )[0][0]
+    )
+
+
+def backfill_compaction(store: Store) -> int:
+    """Mark stored compaction summaries as boundaries and return how many rows changed.
+
+    A summary is known by the sentence with which Claude Code opens it (seen in 2.1.50 to 2.1.329).
+    """
+    with store.write():
+        before = int(store.rows("SELECT total_changes()")[0][0])
+        store.execute(
+            "UPDATE session_turns SET is_compaction_boundary = 1 WHERE is_compaction_boundary = 0 AND role = 'user'"
+            " AND body LIKE '%This session is being continued from a previous conversation that ran out of context%'"
+        )
+        return int(store.rows("SELECT total_changes()")[0][0]) - before

@@ -1,0 +1,48 @@
+from pathlib import Path
+
+from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.process.script import run_script
+
+
+def script(line, timeout_s=10.0, **options):
+    return run_script(line, inherited_environment(), timeout_s=timeout_s, **options)
+
+
+def test_a_script_gives_both_streams_and_its_code():
+    result = script("echo out; echo err >&2; exit 3")
+
+    assert (3, b"out\n", b"err\n", None) == (result.exit_code, result.stdout, result.stderr, result.problem)
+
+
+def test_arguments_arrive_as_words():
+    assert b"a b|c\n" == script('echo "$1|$2"', arguments=("a b", "c")).stdout
+
+
+def test_a_hanging_script_is_ended_with_its_children(tmp_path):
+    pids = tmp_path / "pids"
+
+    result = script(f"sleep 60 & echo $! > {pids}; wait", timeout_s=0.3)
+
+    assert "timed out after 0.3 s" == result.problem
+    assert not Path(f"/proc/{pids.read_text().strip()}").exists()
+
+
+def test_a_script_that_forks_and_leaves_does_not_hang_us(tmp_path):
+    pids = tmp_path / "pids"
+
+    result = script(f"sleep 60 & echo $! > {pids}; echo '{{}}'")
+
+    assert result.succeeded
+    assert result.duration_s < 5
+    assert not Path(f"/proc/{pids.read_text().strip()}").exists()
+
+
+def test_a_flood_is_cut_off_and_named():
+    assert "printed more than 1 MiB" == script("yes", output_limit=1 << 20).problem
+
+
+def test_a_script_killed_by_a_signal_shows_it():
+    result = script("kill -SEGV $$")
+
+    assert -11 == result.exit_code
+    assert not result.succeeded

@@ -1,0 +1,181 @@
+import os
+import sqlite3
+import subprocess
+import sys
+import textwrap
+from contextlib import closing
+
+import pytest
+
+from oulipoly_engine.errors import SchemaIncompatible, StoreUnusable
+from oulipoly_engine.store import schema
+from oulipoly_engine.store.db import open_store
+from oulipoly_engine.store.probe import probe
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "data" / "state.db"
+
+
+def test_a_fresh_file_is_ours_current_private_and_in_wal_mode(path):
+    store = open_store(path)
+
+    assert (schema.CURRENT_VERSION, schema.APPLICATION_ID) == (
+        store.rows("PRAGMA user_version")[0][0],
+        store.rows("PRAGMA application_id")[0][0],
+    )
+    assert "wal" == store.rows("PRAGMA journal_mode")[0][0]
+    assert 0o600 == path.stat().st_mode & 0o777
+    store.close()
+
+
+def test_migrations_are_numbered_without_a_gap_up_to_the_current_version():
+    assert list(range(1, schema.CURRENT_VERSION + 1)) == [step.version for step in schema.migrations()]
+
+
+def test_opening_twice_changes_nothing(path):
+    open_store(path).close()
+    before = probe(path)
+    open_store(path).close()
+
+    assert before == probe(path)
+
+
+@pytest.mark.parametrize("version", [0, 4, 9])
+def test_a_foreign_database_is_refused_and_left_alone(path, version):
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as foreign:
+        foreign.execute("CREATE TABLE invocations (id INTEGER)")
+        foreign.execute(f"PRAGMA user_version = {version}")
+        foreign.commit()
+    before = path.read_bytes()
+
+    with pytest.raises(SchemaIncompatible, match="migrate --rebuild"):
+        open_store(path)
+
+    assert before == path.read_bytes()
+
+
+def test_a_newer_file_is_refused_and_left_alone(path):
+    open_store(path).close()
+    with closing(sqlite3.connect(path)) as newer:
+        newer.execute("PRAGMA user_version = 999")
+        newer.commit()
+
+    with pytest.raises(SchemaIncompatible, match="newer"):
+        open_store(path)
+
+    assert 999 == probe(path).version
+
+
+def test_garbage_is_refused_and_left_alone(path):
+    path.parent.mkdir()
+    path.write_bytes(b"this is no database " * 100)
+
+    with pytest.raises(StoreUnusable, match="no readable database"):
+        open_store(path)
+
+    assert b"this is no database " * 100 == path.read_bytes()
+
+
+def test_a_directory_in_its_place_is_named(path):
+    path.mkdir(parents=True)
+
+    with pytest.raises(StoreUnusable, match="is a directory"):
+        open_store(path)
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(StoreUnusable, match="OULIPOLY_DATA_DIR"):
+        open_store(tmp_path / "file" / "data" / "state.db")
+
+
+def test_a_failed_write_leaves_nothing(path):
+    store = open_store(path)
+
+    def half_a_write():
+        with store.write():
+            store.insert("account_quotas", account="a")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        half_a_write()
+
+    assert [] == store.rows("SELECT * FROM account_quotas")
+    store.close()
+
+
+OPENER = textwrap.dedent(
+    """
+    import sys
+    from pathlib import Path
+    from oulipoly_engine.store import quotas
+    from oulipoly_engine.store.db import open_store
+
+    print("ready", flush=True)
+    sys.stdin.readline()
+    store = open_store(Path(sys.argv[1]))
+    for _ in range(25):
+        with store.write():
+            quotas.count_call(store, "a")
+    """
+)
+
+
+def test_processes_that_create_and_write_at_once_lose_nothing(path):
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", OPENER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(6)
+    ]
+    for process in processes:
+        process.stdout.readline()
+    for process in processes:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    codes = [process.wait(timeout=25) for process in processes]
+    for process in processes:
+        process.stdin.close()
+        process.stdout.close()
+
+    assert [0] * 6 == codes
+    store = open_store(path)
+    assert [(150,)] == store.rows("SELECT calls_since_refresh FROM account_quotas")
+    store.close()
+
+
+def test_a_probe_changes_nothing_at_all(path):
+    open_store(path).close()
+    before = {entry.name: entry.stat().st_mtime_ns for entry in path.parent.iterdir()}
+
+    found = probe(path)
+
+    assert found.is_compatible
+    assert before == {entry.name: entry.stat().st_mtime_ns for entry in path.parent.iterdir()}
+
+
+def test_a_probe_of_nothing_makes_no_folder(path):
+    assert not probe(path).exists
+    assert not path.parent.exists()
+
+
+def test_a_probe_sees_an_index_with_the_wrong_columns(path):
+    open_store(path).close()
+    with closing(sqlite3.connect(path)) as changed:
+        changed.execute("DROP INDEX idx_segments_session")
+        changed.execute("CREATE INDEX idx_segments_session ON session_chain_segments (chain_id)")
+        changed.commit()
+
+    assert not probe(path).is_compatible
+
+
+def test_a_probe_of_garbage_is_an_error(path):
+    path.parent.mkdir()
+    path.write_bytes(os.urandom(4096))
+
+    with pytest.raises(StoreUnusable, match="cannot be read"):
+        probe(path)
