@@ -1,0 +1,44 @@
+"""The table of subcommands: name, the module that serves it, and the line that `--help` shows. Nothing heavy here."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import NamedTuple, Protocol
+
+from oulipoly_engine.cli.context import Context
+
+
+class Subcommand(NamedTuple):
+    """One entry."""
+
+    name: str
+    module: str  # below oulipoly_engine.cli; has `run(context, name, arguments) -> int`
+    summary: str
+
+
+class _Module(Protocol):
+    def run(self, context: Context, name: str, arguments: list[str]) -> int: ...
+
+
+SUBCOMMANDS = (
+    Subcommand("config", "config_command", "check, show or find the configuration"),
+    Subcommand("demo", "demo_command", "a throw-away world with made-up accounts, to try everything"),
+    Subcommand("migrate", "migrate_command", "set the state file aside and start a fresh one (--rebuild)"),
+    Subcommand("migrate-config", "migrate_command", "move old model files' account settings into providers.toml"),
+    Subcommand("migrate-db", "migrate_command", "fill in chains and compaction marks of an older state file"),
+    Subcommand("session", "session_command", "inspect what the session commands stand on (schema-probe)"),
+    Subcommand("trace", "trace_command", "show an invocation and everything it started"),
+)
+# Commands of the contract that this version does not have: said plainly, never taken for an agent's name.
+RESERVED = ("repl", "resume")
+
+
+def names() -> frozenset[str]:
+    """Return every subcommand's name."""
+    return frozenset(entry.name for entry in SUBCOMMANDS)
+
+
+def load(name: str) -> _Module:
+    """Import the module that serves a subcommand."""
+    entry = next(entry for entry in SUBCOMMANDS if entry.name == name)
+    return import_module(f"oulipoly_engine.cli.{entry.module}")

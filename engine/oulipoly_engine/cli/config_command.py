@@ -1,0 +1,80 @@
+"""`config`: what is configured, where it lies, and everything that is wrong with it."""
+
+from __future__ import annotations
+
+from oulipoly_engine.cli import output
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.config import check, show
+from oulipoly_engine.config.problem import Level, Problem
+
+_EXIT_PROBLEMS = 2
+
+
+def run(context: Context, name: str, arguments: list[str]) -> int:
+    """Run one configuration command."""
+    parser = Parser(prog=f"{context.program} {name}", description="Look at the configuration.")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
+    for command, text in (
+        ("check", "report every problem of every file; exits 2 if one is an error"),
+        ("path", "print where the files lie"),
+        ("show", "print what is in force, secrets masked"),
+    ):
+        commands.add_parser(command, help=text, description=text).add_argument("--json", action="store_true")
+    options = parser.parse_plain(arguments)
+    return {"check": _check, "path": _path, "show": _show}[options.command](context, as_json=options.json)
+
+
+def _check(context: Context, *, as_json: bool) -> int:
+    problems = check.check(context.paths, models_dir=context.models_dir, agents_dir=context.agents_dir)
+    errors = [problem for problem in problems if problem.level is Level.ERROR]
+    if as_json:
+        output.write_json({"problems": [_document(problem) for problem in problems], "errors": len(errors)})
+        return _EXIT_PROBLEMS if errors else 0
+    for problem in problems:
+        output.write_line(f"{problem.level.value}: {problem.text}")
+    if not problems:
+        output.write_line(f"no problems in {context.paths.config}")
+    else:
+        output.write_line(f"{len(errors)} errors, {len(problems) - len(errors)} warnings")
+    return _EXIT_PROBLEMS if errors else 0
+
+
+def _document(problem: Problem) -> dict[str, object]:
+    return {
+        "level": problem.level.value,
+        "file": str(problem.file),
+        "line": problem.line,
+        "key": problem.key,
+        "message": problem.message,
+        "fix": problem.fix,
+    }
+
+
+def _path(context: Context, *, as_json: bool) -> int:
+    paths = context.paths
+    named = {
+        "config": paths.config,
+        "providers": paths.providers,
+        "settings": paths.settings,
+        "sessions": paths.sessions,
+        "models": context.models_dir or paths.models,
+        "agents": context.agents_dir or paths.agents,
+        "data": paths.data,
+        "state": paths.state_db,
+    }
+    if as_json:
+        output.write_json({name: str(path) for name, path in named.items()})
+        return 0
+    for name, path in named.items():
+        output.write_line(f"{name:<10}{path}{'' if path.exists() else '  (not there)'}")
+    return 0
+
+
+def _show(context: Context, *, as_json: bool) -> int:
+    values = show.effective(context.paths, context.models_dir, context.agents_dir)
+    if as_json:
+        output.write_json(values)
+    else:
+        output.write_bytes(show.as_text(values).encode("utf-8", "backslashreplace"))
+    return 0

@@ -1,0 +1,70 @@
+"""The headless command: parse, run, and turn every ending into an exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from oulipoly_engine import __version__
+from oulipoly_engine.cli import commands, diagnostics, output
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import split, top_level
+from oulipoly_engine.errors import Interrupted, RunnerError, UsageInvalid
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code.
+
+    A closed stdout ends quietly with 0; a bug keeps its traceback and ends with 1.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _dispatch(arguments)
+    except Interrupted as error:
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        output.abandon()
+        return 0
+    except RunnerError as error:
+        return diagnostics.fail(error)
+
+
+def _dispatch(arguments: list[str]) -> int:
+    before, name, rest = split(arguments)
+    program = Path(sys.argv[0]).name
+    if program in ("", "-c", "-m", "__main__.py", "pytest") or program.endswith(".py"):
+        program = "agents"
+    parser = top_level(program)
+    if name is None and {"-h", "--help"} & set(_options(arguments)):
+        output.write_bytes(parser.format_help().encode())
+        return 0
+    options = parser.parse(before)
+    if options.version:
+        output.write_line(f"{program} {__version__}")
+        return 0
+    context = Context(program=program)
+    context = replace(context, models_dir=options.models_dir, agents_dir=options.agents_dir)
+    if name in commands.RESERVED:
+        message = f"`{program} {name}` is not in version {__version__} yet; one-shots, trace and the demo are"
+        raise UsageInvalid(message)
+    if name is not None:
+        _refuse_one_shot_options(options, name)
+        return commands.load(name).run(context, name, rest)
+    from oulipoly_engine.cli import run_command  # noqa: PLC0415 - 100 ms and more, not needed by --version and errors
+
+    return run_command.run(context, options)
+
+
+def _options(arguments: list[str]) -> list[str]:
+    return arguments[: arguments.index("--")] if "--" in arguments else arguments
+
+
+def _refuse_one_shot_options(options: object, name: str) -> None:
+    given = [key for key in ("project", "input", "timeout", "result_on_stderr") if getattr(options, key)]
+    if given:
+        message = f"--{given[0].replace('_', '-')} goes with a prompt, or after the command: {name} --{given[0]}"
+        raise UsageInvalid(message)

@@ -1,0 +1,62 @@
+"""`migrate --rebuild`, `migrate-db` and `migrate-config`: bringing older state and configuration forward."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from oulipoly_engine.cli import diagnostics, output
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.config import migrate
+from oulipoly_engine.store import chains, turns
+from oulipoly_engine.store.db import open_store
+from oulipoly_engine.store.rebuild import rebuild
+
+
+def run(context: Context, name: str, arguments: list[str]) -> int:
+    """Run the migration that was asked for."""
+    return {"migrate": _rebuild, "migrate-db": _backfill, "migrate-config": _config}[name](context, name, arguments)
+
+
+def _rebuild(context: Context, name: str, arguments: list[str]) -> int:
+    parser = Parser(prog=f"{context.program} {name}", description="Set the state file aside and start a fresh one.")
+    parser.add_argument("--rebuild", action="store_true", help="do it: live rows are kept in the backup only")
+    options = parser.parse(arguments)
+    if not options.rebuild:
+        parser.error("say --rebuild: the live rows will then be in the backup only")
+    folder = rebuild(context.paths.state_db, context.paths.data / "state-backups", context.clock.now())
+    output.write_line(f"backup: {folder}")
+    output.write_line(f"fresh state file: {context.paths.state_db}")
+    output.write_line("The live rows were not kept; they are in the backup.")
+    return 0
+
+
+def _backfill(context: Context, name: str, arguments: list[str]) -> int:
+    parser = Parser(prog=f"{context.program} {name}", description="Fill in chains and compaction marks.")
+    parser.parse(arguments)
+    store = open_store(context.paths.state_db)
+    output.write_line(f"chains: {chains.backfill(store)} made")
+    output.write_line(f"compaction boundaries: {turns.backfill_compaction(store)} marked")
+    return 0
+
+
+def _config(context: Context, name: str, arguments: list[str]) -> int:
+    parser = Parser(
+        prog=f"{context.program} {name}", description="Move old model files' account settings into providers.toml."
+    )
+    parser.add_argument("--models-dir", type=Path, default=context.models_dir, help="folder of model files")
+    parser.add_argument("--dry-run", action="store_true", help="show the difference, write nothing")
+    options = parser.parse(arguments)
+    plan = migrate.plan(context.paths, options.models_dir)
+    for text in plan.notes:
+        diagnostics.note(text)
+    if not plan.files:
+        output.write_line("nothing to migrate: the configuration is in its present form")
+        return 0
+    if options.dry_run:
+        output.write_bytes("".join(change.diff for change in plan.files).encode())
+        return 0
+    migrate.apply(plan)
+    for change in plan.files:
+        output.write_line(f"wrote {change.path}")
+    return 0

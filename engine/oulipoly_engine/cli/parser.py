@@ -1,0 +1,121 @@
+"""The top-level command line: its options, where a subcommand begins, and errors with the nearest known word."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from oulipoly_engine.cli import commands
+from oulipoly_engine.errors import UsageInvalid
+
+_TAKES_VALUE = frozenset(
+    (
+        "-m",
+        "--model",
+        "-a",
+        "--agent-file",
+        "-f",
+        "--file",
+        "-p",
+        "--project",
+        "-i",
+        "--input",
+        "--models-dir",
+        "--agents-dir",
+        "--timeout",
+    )
+)
+_MAKES_ONE_SHOT = frozenset(("-m", "--model", "-a", "--agent-file", "-f", "--file"))
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse that raises our own error and never guesses abbreviations."""
+
+    def __init__(self, **options: object) -> None:
+        super().__init__(allow_abbrev=False, **options)  # type: ignore[arg-type]
+
+    def error(self, message: str) -> NoReturn:
+        """Raise UsageInvalid with the usage's way out."""
+        raise UsageInvalid(f"{message} (see `{self.prog} --help`)")
+
+    def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """Parse arguments; an unknown option names its nearest known one."""
+        return self._known(self.parse_known_intermixed_args(list(arguments)))
+
+    def parse_plain(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """Parse arguments of a command that has commands of its own."""
+        return self._known(self.parse_known_args(list(arguments)))
+
+    def _known(self, parsed: tuple[argparse.Namespace, list[str]]) -> argparse.Namespace:
+        found, unknown = parsed
+        if unknown:
+            self.error(self._unknown_text(unknown[0]))
+        return found
+
+    def _unknown_text(self, word: str) -> str:
+        known = [option for action in self._actions for option in action.option_strings]
+        near = difflib.get_close_matches(word.split("=")[0], known, n=1)
+        return f"unknown argument {word!r}" + (f": did you mean {near[0]}?" if near else "")
+
+
+def top_level(program: str) -> Parser:
+    """Return the parser of everything that is no subcommand."""
+    parser = Parser(
+        prog=program,
+        description="Pool the accounts of your agent CLIs: the one whose quota lasts longest runs your prompt.",
+        epilog=_epilog(program),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage=f"{program} [OPTIONS] [AGENT] [PROMPT...]\n       {program} COMMAND [ARGS...]",
+    )
+    parser.add_argument("words", nargs="*", metavar="AGENT PROMPT", help="agent name, then the words of the prompt")
+    parser.add_argument("-m", "--model", help="run a model directly; every word is then prompt")
+    parser.add_argument("-a", "--agent-file", type=Path, help="an agent's .md file, wherever it lies")
+    parser.add_argument("-f", "--file", type=Path, help="read the prompt from a file")
+    parser.add_argument("-p", "--project", type=Path, help="working directory of the CLI")
+    parser.add_argument(
+        "-i", "--input", action="append", default=[], metavar="KEY=VALUE", help="a model input; may be repeated"
+    )
+    parser.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="stop the CLI after so long")
+    parser.add_argument(
+        "--result-on-stderr", action="store_true", help="put the OULIPOLY_RESULT line on stderr, for binary output"
+    )
+    parser.add_argument("--models-dir", type=Path, help="folder of model files")
+    parser.add_argument("--agents-dir", type=Path, help="folder of agent files")
+    parser.add_argument("--version", action="store_true", help="print the version")
+    return parser
+
+
+def split(arguments: Sequence[str]) -> tuple[list[str], str | None, list[str]]:
+    """Split a command line where a subcommand begins: options before it, its name, its own arguments.
+
+    Only the first word can be a subcommand, and only where nothing before it makes this a one-shot.
+    """
+    index = 0
+    while index < len(arguments):
+        word = arguments[index]
+        if word == "--" or word.split("=")[0] in _MAKES_ONE_SHOT:
+            break
+        if not word.startswith("-") or word == "-":
+            if word in commands.names() or word in commands.RESERVED:
+                return list(arguments[:index]), word, list(arguments[index + 1 :])
+            break
+        index += 2 if word in _TAKES_VALUE else 1
+    return list(arguments), None, []
+
+
+def _seconds(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        message = f"not a number of seconds above 0: {text!r}"
+        raise argparse.ArgumentTypeError(message)
+    return value
+
+
+def _epilog(program: str) -> str:
+    lines = [f"  {entry.name:<16}{entry.summary}" for entry in commands.SUBCOMMANDS]
+    return "\n".join(
+        ["commands:", *lines, "", f"`{program} COMMAND --help` tells more; `{program} demo` shows it all living."]
+    )

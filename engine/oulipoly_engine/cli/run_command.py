@@ -1,0 +1,195 @@
+"""The one-shot on the command line: which model, which prompt, and the marker lines around the CLI's bytes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from oulipoly_engine.cli import commands, diagnostics, output
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.config import load
+from oulipoly_engine.config.problem import Loaded, nearest
+from oulipoly_engine.core import inputs, markers, prompt
+from oulipoly_engine.core.accounts import Account, Agent, Model, Settings
+from oulipoly_engine.errors import AccountUnusable, AgentUnknown, OutputFailed, PromptMissing, RequestRefused
+from oulipoly_engine.service.attempt import Face
+from oulipoly_engine.service.diagnosis import Diagnoser, ask_account
+from oulipoly_engine.service.invoke import DispatchFailed, Invoked, Invoker, Request
+from oulipoly_engine.store.db import Store, open_store
+
+T = TypeVar("T")
+
+PROMPT_RESOLUTION = "prompt_resolution"
+_SHOWN_WARNINGS = 5
+
+
+class Terminal:
+    """Our streams as the service's face."""
+
+    def stdout(self, data: bytes | memoryview) -> None:
+        """Pass bytes of the CLI's answer on."""
+        output.write_bytes(data)
+
+    def stderr(self, data: bytes | memoryview) -> None:
+        """Pass bytes of the CLI's stderr on."""
+        diagnostics.write_bytes(data)
+
+    def note(self, line: str) -> None:
+        """Say something about the run itself."""
+        diagnostics.note(line)
+
+
+def run(context: Context, options: Namespace) -> int:
+    """Run a one-shot and return the CLI's exit code."""
+    store = open_store(context.paths.state_db)  # before anything else: nothing may run that leaves no record
+    try:
+        return _run(context, options, store)
+    except DispatchFailed as error:
+        output.write_line(markers.failure_line(error.failure))
+        raise
+    finally:
+        store.close()
+
+
+def _run(context: Context, options: Namespace, store: Store) -> int:
+    accounts = _told(load.load_accounts(context.paths))
+    settings = _told(load.load_settings(context.paths))
+    model, text = _model_and_prompt(context, options, accounts)
+    request = Request(
+        model=model,
+        prompt=text,
+        input_args=inputs.resolve(model.inputs, inputs.collect(options.input), text),
+        working_directory=_folder(options.project),
+        parent=_parent(),
+        timeout_s=options.timeout,
+    )
+    face: Face = Terminal()
+    invoker = Invoker(
+        store=store,
+        accounts=accounts,
+        settings=settings,
+        diagnoser=Diagnoser(face.note, _asker(context, accounts, settings)),
+        results_folder=context.paths.results,
+        clock=context.clock,
+        face=face,
+    )
+    return _conclude(invoker.invoke(request), to_stderr=options.result_on_stderr)
+
+
+def _conclude(invoked: Invoked, *, to_stderr: bool) -> int:
+    if invoked.error is not None:
+        diagnostics.fail(invoked.error)
+    line = markers.result_line(invoked.result)
+    if to_stderr or isinstance(invoked.error, OutputFailed):
+        diagnostics.note(line)
+    elif not invoked.stdout_closed:
+        try:
+            output.write_line("\n" + line if markers.needs_newline(invoked.last_byte) else line)
+        except BrokenPipeError:
+            output.abandon()
+    return invoked.exit_code
+
+
+def _model_and_prompt(context: Context, options: Namespace, accounts: Mapping[str, Account]) -> tuple[Model, str]:
+    if options.model is not None:
+        model = _told(load.load_model(context.paths, options.model, context.models_dir, accounts=accounts))
+        try:
+            body = "" if options.agent_file is None else _agent_file(options.agent_file).body
+            return model, prompt.with_instructions(body, _prompt(options, options.words))
+        except RequestRefused as error:
+            failure = markers.PreInvocationFailure(
+                stage=PROMPT_RESOLUTION,
+                reason=error.message,
+                finished_at=context.clock.now(),
+                model_name=options.model,
+            )
+            raise DispatchFailed(failure, error) from error
+    agent, words = _agent(context, options)
+    if not agent.model:
+        message = f"the agent {agent.name!r} names no model: add `model:` to its frontmatter, or give one with --model"
+        raise RequestRefused(message)
+    model = _told(load.load_model(context.paths, agent.model, context.models_dir, accounts=accounts, agent=agent.name))
+    return model, prompt.with_instructions(agent.body, _prompt(options, words))
+
+
+def _agent(context: Context, options: Namespace) -> tuple[Agent, list[str]]:
+    if options.agent_file is not None:
+        return _agent_file(options.agent_file), options.words[1:]
+    if not options.words:
+        message = (
+            f"no agent and no model: say `{context.program} AGENT PROMPT...` or `{context.program} -m MODEL PROMPT...` "
+            f"(see `{context.program} --help`; `{context.program} demo` needs no account)"
+        )
+        raise AgentUnknown(message)
+    name, *words = options.words
+    try:
+        return _told(load.load_agent(context.paths, name, context.agents_dir)), words
+    except AgentUnknown as error:
+        near = nearest(name, commands.names())
+        if near:
+            error.message += f"; did you mean the command `{near[0]}`?"
+        raise
+
+
+def _agent_file(path: Path) -> Agent:
+    return _told(load.load_agent_file(path))
+
+
+def _prompt(options: Namespace, words: list[str]) -> str:
+    from_file = None if options.file is None else _read_prompt(options.file)
+    piped = None
+    if from_file is None and not words and not sys.stdin.isatty():
+        piped = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    return prompt.choose(from_file, words, piped)
+
+
+def _read_prompt(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        message = f"the prompt file {path} cannot be read: {error.strerror or error}"
+        raise PromptMissing(message) from error
+
+
+def _folder(path: Path | None) -> Path | None:
+    if path is None:
+        return None
+    if not path.is_dir():
+        message = f"the project folder {path} is no directory: correct -p/--project"
+        raise RequestRefused(message)
+    return path.absolute()
+
+
+def _parent() -> markers.ParentRef | None:
+    text = os.environ.get(markers.PARENT_VARIABLE)
+    return None if text is None else markers.parse_parent(text)
+
+
+def _asker(context: Context, accounts: Mapping[str, Account], settings: Settings) -> Callable[[str], str] | None:
+    name = settings.diagnostics_model
+    if name is None:
+        return None
+
+    def ask(text: str) -> str:
+        model = load.load_model(context.paths, name, context.models_dir, accounts=accounts).value
+        member = model.members[0]
+        account = accounts.get(member.account)
+        if account is None:
+            message = f"its account {member.account!r} is not in providers.toml"
+            raise AccountUnusable(message)
+        return ask_account(account, member, text)
+
+    return ask
+
+
+def _told(loaded: Loaded[T]) -> T:
+    """Show the warnings that came with a value, and return it."""
+    for problem in loaded.problems[:_SHOWN_WARNINGS]:
+        diagnostics.note(f"Warning: {problem.text}")
+    if len(loaded.problems) > _SHOWN_WARNINGS:
+        diagnostics.note(f"Warning: {len(loaded.problems) - _SHOWN_WARNINGS} more: run `agents config check`")
+    return loaded.value

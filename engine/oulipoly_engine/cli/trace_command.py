@@ -1,0 +1,56 @@
+"""`trace`: an invocation's tree, as text or JSON."""
+
+from __future__ import annotations
+
+from oulipoly_engine.cli import output
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.config.load import load_sessions
+from oulipoly_engine.core import trace as tree
+from oulipoly_engine.core.decision_text import why_lines
+from oulipoly_engine.service.trace import Tracer
+from oulipoly_engine.store.db import open_store
+
+
+def run(context: Context, name: str, arguments: list[str]) -> int:
+    """Print the tree of an invocation."""
+    parser = Parser(prog=f"{context.program} {name}", description="Show an invocation and everything it started.")
+    parser.add_argument("invocation", help="the UUID that OULIPOLY_INVOCATION shows")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON document")
+    form.add_argument("--transcript", action="store_true", help="append the session's stored text")
+    parser.add_argument("--why", action="store_true", help="below each line, why its account was chosen")
+    parser.add_argument("--inline-transcript", action="store_true", help="with --json: stored turns in each node")
+    parser.add_argument("--max-depth", type=int, default=tree.DEFAULT_MAX_DEPTH, metavar="N", help="default 64")
+    options = parser.parse(arguments)
+    if options.inline_transcript and not options.json:
+        parser.error("--inline-transcript needs --json")
+    if options.max_depth < 0:
+        parser.error("--max-depth must not be negative")
+    store = open_store(context.paths.state_db)
+    tracer = Tracer(
+        store,
+        load_sessions(context.paths).value,
+        context.paths.data / "sessions",
+        max_depth=options.max_depth,
+        inline_transcript=options.inline_transcript or options.transcript,
+    )
+    root = tracer.trace(options.invocation)
+    now = context.clock.now()
+    if options.json:
+        output.write_json(tree.to_json(root, now))
+        return 0
+    why = _decisions(root) if options.why else {}
+    for line in tree.to_lines(root, now, why):
+        output.write_line(line)
+    if options.transcript:
+        for line in tree.transcript_lines(root):
+            output.write_line(line)
+    return 0
+
+
+def _decisions(node: tree.Node) -> dict[str, tuple[str, ...]]:
+    found = {} if node.decision is None else {node.invocation.uuid: tuple(why_lines(node.decision))}
+    for child in node.children:
+        found |= _decisions(child)
+    return found

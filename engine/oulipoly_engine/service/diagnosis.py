@@ -1,0 +1,77 @@
+"""Name a failure: the CLI's own events and sentences first, then the configured model, then key words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from oulipoly_engine.core import compose, diagnose, prompt
+from oulipoly_engine.core.accounts import Account, PoolMember
+from oulipoly_engine.core.diagnose import Category, Diagnosis
+from oulipoly_engine.errors import Interrupted, RunnerError, SpawnFailed
+from oulipoly_engine.process.command import Command, Finished, inherited_environment
+from oulipoly_engine.process.run import run
+
+_ANSWER_TIMEOUT_S = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnoser:
+    """Names failures. `ask` sends a prompt to the diagnostics model; None where none is configured."""
+
+    note: Callable[[str], None]
+    ask: Callable[[str], str] | None = None
+
+    def diagnose(self, finished: Finished) -> tuple[Diagnosis, Interrupted | None]:
+        """Return why a run failed, and the interruption that came while we asked, if one did. Never raises."""
+        found = diagnose.classify(finished.exit_code, finished.stdout_tail, finished.stderr_tail)
+        if self.ask is None or found.source in ("event", "text"):
+            return found, None
+        output = (finished.stderr_tail + b"\n" + finished.stdout_tail).decode("utf-8", "replace")
+        try:
+            answer = self.ask(diagnose.prompt_for(finished.exit_code, output))
+        except Interrupted as interruption:
+            return found, interruption
+        except RunnerError as error:
+            self.note(f"[diagnostics] the diagnostics model failed: {error.message}; the text was judged instead")
+            return found, None
+        words = diagnose.failure_text(finished.stdout_tail, finished.stderr_tail)
+        answered = diagnose.parse_answer(answer, words)
+        return (found if answered.category is Category.UNKNOWN else answered), None
+
+
+def ask_account(account: Account, member: PoolMember, text: str) -> str:
+    """Run one prompt on one account and return what it printed.
+
+    Raises RunnerError when it cannot be started, fails, is silent or takes longer than two minutes.
+    """
+    data = prompt.to_bytes(text)
+    by_argument = prompt.transport(account.prompt_mode, len(data)) is not prompt.Transport.STDIN
+    command = Command(
+        argv=compose.one_shot(account, member, prompt_args=(text,) if by_argument else ()),
+        env=compose.environment(inherited_environment(), account),
+        cwd=Path.cwd(),
+        stdin=None if by_argument else data,
+        timeout_s=_ANSWER_TIMEOUT_S,
+    )
+    finished = run(command, _Silent())
+    answer = finished.stdout_tail.decode("utf-8", "replace").strip()
+    if finished.stopped_for is not None or finished.exit_code != 0 or not answer:
+        reason = finished.stopped_for or (f"exit {finished.exit_code}" if finished.exit_code else "no answer")
+        message = f"account {account.name}: {reason}"
+        raise SpawnFailed(message)
+    return answer
+
+
+class _Silent:
+    """Lets everything pass into the tails alone."""
+
+    def stdout(self, data: memoryview) -> None:
+        pass
+
+    def stderr(self, data: memoryview) -> None:
+        pass
+
+    def tick(self, idle_s: float) -> None:
+        pass

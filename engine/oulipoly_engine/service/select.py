@@ -1,0 +1,52 @@
+"""Choose an account: gather what the store knows of the pool, let the core decide, carry out what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime, timedelta
+
+from oulipoly_engine.core.accounts import Model, Settings
+from oulipoly_engine.core.balance import choose
+from oulipoly_engine.core.decision import ERROR_WINDOW_MINUTES, Candidate, Decision, TieRule
+from oulipoly_engine.store import invocations, quotas, turns
+from oulipoly_engine.store.db import Store
+
+
+def decide(store: Store, model: Model, settings: Settings, now: datetime, attempted: Collection[str] = ()) -> Decision:
+    """Return the decision for one more invocation of a model, from what is stored; spent marks that are over go.
+
+    attempted: accounts that ran out of quota earlier in the same invocation.
+    """
+    decision = choose(
+        model.name,
+        candidates(store, model, now),
+        now,
+        rule=TieRule(settings.tie_rule),
+        sticky_to=invocations.last_account(store, model.name) if model.sticky else None,
+        attempted=attempted,
+    )
+    quotas.clear_exhausted(store, decision.readmitted)
+    return decision
+
+
+def candidates(store: Store, model: Model, now: datetime) -> tuple[Candidate, ...]:
+    """Return the pool's members with all that the balancer asks for."""
+    names = tuple(dict.fromkeys(member.account for member in model.members))
+    states = quotas.states(store, names)
+    counts = invocations.counts(store, model.name)
+    failures = invocations.recent_failures(store, model.name, now - timedelta(minutes=ERROR_WINDOW_MINUTES))
+    since = {
+        name: 0 if state.refreshed_at is None else turns.assistant_turns_since(store, name, state.refreshed_at)
+        for name, state in states.items()
+    }
+    return tuple(
+        Candidate(
+            index=member.index,
+            account=member.account,
+            quota=states[member.account],
+            invocation_count=counts.get(member.account, 0),
+            recent_errors=failures.get(member.account, 0),
+            turns_since_refresh=since[member.account],
+        )
+        for member in model.members
+    )

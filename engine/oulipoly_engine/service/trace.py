@@ -1,0 +1,122 @@
+"""Walk a recorded invocation and what it started."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from oulipoly_engine.core.accounts import SessionScripts
+from oulipoly_engine.core.invocations import Invocation
+from oulipoly_engine.core.trace import DEFAULT_MAX_DEPTH, Node, SessionFacts, TranscriptState
+from oulipoly_engine.errors import InvocationNotFound
+from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.process.script import run_script
+from oulipoly_engine.store import chains, invocations, turns
+from oulipoly_engine.store.db import Store
+
+_LOCATOR_TIMEOUT_S = 30.0
+
+
+@dataclass(slots=True)
+class Tracer:
+    """Builds the tree of one requested invocation; each session is located once."""
+
+    store: Store
+    scripts: Mapping[str, SessionScripts]
+    sessions_root: Path  # where adapters keep their state, a folder an account
+    max_depth: int = DEFAULT_MAX_DEPTH
+    inline_transcript: bool = False
+    _seen: set[int] = field(default_factory=set)
+    _located: dict[tuple[str, str], tuple[str | None, TranscriptState]] = field(default_factory=dict)
+
+    def trace(self, text: str) -> Node:
+        """Return the tree below an invocation.
+
+        Raises InvocationNotFound when the text is no UUID or names no invocation.
+        """
+        row = invocations.find(self.store, _uuid(text))
+        if row is None:
+            message = f"no invocation {text} is recorded in {self.store.path}"
+            raise InvocationNotFound(message)
+        return self._node(row, 0)
+
+    def _node(self, row: Invocation, depth: int) -> Node:
+        self._seen.add(row.row_id)
+        rows = invocations.children(self.store, row.row_id)
+        is_cut = depth >= self.max_depth and bool(rows)
+        children = () if is_cut else tuple(self._child(child, depth + 1) for child in rows)
+        stored = invocations.decision_json(self.store, row.row_id)
+        return Node(
+            invocation=row,
+            parent_uuid=None if row.parent_row_id is None else invocations.uuid_of(self.store, row.parent_row_id),
+            session=self._session(row),
+            decision=None if stored is None else json.loads(stored),
+            children=children,
+            is_cut=is_cut,
+            transcript=self._transcript(row) if self.inline_transcript else None,
+        )
+
+    def _child(self, row: Invocation, depth: int) -> Node:
+        if row.row_id in self._seen:
+            parent = None if row.parent_row_id is None else invocations.uuid_of(self.store, row.parent_row_id)
+            return Node(row, parent, SessionFacts(), is_cycle=True)
+        return self._node(row, depth)
+
+    def _session(self, row: Invocation) -> SessionFacts:
+        if row.session_id is None or row.account is None:
+            return SessionFacts()
+        counts = turns.count(self.store, row.account, row.session_id)
+        path, state = self._locate(row.account, row.session_id)
+        return SessionFacts(
+            chain_id=chains.chain_of(self.store, row.account, row.session_id),
+            transcript_path=path,
+            transcript_state=state,
+            turns=counts.turns,
+            assistant_turns=counts.assistant,
+            sidechain_turns=counts.sidechain,
+        )
+
+    def _transcript(self, row: Invocation) -> tuple[Mapping[str, object], ...]:
+        if row.session_id is None or row.account is None:
+            return ()
+        return tuple(
+            {
+                "turn_id": turn.turn_id,
+                "role": turn.role,
+                "timestamp": turn.timestamp,
+                "body_state": "missing" if turn.body is None else "available",
+                "content": None if turn.body is None else json.loads(turn.body),
+            }
+            for turn in turns.of_session(self.store, row.account, row.session_id)
+        )
+
+    def _locate(self, account: str, session_id: str) -> tuple[str | None, TranscriptState]:
+        key = (account, session_id)
+        if key not in self._located:
+            self._located[key] = self._run_locator(account, session_id)
+        return self._located[key]
+
+    def _run_locator(self, account: str, session_id: str) -> tuple[str | None, TranscriptState]:
+        scripts = self.scripts.get(account)
+        if scripts is None or scripts.transcript_locator is None:
+            return None, TranscriptState.NO_LOCATOR
+        state_dir = scripts.state_dir or self.sessions_root / account
+        env = inherited_environment() | {"SESSION_ID": session_id, "STATE_DIR": str(state_dir)}
+        result = run_script(scripts.transcript_locator, env, timeout_s=_LOCATOR_TIMEOUT_S)
+        lines = [line for line in result.stdout.decode("utf-8", "replace").splitlines() if line.strip()]
+        if not result.succeeded or len(lines) != 1:
+            return None, TranscriptState.MISSING
+        found = Path(lines[0])
+        is_there = found.is_absolute() and found.exists()
+        return lines[0], TranscriptState.AVAILABLE if is_there else TranscriptState.MISSING
+
+
+def _uuid(text: str) -> str:
+    try:
+        return str(uuid.UUID(text))
+    except ValueError as error:
+        message = f"{text!r} is no invocation id: give the full UUID that OULIPOLY_INVOCATION shows"
+        raise InvocationNotFound(message) from error

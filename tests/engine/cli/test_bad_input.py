@@ -1,0 +1,199 @@
+"""Whatever is wrong, a user gets one clear sentence and the documented exit code, and nothing is half-done."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def ready(world):
+    world.account("a", "echo ran")
+    world.model("m", "a")
+    return world
+
+
+def refused(done, code, *words):
+    assert code == done.returncode, done.stderr
+    assert b"Traceback" not in done.stderr
+    for word in words:
+        assert word.encode() in done.stderr
+    assert b"ran" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (("-m", "nope", "x"), 1, ("Error: Unknown model 'nope'",)),
+        (("nope", "x"), 1, ("Error: Unknown agent 'nope'",)),
+        (("-m", "m", "-f", "/nowhere/p"), 1, ("Error: ", "/nowhere/p")),
+        (("-m", "m", "-f", "/"), 1, ("Error: ", "cannot be read")),
+        (("-m", "m", "   "), 1, ("Error: ", "prompt")),
+        (("-a", "/nowhere/a.md", "x"), 1, ("Error: ", "/nowhere/a.md")),
+        (("-m", "m", "-p", "/nowhere", "x"), 1, ("Error: ", "/nowhere")),
+        (("-m", "m", "-i", "ab", "x"), 2, ("Error: ", "'ab'")),
+        (("-m", "m", "--modle", "x"), 2, ("did you mean --model?",)),
+        (("-m", "m", "--timeout", "soon", "x"), 2, ("--timeout",)),
+        (("-m", "m", "--timeout", "nan", "x"), 2, ("--timeout",)),
+        (("trace", "not-a-uuid"), 1, ("full UUID",)),
+        (("trace", "9e69e8cc-616d-4640-bf1d-96f5391b1a2e"), 1, ("no invocation",)),
+        (("session", "nope"), 2, ("schema-probe",)),
+        (("migrate",), 2, ("--rebuild",)),
+        (("migrate", "--rebuild"), 1, ("nothing to rebuild",)),
+        (("confg", "check"), 1, ("did you mean the command `config`",)),
+        (("repl", "m"), 2, ("not in version",)),
+    ],
+)
+def test_a_wrong_command_line_is_named(ready, arguments, code, words):
+    refused(ready.run(*arguments), code, *words)
+
+
+def test_an_agent_of_an_unknown_model_names_both(ready):
+    ready.agent("old", "gone")
+
+    refused(ready.run("old", "x"), 1, "Unknown model 'gone' referenced by agent 'old'")
+
+
+def test_blank_stdin_is_no_prompt(ready, markers):
+    done = ready.run("-m", "m", stdin=b" \n")
+
+    refused(done, 1, "Error: ", "stdin")
+    assert "prompt_resolution" == markers("OULIPOLY_FAILURE", done.stdout)[0]["stage"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[a]\ncommand = \n", ("providers.toml:2",)),
+        ("[a]\ncommand = 7\n", ("providers.toml:2", "command")),
+        ("[a]\ncommand = 'sh'\nargs = 'x'\n", ("providers.toml:3", "args")),
+        ("[a]\ncommand = 'sh'\n[a.resume]\nkind = 'flag'\n", ("[a].resume.flag", "providers.toml:3")),
+    ],
+    ids=["broken", "number", "text-for-list", "resume"],
+)
+def test_a_wrong_configuration_names_file_line_and_key(ready, text, words):
+    (ready.config / "providers.toml").write_text(text)
+
+    refused(ready.run("-m", "m", "x"), 2, "Error: ", *words)
+    assert 2 == ready.run("config", "check").returncode
+
+
+def test_an_account_without_a_command_is_named(ready, markers):
+    (ready.config / "providers.toml").write_text("[a]\nargs = []\n")
+
+    done = ready.run("-m", "m", "x")
+
+    refused(done, 1, "'a' has no command", "providers.toml")
+    assert "provider_resolution" == markers("OULIPOLY_FAILURE", done.stdout)[0]["stage"]
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [("no-such-cli", "was not found"), ("/dev/null", "may not be executed")],
+    ids=["missing", "not-executable"],
+)
+def test_a_cli_that_cannot_start_leaves_a_final_row(ready, markers, command, words):
+    (ready.config / "providers.toml").write_text(f"[a]\ncommand = '{command}'\n")
+
+    done = ready.run("-m", "m", "x")
+
+    refused(done, 1, "Error: ", words)
+    assert ("spawn_error", -1) == (
+        markers("OULIPOLY_RESULT", done.stdout)[0]["error_category"],
+        ready.rows("SELECT exit_code FROM invocations")[0]["exit_code"],
+    )
+    assert "failed" == ready.rows("SELECT status FROM invocations")[0]["status"]
+
+
+def test_a_cli_killed_by_a_signal_shows_it(ready, markers):
+    (ready.config / "providers.toml").write_text("[a]\ncommand = 'sh'\nargs = ['-c', 'kill -SEGV $$']\n")
+
+    done = ready.run("-m", "m", "x")
+
+    result = markers("OULIPOLY_RESULT", done.stdout)[0]
+    assert (139, 139, "killed by signal 11") == (done.returncode, result["exit_code"], result["terminal_reason"])
+
+
+def _directory(path):
+    path.mkdir(parents=True)
+
+
+def _garbage(path):
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"garbage " * 1000)
+
+
+def _newer(path):
+    _foreign(path, "PRAGMA user_version = 99", "PRAGMA application_id = 1869966448")
+
+
+def _foreign(path, *statements):
+    path.parent.mkdir(parents=True)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE providers (id INTEGER)")
+        for statement in statements or ("PRAGMA user_version = 4",):
+            connection.execute(statement)
+        connection.commit()
+
+
+@pytest.mark.parametrize(
+    ("arrange", "code", "words"),
+    [
+        (_directory, 1, "is a directory"),
+        (_garbage, 1, "no readable database"),
+        (_newer, 14, "newer"),
+        (_foreign, 14, "migrate --rebuild"),
+    ],
+    ids=["directory", "garbage", "newer", "foreign"],
+)
+def test_a_state_file_that_cannot_be_used_stops_the_run_before_anything_starts(ready, arrange, code, words):
+    arrange(ready.data / "state.db")
+
+    done = ready.run("-m", "m", "x")
+
+    refused(done, code, "Error: ", words)
+    assert b"" == done.stdout
+    assert b"OULIPOLY_INVOCATION" not in done.stderr
+
+
+def test_a_rebuild_sets_the_foreign_file_aside_and_the_run_works(ready):
+    _foreign(ready.data / "state.db")
+    before = (ready.data / "state.db").read_bytes()
+
+    done = ready.run("migrate", "--rebuild")
+
+    assert 0 == done.returncode
+    assert [before] == [path.read_bytes() for path in (ready.data / "state-backups").glob("*/state.db")]
+    assert ready.run("-m", "m", "x").stdout.startswith(b"ran\n")
+
+
+def test_a_data_folder_that_cannot_be_made_stops_the_run(ready):
+    ready.data.parent.mkdir(parents=True)
+    ready.data.write_text("a file in its place")
+
+    refused(ready.run("-m", "m", "x"), 1, "cannot create the state folder", "OULIPOLY_DATA_DIR")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_read_only_state_folder_stops_the_run(ready):
+    ready.data.mkdir(parents=True, mode=0o500)
+
+    refused(ready.run("-m", "m", "x"), 1, "OULIPOLY_DATA_DIR")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_under_our_stdout_stops_the_cli_and_says_so(ready):
+    (ready.config / "providers.toml").write_text("[a]\ncommand = 'sh'\nargs = ['-c', 'yes']\n")
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "oulipoly_tui", "-m", "m", "x"], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+
+    assert 1 == done.returncode
+    assert b"No space left" in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert ["stdout_failed"] == [row["terminal_reason"] for row in ready.rows("SELECT * FROM invocations")]

@@ -1,0 +1,147 @@
+"""A one-shot that is told to stop leaves no child and a final row, whatever its CLI thinks of signals."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+
+def lives(pid):
+    return Path(f"/proc/{pid}").exists() if Path("/proc/self").exists() else _answers(pid)
+
+
+def _answers(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def start(world, *arguments):
+    return subprocess.Popen(
+        [sys.executable, "-m", "oulipoly_tui", *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=world.home,
+        start_new_session=True,
+    )
+
+
+def wait_for(path, within_s=20.0):
+    deadline = time.monotonic() + within_s
+    while not (path.exists() and path.read_text().strip()):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return [int(word) for word in path.read_text().split()]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=["INT", "TERM", "HUP"])
+@pytest.mark.parametrize(
+    "manners", ["", "trap 'exit 0' INT; ", "trap '' INT TERM HUP; "], ids=["dies", "exit0", "deaf"]
+)
+def test_a_stopped_one_shot_is_a_failure_and_leaves_nothing(world, markers, tmp_path, number, manners):
+    pids = tmp_path / "pids"
+    world.account("a", f"{manners}sleep 60 & echo $! $$ > {pids}; wait; sleep 60")
+    world.model("m", "a")
+    ours = start(world, "-m", "m", "x")
+    children = wait_for(pids)
+
+    ours.send_signal(number)
+    stdout, _stderr = ours.communicate(timeout=25)
+
+    result = markers("OULIPOLY_RESULT", stdout)[0]
+    row = world.rows("SELECT * FROM invocations")[0]
+    assert 128 + number == ours.returncode
+    assert ("failed", False) == (row["status"], result["success"])
+    assert f"interrupted: signal {int(number)}" == row["terminal_reason"]
+    assert not any(lives(pid) for pid in children)
+
+
+def test_an_interruption_does_not_move_on_to_the_next_account(world, tmp_path):
+    pids = tmp_path / "pids"
+    world.account("a", f"trap 'echo usage limit >&2; exit 1' INT; echo $$ > {pids}; sleep 60 & wait; sleep 60")
+    world.account("b", "cat")
+    world.model("m", "a", "b")
+    ours = start(world, "-m", "m", "x")
+    wait_for(pids)
+
+    ours.send_signal(signal.SIGINT)
+    ours.communicate(timeout=25)
+
+    assert 130 == ours.returncode
+    assert ["a"] == [row["provider_name"] for row in world.rows("SELECT * FROM invocations")]
+
+
+def test_a_signal_while_the_diagnostics_model_is_asked_ends_the_run_with_a_final_row(world, tmp_path):
+    pids = tmp_path / "pids"
+    world.account("a", "echo strange >&2; exit 4")
+    world.account("d", f"echo $$ > {pids}; sleep 60")
+    world.model("m", "a")
+    world.model("judge", "d")
+    (world.config / "config.toml").write_text("diagnostics_model = 'judge'\n")
+    ours = start(world, "-m", "m", "x")
+    child = wait_for(pids)[0]
+
+    ours.send_signal(signal.SIGTERM)
+    ours.communicate(timeout=25)
+
+    assert 143 == ours.returncode
+    assert [("failed", 4)] == [(row["status"], row["exit_code"]) for row in world.rows("SELECT * FROM invocations")]
+    assert not lives(child)
+
+
+def test_a_prompt_file_is_taken_away_when_the_run_is_stopped(world, tmp_path):
+    pids = tmp_path / "pids"
+    world.account("a", f"echo $$ > {pids}; sleep 60", "prompt_mode = 'arg'")
+    world.model("m", "a")
+    (tmp_path / "p").write_text("x" * 200_000)
+    project = tmp_path / "project"
+    project.mkdir()
+    ours = start(world, "-m", "m", "-f", str(tmp_path / "p"), "-p", str(project))
+    wait_for(pids)
+    assert list(project.iterdir())
+
+    ours.send_signal(signal.SIGTERM)
+    ours.communicate(timeout=25)
+
+    assert [] == list(project.iterdir())
+
+
+def test_a_killed_runner_leaves_a_row_that_trace_can_still_show(world, tmp_path):
+    pids = tmp_path / "pids"
+    world.account("a", f"echo $$ > {pids}; sleep 60")
+    world.model("m", "a")
+    ours = start(world, "-m", "m", "x")
+    child = wait_for(pids)[0]
+
+    ours.kill()
+    ours.communicate(timeout=25)
+    os.killpg(child, signal.SIGKILL)
+
+    row = world.rows("SELECT * FROM invocations")[0]
+    traced = world.run("trace", row["invocation_uuid"])
+    assert "running" == row["status"]
+    assert (0, True) == (traced.returncode, b"  running  " in traced.stdout)
+
+
+def test_many_runs_at_once_lose_no_row_and_no_count(world):
+    world.account("a", "cat")
+    world.account("b", "cat")
+    world.model("m", "a", "b")
+
+    running = [start(world, "-m", "m", "x") for _ in range(12)]
+    for ours in running:
+        ours.communicate(timeout=25)
+
+    assert [0] * 12 == [ours.returncode for ours in running]
+    assert [{"status": "succeeded", "n": 12}] == world.rows(
+        "SELECT status, COUNT(*) n FROM invocations GROUP BY status"
+    )
+    assert 12 == world.rows("SELECT SUM(invocation_count) n FROM account_counters")[0]["n"]
+    assert 12 == world.rows("SELECT SUM(calls_since_refresh) n FROM account_quotas")[0]["n"]
