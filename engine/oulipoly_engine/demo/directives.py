@@ -1,0 +1,75 @@
+"""Directives in a prompt, such as `[[sleep:2]]` or `[[429@demo-claude1]]`, by which tests ask for a behaviour. Pure.
+
+`[[name]]`, `[[name:argument]]`, each optionally bound to one account by `@account`; one bound to another account is
+left out, so that one prompt can fail on the first account of a pool and be answered by the next.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+FAILURES = ("429", "quota", "401", "500", "529")
+_PATTERN = re.compile(r"\[\[([a-z0-9]+)(?::([^\]@]*))?(?:@([\w.-]+))?\]\]")
+_BINARY_DEFAULT = 1024
+_LONGEST_SLEEP_S = 86400.0
+
+
+class Directives(NamedTuple):
+    """What a prompt asks for beside its text."""
+
+    text: str = ""  # the prompt without directives
+    sleep_s: float = 0.0
+    exit_code: int | None = None
+    failure: str | None = None  # one of FAILURES
+    stderr: str | None = None
+    big_bytes: int = 0  # answer with this many bytes of text
+    binary_bytes: int = 0  # answer with this many bytes that are no text
+    no_newline: bool = False
+
+
+def parse(prompt: str, account: str = "") -> Directives:
+    """Read the directives that apply to `account`.
+
+    `[[sleep:SECONDS]]`, `[[exit:N]]`, `[[429]]`, `[[quota]]`, `[[401]]`, `[[500]]`, `[[529]]`, `[[stderr:TEXT]]`,
+    `[[big:BYTES]]`, `[[bytes]]` or `[[bytes:COUNT]]`, `[[noeol]]`. An unknown one, or one whose argument is no number
+    where one is needed, is left in the text.
+    """
+    found: dict[str, Any] = {}
+
+    def take(match: re.Match[str]) -> str:
+        name, argument, only = match.groups()
+        try:
+            effect = _effect(name, argument)
+        except ValueError:
+            effect = None
+        if effect is None:
+            return match.group()
+        if only is None or only == account:
+            found.update(effect)
+        return ""
+
+    text = re.sub(r"[ \t]+", " ", _PATTERN.sub(take, prompt)).strip() if _PATTERN.search(prompt) else prompt.strip()
+    return Directives(text=text)._replace(**found)
+
+
+def _effect(name: str, argument: str | None) -> dict[str, Any] | None:
+    if name in FAILURES and argument is None:
+        return {"failure": name}
+    match name, argument:
+        case "noeol", None:
+            return {"no_newline": True}
+        case "bytes", None:
+            return {"binary_bytes": _BINARY_DEFAULT}
+        case "bytes", str(count):
+            return {"binary_bytes": max(0, int(count))}
+        case "big", str(count):
+            return {"big_bytes": max(0, int(count))}
+        case "sleep", str(seconds):
+            return {"sleep_s": min(_LONGEST_SLEEP_S, max(0.0, float(seconds)))}
+        case "exit", str(code):
+            return {"exit_code": int(code) & 0xFF}
+        case "stderr", str(text):
+            return {"stderr": text}
+        case _:
+            return None

@@ -1,0 +1,195 @@
+"""The demo world's folder: complete, private, and never somebody else's."""
+
+import json
+import os
+import subprocess
+import sys
+import tomllib
+
+import pytest
+
+from oulipoly_engine.demo import world
+from oulipoly_engine.demo.world import MARKER, DemoRefused, Options
+
+BUILDER = (
+    "import sys; from pathlib import Path; from oulipoly_engine.demo import world; world.ensure(Path(sys.argv[1]))"
+)
+
+
+@pytest.fixture
+def root(tmp_path):
+    return tmp_path / "demo"
+
+
+def names(folder):
+    return {path.name for path in folder.iterdir()}
+
+
+def toml(path):
+    return tomllib.loads(path.read_text())
+
+
+def test_world_has_two_vendors_five_accounts_and_their_pools(root):
+    demo = world.ensure(root)
+
+    accounts = toml(demo.config / "providers.toml")
+    pools = {path.stem: [member["name"] for member in toml(path)["providers"]] for path in demo.config.glob("models/*")}
+    assert 5 == len(accounts) == len(demo.accounts)
+    assert {"demo-claude1", "demo-claude2", "demo-claude3"} == set(pools["demo-opus"]) == set(pools["demo-haiku"])
+    assert {"demo-codex1", "demo-codex2"} == set(pools["demo-codex"])
+    assert set(toml(demo.config / "sessions.toml")) == set(accounts)
+    assert 3 == len(list(demo.config.glob("agents/*.md")))
+
+
+def test_every_configuration_file_says_that_it_is_a_demo(root):
+    demo = world.ensure(root)
+
+    assert all("DEMO" in path.read_text() for path in demo.config.rglob("*.*"))
+    assert all("DEMO" in path.read_text() for path in demo.bin.iterdir())
+
+
+def test_one_model_has_all_six_input_types(root):
+    inputs = toml(world.ensure(root).config / "models" / "demo-haiku.toml")["inputs"]
+
+    assert {"string", "enum", "integer", "number", "boolean", "array"} == {each["type"] for each in inputs}
+
+
+def test_configuration_names_the_final_folder_only(root):
+    demo = world.ensure(root)
+
+    assert f"{demo.root}/home/.demo-codex1" in (demo.config / "providers.toml").read_text()
+    assert not any("-new-" in path.read_text() for path in demo.root.rglob("*") if path.is_file())
+
+
+def test_accounts_begin_with_different_use(root):
+    demo = world.ensure(root)
+
+    used = {name: demo.meter(name).read(0.0)[0].spent for name in demo.accounts}
+    assert 0 == used["demo-claude3"]
+    assert 5 == len(set(used.values()))
+
+
+def test_claude_capture_is_an_option(root):
+    demo = world.build(root, options=Options(capture_claude=True))
+
+    capture = toml(demo.config / "providers.toml")["demo-claude1"]["session_capture"]
+    assert "forced_flag_verified" == capture["kind"]
+
+
+def test_folder_is_private(root):
+    world.ensure(root)
+
+    assert 0o700 == root.stat().st_mode & 0o777
+
+
+def test_second_ensure_keeps_what_happened_inside(root):
+    (world.ensure(root).project / "note").write_text("mine")
+
+    assert "mine" == (world.ensure(root).project / "note").read_text()
+
+
+@pytest.mark.parametrize("change", [{"version": "0.0.0"}, {"python": "/elsewhere/python"}, {"format": 0}])
+def test_world_of_another_version_or_interpreter_is_built_anew(root, change):
+    note = world.ensure(root).project / "note"
+    note.write_text("old")
+    marker = root / MARKER
+    marker.write_text(json.dumps(json.loads(marker.read_text()) | change))
+
+    world.ensure(root)
+
+    assert not note.exists()
+
+
+def test_reset_starts_over(root):
+    demo = world.ensure(root)
+    demo.meter("demo-claude3").set_used(100, "short", 0.0)
+
+    assert 0 == world.reset(root).meter("demo-claude3").read(0.0)[0].spent
+
+
+def test_remove_deletes_the_world_and_says_whether_there_was_one(root):
+    world.ensure(root)
+
+    assert (True, False) == (world.remove(root), world.remove(root))
+    assert not root.exists()
+
+
+@pytest.mark.parametrize("act", [world.ensure, world.reset, world.remove])
+def test_folder_without_our_marker_is_left_alone(root, act):
+    root.mkdir()
+    (root / "thesis.txt").write_text("precious")
+
+    with pytest.raises(DemoRefused, match="is no demo world"):
+        act(root)
+
+    assert {"thesis.txt"} == names(root)
+
+
+@pytest.mark.parametrize("act", [world.ensure, world.reset, world.remove])
+def test_link_to_a_world_is_refused(root, tmp_path, act):
+    world.ensure(tmp_path / "real")
+    root.symlink_to(tmp_path / "real")
+
+    with pytest.raises(DemoRefused, match="is no folder"):
+        act(root)
+
+    assert (tmp_path / "real" / MARKER).exists()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs to give a folder away")
+def test_folder_of_another_user_is_refused(tmp_path):
+    root = tmp_path / f"oulipoly-demo-{os.getuid()}"
+    root.mkdir()
+    os.chown(root, 65534, 65534)
+
+    with pytest.raises(DemoRefused, match="belongs to user 65534"):
+        world.default_root({"TMPDIR": str(tmp_path)})
+
+
+def test_default_root_is_one_per_user(tmp_path):
+    expected = tmp_path / f"oulipoly-demo-{os.getuid()}"
+
+    assert expected == world.default_root({"TMPDIR": str(tmp_path)})
+
+
+def test_failed_build_leaves_nothing(root, tmp_path):
+    with pytest.raises(AttributeError):
+        world.build(root, options=None)
+
+    assert {".demo.lock", "home"} == names(tmp_path)
+
+
+def test_many_processes_build_one_world(root):
+    builders = [subprocess.Popen([sys.executable, "-c", BUILDER, str(root)]) for _ in range(6)]
+
+    assert [0] * 6 == [builder.wait() for builder in builders]
+    assert {".demo.lock", "demo", "home"} == names(root.parent)
+
+
+def test_environment_shows_the_demo_alone(root):
+    demo = world.ensure(root)
+    real = {
+        "HOME": "/home/me",
+        "PATH": "/usr/bin",
+        "TERM": "xterm",
+        "XDG_CONFIG_HOME": "/home/me/.cfg",
+        "OULIPOLY_DATA_DIR": "/home/me/data",
+        "OULIPOLY_PARENT_INVOCATION": "{}",
+        "CLAUDE_CONFIG_DIR": "/home/me/.claude",
+        "CODEX_HOME": "/home/me/.codex",
+        "ANTHROPIC_API_KEY": "secret",
+    }
+
+    env = world.environment_for(demo, real)
+
+    assert not any("/home/me" in value for name, value in env.items() if name != "PYTHONUSERBASE")
+    assert (f"{demo.bin}:/usr/bin", "xterm", "1") == (env["PATH"], env["TERM"], env["OULIPOLY_DEMO"])
+    assert not {"OULIPOLY_DATA_DIR", "OULIPOLY_PARENT_INVOCATION", "ANTHROPIC_API_KEY", "CODEX_HOME"} & set(env)
+
+
+def test_instructions_name_the_command_and_say_demo(root):
+    text = world.instructions(world.ensure(root), "agents")
+
+    assert 'agents demo -- -m demo-opus "hello"' in text
+    assert "made up" in text
+    assert str(root) in text
