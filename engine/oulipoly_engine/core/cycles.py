@@ -1,0 +1,40 @@
+"""A window's cycles: when one has ended, and what was left of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from oulipoly_engine.core.windows import QuotaState, Window
+
+TOLERANCE = timedelta(minutes=1)  # vendors' resets wobble by seconds between readings
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A cycle that a reset has ended."""
+
+    window: str  # its name
+    resets_at: datetime
+    unused: float  # 0..1 that was left at the last reading before the reset
+    last_read_at: datetime  # that reading: the older, the less exact
+
+
+def ended_cycles(prior: QuotaState, now_shown: Sequence[Window], now: datetime) -> tuple[Ended, ...]:
+    """Return the cycles that have ended between the prior reading and this one.
+
+    A window that is not shown any more says nothing: a vendor may hide it for a while.
+    """
+    if prior.refreshed_at is None:
+        return ()
+    shown = {window.name: window for window in now_shown}
+    ended = []
+    for before in prior.windows:
+        after = shown.get(before.name)
+        if after is None or before.resets_at > now or after.resets_at - before.resets_at <= TOLERANCE:
+            continue
+        if prior.refreshed_at < before.resets_at:
+            unused = max(0.0, 1.0 - before.used)
+            ended.append(Ended(before.name, before.resets_at, unused, prior.refreshed_at))
+    return tuple(ended)

@@ -1,0 +1,72 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from oulipoly_engine.adapters.bundled import NAMES, BundledCall, bundled_call, run_bundled
+from oulipoly_engine.adapters.scripts.usage import VENDORS
+from oulipoly_engine.core.quota_source import derived_source
+
+HOME = Path("/home/user")
+
+
+def test_every_usage_adapter_is_bundled():
+    assert set(VENDORS) == set(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("command", "path"),
+    [
+        ("anthropic-usage ~/.claude/.credentials.json", "/home/user/.claude/.credentials.json"),
+        ("  chatgpt-usage   /srv/c/auth.json\n", "/srv/c/auth.json"),
+        ("zai-usage '/srv/my keys/auth.json'", "/srv/my keys/auth.json"),
+        ("zai-usage ~/'my keys/auth.json'", "/home/user/my keys/auth.json"),
+    ],
+)
+def test_bare_call_runs_in_process(command, path):
+    assert BundledCall(command.split()[0], Path(path)) == bundled_call(command, HOME)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "",
+        "my-usage ~/x",
+        "anthropic-usage",
+        "/usr/bin/anthropic-usage ~/x",
+        "anthropic-usage relative.json",
+        "anthropic-usage ~other/x",
+        "anthropic-usage '~/x'",
+        "anthropic-usage $HOME/x",
+        "anthropic-usage ~/a ~/b",
+        "anthropic-usage ~/x | jq .",
+        "anthropic-usage ~/x; true",
+        "anthropic-usage ~/x*",
+        "X=1 anthropic-usage ~/x",
+    ],
+)
+def test_everything_else_is_left_to_the_shell(command):
+    assert bundled_call(command, HOME) is None
+
+
+def test_derived_command_with_a_blank_in_its_path_runs_in_process():
+    command = derived_source("codex-cwd ~/'my codex'/sessions", None)
+
+    assert BundledCall("chatgpt-usage", HOME / "my codex" / "auth.json") == bundled_call(command, HOME)
+
+
+def test_failure_comes_back_as_the_script_would_have_told_it(tmp_path, capfd):
+    result = run_bundled(BundledCall("zai-usage", tmp_path / "absent.json"), {})
+
+    assert (2, "") == (result.exit_code, result.stdout)
+    assert "absent.json" in result.stderr
+    assert ("", "") == capfd.readouterr()
+
+
+def test_environment_that_is_given_decides_the_host(tmp_path):
+    path = tmp_path / "key.json"
+    path.write_text(json.dumps({"Z_AI_API_KEY": "k"}), encoding="utf-8")
+    result = run_bundled(BundledCall("zai-usage", path), {"ZAI_USAGE_BASE_URL": "http://example.invalid"})
+
+    assert 1 == result.exit_code
+    assert "https://" in result.stderr
