@@ -63,6 +63,26 @@ def test_a_stopped_one_shot_is_a_failure_and_leaves_nothing(world, markers, tmp_
     assert not any(lives(pid) for pid in children)
 
 
+def test_an_interrupted_run_keeps_the_session_that_its_cli_has_named(world, markers, tmp_path):
+    pids = tmp_path / "pids"
+    world.account(
+        "a",
+        f'echo "{{\\"type\\":\\"thread.started\\",\\"thread_id\\":\\"t-1\\"}}"; echo $$ > {pids}; sleep 60',
+        "[a.session_capture]\nkind = 'stdout_json_event'\njson_flag = '--json'\nlast_message_flag = '-o'\n"
+        "event_type = 'thread.started'\nevent_id_path = 'thread_id'",
+    )
+    world.model("m", "a")
+    ours = start(world, "-m", "m", "x")
+    wait_for(pids)
+
+    ours.send_signal(signal.SIGTERM)
+    stdout, _stderr = ours.communicate(timeout=25)
+
+    result = markers("OULIPOLY_RESULT", stdout)[0]
+    assert "t-1" == result["provider_session_id"]
+    assert result["agent_runner_chain_id"] is not None
+
+
 def test_an_interruption_does_not_move_on_to_the_next_account(world, tmp_path):
     pids = tmp_path / "pids"
     world.account("a", f"trap 'echo usage limit >&2; exit 1' INT; echo $$ > {pids}; sleep 60 & wait; sleep 60")

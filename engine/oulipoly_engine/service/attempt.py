@@ -22,6 +22,7 @@ from oulipoly_engine.process.run import StdoutClosed, run
 from oulipoly_engine.service.hold import Held
 
 _SILENCE_S = 60.0
+_NOT_CAPTURED = CaptureOutcome(None, "none", None)
 
 
 class Face(Protocol):
@@ -74,10 +75,8 @@ def attempt(it: Attempt, face: Face, clock: Clock) -> Attempted:
     except SpawnFailed as error:
         outcome = Outcome(False, -1, clock.now(), "spawn_error", "spawn_error", error.message)
         return Attempted(outcome, error=error)
-    except Interrupted as error:
-        reason = f"interrupted: signal {error.signal_number}"
-        outcome = Outcome(False, error.exit_code, clock.now(), None, reason, reason)
-        return Attempted(outcome, error=error, forwarded=held.forwarded, last_byte=held.last_byte)
+    except Interrupted as error:  # before there was anything to capture
+        return _interrupted(error, held, clock, _NOT_CAPTURED)
     except OutputFailed as error:
         outcome = Outcome(False, -1, clock.now(), None, "stdout_failed", error.message)
         return Attempted(outcome, error=error, forwarded=held.forwarded)
@@ -85,8 +84,12 @@ def attempt(it: Attempt, face: Face, clock: Clock) -> Attempted:
 
 def _run(it: Attempt, place: _Workplace, held: Held, face: Face, clock: Clock) -> Attempted:
     sink = _Sink(held, face, place.reader, it.account.name, passes_stdout=place.last_message is None)
-    finished = run(place.command, sink)
-    captured = CaptureOutcome(None, "none", None) if place.reader is None else place.reader.finish()
+    try:
+        finished = run(place.command, sink)
+    except Interrupted as error:
+        # The id that the CLI has told by now makes the session resumable.
+        return _interrupted(error, held, clock, _capture(place))
+    captured = _capture(place)
     succeeded = finished.exit_code == 0 and finished.stopped_for is None
     closed = finished.stopped_for == "stdout_closed"
     if succeeded:
@@ -114,6 +117,24 @@ def _run(it: Attempt, place: _Workplace, held: Held, face: Face, clock: Clock) -
         capture_error=captured.error,
         stdout_closed=closed,
     )
+
+
+def _capture(place: _Workplace) -> CaptureOutcome:
+    return _NOT_CAPTURED if place.reader is None else place.reader.finish()
+
+
+def _interrupted(error: Interrupted, held: Held, clock: Clock, captured: CaptureOutcome) -> Attempted:
+    reason = f"interrupted: signal {error.signal_number}"
+    outcome = Outcome(
+        success=False,
+        exit_code=error.exit_code,
+        finished_at=clock.now(),
+        terminal_reason=reason,
+        error_text=reason,
+        session_id=captured.session_id,
+        capture_method=captured.method,
+    )
+    return Attempted(outcome, error=error, forwarded=held.forwarded, last_byte=held.last_byte)
 
 
 def with_category(attempted: Attempted, category: str | None, error_text: str | None) -> Attempted:

@@ -11,8 +11,14 @@ from collections.abc import Callable
 
 HEAD_LIMIT = 64 << 10  # bytes; as much as a pipe holds
 HEAD_PATIENCE_S = 0.25  # a failing claude or codex exits within 50 ms of its error text (seen 2026-11)
-# Lines with which claude's stream-json begins long before it knows whether the call will work.
-_PREAMBLE_MARKS = (b'"type":"system"', b'"type":"rate_limit_event"')
+# Lines with which an event stream begins long before the CLI knows whether the call will work.
+_PREAMBLE_MARKS = (
+    b'"type":"system"',  # claude's init and its retries
+    b'"type":"rate_limit_event"',
+    b'"type":"thread.started"',  # codex
+    b'"type":"turn.started"',
+    b'"message":"Reconnecting...',
+)
 
 
 class Held:

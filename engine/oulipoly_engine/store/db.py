@@ -103,7 +103,7 @@ def translated(path: Path) -> Iterator[None]:
 
 
 def _translate(path: Path, error: Exception) -> StoreUnusable:
-    text = str(error)
+    text = _first_cause(error)
     if "not a database" in text or "malformed" in text:
         return StoreUnusable(f"the state file {path} is no readable database ({text}); {schema.WAY_OUT}")
     if "readonly" in text or "unable to open" in text:
@@ -111,14 +111,24 @@ def _translate(path: Path, error: Exception) -> StoreUnusable:
             f"the state file {path} cannot be opened for writing ({text}): check the rights of the file and its "
             "folder, or set OULIPOLY_DATA_DIR to a writable folder"
         )
-    if "full" in text:
-        return StoreUnusable(f"the disk that holds the state file {path} is full ({text}): free some space")
+    if "full" in text or "I/O" in text:
+        return StoreUnusable(f"the disk that holds the state file {path} is full or failing ({text}): free some space")
     if "locked" in text or "busy" in text:
         return StoreUnusable(
             f"the state file {path} stayed locked by another process for {_BUSY_TIMEOUT_S:.0f} s: try again, or end "
             "the process that holds it"
         )
     return StoreUnusable(f"the state file {path} cannot be used: {text}")
+
+
+def _first_cause(error: BaseException) -> str:
+    """Return the text of the error that came first.
+
+    On a full disk SQLite rolls back by itself, and then the library's own rollback fails too.
+    """
+    while (earlier := error.__cause__ or error.__context__) is not None:
+        error = earlier
+    return str(error)
 
 
 def _refuse_other_kinds(path: Path) -> None:

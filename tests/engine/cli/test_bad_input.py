@@ -197,3 +197,14 @@ def test_a_full_disk_under_our_stdout_stops_the_cli_and_says_so(ready):
     assert b"No space left" in done.stderr
     assert b"Traceback" not in done.stderr
     assert ["stdout_failed"] == [row["terminal_reason"] for row in ready.rows("SELECT * FROM invocations")]
+
+
+def test_a_full_disk_under_the_state_file_is_named_and_nothing_starts(ready):
+    ready.run("-m", "m", "x")
+    script = f"ulimit -f 4; {sys.executable} -m oulipoly_tui -m m x"
+
+    done = subprocess.run(["bash", "-c", script], capture_output=True, check=False)
+
+    refused(done, 1, "Error: the disk that holds the state file", "free some space")
+    assert b"OULIPOLY_INVOCATION" not in done.stderr
+    assert 0 == ready.run("-m", "m", "x").returncode

@@ -67,6 +67,15 @@ def test_an_event_streams_preamble_waits_for_the_first_real_line(held, passed, c
     assert INIT + b'{"type":"assistant"}\n' == passed
 
 
+def test_codex_events_before_the_answer_are_a_preamble_too(held, clock):
+    events = b'{"type":"thread.started","thread_id":"t"}\n{"type":"turn.started"}\n'
+    held.feed(memoryview(events))
+    clock.now += 60
+    held.tick()
+
+    assert events == held.take_back()
+
+
 def test_nothing_printed_stays_nothing(held, passed):
     held.release()
 

@@ -1,0 +1,190 @@
+"""A model API on 127.0.0.1: enough of Anthropic Messages and OpenAI Responses for the real claude and codex.
+
+Every account answers "NAME heard: PROMPT" until a test gives it another plan. An account is known by its credential:
+`sk-ant-oat01-NAME` (claude's login), `sk-ant-api03-NAME` (a key), or the header `chatgpt-account-id: NAME` (codex).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import sys
+import threading
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from loopback import wire
+from loopback.wire import Call
+
+PATIENCE_S = 30.0
+_CREDENTIAL = re.compile(r"^(?:Bearer )?(?:sk-ant-oat01-|sk-ant-api03-)?(.*)$")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What an account's next calls get."""
+
+    refusal: str | None = None  # "login", "burst", "spent", "credit" or "server"; None answers
+    delay_s: float = 0.0  # before the first byte of whatever is answered; real APIs take a second
+    holds_back: bool = False  # begin the answer, then say nothing until the client leaves
+    tool_command: str | None = None  # a shell command that the CLI is asked to run before the answer
+
+
+class ModelApi:
+    """The server, the plans of its accounts, and a log of what it was asked."""
+
+    def __init__(self) -> None:
+        self.plans: dict[str, Plan] = {}
+        self.refreshes = True  # whether codex may renew its login
+        self._calls: list[Call] = []
+        self._changed = threading.Condition()
+        self._closing = threading.Event()
+        self._faults: list[BaseException] = []
+        self._server = _Server(("127.0.0.1", 0), type("Handler", (_Handler,), {"api": self}))
+        self._server.faults = self._faults
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> ModelApi:
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._closing.set()
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()  # joins the threads of open requests
+        assert self._faults == [], "the model API itself failed"
+
+    @property
+    def calls(self) -> tuple[Call, ...]:
+        with self._changed:
+            return tuple(self._calls)
+
+    def asked(self) -> list[str]:
+        """List the accounts that were asked, each turn of repeated asking once."""
+        names = [call.account for call in self.calls]
+        return [name for place, name in enumerate(names) if place == 0 or names[place - 1] != name]
+
+    def wait_for_call(self, account: str) -> None:
+        """Return once an account has been asked."""
+        with self._changed:
+            found = self._changed.wait_for(lambda: any(call.account == account for call in self._calls), PATIENCE_S)
+        assert found, f"{account} was never asked; asked were {self.asked()}"
+
+    def take(self, call: Call) -> Plan:
+        """Note a call and return its account's plan."""
+        with self._changed:
+            self._calls.append(call)
+            self._changed.notify_all()
+        return self.plans.get(call.account, Plan())
+
+    def pause(self, seconds: float) -> None:
+        """Return after a while, or at the end of the test."""
+        self._closing.wait(seconds)
+
+    def hold_back(self, is_gone) -> None:
+        """Return when the client has left, or the test has ended."""
+        while not is_gone() and not self._closing.wait(0.05):
+            pass
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = False
+    request_queue_size = 64
+
+    def handle_error(self, request, client_address) -> None:
+        """Keep our own mistakes for the end of the test; a client may leave in the middle, as stopped CLIs do."""
+        error = sys.exception()
+        if not isinstance(error, ConnectionError | TimeoutError):
+            self.faults.append(error)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    api: ModelApi
+    timeout = PATIENCE_S
+
+    def log_message(self, *_arguments) -> None:
+        pass
+
+    def do_HEAD(self) -> None:
+        self._send(200, {})
+
+    def do_GET(self) -> None:
+        path = self.path.partition("?")[0]
+        self._send(200 if path.endswith("/models") else 404, {"object": "list", "data": [], "models": []})
+
+    def do_POST(self) -> None:
+        content = self.rfile.read(int(self.headers.get("content-length") or 0))
+        body = json.loads(content or b"{}")
+        path = self.path.partition("?")[0]
+        if path.endswith("/v1/messages"):
+            self._answer(wire.anthropic_call, wire.anthropic_refusal, wire.anthropic_events, body)
+        elif path.endswith("/v1/responses"):
+            self._answer(wire.responses_call, wire.responses_refusal, wire.responses_events, body)
+        elif path.endswith("/count_tokens"):
+            self._send(200, {"input_tokens": len(content) // 4})
+        elif path.endswith("/oauth/token"):
+            self._refresh(body)
+        else:
+            self._send(404, {"error": {"message": f"nothing at {path}"}})
+
+    def _refresh(self, body: dict) -> None:
+        if self.api.refreshes:
+            token = body.get("refresh_token")
+            self._send(200, {"id_token": token, "access_token": token, "refresh_token": token})
+        else:
+            message = "Your refresh token has already been used to generate a new access token."
+            self._send(401, {"error": {"message": message, "code": "refresh_token_reused"}})
+
+    def _answer(self, call_of, refusal_of, events_of, body: dict) -> None:
+        call = call_of(self._account(), body)
+        plan = self.api.take(call)
+        self.api.pause(plan.delay_s)
+        if plan.refusal is not None:
+            refusal = refusal_of(plan.refusal)
+            self._send(refusal.status, refusal.body, refusal.headers)
+            return
+        wanted = plan.tool_command if call.tool_result is None else None
+        said = f"heard: {call.prompt}" if call.tool_result is None else f"ran: {call.tool_result}"
+        events = list(events_of(f"{call.account} {said}", wanted, body))
+        with contextlib.suppress(ConnectionError):
+            self._stream(events, holds_back=plan.holds_back)
+
+    def _account(self) -> str:
+        names = ("chatgpt-account-id", "x-api-key", "authorization")
+        credential = next((self.headers[name] for name in names if self.headers.get(name)), "")
+        return _CREDENTIAL.match(credential)[1]
+
+    def _send(self, status: int, body: dict, headers: dict[str, str] | None = None) -> None:
+        content = b"" if self.command == "HEAD" else json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in {
+            "content-type": "application/json",
+            "content-length": len(content),
+            **(headers or {}),
+        }.items():
+            self.send_header(name, str(value))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def _stream(self, events: list[dict], *, holds_back: bool) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        for place, event in enumerate(events):
+            if holds_back and place == len(events) // 2:
+                self.wfile.flush()
+                self.api.hold_back(self._is_gone)
+                return
+            self.wfile.write(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode())
+
+    def _is_gone(self) -> bool:
+        self.connection.settimeout(0.05)
+        try:
+            return self.connection.recv(1) == b""
+        except TimeoutError:
+            return False
+        except OSError:
+            return True
