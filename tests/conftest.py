@@ -100,6 +100,12 @@ class World:
             connection.row_factory = sqlite3.Row
             return [dict(row) for row in connection.execute(sql, parameters)]
 
+    def change(self, sql, *parameters):
+        """Change the state file with SQLite itself."""
+        with closing(sqlite3.connect(self.data / "state.db")) as connection:
+            connection.execute(sql, parameters)
+            connection.commit()
+
 
 @pytest.fixture
 def world(home, agents):

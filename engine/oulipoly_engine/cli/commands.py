@@ -21,13 +21,17 @@ class _Module(Protocol):
 
 
 SUBCOMMANDS = (
+    Subcommand("account", "account_command", "drain, disable or keep a reserve of an account; list them"),
     Subcommand("config", "config_command", "check, show or find the configuration"),
     Subcommand("demo", "demo_command", "a throw-away world with made-up accounts, to try everything"),
+    Subcommand("forecast", "forecast_command", "when each window runs dry at the present pace"),
     Subcommand("migrate", "migrate_command", "set the state file aside and start a fresh one (--rebuild)"),
     Subcommand("migrate-config", "migrate_command", "move old model files' account settings into providers.toml"),
     Subcommand("migrate-db", "migrate_command", "fill in chains and compaction marks of an older state file"),
+    Subcommand("quota-check", "quota_command", "read every account, show its windows and each pool's next pick"),
     Subcommand("session", "session_command", "inspect what the session commands stand on (schema-probe)"),
     Subcommand("trace", "trace_command", "show an invocation and everything it started"),
+    Subcommand("why", "why_command", "explain the choice of an account, now or for an invocation"),
 )
 # Commands of the contract that this version does not have: said plainly, never taken for an agent's name.
 RESERVED = ("repl", "resume")

@@ -48,6 +48,14 @@ def _dispatch(arguments: list[str]) -> int:
         return 0
     context = Context(program=program)
     context = replace(context, models_dir=options.models_dir, agents_dir=options.agents_dir)
+    if options.usage:
+        _refuse_beside_usage(options, name)
+        from oulipoly_engine.cli import usage_command  # noqa: PLC0415 - 100 ms, only this needs it
+
+        return usage_command.run(context, as_json=options.json)
+    if options.json:
+        message = "--json goes with --usage, or after a command"
+        raise UsageInvalid(message)
     if name in commands.RESERVED:
         message = f"`{program} {name}` is not in version {__version__} yet; one-shots, trace and the demo are"
         raise UsageInvalid(message)
@@ -63,8 +71,17 @@ def _options(arguments: list[str]) -> list[str]:
     return arguments[: arguments.index("--")] if "--" in arguments else arguments
 
 
+def _refuse_beside_usage(options: object, name: str | None) -> None:
+    keys = ("model", "agent_file", "file", "project", "input", "timeout", "result_on_stderr", "words")
+    given = [key for key in keys if getattr(options, key)]
+    if name is not None or given:
+        word = name or ("a prompt" if given[0] == "words" else f"--{given[0].replace('_', '-')}")
+        message = f"--usage stands alone: it does not go with {word}"
+        raise UsageInvalid(message)
+
+
 def _refuse_one_shot_options(options: object, name: str) -> None:
-    given = [key for key in ("project", "input", "timeout", "result_on_stderr") if getattr(options, key)]
+    given = [key for key in ("project", "input", "timeout", "result_on_stderr", "json") if getattr(options, key)]
     if given:
         message = f"--{given[0].replace('_', '-')} goes with a prompt, or after the command: {name} --{given[0]}"
         raise UsageInvalid(message)

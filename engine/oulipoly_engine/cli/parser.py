@@ -84,6 +84,8 @@ def top_level(program: str) -> Parser:
     )
     parser.add_argument("--models-dir", type=Path, help="folder of model files")
     parser.add_argument("--agents-dir", type=Path, help="folder of agent files")
+    parser.add_argument("--usage", action="store_true", help="read every pool account's quota and show its windows")
+    parser.add_argument("--json", action="store_true", help="with --usage: print one JSON document")
     parser.add_argument("--version", action="store_true", help="print the version")
     return parser
 

@@ -7,12 +7,12 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeVar
 
 from oulipoly_engine.cli import commands, diagnostics, output
 from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.wiring import refresher, told
 from oulipoly_engine.config import load
-from oulipoly_engine.config.problem import Loaded, nearest
+from oulipoly_engine.config.problem import nearest
 from oulipoly_engine.core import inputs, markers, prompt
 from oulipoly_engine.core.accounts import Account, Agent, Model, Settings
 from oulipoly_engine.errors import AccountUnusable, AgentUnknown, OutputFailed, PromptMissing, RequestRefused
@@ -21,10 +21,7 @@ from oulipoly_engine.service.diagnosis import Diagnoser, ask_account
 from oulipoly_engine.service.invoke import DispatchFailed, Invoked, Invoker, Request
 from oulipoly_engine.store.db import Store, open_store
 
-T = TypeVar("T")
-
 PROMPT_RESOLUTION = "prompt_resolution"
-_SHOWN_WARNINGS = 5
 
 
 class Terminal:
@@ -56,8 +53,8 @@ def run(context: Context, options: Namespace) -> int:
 
 
 def _run(context: Context, options: Namespace, store: Store) -> int:
-    accounts = _told(load.load_accounts(context.paths))
-    settings = _told(load.load_settings(context.paths))
+    accounts = told(load.load_accounts(context.paths))
+    settings = told(load.load_settings(context.paths))
     model, text = _model_and_prompt(context, options, accounts)
     request = Request(
         model=model,
@@ -76,6 +73,7 @@ def _run(context: Context, options: Namespace, store: Store) -> int:
         results_folder=context.paths.results,
         clock=context.clock,
         face=face,
+        refresher=refresher(context, store, accounts),
     )
     return _conclude(invoker.invoke(request), to_stderr=options.result_on_stderr)
 
@@ -96,7 +94,7 @@ def _conclude(invoked: Invoked, *, to_stderr: bool) -> int:
 
 def _model_and_prompt(context: Context, options: Namespace, accounts: Mapping[str, Account]) -> tuple[Model, str]:
     if options.model is not None:
-        model = _told(load.load_model(context.paths, options.model, context.models_dir, accounts=accounts))
+        model = told(load.load_model(context.paths, options.model, context.models_dir, accounts=accounts))
         try:
             body = "" if options.agent_file is None else _agent_file(options.agent_file).body
             return model, prompt.with_instructions(body, _prompt(options, options.words))
@@ -112,7 +110,7 @@ def _model_and_prompt(context: Context, options: Namespace, accounts: Mapping[st
     if not agent.model:
         message = f"the agent {agent.name!r} names no model: add `model:` to its frontmatter, or give one with --model"
         raise RequestRefused(message)
-    model = _told(load.load_model(context.paths, agent.model, context.models_dir, accounts=accounts, agent=agent.name))
+    model = told(load.load_model(context.paths, agent.model, context.models_dir, accounts=accounts, agent=agent.name))
     return model, prompt.with_instructions(agent.body, _prompt(options, words))
 
 
@@ -127,7 +125,7 @@ def _agent(context: Context, options: Namespace) -> tuple[Agent, list[str]]:
         raise AgentUnknown(message)
     name, *words = options.words
     try:
-        return _told(load.load_agent(context.paths, name, context.agents_dir)), words
+        return told(load.load_agent(context.paths, name, context.agents_dir)), words
     except AgentUnknown as error:
         near = nearest(name, commands.names())
         if near:
@@ -136,7 +134,7 @@ def _agent(context: Context, options: Namespace) -> tuple[Agent, list[str]]:
 
 
 def _agent_file(path: Path) -> Agent:
-    return _told(load.load_agent_file(path))
+    return told(load.load_agent_file(path))
 
 
 def _prompt(options: Namespace, words: list[str]) -> str:
@@ -184,12 +182,3 @@ def _asker(context: Context, accounts: Mapping[str, Account], settings: Settings
         return ask_account(account, member, text)
 
     return ask
-
-
-def _told(loaded: Loaded[T]) -> T:
-    """Show the warnings that came with a value, and return it."""
-    for problem in loaded.problems[:_SHOWN_WARNINGS]:
-        diagnostics.note(f"Warning: {problem.text}")
-    if len(loaded.problems) > _SHOWN_WARNINGS:
-        diagnostics.note(f"Warning: {len(loaded.problems) - _SHOWN_WARNINGS} more: run `agents config check`")
-    return loaded.value

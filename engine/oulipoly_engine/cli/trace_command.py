@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import cache
+
 from oulipoly_engine.cli import output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.config.load import load_sessions
 from oulipoly_engine.core import trace as tree
+from oulipoly_engine.core.accounts import SessionScripts
 from oulipoly_engine.core.decision_text import why_lines
 from oulipoly_engine.service.trace import Tracer
 from oulipoly_engine.store.db import open_store
@@ -30,7 +33,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     store = open_store(context.paths.state_db)
     tracer = Tracer(
         store,
-        load_sessions(context.paths).value,
+        lambda: _scripts(context),
         context.paths.data / "sessions",
         max_depth=options.max_depth,
         inline_transcript=options.inline_transcript or options.transcript,
@@ -47,6 +50,13 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         for line in tree.transcript_lines(root):
             output.write_line(line)
     return 0
+
+
+@cache
+def _scripts(context: Context) -> Mapping[str, SessionScripts]:
+    from oulipoly_engine.config.load import load_sessions  # noqa: PLC0415 - 100 ms, only sessions need it
+
+    return load_sessions(context.paths).value
 
 
 def _decisions(node: tree.Node) -> dict[str, tuple[str, ...]]:

@@ -21,8 +21,9 @@ def backoff_until(
     """Return until when an account is left alone.
 
     failures_in_a_row: this one included, from 1.
+    retry_after_s: what the vendor asked for; 0 comes with lasting refusals too, so it counts as not asked.
     """
-    if retry_after_s is not None:
-        return now + timedelta(seconds=min(max(1.0, retry_after_s), RETRY_AFTER_LONGEST_S))
+    if retry_after_s is not None and retry_after_s > 0:
+        return now + timedelta(seconds=min(retry_after_s, RETRY_AFTER_LONGEST_S))
     first = RATE_LIMITED_FIRST_S if http_status == TOO_MANY_REQUESTS else FIRST_S
     return now + timedelta(seconds=min(LONGEST_S, first * 2 ** min(failures_in_a_row - 1, 10)))

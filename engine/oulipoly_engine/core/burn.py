@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from oulipoly_engine.core.matching import match_windows
 from oulipoly_engine.core.windows import QuotaState, Window
 
 # The contract's learning limits (section 1.1).
@@ -102,9 +103,10 @@ def learn(prior: QuotaState, reading: Sequence[Window], turns: int | None, now: 
         refreshed_at = prior.refreshed_at if prior.windows else now
         return replace(prior, refreshed_at=refreshed_at, last_empty_refresh_at=now)
     spent_turns = prior.calls_since_refresh if turns is None else turns
+    continued = (None if place is None else prior.windows[place] for place in match_windows(prior.windows, reading))
     return replace(
         prior,
-        windows=tuple(_learn_window(_earlier(window, prior), window, spent_turns) for window in reading),
+        windows=tuple(_learn_window(*pair, spent_turns) for pair in zip(continued, reading, strict=True)),
         refreshed_at=now,
         exhausted_at=None,
         calls_since_refresh=0,
@@ -112,22 +114,11 @@ def learn(prior: QuotaState, reading: Sequence[Window], turns: int | None, now: 
     )
 
 
-def _earlier(window: Window, prior: QuotaState) -> Window | None:
-    """Find the stored window that `window` continues: same label, else same position unless the labels contradict."""
-    at_position = next((other for other in prior.windows if other.position == window.position), None)
-    if at_position is not None and at_position.kind == window.kind:
-        return at_position
-    if window.label is None:
-        return at_position
-    moved = next((other for other in prior.windows if other.label == window.label), None)
-    return at_position if moved is None and at_position is not None and at_position.label is None else moved
-
-
 def _learn_window(before: Window | None, after: Window, turns: int) -> Window:
     if before is None:
         return replace(after, last_delta=None, last_delta_turns=None)
     delta = max(0.0, after.used - before.used)
-    teaches = delta > 0 and turns >= MIN_TURNS and after.used < LEARNING_CEILING and delta / turns <= MAX_RATE
-    if teaches:
+    # The step may be so small that its share of a turn is no longer above 0.
+    if turns >= MIN_TURNS and after.used < LEARNING_CEILING and 0 < delta / turns <= MAX_RATE:
         return replace(after, last_delta=delta, last_delta_turns=turns)
     return replace(after, last_delta=before.last_delta, last_delta_turns=before.last_delta_turns)

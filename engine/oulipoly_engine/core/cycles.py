@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from oulipoly_engine.core.matching import match_windows
 from oulipoly_engine.core.windows import QuotaState, Window
 
 TOLERANCE = timedelta(minutes=1)  # vendors' resets wobble by seconds between readings
@@ -28,13 +29,13 @@ def ended_cycles(prior: QuotaState, now_shown: Sequence[Window], now: datetime) 
     """
     if prior.refreshed_at is None:
         return ()
-    shown = {window.name: window for window in now_shown}
     ended = []
-    for before in prior.windows:
-        after = shown.get(before.name)
-        if after is None or before.resets_at > now or after.resets_at - before.resets_at <= TOLERANCE:
+    for place, after in zip(match_windows(prior.windows, now_shown), now_shown, strict=True):
+        if place is None:
             continue
-        if prior.refreshed_at < before.resets_at:
+        before = prior.windows[place]
+        has_ended = before.resets_at <= now and after.resets_at - before.resets_at > TOLERANCE
+        if has_ended and prior.refreshed_at < before.resets_at:
             unused = max(0.0, 1.0 - before.used)
             ended.append(Ended(before.name, before.resets_at, unused, prior.refreshed_at))
     return tuple(ended)

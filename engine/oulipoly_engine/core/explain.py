@@ -19,6 +19,7 @@ from oulipoly_engine.core.decision import (
     Verdict,
     WindowVerdict,
 )
+from oulipoly_engine.core.headroom import headroom
 
 
 def exhausted_text(model: str, verdicts: Sequence[Verdict]) -> str:
@@ -150,7 +151,11 @@ def _not_densest(decision: Decision, verdict: Verdict) -> str:
     if decision.band_floor is None:
         return f"its score, {verdict.score:.2f}, is not the highest"
     if not decision.in_band(verdict):
-        return f"its score, {verdict.score:.2f}, is below half of the best"
+        too_low = "0" if decision.rule is TieRule.MOST_HEADROOM else "below half of the best"
+        return f"its score, {verdict.score:.2f}, is {too_low}"
+    if decision.rule is TieRule.MOST_HEADROOM:
+        own = headroom(verdict.windows, verdict.candidate.reserve)
+        return f"has at most the headroom of {decision.account}, {own:.2f}"
     if decision.rule is TieRule.FEWEST_CALLS:
         return f"has at least as many calls as {decision.account}, {verdict.candidate.invocation_count}"
     return f"has at least the projected use of {decision.account}"
@@ -161,7 +166,7 @@ def _window_text(verdict: WindowVerdict | None) -> str:
         return "a window"
     window = verdict.window
     name = f"window {window.position}" if window.label is None else f"its {window.label} window"
-    return f"{name} until {to_text(window.resets_at)}"
+    return f"{name} until {to_text(window.resets_at)[:16]}Z"
 
 
 def _finite(number: float | None) -> float | None:

@@ -16,6 +16,7 @@ _ADAPTERS: Mapping[str, tuple[str, str]] = {
     "codex-cwd": ("chatgpt-usage", "auth.json"),
     "codex-turns": ("chatgpt-usage", "auth.json"),
 }
+_CODEX = ("codex-cwd", "codex-turns")
 _BARE = re.compile(r"[A-Za-z0-9/._~-]+", re.ASCII)
 _WITH_VARIABLE = re.compile(r"[A-Za-z0-9/._~ ${}-]*\$[A-Za-z0-9/._~ ${}-]*", re.ASCII)
 
@@ -46,19 +47,40 @@ def derived_source(cwd_script: str | None, turn_script: str | None) -> str | Non
     return None
 
 
+def codex_sessions_root(account: Account, scripts: SessionScripts | None) -> str | None:
+    """Return the folder of Codex's rollouts that an account's scripts name, as written; None if none does.
+
+    `~/` and variables in it are not expanded.
+    """
+    storage = None if account.storage is None else account.storage.cwd_script
+    for script in (storage, None if scripts is None else scripts.turn_script):
+        found = None if script is None else _session_folder(script)
+        if found is not None and found[0] in _CODEX:
+            return str(found[1])
+    return None
+
+
 def _derive(script: str) -> str | None:
+    found = _session_folder(script)
+    if found is None:
+        return None
+    program, root = found
+    if root.parent == root or str(root) == "~":
+        return None
+    adapter, credentials = _ADAPTERS[program]
+    return f"{adapter} {_shell_word(str(root.parent / credentials))}"
+
+
+def _session_folder(script: str) -> tuple[str, PurePosixPath] | None:
+    """Return the known program that a script begins with and the folder it is given."""
     try:
         words = shlex.split(script)
     except ValueError:  # an open quote: the shell will refuse it as well
         return None
     if len(words) < 2 or words[1].startswith("-"):
         return None
-    known = _ADAPTERS.get(PurePosixPath(words[0]).name)
-    root = PurePosixPath(words[1])
-    if known is None or root.parent == root or str(root) == "~":
-        return None
-    adapter, credentials = known
-    return f"{adapter} {_shell_word(str(root.parent / credentials))}"
+    program = PurePosixPath(words[0]).name
+    return (program, PurePosixPath(words[1])) if program in _ADAPTERS else None
 
 
 def _shell_word(path: str) -> str:

@@ -7,8 +7,8 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
-from typing import NoReturn, Protocol
+from datetime import datetime
+from typing import NoReturn
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.redact import redact
@@ -28,7 +28,6 @@ _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\
 # What the bundled adapters call the vendors' windows; our readings of other sources must say the same.
 _DURATION_LABELS = {18_000: "5h-burst", 86_400: "daily", 604_800: "weekly", 2_592_000: "monthly"}
 _DURATION_TOLERANCE = 0.05  # vendors round to minutes, and months differ
-_SAME_RESET = timedelta(seconds=90)  # one vendor recomputes the reset from "seconds left" at each call
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,22 +46,6 @@ class ParsedWindow:
     def as_window(self) -> Window:
         """Return what is stored of it."""
         return Window(self.position, self.used, self.resets_at, label=self.label)
-
-
-class Identified(Protocol):
-    """What a window is recognised by; `core.windows.Window` and `ParsedWindow` both fit."""
-
-    @property
-    def position(self) -> int:
-        """Return its place in the script's answer."""
-
-    @property
-    def resets_at(self) -> datetime:
-        """Return its reset."""
-
-    @property
-    def label(self) -> str | None:
-        """Return its name, where it has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,21 +79,6 @@ def duration_label(seconds: float) -> str:
     return f"{max(1, round(seconds / 60))}m"
 
 
-def match_windows(old: Sequence[Identified], new: Sequence[Identified]) -> tuple[int | None, ...]:
-    """Tell, for each window of a new reading, which index of `old` it continues; None: it is new.
-
-    Equal labels match first, then (where one side has no label) the same place with the same reset, the same reset,
-    and last the same place. Different labels never match, and no old window is continued twice.
-    """
-    matched: list[int | None] = [None] * len(new)
-    for claims in (_same_label, _same_place_and_reset, _same_reset, _same_place):
-        for index, window in enumerate(new):
-            if matched[index] is None:
-                free = (place for place in range(len(old)) if place not in matched)
-                matched[index] = next((place for place in free if claims(old[place], window)), None)
-    return tuple(matched)
-
-
 def http_failure(stderr: str) -> HttpFailure | None:
     """Find the HTTP status and the pause asked for in a usage adapter's stderr; None if it names no status."""
     status = re.search(r"\bHTTP (\d{3})\b", stderr)
@@ -118,26 +86,6 @@ def http_failure(stderr: str) -> HttpFailure | None:
         return None
     pause = re.search(r"\bretry-after:? (\d{1,7})\b", stderr, re.IGNORECASE)
     return HttpFailure(int(status[1]), None if pause is None else int(pause[1]))
-
-
-def _same_label(old: Identified, new: Identified) -> bool:
-    return old.label is not None and old.label == new.label
-
-
-def _unlabelled(old: Identified, new: Identified) -> bool:
-    return old.label is None or new.label is None
-
-
-def _same_reset(old: Identified, new: Identified) -> bool:
-    return _unlabelled(old, new) and abs(old.resets_at - new.resets_at) <= _SAME_RESET
-
-
-def _same_place(old: Identified, new: Identified) -> bool:
-    return _unlabelled(old, new) and old.position == new.position
-
-
-def _same_place_and_reset(old: Identified, new: Identified) -> bool:
-    return _same_place(old, new) and _same_reset(old, new)
 
 
 class _Reader:

@@ -26,6 +26,7 @@ from oulipoly_engine.process.signals import Guard, interruptible
 from oulipoly_engine.service import results
 from oulipoly_engine.service.attempt import Attempt, Attempted, Face, attempt, with_category
 from oulipoly_engine.service.diagnosis import Diagnoser
+from oulipoly_engine.service.refresh import Kind, Refresher
 from oulipoly_engine.service.select import decide
 from oulipoly_engine.store import chains, invocations, quotas
 from oulipoly_engine.store.db import Store
@@ -80,6 +81,7 @@ class Invoker:
     results_folder: Path
     clock: Clock
     face: Face
+    refresher: Refresher | None = None  # None: choose by what is stored
 
     def invoke(self, request: Request) -> Invoked:
         """Run a prompt on the best account of its pool, and on the next one when that account's quota is spent.
@@ -93,7 +95,7 @@ class Invoker:
         budget = max(1, len(request.model.members))
         tried: list[str] = []
         for number in range(1, budget + 1):
-            guard.check()
+            self._refresh(request.model, guard)
             decision = self._decide(request, tried)
             if decision.index is None:
                 raise self._exhausted(request.model, decision, tried)
@@ -108,6 +110,18 @@ class Invoker:
             if number < budget:
                 self.face.note(f"[routing] provider {member.account} returned quota_exhausted; trying the next account")
         raise self._exhausted(request.model, self._decide(request, tried), tried)
+
+    def _refresh(self, model: Model, guard: Guard) -> None:
+        """Read the accounts whose reading is too old to choose by. What fails is said; the choice goes on without."""
+        guard.check()
+        if self.refresher is None:
+            return
+        names = tuple(dict.fromkeys(member.account for member in model.members))
+        guard.arm()
+        for done in self.refresher.refresh_stale(names, self.settings.routing_ttl_s):
+            if done.kind is Kind.FAILED:
+                self.face.note(f"[quota] {done.account}: {done.text}")
+        guard.disarm()
 
     def _decide(self, request: Request, tried: list[str]) -> Decision:
         return decide(self.store, request.model, self.settings, self.clock.now(), tried)
@@ -179,6 +193,8 @@ class Invoker:
             found, interruption = self.diagnoser.diagnose(done.finished)
             done = replace(with_category(done, found.category.value, found.summary), error=interruption)
             self._show_failure(done, found.summary)
+        elif done.finished is not None and done.finished.stopped_for == "timeout":
+            done = with_category(done, Category.HUNG_SUBPROCESS.value, "stopped at its time limit")
         invocations.end(self.store, row_id, done.outcome)
         if _is_spent(done):
             quotas.mark_exhausted(self.store, it.account.name, self.clock.now())

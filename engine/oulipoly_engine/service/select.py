@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from oulipoly_engine.core.accounts import Model, Settings
 from oulipoly_engine.core.balance import choose
 from oulipoly_engine.core.decision import ERROR_WINDOW_MINUTES, Candidate, Decision, TieRule
-from oulipoly_engine.store import invocations, quotas, turns
+from oulipoly_engine.store import controls, invocations, quotas, turns
 from oulipoly_engine.store.db import Store
 
 
@@ -17,16 +17,28 @@ def decide(store: Store, model: Model, settings: Settings, now: datetime, attemp
 
     attempted: accounts that ran out of quota earlier in the same invocation.
     """
-    decision = choose(
+    decision = decide_among(store, model, candidates(store, model, now), settings, now, attempted)
+    quotas.clear_exhausted(store, decision.readmitted)
+    return decision
+
+
+def decide_among(
+    store: Store,
+    model: Model,
+    pool: Sequence[Candidate],
+    settings: Settings,
+    now: datetime,
+    attempted: Collection[str] = (),
+) -> Decision:
+    """Return the decision among given candidates, and change nothing."""
+    return choose(
         model.name,
-        candidates(store, model, now),
+        pool,
         now,
         rule=TieRule(settings.tie_rule),
         sticky_to=invocations.last_account(store, model.name) if model.sticky else None,
         attempted=attempted,
     )
-    quotas.clear_exhausted(store, decision.readmitted)
-    return decision
 
 
 def candidates(store: Store, model: Model, now: datetime) -> tuple[Candidate, ...]:
@@ -35,6 +47,7 @@ def candidates(store: Store, model: Model, now: datetime) -> tuple[Candidate, ..
     states = quotas.states(store, names)
     counts = invocations.counts(store, model.name)
     failures = invocations.recent_failures(store, model.name, now - timedelta(minutes=ERROR_WINDOW_MINUTES))
+    wishes = controls.of(store, names)
     since = {
         name: 0 if state.refreshed_at is None else turns.assistant_turns_since(store, name, state.refreshed_at)
         for name, state in states.items()
@@ -47,6 +60,9 @@ def candidates(store: Store, model: Model, now: datetime) -> tuple[Candidate, ..
             invocation_count=counts.get(member.account, 0),
             recent_errors=failures.get(member.account, 0),
             turns_since_refresh=since[member.account],
+            reserve=wishes[member.account].reserve,
+            drained=wishes[member.account].drained,
+            disabled=wishes[member.account].disabled,
         )
         for member in model.members
     )

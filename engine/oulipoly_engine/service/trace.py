@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -25,7 +25,7 @@ class Tracer:
     """Builds the tree of one requested invocation; each session is located once."""
 
     store: Store
-    scripts: Mapping[str, SessionScripts]
+    scripts: Callable[[], Mapping[str, SessionScripts]]  # asked only where a session is to be located
     sessions_root: Path  # where adapters keep their state, a folder an account
     max_depth: int = DEFAULT_MAX_DEPTH
     inline_transcript: bool = False
@@ -100,7 +100,7 @@ class Tracer:
         return self._located[key]
 
     def _run_locator(self, account: str, session_id: str) -> tuple[str | None, TranscriptState]:
-        scripts = self.scripts.get(account)
+        scripts = self.scripts().get(account)
         if scripts is None or scripts.transcript_locator is None:
             return None, TranscriptState.NO_LOCATOR
         state_dir = scripts.state_dir or self.sessions_root / account

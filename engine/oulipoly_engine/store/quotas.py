@@ -23,11 +23,11 @@ _WINDOWS = "SELECT account, position, used, resets_at, last_delta, last_delta_tu
 def states(store: Store, accounts: Sequence[str]) -> dict[str, QuotaState]:
     """Return the quota state of each account; one never read gets a state that says so."""
     marks = ", ".join("?" * len(accounts))
-    rows = store.rows(f"{_ROW} WHERE account IN ({marks})", accounts)
     windows: dict[str, list[Window]] = {}
-    for account, position, used, resets_at, delta, turns, label in store.rows(
-        f"{_WINDOWS} WHERE account IN ({marks}) ORDER BY account, position", accounts
-    ):
+    with store.read():  # a refresh by another process between the two would give new windows an old age
+        rows = store.rows(f"{_ROW} WHERE account IN ({marks})", accounts)
+        window_rows = store.rows(f"{_WINDOWS} WHERE account IN ({marks}) ORDER BY account, position", accounts)
+    for account, position, used, resets_at, delta, turns, label in window_rows:
         windows.setdefault(account, []).append(Window(position, float(used), from_text(resets_at), delta, turns, label))
     found = {
         row[0]: QuotaState(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from oulipoly_engine.core.cycles import TOLERANCE, Ended
 from oulipoly_engine.core.windows import Window
 from oulipoly_engine.store.db import Store
 
@@ -81,7 +82,7 @@ def history(store: Store, account: str, window: str, since: datetime, limit: int
 def chart(store: Store, account: str, window: str, since: datetime, until: datetime, steps: int) -> tuple[Point, ...]:
     """Return at most `steps` + 1 points between two instants: the last reading of each equal step that has one."""
     begin, end = _ms(since), _ms(until)
-    size = max(1, (end - begin) // max(1, steps))
+    size = max(1, -((begin - end) // max(1, steps)))  # rounded up, or a remainder would make one step more
     # SQLite hands out the other columns of the row that MAX picks, so one pass over the key range is enough.
     rows = store.rows(
         "SELECT MAX(at_ms), used, resets_at_ms FROM readings WHERE account = ? AND window = ? AND at_ms BETWEEN ? AND ?"
@@ -100,24 +101,27 @@ def thin(store: Store, account: str, now: datetime) -> int:
     full, hourly = _ms(now - _FULL), _ms(now - _HOURLY)
     before = store.rows("SELECT total_changes()")[0][0]
     for oldest, newest, step in ((hourly, full, _HOUR_MS), (0, hourly, _DAY_MS)):
+        # A later reading makes one superfluous in the same cycle: the reset is the same, or it has not come yet and
+        # moves with every reading, as idle windows' resets do, while nothing was given back.
         store.execute(
             "DELETE FROM readings WHERE account = ?1 AND at_ms >= ?2 AND at_ms < ?3 AND EXISTS ("
             " SELECT 1 FROM readings AS later WHERE later.account = ?1 AND later.window = readings.window"
-            " AND later.at_ms > readings.at_ms AND later.at_ms < ?3 AND later.at_ms / ?4 = readings.at_ms / ?4"
-            " AND later.resets_at_ms BETWEEN readings.resets_at_ms - 60000 AND readings.resets_at_ms + 60000)",
-            (account, oldest, newest, step),
+            " AND later.at_ms > readings.at_ms AND later.at_ms < MIN(?3, (readings.at_ms / ?4 + 1) * ?4) AND ("
+            "  later.resets_at_ms BETWEEN readings.resets_at_ms - ?5 AND readings.resets_at_ms + ?5"
+            "  OR (later.at_ms < readings.resets_at_ms AND later.used >= readings.used)))",
+            (account, oldest, newest, step, round(1000 * TOLERANCE.total_seconds())),
         )
     return int(store.rows("SELECT total_changes()")[0][0]) - int(before)
 
 
-def record_unused(store: Store, account: str, window: str, found: Sequence[tuple[datetime, float, datetime]]) -> None:
-    """Keep what was left of a window at its resets: (reset, unused 0..1, last reading). Inside a write transaction."""
-    for resets_at, unused, last_read in found:
+def record_unused(store: Store, account: str, found: Iterable[Ended]) -> None:
+    """Keep what was left of windows at their resets. Runs inside the caller's write transaction."""
+    for cycle in found:
         store.execute(
             "INSERT INTO unused_quota (account, window, resets_at_ms, unused, last_read_ms) VALUES (?, ?, ?, ?, ?)"
             " ON CONFLICT (account, window, resets_at_ms) DO UPDATE SET unused = excluded.unused,"
             " last_read_ms = excluded.last_read_ms",
-            (account, window, _ms(resets_at), unused, _ms(last_read)),
+            (account, cycle.window, _ms(cycle.resets_at), cycle.unused, _ms(cycle.last_read_at)),
         )
 
 

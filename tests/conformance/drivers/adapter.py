@@ -1,4 +1,7 @@
-"""Drivers of the bundled adapters: each vector's answer is served on this machine and read by the script itself."""
+"""Drivers of the bundled adapters: the script itself runs, on files of the vector's making.
+
+What a vendor would answer is served on this machine.
+"""
 
 import json
 import os
@@ -57,7 +60,64 @@ def usage_driver(name, base_url_variable):
     return drive
 
 
+def run_on_folder(name, folder, state_dir, **more):
+    environ = {"PATH": os.environ["PATH"], "STATE_DIR": str(state_dir), **more}
+    command = [sys.executable, str(SCRIPTS / name), str(folder)]
+    return subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=25)
+
+
+def printed_turns(name, folder, state_dir):
+    done = run_on_folder(name, folder, state_dir)
+    assert 0 == done.returncode, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def part_of(expected, turn):
+    return {key: turn.get(key) for key in expected}
+
+
+def claude_turns(vector, tmp_path):
+    base = tmp_path / "projects"
+    base.mkdir()
+    (base / "s.jsonl").write_text(json.dumps(vector["input"]["line"]) + "\n", encoding="utf-8")
+    found = printed_turns("claude-code-turns", base, tmp_path / "state")
+    expected = [] if vector["expected"] is None else [vector["expected"]]
+
+    assert len(expected) == len(found)
+    assert expected == [part_of(one, turn) for one, turn in zip(expected, found, strict=True)]
+
+
+def codex_turns(vector, tmp_path):
+    # The vector's path lies at the root of the machine: what is asked is that turn ids carry the path, so ours is put
+    # in its place.
+    place = tmp_path / vector["input"]["path"].lstrip("/")
+    place.parent.mkdir(parents=True)
+    place.write_text("".join(json.dumps(line) + "\n" for line in vector["input"]["lines"]), encoding="utf-8")
+    found = printed_turns("codex-turns", place.parent, tmp_path / "state")
+    expected = [{**one, "turn_id": f"{tmp_path}{one['turn_id']}"} for one in vector["expected"]]
+
+    assert len(expected) == len(found)
+    assert expected == [part_of(one, turn) for one, turn in zip(expected, found, strict=True)]
+
+
+def locator(vector, tmp_path):
+    file = Path(vector["input"]["file"])
+    is_codex = file.name.startswith("rollout-")
+    session_id = file.stem[-36:] if is_codex else "5169694d-de0f-40d1-890c-6e28e55bab27"
+    path = tmp_path / "base" / file
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"sessionId": vector["input"].get("content_session")}) + "\n", encoding="utf-8")
+    name = "codex-locate-transcript" if is_codex else "claude-code-locate-transcript"
+    done = run_on_folder(name, tmp_path / "base", tmp_path / "state", SESSION_ID=session_id)
+
+    assert "found" == vector["expected"]
+    assert (0, f"{path}\n") == (done.returncode, done.stdout)
+
+
 DRIVERS = {
+    "adapter.claude_turns": claude_turns,
+    "adapter.codex_turns": codex_turns,
+    "adapter.locator": locator,
     "adapter.anthropic_usage": usage_driver("anthropic-usage", "ANTHROPIC_USAGE_BASE_URL"),
     "adapter.chatgpt_usage": usage_driver("chatgpt-usage", "CHATGPT_USAGE_BASE_URL"),
     "adapter.zai_usage": usage_driver("zai-usage", "ZAI_USAGE_BASE_URL"),

@@ -1,14 +1,23 @@
-"""Drivers of the balancer's pure areas: choice, band, burn rate and the topology rule."""
+"""Drivers of the balancer: choice, band, burn rate, the topology rule, and the refresh before a choice."""
 
+import json
+import os
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.accounts import Account, Model, PoolMember, Settings
 from oulipoly_engine.core.balance import Candidate, TieRule, choose
 from oulipoly_engine.core.band import Contender, pick
 from oulipoly_engine.core.burn import RateSource, pool_rates, project, rate_of
 from oulipoly_engine.core.staleness import topology_probe_due
 from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.service.refresh import Refresher
+from oulipoly_engine.service.select import decide
+from oulipoly_engine.store import quotas
+from oulipoly_engine.store.db import open_store
+from oulipoly_engine.testing import FakeClock
 
 NOW = datetime(2026, 4, 17, 12, tzinfo=UTC)
 RULES = {"readme": TieRule.FEWEST_CALLS, "age25": TieRule.LOWEST_USE}
@@ -110,7 +119,56 @@ def drive_topology_probe_due(vector, tmp_path):
     assert vector["expected"] is topology_probe_due(quota, given["expected"], NOW, has_source=given["has_source"])
 
 
+def printing(windows):
+    """Return a script that prints windows of a vector."""
+    shown = [
+        {"used_percent": window["used_percent"], "resets_at": to_text(NOW + hours(window["in_hours"]))}
+        for window in windows
+    ]
+    return f"echo '{json.dumps({'windows': shown})}'"
+
+
+def refreshed_choice(tmp_path, states, scripts):
+    """Store states, refresh as before a choice, choose; return the decision and what is stored then."""
+    store = open_store(tmp_path / "state.db")
+    with store.write():
+        for state in states:
+            quotas.save(store, state)
+    names = [state.account for state in states]
+    accounts = {name: Account(name, quota_script=scripts.get(name)) for name in names}
+    reader = Refresher(
+        store, accounts, {}, FakeClock(NOW), home=tmp_path, environ=dict(os.environ), locks=tmp_path / "locks"
+    )
+    reader.refresh_stale(names, Settings().routing_ttl_s)
+    model = Model("m", tuple(PoolMember(index, name) for index, name in enumerate(names)))
+    decision, stored = decide(store, model, Settings(), NOW), quotas.states(store, names)
+    store.close()
+    return decision, stored
+
+
+def drive_topology_probe(vector, tmp_path):
+    given, expected = vector["input"], vector["expected"]
+    states = [candidate_of(index, provider).quota for index, provider in enumerate(given["providers"])]
+    decision, stored = refreshed_choice(tmp_path, states, {"a": printing(given["probe_output_for_a"]["windows"])})
+
+    assert (expected["index"], expected["a_windows"]) == (decision.index, len(stored["a"].windows))
+    assert NOW == stored["a"].last_topology_probe_at
+
+
+def drive_routing_refresh(vector, tmp_path):
+    given, expected = vector["input"], vector["expected"]
+    read_at = NOW - timedelta(seconds=given["age_s"])
+    states = [
+        QuotaState(name, (Window(0, given[name], NOW + hours(given["hours"])),), refreshed_at=read_at) for name in "ab"
+    ]
+    decision, stored = refreshed_choice(tmp_path, states, {"a": printing([given["script"]])})
+
+    assert (expected["index"], expected["a_used"]) == (decision.index, stored["a"].windows[0].used)
+
+
 DRIVERS = {
+    "balancer.topology_probe": drive_topology_probe,
+    "balancer.routing_refresh": drive_routing_refresh,
     "balancer.select": drive_select,
     "balancer.fanout": drive_fanout,
     "balancer.burn_rate": drive_burn_rate,

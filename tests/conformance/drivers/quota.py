@@ -1,5 +1,7 @@
-"""Drivers of the quota rules that are pure: what a script said, learning on refresh, time to live, staleness."""
+"""Drivers of the quota rules: what a script said, learning on refresh, time to live, staleness, login refresh."""
 
+import os
+import shlex
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,6 +14,10 @@ from oulipoly_engine.core.readings import parse_reading
 from oulipoly_engine.core.staleness import dynamic_ttl_s, is_routing_stale, is_stale
 from oulipoly_engine.core.windows import QuotaState, Window
 from oulipoly_engine.errors import AdapterOutputInvalid
+from oulipoly_engine.service.refresh import Refresher, Wish
+from oulipoly_engine.store import quotas
+from oulipoly_engine.store.db import open_store
+from oulipoly_engine.testing import FakeClock
 
 NOW = datetime(2026, 4, 17, 12, tzinfo=UTC)
 
@@ -98,7 +104,53 @@ def drive_derived_source(vector, tmp_path):
     assert vector["expected"] == quota_command(account, None)
 
 
+def shell_of(said):
+    """Return a shell body for a vector's `empty`, `7%` or `exit 4 'words on stderr'`."""
+    if said == "empty":
+        return "echo '{\"windows\": []}'"
+    if said.endswith("%"):
+        window = f'{{"used_percent": {said[:-1]}, "resets_at": "2026-04-18T12:00:00Z"}}'
+        return f"echo '{{\"windows\": [{window}]}}'"
+    _, code, *words = shlex.split(said)
+    return f"echo {shlex.quote(' '.join(words))} >&2; exit {code}"
+
+
+def counted(counter, bodies):
+    """Return a line that runs one body a call, and a line more in the counter each time."""
+    cases = " ".join(f"{number}) {body};;" for number, body in enumerate(bodies, 1))
+    return f"echo >> {counter}; case $(($(wc -l < {counter}))) in {cases} *) exit 99;; esac"
+
+
+def drive_auth_refresh(vector, tmp_path):
+    given, expected = vector["input"], vector["expected"]
+    logins = tmp_path / "logins"
+    account = Account(
+        "a",
+        quota_script=counted(tmp_path / "calls", [shell_of(said) for said in given["script"]]),
+        auth_refresh_command=f"echo >> {logins}; {shell_of(given['auth_refresh'])}",
+    )
+    store = open_store(tmp_path / "state.db")
+    with store.write():
+        prior = windows_resetting_in([24] * given["prior_windows"])
+        quotas.save(store, QuotaState("a", prior, refreshed_at=NOW if prior else None))
+    reader = Refresher(
+        store, {"a": account}, {}, FakeClock(NOW), home=tmp_path, environ=dict(os.environ), locks=tmp_path / "locks"
+    )
+    (done,) = reader.refresh(("a",), Wish())
+    used = [window.used for window in quotas.states(store, ("a",))["a"].windows]
+    store.close()
+
+    assert expected["outcome"] == done.kind.value
+    assert expected["refresh_runs"] == (len(logins.read_text()) if logins.exists() else 0)
+    assert [] == [part for part in expected.get("message_contains", ()) if part not in done.text]
+    if "used" in expected:
+        assert [expected["used"]] == [pytest.approx(share) for share in used]
+    if "windows" in expected:
+        assert (expected["windows"], []) == (list(done.windows), used)
+
+
 DRIVERS = {
+    "quota.auth_refresh": drive_auth_refresh,
     "quota.parse": drive_parse,
     "quota.derived_source": drive_derived_source,
     "quota.learning": drive_learning,

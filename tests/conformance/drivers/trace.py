@@ -68,7 +68,7 @@ def _running(given, expected, tmp_path):
     store = open_store(tmp_path / "state.db")
     _begin(store, created_at=NOW - timedelta(seconds=given["age_s"]))
     before = store.rows("SELECT * FROM invocations")
-    root = Tracer(store, {}, tmp_path).trace(UUID)
+    root = Tracer(store, dict, tmp_path).trace(UUID)
     node = tree.to_json(root, NOW)["root"]
     shown = node["invocation"]
     for key in ("status", "success", "exit_code", "finished_at", "terminal_reason"):
@@ -102,7 +102,7 @@ def _counts(given, expected, tmp_path):
                 is_sidechain=int(side == "sidechain"),
                 ingested_at=to_text(NOW),
             )
-    session = tree.to_json(Tracer(store, {}, tmp_path).trace(UUID), NOW)["root"]["session"]
+    session = tree.to_json(Tracer(store, dict, tmp_path).trace(UUID), NOW)["root"]["session"]
     assert expected == {key: session[key] for key in expected}
     store.close()
 
@@ -115,7 +115,7 @@ def _state(case, folder):
     there.touch()
     path = there if "exists" in case else folder / "gone.jsonl"
     scripts = {} if "no locator" in case else {"a": SessionScripts("true", f"echo {json.dumps(str(path))}")}
-    state = Tracer(store, scripts, folder).trace(UUID).session.transcript_state.value
+    state = Tracer(store, lambda: scripts, folder).trace(UUID).session.transcript_state.value
     store.close()
     return state
 

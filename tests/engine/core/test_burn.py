@@ -116,6 +116,19 @@ def test_reading_that_teaches_nothing_keeps_the_earlier_lesson(used, turns):
     assert (used, 0.02, 30) == (after.windows[0].used, after.windows[0].last_delta, after.windows[0].last_delta_turns)
 
 
+def test_step_too_small_to_be_shared_by_its_turns_teaches_nothing():
+    after = learn(quota(window(0.0)), [window(5e-324)], 20, NOW)
+
+    assert after.windows[0].last_delta is None
+
+
+def test_unlabelled_window_is_followed_by_its_reset():
+    prior = quota(window(0.5, hours=5), window(0.1, hours=160, position=1))
+    after = learn(prior, [window(0.3, hours=160)], 20, NOW)
+
+    assert pytest.approx(0.2) == after.windows[0].last_delta
+
+
 def test_new_window_starts_without_a_lesson():
     after = learn(quota(window(0.1)), [window(0.4), window(0.9, position=1, delta=0.5, turns=50)], 30, NOW)
 

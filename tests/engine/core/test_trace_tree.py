@@ -33,7 +33,7 @@ class Recorder:
         return invocations.begin(self.store, replace(new, **changes))
 
     def trace(self, number, **options):
-        return Tracer(self.store, {}, self.store.path.parent, **options).trace(identity(number))
+        return Tracer(self.store, dict, self.store.path.parent, **options).trace(identity(number))
 
 
 @pytest.fixture
@@ -127,4 +127,4 @@ def test_a_final_row_stays_as_it_is(record):
 @pytest.mark.parametrize("text", ["", "7", "zz", identity(404)])
 def test_an_id_that_names_nothing_is_refused(record, text):
     with pytest.raises(InvocationNotFound):
-        Tracer(record.store, {}, record.store.path.parent).trace(text)
+        Tracer(record.store, dict, record.store.path.parent).trace(text)

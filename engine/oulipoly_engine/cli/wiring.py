@@ -1,0 +1,41 @@
+"""What several commands put together: configuration with its warnings shown, and the services that stand on it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from oulipoly_engine.cli import diagnostics
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.config import load
+from oulipoly_engine.config.problem import Loaded
+from oulipoly_engine.core.accounts import Account
+from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.service.refresh import Refresher
+from oulipoly_engine.store.db import Store
+
+T = TypeVar("T")
+
+_SHOWN_WARNINGS = 5
+
+
+def told(loaded: Loaded[T]) -> T:
+    """Show the warnings that came with a value, and return it."""
+    for problem in loaded.problems[:_SHOWN_WARNINGS]:
+        diagnostics.note(f"Warning: {problem.text}")
+    if len(loaded.problems) > _SHOWN_WARNINGS:
+        diagnostics.note(f"Warning: {len(loaded.problems) - _SHOWN_WARNINGS} more: run `agents config check`")
+    return loaded.value
+
+
+def refresher(context: Context, store: Store, accounts: Mapping[str, Account]) -> Refresher:
+    """Return what reads the accounts' quota."""
+    return Refresher(
+        store,
+        accounts,
+        told(load.load_sessions(context.paths)),
+        context.clock,
+        home=context.paths.home,
+        environ=inherited_environment(),
+        locks=context.paths.data / "usage-refresh-locks",
+    )

@@ -1,0 +1,86 @@
+"""A decision as a table for people. Pure; reads the JSON form, because that is what is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+_HEADINGS = ("", "account", "score", "window", "used", "rate/turn", "projected", "resets in", "calls", "errors", "")
+
+
+def why_table(decision: Mapping[str, Any]) -> str:
+    """Draw a decision: what was chosen and why, then a row a window, the binding one marked `*`.
+
+    decision: the JSON form of `core.explain.decision_to_json`. Unknown numbers are `?`, never 0.
+    """
+    rows = [row for candidate in decision.get("candidates", ()) for row in _rows(candidate)]
+    lines = [_HEADINGS, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADINGS))]
+    drawn = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)
+    return "\n".join([*_title(decision), *drawn]) + "\n"
+
+
+def _title(decision: Mapping[str, Any]) -> Iterator[str]:
+    chosen = decision.get("account")
+    yield f"{decision['model']}: {chosen or 'nobody'} ({decision.get('method')}, {decision.get('rule')})"
+    yield f"  {decision.get('reason') or decision.get('error')}"
+    floor = decision.get("band_floor")
+    if floor is not None:
+        yield f"  band: every score of at least {floor:.2f} h takes turns"
+
+
+def _rows(candidate: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    head = (_mark(candidate), str(candidate["account"]), _score(candidate))
+    tail = (str(candidate.get("invocation_count", 0)), str(candidate.get("recent_errors", 0)), _note(candidate))
+    windows: Sequence[Mapping[str, Any]] = candidate.get("windows", ())
+    if not windows:
+        yield (*head, "-", "?", "?", "?", "?", *tail)
+    for place, window in enumerate(windows):
+        binding = "*" if window.get("position") == candidate.get("binding_window") else ""
+        name = f"{window.get('label') or 'window-' + str(window.get('position'))}{binding}"
+        cells = (name, _percent(window.get("used")), _rate(window), _projected(window), _hours(window))
+        yield (*(head if place == 0 else ("", "", "")), *cells, *(tail if place == 0 else ("", "", "")))
+
+
+def _mark(candidate: Mapping[str, Any]) -> str:
+    if candidate.get("chosen"):
+        return ">>"
+    if not candidate.get("eligible", True):
+        return "x"
+    return "=" if candidate.get("in_band") else "-"
+
+
+def _score(candidate: Mapping[str, Any]) -> str:
+    score = candidate.get("score")
+    return "?" if score is None else f"{score:.2f} h"
+
+
+def _note(candidate: Mapping[str, Any]) -> str:
+    parts = []
+    if candidate.get("reserve"):
+        parts.append(f"reserve {100 * candidate['reserve']:g} %")
+    if candidate.get("hides_window"):
+        parts.append("hides a window")
+    if candidate.get("why_not"):
+        parts.append(str(candidate["why_not"]))
+    return "; ".join(parts)
+
+
+def _rate(window: Mapping[str, Any]) -> str:
+    rate = window.get("rate")
+    return "?" if rate is None else f"{100 * rate:.3f} % {window.get('rate_source')}"
+
+
+def _projected(window: Mapping[str, Any]) -> str:
+    return "reset" if not window.get("live") else _percent(window.get("projected_used"))
+
+
+def _hours(window: Mapping[str, Any]) -> str:
+    hours = window.get("hours_to_reset")
+    if hours is None:
+        return "?"
+    return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} d"
+
+
+def _percent(value: float | None) -> str:
+    return "?" if value is None else f"{100 * value:.1f} %"

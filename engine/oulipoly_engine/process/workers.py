@@ -1,0 +1,67 @@
+"""Threads that do blocking work side by side and never keep the program from ending."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from typing import TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+_ENDING_PATIENCE_S = 5.0
+
+
+def side_by_side(
+    work: Callable[[T], R], items: Sequence[T], *, at_most: int, cancel: Callable[[], None]
+) -> Generator[R, None, None]:
+    """Do the work for every item, `at_most` at once, and yield results as they come.
+
+    cancel: called when the consumer stops early or is interrupted; the work is expected to end soon after. Work that
+    does not (a request that waits for its answer) is left behind in a daemon thread. An exception of the work is raised
+    here.
+    """
+    waiting: SimpleQueue[T] = SimpleQueue()
+    finished: SimpleQueue[R | Exception] = SimpleQueue()
+    for item in items:
+        waiting.put(item)
+
+    def serve() -> None:
+        for item in _taken(waiting):
+            try:
+                finished.put(work(item))
+            except Exception as error:  # the consumer raises it again
+                finished.put(error)
+
+    threads: list[threading.Thread] = []
+    try:
+        for _ in range(min(at_most, len(items))):
+            thread = threading.Thread(target=serve, daemon=True)
+            thread.start()
+            threads.append(thread)
+        for _ in items:
+            yield _result(finished.get())
+    except BaseException:
+        for _ in _taken(waiting):
+            pass  # nobody shall begin what nobody waits for
+        cancel()
+        deadline = time.monotonic() + _ENDING_PATIENCE_S  # one for all: they end side by side
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        raise
+
+
+def _taken(queue: SimpleQueue[T]) -> Iterator[T]:
+    """Take what is in a queue until it is empty."""
+    with suppress(Empty):
+        while True:
+            yield queue.get_nowait()
+
+
+def _result(found: R | Exception) -> R:
+    if isinstance(found, Exception):
+        raise found
+    return found

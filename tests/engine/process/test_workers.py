@@ -1,0 +1,125 @@
+import threading
+from contextlib import closing
+
+import pytest
+
+from oulipoly_engine.process.workers import side_by_side
+
+
+def nothing():
+    """Cancel what needs no cancelling."""
+
+
+def unexpected():
+    pytest.fail("cancelled")
+
+
+def test_every_item_is_done_once():
+    found = side_by_side(lambda item: item * item, range(100), at_most=7, cancel=unexpected)
+
+    assert [item * item for item in range(100)] == sorted(found)
+
+
+def test_no_items_give_nothing():
+    assert [] == list(side_by_side(str, (), at_most=4, cancel=unexpected))
+
+
+def test_work_runs_side_by_side_and_comes_as_it_ends():
+    second_is_done = threading.Event()
+
+    def work(item):
+        if item == "second":
+            return item
+        assert second_is_done.wait(20)
+        return item
+
+    found = side_by_side(work, ("first", "second"), at_most=2, cancel=unexpected)
+    first = next(found)
+    second_is_done.set()
+
+    assert ["second", "first"] == [first, *found]
+
+
+def test_no_more_than_asked_for_run_at_once():
+    running, most, lock = [], [], threading.Lock()
+    together = threading.Barrier(3, timeout=20)
+
+    def work(item):
+        with lock:
+            running.append(item)
+            most.append(len(running))
+        together.wait()
+        with lock:
+            running.remove(item)
+        together.wait()
+
+    list(side_by_side(work, range(9), at_most=3, cancel=unexpected))
+
+    assert 3 == max(most)
+
+
+def test_an_error_of_the_work_is_raised_here_and_ends_the_rest():
+    begun, cancelled = [], threading.Event()
+
+    def work(item):
+        begun.append(item)
+        if item:
+            assert cancelled.wait(20)
+        raise ValueError(item)
+
+    with pytest.raises(ValueError, match="0"):
+        list(side_by_side(work, range(50), at_most=2, cancel=cancelled.set))
+
+    assert [0, 1] == sorted(begun)[:2]
+    assert len(begun) <= 3
+
+
+def test_a_consumer_that_stops_early_cancels_and_waits():
+    cancelled, ended = threading.Event(), []
+
+    def work(item):
+        if item:
+            assert cancelled.wait(20)
+        ended.append(item)
+        return item
+
+    with closing(side_by_side(work, range(3), at_most=3, cancel=cancelled.set)) as found:
+        assert 0 == next(found)
+
+    assert [0, 1, 2] == sorted(ended)
+
+
+def test_the_last_of_many_gets_the_whole_patience():
+    cancelled, ended = threading.Event(), []
+
+    def work(item):
+        if item == 15:
+            assert cancelled.wait(20)
+            threading.Event().wait(0.6)  # longer than a sixteenth of the patience: an ending that takes its time
+            ended.append(item)
+        return item
+
+    with closing(side_by_side(work, range(16), at_most=16, cancel=cancelled.set)) as found:
+        assert 15 != next(found)
+
+    assert [15] == ended
+
+
+def test_what_nobody_waits_for_is_not_begun():
+    cancelled, begun = threading.Event(), []
+
+    def work(item):
+        begun.append(item)
+        assert item == 0 or cancelled.wait(20)
+        return item
+
+    with closing(side_by_side(work, range(20), at_most=1, cancel=cancelled.set)) as found:
+        next(found)
+
+    assert len(begun) <= 2
+
+
+def test_threads_do_not_keep_the_program_from_ending():
+    kinds = list(side_by_side(lambda _: threading.current_thread().daemon, range(2), at_most=2, cancel=nothing))
+
+    assert [True, True] == kinds
