@@ -115,10 +115,19 @@ def learn(prior: QuotaState, reading: Sequence[Window], turns: int | None, now: 
 
 
 def _learn_window(before: Window | None, after: Window, turns: int) -> Window:
+    """Learn from all that was spent since the last lesson, not from the last step alone.
+
+    The contract compares two readings only, and wants 20 turns between them; but a choice reads its accounts every 30
+    seconds, so that two readings hardly ever lie 20 turns apart and nothing would be learned in ordinary use.
+    """
     if before is None:
-        return replace(after, last_delta=None, last_delta_turns=None)
-    delta = max(0.0, after.used - before.used)
+        return replace(after, last_delta=None, last_delta_turns=None, pending_delta=0.0, pending_turns=0)
+    kept = replace(after, last_delta=before.last_delta, last_delta_turns=before.last_delta_turns)
+    if after.used < before.used:  # a reset: what was pending belongs to another cycle
+        return replace(kept, pending_delta=0.0, pending_turns=0)
+    delta = before.pending_delta + after.used - before.used
+    spent_turns = before.pending_turns + turns
     # The step may be so small that its share of a turn is no longer above 0.
-    if turns >= MIN_TURNS and after.used < LEARNING_CEILING and 0 < delta / turns <= MAX_RATE:
-        return replace(after, last_delta=delta, last_delta_turns=turns)
-    return replace(after, last_delta=before.last_delta, last_delta_turns=before.last_delta_turns)
+    if spent_turns >= MIN_TURNS and after.used < LEARNING_CEILING and 0 < delta / spent_turns <= MAX_RATE:
+        return replace(after, last_delta=delta, last_delta_turns=spent_turns, pending_delta=0.0, pending_turns=0)
+    return replace(kept, pending_delta=delta, pending_turns=spent_turns)

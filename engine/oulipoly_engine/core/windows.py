@@ -17,6 +17,8 @@ class Window:
     last_delta: float | None = None  # 0..1 spent between the last two readings that taught a rate
     last_delta_turns: int | None = None  # turns between them
     label: str | None = None  # e.g. "weekly", "5h-burst", where the script gives one
+    pending_delta: float = 0.0  # 0..1 spent since a rate was last learned, in this cycle
+    pending_turns: int = 0  # turns in which it was spent
 
     @property
     def kind(self) -> str | int:

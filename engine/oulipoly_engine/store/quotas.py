@@ -17,7 +17,10 @@ _ROW = (
 _ATTEMPTS = (
     "SELECT account, last_attempt_at, last_failure, failures_in_a_row, backoff_until, thinned_at FROM account_quotas"
 )
-_WINDOWS = "SELECT account, position, used, resets_at, last_delta, last_delta_turns, label FROM quota_windows"
+_WINDOWS = (
+    "SELECT account, position, used, resets_at, last_delta, last_delta_turns, label, pending_delta, pending_turns"
+    " FROM quota_windows"
+)
 
 
 def states(store: Store, accounts: Sequence[str]) -> dict[str, QuotaState]:
@@ -27,8 +30,8 @@ def states(store: Store, accounts: Sequence[str]) -> dict[str, QuotaState]:
     with store.read():  # a refresh by another process between the two would give new windows an old age
         rows = store.rows(f"{_ROW} WHERE account IN ({marks})", accounts)
         window_rows = store.rows(f"{_WINDOWS} WHERE account IN ({marks}) ORDER BY account, position", accounts)
-    for account, position, used, resets_at, delta, turns, label in window_rows:
-        windows.setdefault(account, []).append(Window(position, float(used), from_text(resets_at), delta, turns, label))
+    for account, position, used, resets_at, *learned in window_rows:
+        windows.setdefault(account, []).append(Window(position, float(used), from_text(resets_at), *learned))
     found = {
         row[0]: QuotaState(
             account=row[0],
@@ -156,6 +159,8 @@ def save(store: Store, state: QuotaState) -> None:
             last_delta=window.last_delta,
             last_delta_turns=window.last_delta_turns,
             label=window.label,
+            pending_delta=window.pending_delta,
+            pending_turns=window.pending_turns,
         )
 
 

@@ -204,3 +204,27 @@ def test_same_label_twice_is_told_apart_by_position():
     after = learn(prior, [window(0.2, label="weekly"), window(0.8, position=1, label="weekly")], 20, NOW)
 
     assert [pytest.approx(0.1), pytest.approx(0.3)] == [window.last_delta for window in after.windows]
+
+
+def test_small_steps_between_frequent_readings_add_up_to_a_lesson():
+    state = QuotaState("a", windows=(Window(0, 0.10, NOW + timedelta(hours=5)),), refreshed_at=NOW)
+    for step in range(1, 5):
+        reading = (Window(0, 0.10 + 0.01 * step, NOW + timedelta(hours=5)),)
+        state = learn(state, reading, 6, NOW + timedelta(seconds=30 * step))
+
+    window = state.windows[0]
+    assert (pytest.approx(0.04), 24) == (window.last_delta, window.last_delta_turns)
+    assert (0.0, 0) == (window.pending_delta, window.pending_turns)
+
+
+def test_a_reset_ends_what_was_adding_up():
+    before = Window(0, 0.50, NOW + timedelta(hours=1), pending_delta=0.1, pending_turns=19)
+    after = learn(
+        QuotaState("a", windows=(before,), refreshed_at=NOW), (Window(0, 0.0, NOW + timedelta(hours=6)),), 5, NOW
+    )
+
+    assert (None, 0.0, 0) == (
+        after.windows[0].last_delta,
+        after.windows[0].pending_delta,
+        after.windows[0].pending_turns,
+    )

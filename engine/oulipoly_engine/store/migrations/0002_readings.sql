@@ -47,3 +47,7 @@ CREATE TABLE alerts (
     raised_at TEXT NOT NULL,
     PRIMARY KEY (account, window, kind, resets_at_ms)
 ) WITHOUT ROWID;
+
+-- What was spent since a rate was last learned: readings come more often than lessons.
+ALTER TABLE quota_windows ADD COLUMN pending_delta REAL NOT NULL DEFAULT 0;
+ALTER TABLE quota_windows ADD COLUMN pending_turns INTEGER NOT NULL DEFAULT 0;
