@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from oulipoly_engine.cli.context import Context
+if TYPE_CHECKING:
+    from oulipoly_engine.cli.context import Context
 
 
 class Subcommand(NamedTuple):

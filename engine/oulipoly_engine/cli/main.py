@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
 
 from oulipoly_engine import __version__
 from oulipoly_engine.cli import commands, diagnostics, output
-from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import split, top_level
 from oulipoly_engine.errors import Interrupted, RunnerError, UsageInvalid
 
@@ -35,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _dispatch(arguments: list[str]) -> int:
     before, name, rest = split(arguments)
-    program = Path(sys.argv[0]).name
+    program = sys.argv[0].rpartition("/")[2]  # pathlib costs 5 ms, --version has 40
     if program in ("", "-c", "-m", "__main__.py", "pytest") or program.endswith(".py"):
         program = "agents"
     parser = top_level(program)
@@ -46,8 +43,9 @@ def _dispatch(arguments: list[str]) -> int:
     if options.version:
         output.write_line(f"{program} {__version__}")
         return 0
-    context = Context(program=program)
-    context = replace(context, models_dir=options.models_dir, agents_dir=options.agents_dir)
+    from oulipoly_engine.cli.context import Context  # noqa: PLC0415 - dataclasses, 10 ms, not for --version and errors
+
+    context = Context(program=program, models_dir=options.models_dir, agents_dir=options.agents_dir)
     if options.usage:
         _refuse_beside_usage(options, name)
         from oulipoly_engine.cli import usage_command  # noqa: PLC0415 - 100 ms, only this needs it

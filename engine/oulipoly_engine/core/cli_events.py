@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.vendor_text import Category, heuristic, match_sentence
+from oulipoly_engine.core.categories import Category
+from oulipoly_engine.core.vendor_text import heuristic, match_sentence
 
 Event = Mapping[str, object]
 

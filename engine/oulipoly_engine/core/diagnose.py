@@ -11,9 +11,10 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from oulipoly_engine.core.categories import Category
 from oulipoly_engine.core.cli_events import failure_in, is_stream, parse_events
 from oulipoly_engine.core.redact import redact
-from oulipoly_engine.core.vendor_text import Category, heuristic, match_sentence, plain
+from oulipoly_engine.core.vendor_text import heuristic, match_sentence, plain
 
 __all__ = ["Category", "Diagnosis", "Source", "classify", "failure_text", "heuristic", "parse_answer", "prompt_for"]
 

@@ -8,20 +8,8 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from enum import StrEnum
 
-
-class Category(StrEnum):
-    """Why a run failed. Only QUOTA_EXHAUSTED parks an account: it lasts, while RATE_LIMIT passes by itself."""
-
-    RATE_LIMIT = "rate_limit"
-    QUOTA_EXHAUSTED = "quota_exhausted"
-    AUTH_EXPIRED = "auth_expired"
-    CLI_VERSION_MISMATCH = "cli_version_mismatch"
-    NETWORK_ERROR = "network_error"  # includes the server's own passing trouble: 5xx, overloaded, high demand
-    UNKNOWN = "unknown"
-    RESUME_SESSION_MISMATCH = "resume_session_mismatch"
-    HUNG_SUBPROCESS = "hung_subprocess"
+from oulipoly_engine.core.categories import Category
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from oulipoly_engine.core import compose, diagnose, prompt
+from oulipoly_engine.core import compose, prompt
 from oulipoly_engine.core.accounts import Account, PoolMember
-from oulipoly_engine.core.diagnose import Category, Diagnosis
+from oulipoly_engine.core.categories import Category
 from oulipoly_engine.errors import Interrupted, RunnerError, SpawnFailed
 from oulipoly_engine.process.command import Command, Finished, inherited_environment
 from oulipoly_engine.process.run import run
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.diagnose import Diagnosis
 
 _ANSWER_TIMEOUT_S = 120.0
 
@@ -25,6 +29,8 @@ class Diagnoser:
 
     def diagnose(self, finished: Finished) -> tuple[Diagnosis, Interrupted | None]:
         """Return why a run failed, and the interruption that came while we asked, if one did. Never raises."""
+        from oulipoly_engine.core import diagnose  # noqa: PLC0415 - 14 ms of patterns, only a failure needs them
+
         found = diagnose.classify(finished.exit_code, finished.stdout_tail, finished.stderr_tail)
         if self.ask is None or found.source in ("event", "text"):
             return found, None

@@ -16,8 +16,8 @@ from pathlib import Path
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core import compose, markers
 from oulipoly_engine.core.accounts import Account, Model, PoolMember, Settings
+from oulipoly_engine.core.categories import Category
 from oulipoly_engine.core.decision import Decision
-from oulipoly_engine.core.diagnose import Category
 from oulipoly_engine.core.explain import decision_to_json
 from oulipoly_engine.core.invocations import Outcome, Status
 from oulipoly_engine.errors import AccountUnusable, Interrupted, PoolExhausted, RunnerError

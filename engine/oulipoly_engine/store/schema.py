@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import resources
 
 APPLICATION_ID = 0x6F_75_6C_70  # "oulp"; SQLite keeps it at byte 68 of the file
 CURRENT_VERSION = 2
@@ -21,6 +20,8 @@ class Migration:
 
 def migrations() -> tuple[Migration, ...]:
     """Return every shipped migration in order; file names are `NNNN_what.sql`."""
+    from importlib import resources  # noqa: PLC0415 - 3 ms, only a migration needs it
+
     folder = resources.files("oulipoly_engine.store").joinpath("migrations")
     files = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".sql")), key=lambda entry: entry.name)
     return tuple(Migration(int(entry.name[:4]), entry.read_text(encoding="utf-8")) for entry in files)
