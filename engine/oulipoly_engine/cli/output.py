@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 import sys
@@ -9,6 +11,13 @@ import sys
 from oulipoly_engine.errors import OutputFailed
 
 STDOUT = 1
+_WIDE = 1 << 20  # bytes; Linux's default limit for a pipe of an unprivileged user
+
+
+def widen() -> None:
+    """Give stdout room for a megabyte if it is a pipe: every switch to its reader costs more than the copying."""
+    with contextlib.suppress(OSError, AttributeError):
+        fcntl.fcntl(STDOUT, fcntl.F_SETPIPE_SZ, _WIDE)
 
 
 def write_bytes(data: bytes | memoryview) -> None:

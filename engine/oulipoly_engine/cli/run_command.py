@@ -21,14 +21,21 @@ from oulipoly_engine.service.diagnosis import Diagnoser, ask_account
 from oulipoly_engine.service.invoke import DispatchFailed, Invoked, Invoker, Request
 from oulipoly_engine.store.db import Store, open_store
 
+_MANY = 64 << 10  # bytes at once, from which a wider pipe pays
 PROMPT_RESOLUTION = "prompt_resolution"
 
 
 class Terminal:
     """Our streams as the service's face."""
 
+    def __init__(self) -> None:
+        self._is_wide = False
+
     def stdout(self, data: bytes | memoryview) -> None:
         """Pass bytes of the CLI's answer on."""
+        if len(data) >= _MANY and not self._is_wide:
+            self._is_wide = True
+            output.widen()
         output.write_bytes(data)
 
     def stderr(self, data: bytes | memoryview) -> None:

@@ -64,8 +64,8 @@ def run(command: Command, sink: Sink, started: Callable[[int], None] | None = No
         exit_code=code if code >= 0 else 128 - code,
         killed_by=-code if code < 0 else None,
         stopped_for=reason,
-        stdout_tail=bytes(flow.stdout_tail),
-        stderr_tail=bytes(flow.stderr_tail),
+        stdout_tail=flow.stdout_tail.value(),
+        stderr_tail=flow.stderr_tail.value(),
         stdout_bytes=flow.stdout_bytes,
         duration_s=time.monotonic() - begun,
     )
@@ -117,8 +117,8 @@ class _Flow:
         self._buffer = bytearray(_CHUNK)
         self._input = memoryview(command.stdin or b"")
         self._exited_at: float | None = None
-        self.stdout_tail = bytearray()
-        self.stderr_tail = bytearray()
+        self.stdout_tail = _Tail()
+        self.stderr_tail = _Tail()
         self.stdout_bytes = 0
         for stream, action in ((process.stdout, self._read_stdout), (process.stderr, self._read_stderr)):
             if stream is not None:
@@ -172,7 +172,7 @@ class _Flow:
             self._drop(stream)
             return False
         self.stdout_bytes += len(data)
-        _keep_tail(self.stdout_tail, data)
+        self.stdout_tail.keep(data)
         self._sink.stdout(data)
         return True
 
@@ -184,7 +184,7 @@ class _Flow:
         if not data:
             self._drop(stream)
             return False
-        _keep_tail(self.stderr_tail, data)
+        self.stderr_tail.keep(data)
         self._sink.stderr(data)
         return True
 
@@ -227,10 +227,21 @@ class _Flow:
                     stream.close()
 
 
-def _keep_tail(tail: bytearray, data: memoryview) -> None:
-    if len(data) >= _TAIL:
-        tail[:] = data[-_TAIL:]
-        return
-    tail += data
-    if len(tail) > 2 * _TAIL:
-        del tail[:-_TAIL]
+class _Tail:
+    """The last 64 KiB and more of a stream."""
+
+    def __init__(self) -> None:
+        self._kept = bytearray()
+
+    def keep(self, data: memoryview) -> None:
+        """Take the stream's next bytes."""
+        if len(data) >= _TAIL:
+            self._kept[:] = data[-_TAIL:]
+            return
+        self._kept += data
+        if len(self._kept) > 2 * _TAIL:
+            del self._kept[:-_TAIL]
+
+    def value(self) -> bytes:
+        """Return the end of all that came."""
+        return bytes(self._kept)
