@@ -251,7 +251,7 @@ class SettingsTable(Table):
 
     diagnostics_model: Text | None = None
     default_provider: Text | None = None
-    tie_rule: Literal["fewest-calls", "lowest-use"] = "fewest-calls"
+    tie_rule: Literal["fewest-calls", "lowest-use", "most-headroom"] = "fewest-calls"
     routing_ttl_seconds: Annotated[Number, Field(ge=0)] = 30.0
 
 

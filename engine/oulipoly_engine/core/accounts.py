@@ -145,7 +145,7 @@ class Settings:
 
     diagnostics_model: str | None = None
     default_provider: str | None = None
-    tie_rule: str = "fewest-calls"  # or "lowest-use": the band's tie rule (contract, section 0, fact 2)
+    tie_rule: str = "fewest-calls"  # or "lowest-use", "most-headroom": core.decision.TieRule
     routing_ttl_s: float = 30.0  # age at which a quota reading is too old to route by
 
 

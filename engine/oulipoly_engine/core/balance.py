@@ -25,6 +25,7 @@ from oulipoly_engine.core.decision import (
     WindowVerdict,
 )
 from oulipoly_engine.core.explain import decision_to_json, exhausted_text, why_not
+from oulipoly_engine.core.headroom import headroom
 from oulipoly_engine.core.windows import mark_holds
 
 __all__ = [
@@ -210,6 +211,7 @@ def _by_density(eligible: Sequence[Verdict], rule: TieRule) -> _Answer:
             verdict.candidate.invocation_count,
             verdict.worst_projected_used,
             verdict.soonest_reset_hours,
+            headroom(verdict.windows, verdict.candidate.reserve) if rule is TieRule.MOST_HEADROOM else 0.0,
         )
         for place, verdict in enumerate(eligible)
         if verdict.score is not None
@@ -227,6 +229,9 @@ def _density_reason(chosen: Verdict, picked: Pick, rule: TieRule, scored: int) -
         return f"{account} is the only account that can be scored, with {score:.2f}"
     if picked.band_floor is None:
         return f"no account has headroom left; {account} is the last with the highest score, {score:.2f}"
+    if rule is TieRule.MOST_HEADROOM:
+        among = f"among the {picked.band_size} accounts with a score above 0"
+        return f"{account} has the most headroom for the time to its resets, {picked.winner.headroom:.2f}, {among}"
     if picked.band_size == 1:
         return f"{account} has the best score, {score:.2f}, and no other account reaches half of it"
     among = f"among the {picked.band_size} accounts that reach half of the best score"

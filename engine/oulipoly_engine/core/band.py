@@ -19,6 +19,7 @@ class Contender(NamedTuple):
     invocation_count: int = 0
     worst_projected_used: float | None = None
     soonest_reset_hours: float | None = None
+    headroom: float = 0.0  # of core.headroom; looked at by its own rule only
 
 
 class Pick(NamedTuple):
@@ -32,14 +33,20 @@ class Pick(NamedTuple):
 def pick(contenders: Sequence[Contender], rule: TieRule) -> Pick:
     """Choose among scored accounts: the highest score, or by `rule` among those with at least half of it.
 
+    Most headroom has a band of its own: whoever has a score above 0.
+
     contenders: at least one, by place. Exact ties of a highest score without headroom go to the last one.
     """
     best = max(contender.score for contender in contenders)
     finite = all(math.isfinite(contender.score) for contender in contenders)
     if len(contenders) < 2 or not finite or best <= 0:
         return Pick(_last_highest(contenders), None, 1)
-    floor = best / BAND_FACTOR
-    band = [contender for contender in contenders if contender.score >= floor]
+    if rule is TieRule.MOST_HEADROOM:
+        band = [contender for contender in contenders if contender.score > 0]
+        floor = min(contender.score for contender in band)
+    else:
+        floor = best / BAND_FACTOR
+        band = [contender for contender in contenders if contender.score >= floor]
     return Pick(_break_tie(band, rule), floor, len(band))
 
 
@@ -54,6 +61,8 @@ def _last_highest(contenders: Sequence[Contender]) -> Contender:
 def _break_tie(band: Sequence[Contender], rule: TieRule) -> Contender:
     if rule is TieRule.FEWEST_CALLS:
         return min(band, key=lambda contender: (contender.invocation_count, -contender.score, contender.place))
+    if rule is TieRule.MOST_HEADROOM:
+        return min(band, key=lambda contender: (-contender.headroom, contender.invocation_count, contender.place))
     winner = band[0]
     for contender in band[1:]:
         if _uses_less(contender, winner):

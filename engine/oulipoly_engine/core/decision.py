@@ -25,6 +25,8 @@ class TieRule(StrEnum):
 
     FEWEST_CALLS = "fewest-calls"  # then higher score, then lower index
     LOWEST_USE = "lowest-use"  # lowest worst projected use, then higher score, sooner reset, lower index
+    # Our own: every account with a score above 0 competes, not only the band; see core.headroom.
+    MOST_HEADROOM = "most-headroom"  # then fewest calls, lower index
 
 
 class Method(StrEnum):
