@@ -6,10 +6,7 @@ A test fails while an area is listed here and driven too, so the list stays true
 PENDING = {
     "messenger": "later",
     "scratchpad": "later",
-    "session.export": "issue 4",
-    "session.handshake": "issue 4",
     "session.import_replace": "issue 4",
-    "session.locate": "issue 4",
     "setup": "later",
     "store": "later",
 }

@@ -1,17 +1,22 @@
-"""Run a bundled usage adapter inside this process where a configuration names it bare: a spawn costs 50 ms and more."""
+"""Run a bundled adapter inside this process where a configuration names it bare: a spawn costs 50 ms and more."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from oulipoly_engine.adapters.scripts.turns import Reading
 
 NAMES = ("anthropic-usage", "chatgpt-usage", "zai-usage")
+TURN_NAMES = ("claude-code-turns", "codex-turns")
+PLACE_NAMES = ("claude-code-cwd", "claude-code-locate-transcript", "codex-cwd", "codex-locate-transcript")
 # A command that means the same to `sh` and to us: a bare name and one absolute path, perhaps quoted, or one below `~/`.
 _BARE_CALL = re.compile(
-    rf"\s*(?P<name>{'|'.join(NAMES)})\s+(?:(?P<plain>[A-Za-z0-9/._~@+,=-]+)|(?P<home>~/)?'(?P<quoted>[^']+)')\s*",
-    re.ASCII,
+    r"\s*(?P<name>[a-z-]+)\s+(?:(?P<plain>[A-Za-z0-9/._~@+,=-]+)|(?P<home>~/)?'(?P<quoted>[^']+)')\s*", re.ASCII
 )
 
 
@@ -33,18 +38,33 @@ class BundledResult:
     retry_after_s: int | None = None  # of a refusal that named a pause
 
 
+@dataclass(frozen=True, slots=True)
+class SessionCall:
+    """A turn, cwd or locator command that one of our own adapters serves."""
+
+    name: str
+    folder: Path  # that holds the transcripts
+
+
 def bundled_call(command: str, home: Path) -> BundledCall | None:
-    """Recognise a bare call of a bundled adapter; None for any command that `sh` has to run.
+    """Recognise a bare call of a usage adapter; None for any command that `sh` has to run.
 
     home: what `~/` stands for. A relative path is left to the shell, whose folder decides.
     """
-    match = _BARE_CALL.fullmatch(command)
-    if match is None:
-        return None
-    path = match["plain"] or f"{match['home'] or ''}{match['quoted']}"
-    below_home = path.startswith("~/") and (match["plain"] is not None or match["home"] is not None)
-    place = home / path[2:].lstrip("/") if below_home else Path(path)
-    return BundledCall(match["name"], place) if place.is_absolute() else None
+    found = _bare_call(command, home, NAMES)
+    return None if found is None else BundledCall(*found)
+
+
+def turn_call(command: str, home: Path) -> SessionCall | None:
+    """Recognise a bare call of a turn adapter, as `bundled_call` does."""
+    found = _bare_call(command, home, TURN_NAMES)
+    return None if found is None else SessionCall(*found)
+
+
+def place_call(command: str, home: Path) -> SessionCall | None:
+    """Recognise a bare call of a cwd adapter or a locator, as `bundled_call` does."""
+    found = _bare_call(command, home, PLACE_NAMES)
+    return None if found is None else SessionCall(*found)
 
 
 def run_bundled(call: BundledCall, environ: Mapping[str, str]) -> BundledResult:
@@ -56,3 +76,31 @@ def run_bundled(call: BundledCall, environ: Mapping[str, str]) -> BundledResult:
 
     outcome = usage.run((call.name, str(call.credentials)), environ)
     return BundledResult(outcome.exit_code, outcome.stdout, outcome.stderr, outcome.retry_after_s)
+
+
+def turn_reading(call: SessionCall, state_dir: Path, *, afresh: bool = False) -> Reading:
+    """Return a pass over an account's transcripts: take all of its `turns()`, store them, then `keep()` the cursor.
+
+    afresh: read everything again, whatever the cursor says.
+    """
+    from oulipoly_engine.adapters.scripts import turns  # noqa: PLC0415 - 10 ms, only scans read transcripts
+
+    return turns.Reading(call.name, call.folder, state_dir, afresh)
+
+
+def run_place(call: SessionCall, session_id: str) -> BundledResult:
+    """Locate a session's transcript or its folder; prints what the script would have. Never raises."""
+    from oulipoly_engine.adapters.scripts import places  # noqa: PLC0415 - only commands about one session ask
+
+    outcome = places.run((call.name, str(call.folder), session_id), {})
+    return BundledResult(outcome.exit_code, outcome.stdout, outcome.stderr)
+
+
+def _bare_call(command: str, home: Path, names: Sequence[str]) -> tuple[str, Path] | None:
+    match = _BARE_CALL.fullmatch(command)
+    if match is None or match["name"] not in names:
+        return None
+    path = match["plain"] or f"{match['home'] or ''}{match['quoted']}"
+    below_home = path.startswith("~/") and (match["plain"] is not None or match["home"] is not None)
+    place = home / path[2:].lstrip("/") if below_home else Path(path)
+    return (match["name"], place) if place.is_absolute() else None

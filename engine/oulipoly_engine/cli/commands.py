@@ -30,7 +30,10 @@ SUBCOMMANDS = (
     Subcommand("migrate-config", "migrate_command", "move old model files' account settings into providers.toml"),
     Subcommand("migrate-db", "migrate_command", "fill in chains and compaction marks of an older state file"),
     Subcommand("quota-check", "quota_command", "read every account, show its windows and each pool's next pick"),
-    Subcommand("session", "session_command", "inspect what the session commands stand on (schema-probe)"),
+    Subcommand(
+        "session", "session_command", "locate, export, lease a conversation; probe the state file (for scripts)"
+    ),
+    Subcommand("session-scan", "scan_command", "run the turn scripts of sessions.toml and count what is new"),
     Subcommand("trace", "trace_command", "show an invocation and everything it started"),
     Subcommand("why", "why_command", "explain the choice of an account, now or for an invocation"),
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from oulipoly_engine.cli import commands, diagnostics, output
 from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.wiring import refresher, told
+from oulipoly_engine.cli.wiring import freshness, told
 from oulipoly_engine.config import load
 from oulipoly_engine.config.problem import nearest
 from oulipoly_engine.core import inputs, markers, prompt
@@ -80,7 +80,7 @@ def _run(context: Context, options: Namespace, store: Store) -> int:
         results_folder=context.paths.results,
         clock=context.clock,
         face=face,
-        refresher=refresher(context, store, accounts),
+        freshness=freshness(context, store, accounts, face.note),
     )
     return _conclude(invoker.invoke(request), to_stderr=options.result_on_stderr)
 

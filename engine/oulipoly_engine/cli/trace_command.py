@@ -35,6 +35,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         store,
         lambda: _scripts(context),
         context.paths.data / "sessions",
+        home=context.paths.home,
         max_depth=options.max_depth,
         inline_transcript=options.inline_transcript or options.transcript,
     )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from oulipoly_engine.cli import diagnostics
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.config import load
 from oulipoly_engine.config.problem import Loaded
-from oulipoly_engine.core.accounts import Account
+from oulipoly_engine.core.accounts import Account, SessionScripts
 from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.service.freshness import Freshness
+from oulipoly_engine.service.ingest import Ingester
 from oulipoly_engine.service.refresh import Refresher
 from oulipoly_engine.store.db import Store
 
@@ -30,10 +32,37 @@ def told(loaded: Loaded[T]) -> T:
 
 def refresher(context: Context, store: Store, accounts: Mapping[str, Account]) -> Refresher:
     """Return what reads the accounts' quota."""
+    return _refresher(context, store, accounts, told(load.load_sessions(context.paths)))
+
+
+def freshness(
+    context: Context, store: Store, accounts: Mapping[str, Account], note: Callable[[str], None]
+) -> Freshness:
+    """Return what reads quota and turns around a one-shot."""
+    scripts = told(load.load_sessions(context.paths))
+    return Freshness(store, _refresher(context, store, accounts, scripts), ingester(context, store, scripts), note)
+
+
+def ingester(context: Context, store: Store, scripts: Mapping[str, SessionScripts]) -> Ingester:
+    """Return what reads the accounts' turns."""
+    return Ingester(
+        store,
+        scripts,
+        context.clock,
+        home=context.paths.home,
+        environ=inherited_environment(),
+        state_root=context.paths.data / "sessions",
+        locks=context.paths.data / "turn-scan-locks",
+    )
+
+
+def _refresher(
+    context: Context, store: Store, accounts: Mapping[str, Account], scripts: Mapping[str, SessionScripts]
+) -> Refresher:
     return Refresher(
         store,
         accounts,
-        told(load.load_sessions(context.paths)),
+        scripts,
         context.clock,
         home=context.paths.home,
         environ=inherited_environment(),

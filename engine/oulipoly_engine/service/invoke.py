@@ -26,7 +26,7 @@ from oulipoly_engine.process.signals import Guard, interruptible
 from oulipoly_engine.service import results
 from oulipoly_engine.service.attempt import Attempt, Attempted, Face, attempt, with_category
 from oulipoly_engine.service.diagnosis import Diagnoser
-from oulipoly_engine.service.refresh import Kind, Refresher
+from oulipoly_engine.service.freshness import Freshness
 from oulipoly_engine.service.select import decide
 from oulipoly_engine.store import chains, invocations, quotas
 from oulipoly_engine.store.db import Store
@@ -81,7 +81,7 @@ class Invoker:
     results_folder: Path
     clock: Clock
     face: Face
-    refresher: Refresher | None = None  # None: choose by what is stored
+    freshness: Freshness | None = None  # None: choose by what is stored, and attach no session
 
     def invoke(self, request: Request) -> Invoked:
         """Run a prompt on the best account of its pool, and on the next one when that account's quota is spent.
@@ -103,7 +103,7 @@ class Invoker:
             tried.append(member.account)
             it = self._prepare(request, member)
             row_id = self._begin(request, it, decision, number)
-            done = self._finish(row_id, it, self._run(row_id, it))
+            done = self._attach(it, self._finish(row_id, it, self._run(row_id, it)), guard)
             if not _is_spent(done) or done.forwarded or done.error is not None:
                 return self._conclude(row_id, it, done)
             self._write_result(self._result(it, done.outcome, row_id))
@@ -112,15 +112,12 @@ class Invoker:
         raise self._exhausted(request.model, self._decide(request, tried), tried)
 
     def _refresh(self, model: Model, guard: Guard) -> None:
-        """Read the accounts whose reading is too old to choose by. What fails is said; the choice goes on without."""
         guard.check()
-        if self.refresher is None:
+        if self.freshness is None:
             return
-        names = tuple(dict.fromkeys(member.account for member in model.members))
         guard.arm()
-        for done in self.refresher.refresh_stale(names, self.settings.routing_ttl_s):
-            if done.kind is Kind.FAILED:
-                self.face.note(f"[quota] {done.account}: {done.text}")
+        names = tuple(dict.fromkeys(member.account for member in model.members))
+        self.freshness.before_choice(names, self.settings.routing_ttl_s)
         guard.disarm()
 
     def _decide(self, request: Request, tried: list[str]) -> Decision:
@@ -199,6 +196,20 @@ class Invoker:
         if _is_spent(done):
             quotas.mark_exhausted(self.store, it.account.name, self.clock.now())
         return done
+
+    def _attach(self, it: Attempt, done: Attempted, guard: Guard) -> Attempted:
+        """Find the session of a run that told none, by the turns that it left (contract 5.5)."""
+        if self.freshness is None or done.finished is None or done.outcome.session_id is not None:
+            return done
+        try:
+            guard.arm()
+            session_id = self.freshness.after_run(it.account.name, it.uuid)
+            guard.disarm()
+        except Interrupted as interruption:  # the run itself has ended, and its row is final
+            return replace(done, error=interruption)
+        if session_id is None:
+            return done
+        return replace(done, outcome=replace(done.outcome, session_id=session_id, capture_method="turn_script"))
 
     def _show_failure(self, done: Attempted, summary: str) -> None:
         category = done.outcome.error_category

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from oulipoly_engine.adapters.bundled import place_call, run_place
 from oulipoly_engine.core.accounts import SessionScripts
 from oulipoly_engine.core.invocations import Invocation
 from oulipoly_engine.core.trace import DEFAULT_MAX_DEPTH, Node, SessionFacts, TranscriptState
@@ -27,6 +28,7 @@ class Tracer:
     store: Store
     scripts: Callable[[], Mapping[str, SessionScripts]]  # asked only where a session is to be located
     sessions_root: Path  # where adapters keep their state, a folder an account
+    home: Path = Path()  # what `~` stands for in the bundled locators' arguments
     max_depth: int = DEFAULT_MAX_DEPTH
     inline_transcript: bool = False
     _seen: set[int] = field(default_factory=set)
@@ -104,14 +106,23 @@ class Tracer:
         if scripts is None or scripts.transcript_locator is None:
             return None, TranscriptState.NO_LOCATOR
         state_dir = scripts.state_dir or self.sessions_root / account
-        env = inherited_environment() | {"SESSION_ID": session_id, "STATE_DIR": str(state_dir)}
-        result = run_script(scripts.transcript_locator, env, timeout_s=_LOCATOR_TIMEOUT_S)
-        lines = [line for line in result.stdout.decode("utf-8", "replace").splitlines() if line.strip()]
-        if not result.succeeded or len(lines) != 1:
+        lines = self._located_lines(scripts.transcript_locator, session_id, state_dir)
+        if len(lines) != 1:
             return None, TranscriptState.MISSING
         found = Path(lines[0])
         is_there = found.is_absolute() and found.exists()
         return lines[0], TranscriptState.AVAILABLE if is_there else TranscriptState.MISSING
+
+    def _located_lines(self, command: str, session_id: str, state_dir: Path) -> list[str]:
+        call = place_call(command, self.home)
+        if call is not None:
+            done = run_place(call, session_id)
+            output = done.stdout if done.exit_code == 0 else ""
+        else:
+            env = inherited_environment() | {"SESSION_ID": session_id, "STATE_DIR": str(state_dir)}
+            result = run_script(command, env, timeout_s=_LOCATOR_TIMEOUT_S)
+            output = result.stdout.decode("utf-8", "surrogateescape") if result.succeeded else ""
+        return [line for line in output.splitlines() if line.strip()]
 
 
 def _uuid(text: str) -> str:

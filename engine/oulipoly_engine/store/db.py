@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,11 @@ class Store:
         """Run one writing statement and return the row id of an insert. Only inside `write`, in this package."""
         with translated(self.path):
             return int(self._database.execute_sql(sql, parameters).lastrowid or 0)
+
+    def execute_many(self, sql: str, parameters: Iterable[Sequence[object]]) -> int:
+        """Run one writing statement for many rows and return how many changed. Only inside `write`, in this package."""
+        with translated(self.path):
+            return int(self._database.connection().executemany(sql, parameters).rowcount)
 
     def insert(self, table: str, **values: object) -> int:
         """Insert one row of named columns and return its row id. Only inside `write`, in this package."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.attach import SessionActivity
+from oulipoly_engine.core.turn_lines import TurnLine
 from oulipoly_engine.store.db import Store
 
 
@@ -26,6 +29,53 @@ class StoredTurn:
     role: str
     timestamp: str  # RFC 3339
     body: str | None  # JSON list of content chunks; None for a row stored without its body
+
+
+def insert_new(store: Store, account: str, found: Iterable[TurnLine], ingested_at: datetime) -> int:
+    """Insert the turns that are not stored yet and return their number. Runs inside the caller's write transaction."""
+    instant = to_text(ingested_at)
+    return store.execute_many(
+        "INSERT OR IGNORE INTO session_turns (provider_name, session_id, turn_id, timestamp, role, parent_turn_id,"
+        " is_sidechain, is_compaction_boundary, source_file, ingested_at, body)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            (
+                account,
+                turn.session_id,
+                turn.turn_id,
+                turn.timestamp,
+                turn.role,
+                turn.parent_turn_id,
+                int(turn.is_sidechain),
+                int(turn.is_compaction_boundary),
+                turn.source_file,
+                instant,
+                turn.body,
+            )
+            for turn in found
+        ),
+    )
+
+
+def has_any(store: Store, account: str) -> bool:
+    """Tell whether anything of an account is stored."""
+    return bool(store.rows("SELECT 1 FROM session_turns WHERE provider_name = ? LIMIT 1", (account,)))
+
+
+def of_account(store: Store, account: str) -> int:
+    """Count an account's turns of every role."""
+    return int(store.rows("SELECT COUNT(*) FROM session_turns WHERE provider_name = ?", (account,))[0][0])
+
+
+def activity(store: Store, account: str, started: datetime, finished: datetime) -> tuple[SessionActivity, ...]:
+    """Return what came into each session of an account inside (started, finished] and was ingested after the start."""
+    rows = store.rows(
+        "SELECT session_id, COUNT(*), MIN(timestamp) FROM session_turns WHERE provider_name = ?"
+        " AND role IN ('user', 'assistant') AND timestamp > ? AND timestamp <= ? AND ingested_at > ?"
+        " GROUP BY session_id",
+        (account, to_text(started), to_text(finished), to_text(started)),
+    )
+    return tuple(SessionActivity(str(session), int(new), str(first)) for session, new, first in rows)
 
 
 def count(store: Store, account: str, session_id: str) -> TurnCounts:

@@ -1,15 +1,23 @@
-"""Drives `session.schema_probe`: the real command on a real state file, shaped as the vector's description says."""
+"""Drives `session.*`: the real commands on a world shaped as the vector's description says."""
 
 import json
 import os
+import re
+import shlex
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from itertools import product
+from pathlib import Path
 
+from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.probe import STORAGE_TYPES, is_safe
+from oulipoly_engine.store import chains
 from oulipoly_engine.store.db import open_store
+
+SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
 
 FEATURES = ("session_import_replace", "session_pause_handshake")
 
@@ -85,4 +93,201 @@ def _schema_probe(vector, tmp_path):
     assert path.exists() == path.parent.exists() == document["state_db"]["exists"]
 
 
-DRIVERS = {"session.schema_probe": _schema_probe}
+class _World:
+    """One session of one account, with scripts that find its transcript and its workspace."""
+
+    def __init__(self, folder, storage="claude_code"):
+        self.folder = folder
+        self.config = folder / "config" / "oulipoly-agent-runner"
+        self.data = folder / "data"
+        self.transcript = folder / "transcript.jsonl"
+        (self.config / "models").mkdir(parents=True)
+        (self.config / "models" / "m.toml").write_text("[[providers]]\nname = 'acc'\n")
+        self.configure(storage, f"echo {shlex.quote(str(self.transcript))}")
+        self.chain("acc")
+
+    def configure(self, storage, finds):
+        lives = f"echo {shlex.quote(json.dumps({'found': True, 'cwd': str(self.folder)}))}"
+        block = {"kind": "script", "cwd_script": lives, "transcript_script": finds, "storage_type": storage}
+        text = "[acc]\ncommand = 'true'\n[acc.resume]\nkind = 'flag'\nflag = '--resume'\n"
+        if storage is not None:
+            lines = (f"{key} = {json.dumps(value)}\n" for key, value in block.items())
+            text += "[acc.session_storage]\n" + "".join(lines)
+        (self.config / "providers.toml").write_text(text)
+
+    def chain(self, account):
+        at = to_text(datetime.now(UTC))
+        with closing(open_store(self.data / "state.db")) as store, store.write():
+            chains.insert(store, account, SESSION, "m", started_at=at, last_used_at=at, reason="initial")
+
+    def start(self, *arguments):
+        return subprocess.Popen(
+            [sys.executable, "-m", "oulipoly_tui", "session", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(os.environ) | {"OULIPOLY_DATA_DIR": str(self.data), "XDG_CONFIG_HOME": str(self.config.parent)},
+        )
+
+    def run(self, *arguments):
+        process = self.start(*arguments)
+        out, err = process.communicate(timeout=25)
+        return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+    def pause(self, *arguments):
+        done = self.run("pause-handshake", SESSION, *arguments)
+        assert 0 == done.returncode, done.stderr
+        return json.loads(done.stdout)
+
+
+def _refusal(done):
+    """Return what a failed command tells, in the vectors' words; its stdout must be empty."""
+    error = {} if not done.stderr.startswith(b"{") else json.loads(done.stderr)["error"]
+    return {"exit": done.returncode, "stdout": done.stdout.decode(), **error}
+
+
+def _is_refused(vector, done):
+    expected = dict(vector["expected"])
+    words = expected.pop("message_contains", "")
+    refusal = _refusal(done)
+    assert "" == refusal["stdout"]
+    assert expected == {key: refusal[key] for key in expected}
+    assert words in refusal.get("message", "")
+
+
+def _is_within(expected, found):
+    """Tell whether every key of one object has the same value in the other, below it too."""
+    if not isinstance(expected, dict):
+        return expected == found
+    return all(key in found and _is_within(value, found[key]) for key, value in expected.items())
+
+
+_EXPORT_ARRANGEMENTS = {
+    "garbled line": lambda world: world.transcript.write_text('{"sessionId": 1'),
+    "two chains": lambda world: world.chain("other"),
+    "without session_storage": lambda world: world.configure(None, ""),
+    "unknown": lambda world: None,
+}
+
+
+def _export(vector, tmp_path):
+    given = vector["input"]
+    world = _World(tmp_path, given.get("storage", "claude_code"))
+    if not given:
+        world.transcript.write_text("")
+        arrange = next(deed for words, deed in _EXPORT_ARRANGEMENTS.items() if words in vector["description"])
+        arrange(world)
+        other = "9e69e8cc-616d-4640-bf1d-96f5391b1a2e"
+        _is_refused(vector, world.run("export", other if "unknown" in vector["description"] else SESSION))
+        return
+    lines = "".join(json.dumps(line) + "\n" for line in given.get("lines", ()))
+    world.transcript.write_bytes(given.get("bytes", lines).encode())
+    records = [json.loads(line) for line in world.run("export", SESSION).stdout.splitlines()]
+    expected = vector["expected"]
+    if isinstance(expected, list):
+        assert len(expected) == len(records)
+        assert all(_is_within(*pair) for pair in zip(expected, records, strict=True)), records
+        return
+    assert expected["roles"] == [record["role"] for record in records]
+    assert expected["content"] == [record["content"] for record in records]
+    assert expected["turn_ids"] == [record["turn_id"].replace(str(world.transcript), "<path>") for record in records]
+
+
+def _locate(vector, tmp_path):
+    world = _World(tmp_path)
+    world.transcript.write_text("")
+    if "state-db" in vector["description"]:
+        _is_refused(vector, world.run("locate", SESSION, "--state-db", "x"))
+        return
+    if "locator script fails" in vector["description"]:
+        world.configure("claude_code", "exit 1")
+        _is_refused(vector, world.run("locate", SESSION))
+        return
+    done = world.run("locate", SESSION)
+    shown = json.loads(done.stdout)
+    expected = vector["expected"]
+    assert 0 == done.returncode
+    assert json.dumps(shown, separators=(",", ":")) + "\n" == done.stdout.decode()
+    assert expected["keys"] == list(shown)
+    assert (expected["transcript_state"], expected["mutable"]) == (shown["transcript_state"], shown["mutable"])
+
+
+def _token_shape(vector, world):
+    assert re.fullmatch(vector["expected"]["regex"], world.pause()["token"])
+
+
+def _lock_file(vector, world):
+    lease = world.pause()
+    text = Path(lease["lock_path"]).read_text()
+    assert vector["expected"]["has"] in json.loads(text)
+    assert vector["expected"]["lacks"] not in json.loads(text)
+    assert lease["token"] not in text
+
+
+def _at_once(vector, world):
+    if "expired" in vector["description"]:
+        _expire(world)
+    started = [world.start("pause-handshake", SESSION) for _ in range(8)]
+    for process in started:
+        process.communicate(timeout=60)
+    codes = [process.returncode for process in started]
+    assert vector["expected"] == {"exit0": codes.count(0), "exit13": codes.count(13)}
+
+
+def _expire(world):
+    """Take a lease, move its end into the past, and return its token."""
+    lease = world.pause()
+    path = Path(lease["lock_path"])
+    document = json.loads(path.read_text())
+    document["expires_at"] = to_text(datetime.now(UTC) - timedelta(seconds=1))
+    path.write_text(json.dumps(document))
+    return lease["token"]
+
+
+def _release(vector, world):
+    expired = "after expiry" in vector["description"]
+    token = _expire(world) if expired else world.pause()["token"]
+    expected = vector["expected"]
+    count = 1 if expired else len(expected["exits"])
+    done = [world.run("resume-handshake", SESSION, "--token", token) for _ in range(count)]
+    flags = [json.loads(one.stdout)["already_released"] for one in done]
+    exits = [one.returncode for one in done]
+    shown = {"exit": exits[0], "already_released": flags[0]} if expired else {"exits": exits, "already_released": flags}
+    assert expected == shown
+
+
+def _wrong_token(vector, world):
+    path = world.pause()["lock_path"]
+    done = world.run("resume-handshake", SESSION, "--token", "pause_" + "0" * 32)
+    assert vector["expected"]["lease_kept"] == Path(path).exists()
+    _is_refused(vector | {"expected": {key: vector["expected"][key] for key in ("exit", "code")}}, done)
+
+
+def _unresolved_model(vector, world):
+    (world.config / "models" / "m.toml").unlink()
+    _is_refused(vector, world.run("pause-handshake", SESSION))
+
+
+_HANDSHAKES = {
+    "token shape": _token_shape,
+    "lock file": _lock_file,
+    "concurrent": _at_once,
+    "--ttl-ms": lambda vector, world: _is_refused(
+        vector, world.run("pause-handshake", SESSION, *vector["description"].split()[:2])
+    ),
+    "release": _release,
+    "wrong well-formed token": _wrong_token,
+    "model does not": _unresolved_model,
+}
+
+
+def _handshake(vector, tmp_path):
+    drive = next(driver for words, driver in _HANDSHAKES.items() if words in vector["description"])
+    drive(vector, _World(tmp_path))
+
+
+DRIVERS = {
+    "session.export": _export,
+    "session.handshake": _handshake,
+    "session.locate": _locate,
+    "session.schema_probe": _schema_probe,
+}

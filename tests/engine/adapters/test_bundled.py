@@ -3,7 +3,19 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.adapters.bundled import NAMES, BundledCall, bundled_call, run_bundled
+from oulipoly_engine.adapters.bundled import (
+    NAMES,
+    PLACE_NAMES,
+    TURN_NAMES,
+    BundledCall,
+    SessionCall,
+    bundled_call,
+    place_call,
+    run_bundled,
+    run_place,
+    turn_call,
+)
+from oulipoly_engine.adapters.scripts import places, turns
 from oulipoly_engine.adapters.scripts.usage import VENDORS
 from oulipoly_engine.core.quota_source import derived_source
 
@@ -70,3 +82,29 @@ def test_environment_that_is_given_decides_the_host(tmp_path):
 
     assert 1 == result.exit_code
     assert "https://" in result.stderr
+
+
+def test_every_session_adapter_is_bundled():
+    assert set(turns.FORMATS) == set(TURN_NAMES)
+    assert {*places.LOCATORS, *places.CWDS} == set(PLACE_NAMES)
+
+
+def test_bare_call_of_a_session_adapter_runs_in_process():
+    assert SessionCall("codex-turns", HOME / ".codex/sessions") == turn_call("codex-turns ~/.codex/sessions", HOME)
+    assert SessionCall("codex-cwd", Path("/srv/my s")) == place_call("codex-cwd '/srv/my s'", HOME)
+
+
+@pytest.mark.parametrize(
+    "command", ["claude-code-turns", "claude-code-turns a", "codex-cwd /x", "zai-usage /x", "x /x"]
+)
+def test_what_is_no_turn_adapter_is_no_turn_call(command):
+    assert turn_call(command, HOME) is None
+
+
+def test_place_is_found_in_process(tmp_path):
+    path = tmp_path / "p" / "abc.jsonl"
+    path.parent.mkdir()
+    path.write_text("")
+    found = run_place(SessionCall("claude-code-locate-transcript", tmp_path), "abc")
+
+    assert (0, f"{path}\n", "") == (found.exit_code, found.stdout, found.stderr)

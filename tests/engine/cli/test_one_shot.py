@@ -1,3 +1,4 @@
+import json
 import os
 import subprocess
 import sys
@@ -358,3 +359,39 @@ def test_a_reader_that_leaves_ends_the_run_quietly(world):
     assert b"y\ny\ny\n0\n" == done.stdout
     assert b"Traceback" not in done.stderr
     assert ["stdout_closed"] == [row["terminal_reason"] for row in world.rows("SELECT * FROM invocations")]
+
+
+TURN = '{{"session_id":"{session}","turn_id":"t{number}","timestamp":"{at}","role":"{role}"}}'
+
+
+def turn_script(path):
+    """Return a CLI that notes one turn of a session, and the turn script that tells of it."""
+    now = "$(date -u +%Y-%m-%dT%H:%M:%S.%6NZ)"
+    line = TURN.format(session="5169694d-de0f-40d1-890c-6e28e55bab27", number="$$", at=now, role="assistant")
+    return f"cat; echo {json.dumps(line)} >> {path}", f"cat {path} 2>/dev/null || true"
+
+
+def test_a_run_that_tells_no_session_gets_the_one_whose_turns_it_left(world, tmp_path):
+    cli, scan = turn_script(tmp_path / "turns")
+    world.account("a", cli)
+    world.model("m", "a")
+    (world.config / "sessions.toml").write_text(f"[a]\nturn_script = {json.dumps(scan)}\n")
+
+    done = world.run("-m", "m", "x")
+
+    row = world.rows("SELECT session_id, session_capture_method FROM invocations")[0]
+    assert ("5169694d-de0f-40d1-890c-6e28e55bab27", "turn_script") == tuple(row.values())
+    assert b"for the first time" in done.stderr
+    assert b"for the first time" not in world.run("-m", "m", "x").stderr
+    assert 2 == world.rows("SELECT COUNT(*) n FROM session_turns")[0]["n"]
+
+
+def test_a_turn_script_that_fails_costs_the_run_nothing(world):
+    world.account("a", "cat")
+    world.model("m", "a")
+    (world.config / "sessions.toml").write_text("[a]\nturn_script = 'echo oops >&2; exit 3'\n")
+
+    done = world.run("-m", "m", "x")
+
+    assert 0 == done.returncode
+    assert done.stdout.startswith(b"x\nOULIPOLY_RESULT=")

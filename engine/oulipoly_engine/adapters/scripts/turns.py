@@ -1,0 +1,461 @@
+#!/usr/bin/env python3
+"""Print the turns that a CLI has newly written, one JSON object a line; one file under two names.
+
+    claude-code-turns ~/.claude/projects
+    codex-turns       ~/.codex/sessions
+
+The name it is called by says which format to read; `turns.py NAME FOLDER` does the same. A copy of this file under one
+of the names works alone: standard library only, Python 3.11 and up, and therefore in one file.
+
+stdout: `{"session_id", "turn_id", "timestamp", "role", "parent_turn_id"?, "is_sidechain"?, "is_compaction_boundary"?,
+"body"?: [{"type", "text"}], "source_file"}`.
+stderr: a line for each file or folder that could not be read and for damaged lines, with file and line number.
+Exits: 0, also when single files were unreadable or the folder does not exist yet; 1 called wrongly, or nobody reads our
+output; 2 the folder cannot be listed; 3 the cursor cannot be kept.
+Environment: `STATE_DIR`, where `NAME.json` remembers how far each transcript was read.
+
+A transcript is known again by its device, inode, size and nanoseconds; one that changed is read on from where we were
+if its beginning and the bytes before that place are the same, else from its start. A line is done with once a newline
+ends it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+LONGEST_LINE = 256 << 20  # bytes; real transcripts have had lines of 50 MB, pasted images among them
+_BUFFER = 256 << 10
+_HEAD, _TAIL = 1024, 64  # bytes that must be unchanged for a file to be read on
+_NOTES_A_FILE = 3  # damaged lines named one by one; the rest is counted
+
+_MISUSED, _NO_FOLDER, _NO_STATE = 1, 2, 3
+_SAME_TYPE = {"input_text": "text", "output_text": "text"}
+
+Json = Mapping[str, object]
+Turn = dict[str, object]
+
+
+class TurnsFailed(Exception):
+    """Nothing could be read at all; `exit_code` as in the module's table."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+@dataclass(frozen=True, slots=True)
+class Cursor:
+    """How far a transcript has been read."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+    offset: int = 0  # bytes of whole lines read
+    lines: int = 0  # their number
+    head: str = ""  # digest of the first bytes, none of them behind the offset
+    tail: str = ""  # digest of the bytes before the offset
+    session_id: str | None = None  # of a Codex rollout
+
+    def is_of(self, status: os.stat_result) -> bool:
+        """Tell whether nothing has happened to the file since."""
+        seen = (self.device, self.inode, self.size, self.mtime_ns)
+        return seen == (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where the reading of one file stands."""
+
+    path: str
+    shown: str  # the path as text, even where its bytes are none
+    offset: int = 0
+    lines: int = 0
+    session_id: str | None = None
+    damaged: int = 0
+
+
+def claude_turn(record: Json) -> Turn | None:
+    """Return the turn that one record of Claude Code is; None for records of other kinds.
+
+    Tool results are records of type `user` and count as user turns. An API call may have written several records.
+    """
+    kind, is_boundary = record.get("type"), record.get("isCompactSummary") is True
+    if kind not in ("user", "assistant") and not is_boundary:
+        return None
+    turn_id, at, session_id = record.get("uuid"), record.get("timestamp"), record.get("sessionId")
+    if not (_is_text(turn_id) and _is_text(at) and _is_text(session_id)):
+        return None
+    parent = record.get("parentUuid")
+    turn: Turn = {
+        "session_id": session_id,
+        "turn_id": turn_id,
+        "timestamp": at,
+        "role": kind if _is_text(kind) else "user",
+        "parent_turn_id": parent if _is_text(parent) else None,
+        "is_sidechain": record.get("isSidechain") is True,
+    }
+    if is_boundary:
+        turn["is_compaction_boundary"] = True
+    message = record.get("message")
+    inner = message.get("content") if isinstance(message, dict) else message if isinstance(message, str) else None
+    return _with_body(turn, inner, record.get("content"))
+
+
+def codex_session(record: Json) -> str | None:
+    """Return the session id that a `session_meta` record names."""
+    payload = record.get("payload")
+    if record.get("type") != "session_meta" or not isinstance(payload, dict):
+        return None
+    session_id = payload.get("id")
+    return session_id if isinstance(session_id, str) and session_id else None
+
+
+def codex_turn(record: Json, session_id: str | None, turn_id: str) -> Turn | None:
+    """Return the turn that one record of a rollout is; None for records of other kinds and other roles."""
+    payload, at = record.get("payload"), record.get("timestamp")
+    if session_id is None or record.get("type") != "response_item" or not isinstance(payload, dict):
+        return None
+    role = payload.get("role")
+    if payload.get("type") != "message" or role not in ("user", "assistant") or not _is_text(at):
+        return None
+    turn: Turn = {"session_id": session_id, "turn_id": turn_id, "timestamp": at, "role": role}
+    return _with_body(turn, payload.get("content"))
+
+
+def chunks(content: object) -> list[Turn]:
+    """Return a content value as chunks of text; what carries none is left out."""
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}] if content else []
+    items = content if isinstance(content, list) else [content]
+    return [chunk for chunk in map(_chunk, items) if chunk is not None]
+
+
+def _with_body(turn: Turn, *candidates: object) -> Turn:
+    body: list[Turn] = next(filter(None, map(chunks, candidates)), [])
+    if body:
+        turn["body"] = body
+    return turn
+
+
+def _chunk(item: object) -> Turn | None:
+    if isinstance(item, str):
+        return {"type": "text", "text": item}
+    if not isinstance(item, dict):
+        return None
+    text = item.get("text")
+    text = text if isinstance(text, str) else item.get("content")
+    if not isinstance(text, str):
+        return None
+    kind = item.get("type")
+    return {"type": _SAME_TYPE.get(kind, kind) if isinstance(kind, str) else "text", "text": text}
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _claude_line(record: Json, _place: _Place) -> Turn | None:
+    return claude_turn(record)
+
+
+def _codex_line(record: Json, place: _Place) -> Turn | None:
+    # A fork repeats its parent's session_meta on its second line: the first one is the rollout's own.
+    place.session_id = place.session_id or codex_session(record)
+    return codex_turn(record, place.session_id, f"{place.shown}:{place.lines}")
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How one CLI writes its transcripts."""
+
+    prefix: str  # of a transcript's file name; all end in .jsonl
+    marks: tuple[bytes, ...]  # a line without any of them holds no turn, so it need not be decoded
+    turn: Callable[[Json, _Place], Turn | None]
+
+
+FORMATS: Mapping[str, Format] = {
+    "claude-code-turns": Format("", (b'"user"', b'"assistant"', b'"isCompactSummary"'), _claude_line),
+    "codex-turns": Format("rollout-", (b'"message"', b'"session_meta"'), _codex_line),
+}
+
+
+@dataclass(slots=True)
+class Reading:
+    """One pass over a folder of transcripts: take all of `turns()`, then `keep()` what has been read.
+
+    Until `keep()` a later pass gives the same turns again, so a reader that dies in between loses none.
+    """
+
+    name: str  # of the adapter
+    folder: Path
+    state_dir: Path
+    afresh: bool = False  # forget how far earlier passes came
+    longest_line: int = LONGEST_LINE
+    notes: list[str] = field(default_factory=list)  # what could not be read, one sentence each
+    damaged_lines: int = 0
+    unread_files: int = 0  # files and folders
+    _before: dict[str, Cursor] = field(default_factory=dict)
+    _now: dict[str, Cursor] = field(default_factory=dict)
+
+    def turns(self) -> Iterator[Turn]:
+        """Yield what has been added since the last kept pass, file by file.
+
+        Raises TurnsFailed when the folder cannot be listed or the state folder cannot be made.
+        """
+        root = os.path.abspath(self.folder)  # noqa: PTH100 - a Path would be resolved piece by piece; turn ids need text
+        self._prepare()
+        if not self._is_listable(root):
+            return
+        kept = self._load()
+        self._before = {} if self.afresh else kept
+        self._now = {path: cursor for path, cursor in kept.items() if not path.startswith(root.rstrip(os.sep) + os.sep)}
+        for path in self._transcripts(root):
+            yield from self._file(path)
+        if self.unread_files:  # what we could not see is not forgotten
+            self._now = {**self._before, **self._now}
+
+    def keep(self) -> None:
+        """Remember how far this pass came. Raises TurnsFailed."""
+        if self._now == self._before:
+            return
+        rows = {path: list(_values(cursor)) for path, cursor in self._now.items()}
+        try:
+            handle, temporary = tempfile.mkstemp(dir=self.state_dir, prefix=f".{self.name}-")
+            try:
+                with os.fdopen(handle, "w", encoding="ascii") as file:
+                    json.dump({"version": 1, "files": rows}, file, separators=(",", ":"))
+                Path(temporary).replace(self._cursor_file())
+            except BaseException:
+                with suppress(OSError):
+                    Path(temporary).unlink()
+                raise
+        except OSError as error:
+            raise self._no_state(error) from None
+
+    def _cursor_file(self) -> Path:
+        return self.state_dir / f"{self.name}.json"
+
+    def _prepare(self) -> None:
+        try:
+            self.state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise self._no_state(error) from None
+
+    def _no_state(self, error: OSError) -> TurnsFailed:
+        message = f"cannot keep a cursor in {self.state_dir}: {_reason(error)}; set STATE_DIR to a writable folder"
+        return TurnsFailed(message, _NO_STATE)
+
+    def _is_listable(self, root: str) -> bool:
+        try:
+            with os.scandir(root):
+                return True
+        except FileNotFoundError:
+            self.notes.append(f"{root}: does not exist, so there are no transcripts")
+            return False
+        except OSError as error:
+            raise TurnsFailed(f"cannot list {root}: {_reason(error)}", _NO_FOLDER) from None
+
+    def _load(self) -> dict[str, Cursor]:
+        try:
+            rows = json.loads(self._cursor_file().read_bytes())["files"]
+            return {str(path): _cursor(values) for path, values in rows.items()}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            self.notes.append(f"{self._cursor_file()}: unusable ({type(error).__name__}), everything is read again")
+            return {}
+
+    def _transcripts(self, root: str) -> Iterator[str]:
+        prefix = FORMATS[self.name].prefix
+        for folder, folders, names in os.walk(root, onerror=self._unlistable):  # follows no link to a folder
+            folders.sort()
+            for name in sorted(names):
+                if name.startswith(prefix) and name.endswith(".jsonl"):
+                    yield os.path.join(folder, name)  # noqa: PTH118 - ten thousand of them
+
+    def _unlistable(self, error: OSError) -> None:
+        self._unread(str(error.filename), error)
+
+    def _unread(self, path: str, error: OSError) -> None:
+        self.unread_files += 1
+        self.notes.append(f"{_shown(path)}: {_reason(error)}")
+
+    def _file(self, path: str) -> Iterator[Turn]:
+        before = self._before.get(path)
+        try:
+            status = os.stat(path)  # noqa: PTH116 - ten thousand of them
+            if before is not None and before.is_of(status):
+                self._now[path] = before
+                return
+            if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for ever
+                return
+            with open(path, "rb", _BUFFER) as file:  # noqa: PTH123 - as above
+                yield from self._changed(path, file, before)
+        except OSError as error:  # unreadable, or gone since the folder was listed
+            self._unread(path, error)
+            if before is not None:
+                self._now.setdefault(path, before)
+
+    def _changed(self, path: str, file: BinaryIO, before: Cursor | None) -> Iterator[Turn]:
+        status = os.fstat(
+            file.fileno()
+        )  # before the first byte: what is appended meanwhile shows as a change next time
+        place = _Place(path, _shown(path))
+        if before is not None and before.offset <= status.st_size and _marks(file, before.offset) == _kept(before):
+            place.offset, place.lines, place.session_id = before.offset, before.lines, before.session_id
+        file.seek(place.offset)
+        yield from self._lines(file, place)
+        if place.damaged > _NOTES_A_FILE:
+            self.notes.append(f"{place.shown}: {place.damaged - _NOTES_A_FILE} more damaged lines")
+        self._now[path] = Cursor(
+            status.st_dev,
+            status.st_ino,
+            status.st_size,
+            status.st_mtime_ns,
+            place.offset,
+            place.lines,
+            *_marks(file, place.offset),
+            place.session_id,
+        )
+
+    def _lines(self, file: BinaryIO, place: _Place) -> Iterator[Turn]:
+        while line := file.readline(self.longest_line):
+            is_whole, size = line.endswith(b"\n"), len(line)
+            is_cut = not is_whole and size == self.longest_line
+            if is_cut:
+                is_whole, size = _skip_line(file, size)
+            session_id, place.lines = place.session_id, place.lines + 1
+            turn = self._turn(b"" if is_cut else line, place, is_whole=is_whole)
+            if turn is not None:
+                yield turn
+            if not is_whole:  # still being written: read again once it has ended
+                place.lines, place.session_id = place.lines - 1, session_id
+                return
+            if is_cut:
+                self._damaged(place, f"longer than {self.longest_line} bytes, left out")
+            place.offset += size
+
+    def _turn(self, line: bytes, place: _Place, *, is_whole: bool) -> Turn | None:
+        text = line.strip(b" \t\r\n\0")
+        if not text:
+            return None
+        looks_whole = text.endswith(b"}") and text.startswith((b"{", b"\xef\xbb\xbf{"))
+        form = FORMATS[self.name]
+        if looks_whole and not any(mark in text for mark in form.marks):
+            return None
+        record = _record(text) if looks_whole else None
+        if record is None:
+            if is_whole:
+                self._damaged(place, "no JSON object")
+            return None
+        turn = form.turn(record, place)
+        if turn is not None:
+            turn["source_file"] = place.shown
+        return turn
+
+    def _damaged(self, place: _Place, what: str) -> None:
+        self.damaged_lines += 1
+        place.damaged += 1
+        if place.damaged <= _NOTES_A_FILE:
+            self.notes.append(f"{place.shown}:{place.lines}: {what}")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run under the name that we were called by; the first argument may name the adapter instead."""
+    called, *arguments = sys.argv if argv is None else argv
+    name = Path(called).name
+    if name not in FORMATS and arguments:
+        name, *arguments = arguments
+    if name not in FORMATS or len(arguments) != 1 or not arguments[0]:
+        sys.stderr.write(f"usage: {' | '.join(FORMATS)} FOLDER\n")
+        return _MISUSED
+    state_dir = os.environ.get("STATE_DIR") or Path(tempfile.gettempdir(), f"{name}-state")
+    reading = Reading(name, Path(arguments[0]), Path(state_dir))
+    try:
+        for turn in reading.turns():
+            sys.stdout.write(json.dumps(turn, separators=(",", ":")) + "\n")
+        sys.stdout.flush()
+        reading.keep()
+        code = 0
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else the interpreter's flush at exit complains
+        return _MISUSED
+    except TurnsFailed as failure:
+        reading.notes.append(str(failure))
+        code = failure.exit_code
+    for note in reading.notes:
+        sys.stderr.write(f"{name}: {note}\n")
+    return code
+
+
+def _record(text: bytes) -> Json | None:
+    """Decode one line, bad UTF-8 and a byte order mark included; None for anything but an object."""
+    try:
+        value = json.loads(text.decode("utf-8", "replace").lstrip("\ufeff"))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _skip_line(file: BinaryIO, size: int) -> tuple[bool, int]:
+    """Read past a line that is too long; says whether its end came, and how long it is."""
+    while part := file.readline(1 << 20):
+        size += len(part)
+        if part.endswith(b"\n"):
+            return True, size
+    return False, size
+
+
+def _marks(file: BinaryIO, offset: int) -> tuple[str, str]:
+    """Return digests of a file's first bytes and of those before the offset; what follows may still grow."""
+    file.seek(0)
+    head = file.read(min(_HEAD, offset))
+    file.seek(max(0, offset - _TAIL))
+    tail = file.read(min(_TAIL, offset))
+    return _digest(head), _digest(tail)
+
+
+def _kept(cursor: Cursor) -> tuple[str, str]:
+    return cursor.head, cursor.tail
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=8).hexdigest()
+
+
+def _values(cursor: Cursor) -> Iterator[object]:
+    return (getattr(cursor, name) for name in Cursor.__slots__)
+
+
+def _cursor(values: Sequence[object]) -> Cursor:
+    *numbers, head, tail, session_id = values
+    device, inode, size, mtime_ns, offset, lines = (int(str(number)) for number in numbers)
+    if offset < 0 or lines < 0:
+        raise ValueError(values)
+    if not (isinstance(head, str) and isinstance(tail, str) and isinstance(session_id, str | None)):
+        raise TypeError(values)
+    return Cursor(device, inode, size, mtime_ns, offset, lines, head, tail, session_id)
+
+
+def _shown(path: str) -> str:
+    """Return a path as text that JSON and a database can hold, whatever its bytes are."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or type(error).__name__
+
+
+if __name__ == "__main__":
+    sys.exit(main())

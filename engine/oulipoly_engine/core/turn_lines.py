@@ -1,0 +1,144 @@
+"""The turn-script contract: one JSON object a line becomes one turn, or an error that names the line. Pure.
+
+Scripts print them, and the bundled adapters give the same objects in process (contract, sections 4.1 to 4.3).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from oulipoly_engine.clock import from_text, to_text
+
+_SHOWN = 80  # characters of a foreign value in a message
+_EARLIEST_YEAR = 1900  # before it the fixed form of instants has fewer digits and would not compare as text
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLine:
+    """One turn as a script told it, checked."""
+
+    session_id: str
+    turn_id: str
+    timestamp: str  # RFC 3339 in the one fixed form
+    role: str  # user, assistant
+    parent_turn_id: str | None = None
+    is_sidechain: bool = False
+    is_compaction_boundary: bool = False
+    body: str | None = (
+        None  # JSON list of objects with `type` and perhaps `text`; None: told none, or none that is valid
+    )
+    source_file: str | None = None  # the transcript, where the script names it
+
+
+@dataclass(frozen=True, slots=True)
+class LineError:
+    """What is wrong with one line."""
+
+    line: int  # from 1; 0: not about a line
+    text: str
+
+
+_PLAIN = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+
+
+class _Refused(Exception):
+    """A line that is no turn."""
+
+
+def parse_line(raw: bytes, number: int) -> tuple[TurnLine | None, LineError | None]:
+    """Read one line of a turn script: a turn, an error, or a turn without its body and the error of the body."""
+    try:
+        record = json.loads(raw.decode("utf-8", "replace"), parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        return None, LineError(number, f"the line is no JSON: {_shown(raw.decode('utf-8', 'replace'))}")
+    if not isinstance(record, dict):
+        return None, LineError(number, f"the line is no JSON object: {_shown(record)}")
+    return parse_record(record, number)
+
+
+def parse_record(record: Mapping[str, object], number: int) -> tuple[TurnLine | None, LineError | None]:
+    """Check one object as `parse_line` does."""
+    try:
+        body, problem = _body(record.get("body"))
+        turn = TurnLine(
+            session_id=_text(record, "session_id"),
+            turn_id=_text(record, "turn_id"),
+            timestamp=_instant(_text(record, "timestamp")),
+            role=_text(record, "role"),
+            parent_turn_id=_text(record, "parent_turn_id") if record.get("parent_turn_id") is not None else None,
+            is_sidechain=_flag(record, "is_sidechain"),
+            is_compaction_boundary=_flag(record, "is_compaction_boundary"),
+            body=body,
+            source_file=_text(record, "source_file") if isinstance(record.get("source_file"), str) else None,
+        )
+    except _Refused as refused:
+        return None, LineError(number, str(refused))
+    except RecursionError:
+        return None, LineError(number, "`body` is nested too deeply")
+    return turn, None if problem is None else LineError(number, f"turn {_shown(turn.turn_id)}: {problem}")
+
+
+def _text(record: Mapping[str, object], key: str) -> str:
+    value = record.get(key)
+    if not isinstance(value, str) or not value:
+        raise _Refused(f"`{key}` must be a text that is not empty, not {_shown(value)}")
+    if not _is_storable(value):
+        raise _Refused(f"`{key}` holds half a character: {_shown(value)}")
+    return value
+
+
+def _flag(record: Mapping[str, object], key: str) -> bool:
+    value = record.get(key)
+    if value is None or isinstance(value, bool):
+        return value is True
+    raise _Refused(f"`{key}` must be true or false, not {_shown(value)}")
+
+
+def _instant(text: str) -> str:
+    try:
+        instant: datetime | None = from_text(text)
+    except (ValueError, OverflowError):
+        instant = None
+    if instant is None or instant.year < _EARLIEST_YEAR:
+        raise _Refused(f"`timestamp` must be RFC 3339 with a zone, not {_shown(text)}")
+    return to_text(instant)
+
+
+def _body(value: object) -> tuple[str | None, str | None]:
+    """Return a body as it is stored, and what is wrong with it if it cannot be."""
+    if value is None:
+        return None, None
+    if not isinstance(value, list):
+        return None, f"its `body` is no list, so it is kept without: {_shown(value)}"
+    for place, chunk in enumerate(value):
+        if not isinstance(chunk, dict):
+            return None, f"`body[{place}]` is no object, so it is kept without its body: {_shown(chunk)}"
+        if not isinstance(chunk.get("type"), str):
+            return None, f"`body[{place}].type` is no text, so it is kept without its body: {_shown(chunk.get('type'))}"
+        if "text" in chunk and not isinstance(chunk["text"], str):
+            return None, f"`body[{place}].text` is no text, so it is kept without its body: {_shown(chunk['text'])}"
+    stored = _PLAIN.encode(value)
+    # Half a surrogate pair can be written in JSON, but not stored: such a body keeps its escapes.
+    return stored if _is_storable(stored) else json.dumps(value, separators=(",", ":")), None
+
+
+def _is_storable(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(name)

@@ -1,0 +1,48 @@
+"""What a one-shot reads besides running: quota and turns before a choice, and its own session afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from oulipoly_engine.service.ingest import Ingester, attach_session
+from oulipoly_engine.service.refresh import Kind, Refresher
+from oulipoly_engine.store import invocations, turns
+from oulipoly_engine.store.db import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """Keeps what a choice rests on fresh. Whatever fails is said in a line, and the run goes on."""
+
+    store: Store
+    refresher: Refresher
+    ingester: Ingester
+    note: Callable[[str], None]
+
+    def before_choice(self, names: Sequence[str], ttl_s: float) -> None:
+        """Read the accounts whose reading is too old to choose by, and then the turns of those just read.
+
+        An account whose transcripts were never scanned is left to `after_run`: the first scan may take long.
+        """
+        done = self.refresher.refresh_stale(names, ttl_s)
+        for result in done:
+            if result.kind is Kind.FAILED:
+                self.note(f"[quota] {result.account}: {result.text}")
+        read = [result.account for result in done if result.kind is Kind.UPDATED]
+        known = [name for name in read if name in self.ingester.scripts and turns.has_any(self.store, name)]
+        if known:
+            self.ingester.ingest_accounts(known)
+
+    def after_run(self, account: str, invocation_uuid: str) -> str | None:
+        """Scan the account's turns, and return the session that an ended invocation without one has made.
+
+        None: no turn script is configured, or no session of the account fits.
+        """
+        if account not in self.ingester.scripts:
+            return None
+        if not turns.has_any(self.store, account):
+            self.note(f"[sessions] reading the transcripts of {account} for the first time")
+        self.ingester.ingest_accounts((account,))
+        row = invocations.find(self.store, invocation_uuid)
+        return None if row is None else attach_session(self.store, row)

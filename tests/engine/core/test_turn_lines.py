@@ -1,0 +1,104 @@
+import json
+
+import pytest
+
+from oulipoly_engine.core.attach import SessionActivity, choose_session
+from oulipoly_engine.core.turn_lines import LineError, TurnLine, parse_line
+
+TURN = {"session_id": "S", "turn_id": "t", "timestamp": "2026-04-17T10:00:00.25+02:00", "role": "user"}
+
+
+def line(**more):
+    return json.dumps(TURN | more).encode()
+
+
+def test_required_fields_make_a_linear_turn():
+    assert (TurnLine("S", "t", "2026-04-17T08:00:00.250000Z", "user"), None) == parse_line(line(), 1)
+
+
+def test_optional_fields_are_taken():
+    body = [{"type": "text", "text": "é"}, {"type": "image", "source": {}}]
+    turn, error = parse_line(
+        line(parent_turn_id="p", is_sidechain=True, is_compaction_boundary=True, body=body, source_file="/f"), 1
+    )
+
+    assert error is None
+    assert ("p", True, True, "/f") == (
+        turn.parent_turn_id,
+        turn.is_sidechain,
+        turn.is_compaction_boundary,
+        turn.source_file,
+    )
+    assert '[{"type":"text","text":"é"},{"type":"image","source":{}}]' == turn.body
+
+
+def test_null_means_absent():
+    turn, error = parse_line(line(parent_turn_id=None, is_sidechain=None, is_compaction_boundary=None, body=None), 1)
+
+    assert (TurnLine("S", "t", "2026-04-17T08:00:00.250000Z", "user"), None) == (turn, error)
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (b"oops", "no JSON"),
+        (b"[1]", "no JSON object"),
+        (b'{"session_id": NaN}', "no JSON"),
+        (b"[" * 5000, "no JSON"),
+        (line(session_id=""), "`session_id`"),
+        (line(turn_id=7), "`turn_id`"),
+        (line(role=None), "`role`"),
+        (line(turn_id="\ud83d"), "half a character"),
+        (line(timestamp="yesterday"), "`timestamp`"),
+        (line(timestamp="2026-04-17T08:00:00"), "`timestamp`"),
+        (line(timestamp="0001-01-01T00:00:00Z"), "`timestamp`"),
+        (line(timestamp="0001-01-01T00:00:00+14:00"), "`timestamp`"),
+        (line(is_sidechain="yes"), "`is_sidechain`"),
+        (line(is_compaction_boundary=1), "`is_compaction_boundary`"),
+    ],
+    ids=lambda value: value[:40] if isinstance(value, str) else None,
+)
+def test_malformed_line_is_an_error_with_its_number(raw, said):
+    turn, error = parse_line(raw, 7)
+
+    assert (None, 7) == (turn, error.line)
+    assert said in error.text
+
+
+@pytest.mark.parametrize(
+    "body", ["text", {}, ["text"], [{}], [{"type": 1}], [{"type": "text", "text": None}], [{"type": "t", "text": 1}]]
+)
+def test_turn_with_an_invalid_body_is_kept_without_it(body):
+    turn, error = parse_line(line(body=body), 3)
+
+    assert TurnLine("S", "t", "2026-04-17T08:00:00.250000Z", "user") == turn
+    assert 3 == error.line
+    assert "body" in error.text
+
+
+def test_body_with_half_a_character_keeps_its_escape():
+    turn, error = parse_line(line(body=[{"type": "text", "text": "\ud83d"}]), 1)
+
+    assert (r'[{"type":"text","text":"\ud83d"}]', None) == (turn.body, error)
+
+
+def test_foreign_values_are_shown_short():
+    _, error = parse_line(b"x" * 10_000, 1)
+
+    assert isinstance(error, LineError)
+    assert len(error.text) < 200
+
+
+@pytest.mark.parametrize(
+    ("active", "chosen"),
+    [
+        ([], None),
+        ([("a", 0, "1")], None),
+        ([("a", 1, "1"), ("b", 2, "2")], "b"),
+        ([("a", 2, "2"), ("b", 2, "1")], "b"),
+        ([("b", 2, "1"), ("a", 2, "1")], "a"),
+    ],
+    ids=["nothing", "nothing new", "most turns", "earliest turn", "least id"],
+)
+def test_session_of_a_run_is_the_one_it_filled(active, chosen):
+    assert chosen == choose_session(SessionActivity(*one) for one in active)
