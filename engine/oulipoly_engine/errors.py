@@ -117,3 +117,80 @@ class AdapterOutputInvalid(RunnerError):
     """What an adapter script printed breaks its contract; the message names the script, the field and the value."""
 
     slug = "adapter-output-invalid"
+
+
+class SessionIdInvalid(RunnerError):
+    """What was given as a session id is no full UUID."""
+
+    slug = "invalid-session-id"
+    exit_code = 2
+
+
+class FormatInvalid(RunnerError):
+    """An export was asked for in a format that we do not write."""
+
+    slug = "invalid-format"
+    exit_code = 2
+
+
+class TtlInvalid(RunnerError):
+    """A lease was asked for with a lifetime that is no number, or out of bounds."""
+
+    slug = "invalid-ttl"
+    exit_code = 2
+
+
+class SessionNotFound(RunnerError):
+    """No chain owns that session."""
+
+    slug = "session-not-found"
+    exit_code = 10
+
+
+class SessionAmbiguous(RunnerError):
+    """Several chains own that session, and more than one of them is in use."""
+
+    slug = "ambiguous-session"
+    exit_code = 11
+
+
+class StorageUnsupported(RunnerError):
+    """The session's account has no storage that we can work on, or its scripts do not lead to a transcript."""
+
+    slug = "unsupported-storage"
+    exit_code = 12
+
+
+class ModelUnresolved(RunnerError):
+    """The session is known, but the model that it was made with is not configured any more."""
+
+    slug = "model-resolution-failed"
+    exit_code = 12
+
+
+class SessionBusy(RunnerError):
+    """Somebody else holds the session's lease."""
+
+    slug = "session-busy"
+    exit_code = 13
+
+
+class TranscriptMalformed(RunnerError):
+    """A CLI's transcript breaks the rules that an export stands on; the message names file and line."""
+
+    slug = "malformed-provider-transcript"
+    exit_code = 15
+
+
+class LeaseTokenInvalid(RunnerError):
+    """The token has the wrong shape, or belongs to another lease."""
+
+    slug = "lock-token-invalid"
+    exit_code = 16
+
+
+class LeaseGone(RunnerError):
+    """The session has no lease to release."""
+
+    slug = "lock-expired"
+    exit_code = 17

@@ -2,50 +2,51 @@
 
 from __future__ import annotations
 
-from oulipoly_engine import __version__
-from oulipoly_engine.cli import diagnostics, output
+from importlib import import_module
+from typing import NamedTuple, Protocol
+
+from oulipoly_engine.cli import diagnostics
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.core.probe import FEATURES, document
-from oulipoly_engine.errors import RunnerError, SchemaIncompatible, UsageInvalid
-from oulipoly_engine.store import schema
-from oulipoly_engine.store.probe import probe
+from oulipoly_engine.errors import RunnerError
+
+
+class _Command(NamedTuple):
+    module: str  # below oulipoly_engine.cli; has `run(context, program, command, arguments) -> int`
+    summary: str
+
+
+class _Module(Protocol):
+    def run(self, context: Context, program: str, command: str, arguments: list[str]) -> int: ...
+
+
+_COMMANDS = {
+    "locate": _Command("session_locate", "print where a session lies, as one JSON line"),
+    "export": _Command("session_export", "print a session's turns as canonical JSON lines"),
+    "pause-handshake": _Command("session_lease", "take a session's lease and print its token"),
+    "resume-handshake": _Command("session_lease", "give a session's lease back"),
+    "schema-probe": _Command("session_probe", "inspect the state file without touching it"),
+}
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Run one session command."""
-    parser = Parser(prog=f"{context.program} {name}", description="Session commands for scripts.")
-    parser.add_argument("command", choices=["schema-probe"], help="schema-probe: inspect the state file")
+    program = f"{context.program} {name}"
+    if not arguments or arguments[0] not in _COMMANDS:
+        return _refuse(program, arguments)
+    command, *rest = arguments
+    module: _Module = import_module(f"oulipoly_engine.cli.{_COMMANDS[command].module}")
     try:
-        parser.parse(arguments)
-        return _schema_probe(context)
-    except UsageInvalid:
-        raise
+        return module.run(context, f"{program} {command}", command, rest)
     except RunnerError as error:
         return diagnostics.fail_json(error)
 
 
-def _schema_probe(context: Context) -> int:
-    found = probe(context.paths.state_db)
-    shown = document(
-        version=__version__,
-        features=FEATURES,
-        path=str(found.path),
-        exists=found.exists,
-        schema_version=found.version,
-        current=schema.CURRENT_VERSION,
-        minimum=schema.MINIMUM_VERSION,
-        is_compatible=found.is_compatible,
-        is_migratable=found.is_migratable,
-        tables=found.has_table,
-        columns=found.has_column,
-        indexes=found.has_index,
-    )
-    if found.exists and not found.is_compatible and not found.is_migratable:
-        message = (
-            f"the state file {found.path} has version {found.version} or a shape that this program "
-            f"(version {schema.CURRENT_VERSION}) cannot use; {schema.WAY_OUT}"
-        )
-        raise SchemaIncompatible(message)
-    output.write_json(shown)
-    return 0
+def _refuse(program: str, arguments: list[str]) -> int:
+    """Show the help if it is asked for; otherwise raise UsageInvalid, which names the commands."""
+    parser = Parser(prog=program, description="Session commands for scripts: JSON out, JSON errors on stderr.")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, command in _COMMANDS.items():
+        commands.add_parser(name, help=command.summary)
+    parser.parse_plain(arguments)
+    return 2  # not reached: the parser refuses every word that is no command

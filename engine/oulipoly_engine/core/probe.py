@@ -7,10 +7,10 @@ from collections.abc import Mapping
 STORAGE_TYPES = ("claude_code", "codex_session", "other")
 # What this version really does; a script asks here before it calls.
 FEATURES: Mapping[str, bool] = {
-    "session_locate": False,
-    "session_export": False,
+    "session_locate": True,
+    "session_export": True,
     "session_import_replace": False,
-    "session_pause_handshake": False,
+    "session_pause_handshake": True,
     "session_schema_probe": True,
 }
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import uuid
+from dataclasses import replace
 from datetime import datetime
 
-from oulipoly_engine.clock import to_text
+from oulipoly_engine.clock import from_text, to_text
+from oulipoly_engine.core.resolve import UNKNOWN_MODEL, Chain, Segment
 from oulipoly_engine.store.db import Store
-
-UNKNOWN_MODEL = "<unknown>"
 
 
 def chain_of(store: Store, account: str, session_id: str) -> str | None:
@@ -90,3 +90,63 @@ def _latest_model(store: Store, account: str, session_id: str) -> str:
         (account, session_id),
     )
     return str(rows[0][0]) if rows else UNKNOWN_MODEL
+
+
+def owning(store: Store, any_id: str) -> tuple[Chain, ...]:
+    """Return every chain whose own id is `any_id`, or which has a segment of that session id."""
+    return _chains(store, "= ?", any_id)
+
+
+def owning_prefix(store: Store, prefix: str) -> tuple[Chain, ...]:
+    """Return every chain that has an id which begins so; letters count alike in both cases."""
+    escaped = prefix.replace("!", "!!").replace("%", "!%").replace("_", "!_")
+    return _chains(store, "LIKE ? ESCAPE '!'", f"{escaped}%")
+
+
+def latest_model(store: Store, chain_id: str) -> str | None:
+    """Return the model of the latest invocation on a chain, None if there was none whose model is known."""
+    rows = store.rows(
+        "SELECT i.model_name FROM session_chain_segments s JOIN invocations i"
+        " ON i.provider_name = s.provider_name AND i.session_id = s.session_id"
+        " WHERE s.chain_id = ? AND i.model_name != ? ORDER BY i.created_at DESC, i.id DESC LIMIT 1",
+        (chain_id, UNKNOWN_MODEL),
+    )
+    return str(rows[0][0]) if rows else None
+
+
+def _chains(store: Store, condition: str, parameter: str) -> tuple[Chain, ...]:
+    rows = store.rows(
+        "SELECT c.chain_id, c.model_name, c.last_used_at FROM session_chains c WHERE c.chain_id IN ("  # noqa: S608 - ours
+        f" SELECT chain_id FROM session_chain_segments WHERE session_id {condition}"
+        f" UNION SELECT chain_id FROM session_chains WHERE chain_id {condition})",
+        (parameter, parameter),
+    )
+    return tuple(
+        _with_turns(store, Chain(str(chain_id), str(model), from_text(str(used)), _segments(store, str(chain_id))))
+        for chain_id, model, used in rows
+    )
+
+
+def _segments(store: Store, chain_id: str) -> tuple[Segment, ...]:
+    rows = store.rows(
+        "SELECT provider_name, session_id, started_at, ended_at, last_turn_id, id FROM session_chain_segments"
+        " WHERE chain_id = ? ORDER BY started_at, id",
+        (chain_id,),
+    )
+    return tuple(
+        Segment(
+            str(account), str(session), from_text(str(start)), None if end is None else from_text(str(end)), last, row
+        )
+        for account, session, start, end, last, row in rows
+    )
+
+
+def _with_turns(store: Store, chain: Chain) -> Chain:
+    active = chain.active
+    if active is None:
+        return chain
+    counted = store.rows(
+        "SELECT COUNT(*) FROM session_turns WHERE provider_name = ? AND session_id = ?",
+        (active.account, active.session_id),
+    )
+    return replace(chain, turns=int(counted[0][0]))

@@ -1,0 +1,35 @@
+"""What the session commands share: the state file that must be there already, and the accounts' storage scripts."""
+
+from __future__ import annotations
+
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.config.load import load_accounts, load_sessions
+from oulipoly_engine.errors import ConfigInvalid, RunnerError, SessionNotFound
+from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.service.locate import Locator
+from oulipoly_engine.store.db import Store, open_store
+
+
+def store_with(context: Context, session_id: str) -> Store:
+    """Open the state file, which a question about a session never creates.
+
+    Raises SessionNotFound when there is none.
+    """
+    path = context.paths.state_db
+    if not path.exists():
+        message = f"no session has the id {session_id}: there is no state file {path} yet"
+        raise SessionNotFound(message, input=session_id)
+    return open_store(path)
+
+
+def locator(context: Context) -> Locator:
+    """Return what runs the storage scripts of the configured accounts.
+
+    Raises RunnerError for a broken configuration: the contract has no code of its own for that (exit 1).
+    """
+    paths = context.paths
+    try:
+        accounts, scripts = load_accounts(paths).value, load_sessions(paths).value
+    except ConfigInvalid as error:
+        raise RunnerError(error.message) from error
+    return Locator(accounts, scripts, paths.data / "sessions", paths.home, inherited_environment())

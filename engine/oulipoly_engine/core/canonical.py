@@ -1,0 +1,210 @@
+"""Canonical records: our form of one turn, the same for every CLI, and the one way they are written. Pure.
+
+What `render` gives is the oracle of a later replacement: sha256 over these very bytes decides whether a transcript is
+still the one that was edited. So the order of keys, the spacing and the escapes are fixed, and golden bytes guard them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, NoReturn
+
+from oulipoly_engine.errors import TranscriptMalformed
+
+STATE_DB = "state_db"  # storage_type of a record that was read from our own rows
+ROLES = ("user", "assistant")
+_BOM = b"\xef\xbb\xbf"
+_TEXT_TYPES = ("input_text", "output_text")  # Codex's names for what is plain text
+_RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One piece of a turn's content."""
+
+    type: str
+    text: str | None  # None: the CLI keeps something here that is no text (a tool's input, an image)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a record comes from."""
+
+    storage_type: str  # claude_code, codex_session or state_db
+    jsonl_path: str
+    line: int  # from 1; blank lines count
+    byte_start: int
+    byte_end: int  # just behind the last byte; neither LF nor the CR before it is inside
+    sha256: str  # of those bytes
+
+
+@dataclass(frozen=True, slots=True)
+class CanonicalRecord:
+    """One turn, or the placeholder of a record that is none."""
+
+    session_id: str
+    account: str
+    turn_id: str
+    role: str  # of a placeholder: the record's own type
+    timestamp: str  # RFC 3339, exactly as the CLI wrote it
+    content: tuple[Chunk, ...]
+    source: Source
+    is_unsupported: bool = False
+    restarts: bool = field(default=False, compare=False)  # a compaction summary: what came before is left out
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The transcript that is read."""
+
+    session_id: str
+    account: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a transcript that is not blank."""
+
+    number: int  # from 1
+    start: int  # byte offset of its first byte
+    data: bytes  # without LF, without one CR before it
+
+    @property
+    def end(self) -> int:
+        """Return the offset just behind the last byte."""
+        return self.start + len(self.data)
+
+
+def scan(raw_lines: Iterable[bytes]) -> Iterator[Line]:
+    """Yield the lines that are not blank.
+
+    raw_lines: what a binary file yields, each with its LF; only the last may lack one. A byte order mark at the very
+    beginning belongs to no line.
+    """
+    offset = 0
+    for number, raw in enumerate(raw_lines, 1):
+        data = raw.removesuffix(b"\n").removesuffix(b"\r")
+        mark = len(_BOM) if number == 1 and data.startswith(_BOM) else 0
+        if data[mark:].strip():
+            yield Line(number, offset + mark, data[mark:])
+        offset += len(raw)
+
+
+def render(record: CanonicalRecord) -> bytes:
+    """Write a record as one line of compact JSON with its LF, UTF-8.
+
+    A lone surrogate, which UTF-8 cannot carry, becomes its JSON escape; such text is otherwise left as it is.
+    """
+    source = record.source
+    document = {
+        "session_id": record.session_id,
+        "provider_name": record.account,
+        "turn_id": record.turn_id,
+        "role": record.role,
+        "timestamp": record.timestamp,
+        "content": [{"type": chunk.type, "text": chunk.text} for chunk in record.content],
+        "source": {
+            "storage_type": source.storage_type,
+            "jsonl_path": source.jsonl_path,
+            "line": source.line,
+            "byte_start": source.byte_start,
+            "byte_end": source.byte_end,
+            "sha256": source.sha256,
+        },
+        "unsupported_record": record.is_unsupported,
+    }
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def chunks(value: object) -> tuple[Chunk, ...]:
+    """Read a message's content: a text, an object, or a list of both. Anything else, and an empty text, gives none.
+
+    A chunk that carries no text keeps its type with None, so that a tool's call survives an export.
+    """
+    if isinstance(value, str):
+        return (Chunk("text", value),) if value else ()
+    items = value if isinstance(value, list) else [value]
+    return tuple(chunk for chunk in map(_chunk, items) if chunk is not None)
+
+
+def _chunk(item: object) -> Chunk | None:
+    if isinstance(item, str):
+        return Chunk("text", item)
+    if not isinstance(item, dict):
+        return None
+    kind = item.get("type")
+    texts = (item.get("text"), item.get("content"))
+    text = next((text for text in texts if isinstance(text, str)), None)
+    return Chunk("text" if not isinstance(kind, str) or kind in _TEXT_TYPES else kind, text)
+
+
+def stored_chunks(body: str) -> tuple[Chunk, ...]:
+    """Read a body as the state file keeps it: a JSON list of `{"type", "text"}`.
+
+    Raises ValueError when it is anything else.
+    """
+    value = _parse(body)
+    if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+        message = "it is no list of content chunks"
+        raise ValueError(message)
+    return chunks(value)
+
+
+def parse_line(line: Line, origin: Origin) -> dict[str, Any]:
+    """Return the JSON object of a line.
+
+    Raises TranscriptMalformed for bytes that are no UTF-8, for text that is no JSON, and for another kind of value.
+    """
+    try:
+        value = _parse(line.data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        refuse(origin, line, f"byte {line.start + error.start} is no UTF-8")
+    except (ValueError, RecursionError) as error:
+        refuse(origin, line, f"it is no JSON ({error})")
+    if not isinstance(value, dict):
+        refuse(origin, line, "it is no JSON object")
+    return value
+
+
+def _parse(text: str) -> Any:  # noqa: ANN401 - JSON
+    return json.loads(text, parse_constant=_refuse_constant)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    message = f"{name} is no JSON value"  # Python's reader takes it, every other one chokes on our output
+    raise ValueError(message)
+
+
+def refuse(origin: Origin, line: Line, problem: str) -> NoReturn:
+    """Raise TranscriptMalformed for a line."""
+    message = (
+        f"{origin.path}, line {line.number}: {problem}; correct or remove that line, or wait if the CLI is writing"
+    )
+    raise TranscriptMalformed(message, line=line.number)
+
+
+def instant(value: object, line: Line, origin: Origin) -> datetime:
+    """Return a record's timestamp.
+
+    Raises TranscriptMalformed unless it is an RFC 3339 text.
+    """
+    if not isinstance(value, str):
+        refuse(origin, line, "it has no timestamp" if value is None else f"its timestamp {value!r} is no text")
+    try:
+        if not _RFC_3339.fullmatch(value):
+            refuse(origin, line, f"its timestamp {value[:60]!r} is not RFC 3339")
+        return datetime.fromisoformat(value.upper())
+    except ValueError:
+        refuse(origin, line, f"its timestamp {value[:60]!r} names no instant")
+
+
+def source_of(line: Line, origin: Origin, storage_type: str) -> Source:
+    """Return where a line's record comes from."""
+    return Source(storage_type, origin.path, line.number, line.start, line.end, hashlib.sha256(line.data).hexdigest())

@@ -1,0 +1,128 @@
+"""Leases between real processes: one winner, and nothing left by a holder that is killed."""
+
+import os
+import signal
+import subprocess
+import sys
+from datetime import timedelta
+
+import pytest
+
+from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.service.lease import Leases
+
+SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
+_HEAD = """
+import resource, sys, time
+from pathlib import Path
+from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.service import lease
+leases = lease.Leases(Path(sys.argv[1]), SystemClock())
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+_TAKE = """
+try:
+    leases.acquire(sys.argv[2], "acc", 60_000)
+    print("won")
+except RunnerError as error:
+    print(error.slug)
+"""
+# Stops for good in the middle of a decision, with the sentinel held and half of the new file written.
+_STUCK = """
+def write(path, content):
+    path.with_name(path.name + ".tmp").write_bytes(content[:20])
+    print("stuck", flush=True)
+    time.sleep(60)
+lease._write = write
+leases.acquire(sys.argv[2], "acc", 60_000)
+"""
+_NO_SPACE = """
+import signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))
+try:
+    leases.acquire(sys.argv[2], "acc")
+except RunnerError as error:
+    print(error.slug, error.exit_code)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "locks"
+
+
+@pytest.fixture
+def processes():
+    started = []
+    yield started
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def _start(processes, folder, body):
+    process = subprocess.Popen(
+        [sys.executable, "-c", _HEAD + body, str(folder), SESSION],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=dict(os.environ),
+    )
+    processes.append(process)
+    assert "ready\n" == process.stdout.readline()
+    return process
+
+
+def _race(processes, folder, count):
+    """Let processes that are already running decide at once; return what each one said."""
+    ready = [_start(processes, folder, _TAKE) for _ in range(count)]
+    for process in ready:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    return sorted(process.communicate(timeout=20)[0].strip() for process in ready)
+
+
+def test_of_many_at_once_exactly_one_wins(folder, processes):
+    assert ["session-busy"] * 5 + ["won"] == _race(processes, folder, 6)
+
+
+def test_over_an_expired_lease_exactly_one_wins(folder, processes):
+    past = type("Past", (), {"now": lambda _: SystemClock().now() - timedelta(hours=1)})()
+    Leases(folder, past).acquire(SESSION, "acc", 1)
+
+    assert ["session-busy"] * 5 + ["won"] == _race(processes, folder, 6)
+
+
+def test_holder_killed_in_the_middle_of_a_decision_leaves_no_lock(folder, processes):
+    stuck = _start(processes, folder, _STUCK)
+    stuck.stdin.write("\n")
+    stuck.stdin.flush()
+    assert "stuck\n" == stuck.stdout.readline()
+    stuck.send_signal(signal.SIGKILL)
+    stuck.wait(timeout=10)
+
+    lease = Leases(folder, SystemClock()).acquire(SESSION, "acc")
+
+    assert {lease.path.name, "sentinel.lock"} == {path.name for path in folder.iterdir()}
+
+
+def test_killed_holder_s_lease_lasts_until_its_end(folder, processes):
+    holder = _start(processes, folder, _TAKE)
+    assert "won\n" == holder.communicate("\n", timeout=20)[0]
+
+    with pytest.raises(RunnerError) as caught:
+        Leases(folder, SystemClock()).acquire(SESSION, "acc")
+    assert "session-busy" == caught.value.slug
+
+
+def test_full_disk_leaves_neither_lease_nor_part_of_one(folder, processes):
+    writer = _start(processes, folder, _NO_SPACE)
+
+    said = writer.communicate("\n", timeout=20)[0]
+
+    assert "operational-error 1\n" == said
+    assert ["sentinel.lock"] == [path.name for path in folder.iterdir()]
