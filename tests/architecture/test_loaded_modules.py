@@ -20,7 +20,8 @@ sys.exit(code)
 """
 _SCREEN = {"textual", "rich", "asyncio"}
 _NETWORK = {"http", "ssl"}
-_CONFIGURATION = {"pydantic", "pydantic_core", "typing_extensions", "tomlkit", "yaml"}
+_CHECKERS = {"pydantic", "pydantic_core", "attrs", "typing_extensions"}  # 70 ms and more, at every start
+_CONFIGURATION = _CHECKERS | {"tomlkit", "yaml"}
 _STATE = {"peewee", "sqlite3"}
 _PROCESSES = {"subprocess", "selectors", "tempfile", "uuid"}
 _UNRECORDED = "00000000-0000-4000-8000-000000000000"
@@ -101,8 +102,8 @@ def test_trace_of_an_unknown_id_loads_no_configuration(loaded, configured):
 def test_a_one_shot_loads_neither_writers_nor_readers_that_it_does_not_need(loaded, configured):
     modules = loaded("-m", "still", "hello")
 
-    assert {"pydantic", "peewee", "subprocess"} <= modules
-    assert set() == modules & ({"tomlkit", "yaml"} | _SCREEN | _NETWORK)
+    assert {"tomllib", "peewee", "subprocess"} <= modules
+    assert set() == modules & (_CONFIGURATION | {"difflib"} | _SCREEN | _NETWORK)
 
 
 def test_an_agent_file_costs_a_one_shot_yaml_and_nothing_else(loaded, configured):
@@ -111,7 +112,14 @@ def test_an_agent_file_costs_a_one_shot_yaml_and_nothing_else(loaded, configured
     by_agent = loaded("helper", "hello")
 
     assert {"yaml"} <= by_agent - plain
-    assert set() == by_agent & ({"tomlkit"} | _SCREEN | _NETWORK)
+    assert set() == by_agent & (_CHECKERS | {"tomlkit"} | _SCREEN | _NETWORK)
+
+
+def test_checking_every_file_takes_no_checking_library(loaded, configured):
+    modules = loaded("config", "check")
+
+    assert {"tomllib", "yaml"} <= modules
+    assert set() == modules & _CHECKERS
 
 
 def test_no_command_of_the_headless_face_loads_the_screen_s_libraries():

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from oulipoly_engine.config import legacy, toml_file
+from oulipoly_engine.config import legacy, schema, toml_file
 from oulipoly_engine.config.problem import Fault, KeyPath, Level, Loaded, nearest, shown
+from oulipoly_engine.config.schema import AcceptanceTable, AccountTable, CaptureTable, ResumeTable, StorageTable
 from oulipoly_engine.core.accounts import (
     AcceptanceSpec,
     Account,
@@ -20,14 +20,9 @@ from oulipoly_engine.core.accounts import (
 )
 from oulipoly_engine.paths import Paths
 
-if TYPE_CHECKING:
-    from oulipoly_engine.config.schema import AcceptanceTable, AccountTable, CaptureTable, ResumeTable, StorageTable
-
 
 def read(paths: Paths) -> Loaded[Mapping[str, Account]]:
     """Read every account that can be read, in the file's order, and all problems of the file."""
-    from oulipoly_engine.config import schema  # noqa: PLC0415 - pydantic, 70 ms, only where a file is read
-
     file = toml_file.read(paths.providers)
     if file.failure is not None:
         return Loaded({}, (file.failure,))

@@ -5,17 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from oulipoly_engine.config import toml_file
+from oulipoly_engine.config import schema, toml_file
 from oulipoly_engine.config.problem import Fault, Level, Loaded
+from oulipoly_engine.config.schema import InputTable, MemberTable, ModelTable
 from oulipoly_engine.core import inputs
 from oulipoly_engine.core.accounts import Account, Model, PoolMember, codex_overlap
 from oulipoly_engine.core.inputs import InputSpec, InputType
 from oulipoly_engine.errors import InputInvalid
-
-if TYPE_CHECKING:
-    from oulipoly_engine.config.schema import InputTable, MemberTable, ModelTable
 
 # What an account's entry holds today and a model's file held in older configurations.
 OLD_ENTRY_KEYS = ("command", "resume", "session_capture", "session_storage", "resume_acceptance", "prompt_mode")
@@ -37,8 +35,6 @@ def is_name(name: str) -> bool:
 
 def read(path: Path) -> Loaded[Model | None]:
     """Read one model's file, None when it has an error, and all problems of the file."""
-    from oulipoly_engine.config import schema  # noqa: PLC0415 - pydantic, 70 ms, only where a file is read
-
     file = toml_file.read(path)
     if file.failure is not None:
         return Loaded(None, (file.failure,))
@@ -71,8 +67,6 @@ def overlaps(model: Model, accounts: Mapping[str, Account]) -> Iterator[Fault]:
 
 def input_specs(raw: Sequence[Mapping[str, Any]]) -> tuple[tuple[InputSpec, ...], tuple[Fault, ...]]:
     """Check plain `[[inputs]]` tables and return their specs and every fault."""
-    from oulipoly_engine.config import schema  # noqa: PLC0415 - pydantic, 70 ms, only where a file is read
-
     specs: list[InputSpec] = []
     faults: list[Fault] = []
     for place, entry in enumerate(raw):

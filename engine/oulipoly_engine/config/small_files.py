@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from oulipoly_engine.config import legacy, toml_file
+from oulipoly_engine.config import legacy, schema, toml_file
 from oulipoly_engine.config.accounts_file import filled, name_faults
 from oulipoly_engine.config.problem import Fault, Loaded
 from oulipoly_engine.core.accounts import SessionScripts, Settings
@@ -13,8 +13,6 @@ from oulipoly_engine.paths import Paths
 
 def read_settings(paths: Paths) -> Loaded[Settings]:
     """Read config.toml; a file with an error counts as empty, whole (contract, section 2.1)."""
-    from oulipoly_engine.config import schema  # noqa: PLC0415 - pydantic, 70 ms, only where a file is read
-
     file = toml_file.read(paths.settings)
     if file.failure is not None:
         return Loaded(Settings(), (file.failure,))
@@ -32,8 +30,6 @@ def read_settings(paths: Paths) -> Loaded[Settings]:
 
 def read_sessions(paths: Paths) -> Loaded[Mapping[str, SessionScripts]]:
     """Read every entry of sessions.toml that can be read, and all problems of the file."""
-    from oulipoly_engine.config import schema  # noqa: PLC0415 - pydantic, 70 ms, only where a file is read
-
     file = toml_file.read(paths.sessions)
     if file.failure is not None:
         return Loaded({}, (file.failure,))

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from oulipoly_engine.config import toml_lines
 from oulipoly_engine.config.problem import Fault, KeyPath, Level, Problem
 
 _AT_LINE = re.compile(r" ?\(at line (\d+), column (\d+)\)$")
@@ -32,7 +31,11 @@ class TomlFile:
         in_tables: the file is a table of tables, so the first name is shown in brackets.
         """
         found = tuple(faults)
-        lines = toml_lines.index(self.text) if found else {}
+        if not found:
+            return ()
+        from oulipoly_engine.config import toml_lines  # noqa: PLC0415 - 3 ms, only a fault needs its line
+
+        lines = toml_lines.index(self.text)
         return tuple(
             Problem(
                 fault.level,
