@@ -11,7 +11,7 @@ from typing import NamedTuple
 from report import Result
 from world import World
 
-from rows import choosing, crowd, one_shot, passing, start_up
+from rows import choosing, crowd, one_shot, passing, quota, start_up
 
 
 class Row(NamedTuple):
@@ -36,4 +36,6 @@ ROWS = (
     Row("crowd", "200 one-shots from 8 processes on one state file", crowd.one_state_file),
     Row("choose-100", "choosing among 100 accounts with 4 windows each", choosing.in_memory),
     Row("choose-store-50", "choosing among 50 accounts, everything read from the store", choosing.from_store),
+    Row("refresh-20", "reading 20 accounts whose scripts take 1 s each", quota.refresh),
+    Row("chart-1m", "a chart over a history of a million readings", quota.chart),
 )
