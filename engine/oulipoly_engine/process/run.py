@@ -13,13 +13,15 @@ import selectors
 import subprocess
 import time
 from collections.abc import Callable
+from typing import IO
 
 from oulipoly_engine.errors import Interrupted, SpawnFailed
 from oulipoly_engine.process.command import Command, Finished, Sink
 from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.process.stop import TERM_LADDER, group_lives, stop
 
-_CHUNK = 1 << 20
+_CHUNK = 256 << 10  # fits the processor's cache: a megabyte is a quarter slower
+_CHUNKS_A_TURN = 16  # before stderr and the time limit are looked at again
 _PIPE_SIZE = 1 << 20  # Linux's default limit for unprivileged users
 _TAIL = 64 << 10
 _TICK_S = 0.25
@@ -114,7 +116,6 @@ class _Flow:
         self._command = command
         self._sink = sink
         self._selector = selectors.DefaultSelector()
-        self._buffer = bytearray(_CHUNK)
         self._input = memoryview(command.stdin or b"")
         self._exited_at: float | None = None
         self.stdout_tail = _Tail()
@@ -164,39 +165,31 @@ class _Flow:
         return now - self._exited_at > _HELD_PIPE_PATIENCE_S
 
     def _read_stdout(self) -> bool:
-        stream = self._process.stdout
-        data = self._read(stream.fileno()) if stream is not None else None
-        if data is None:
-            return False
-        if not data:
-            self._drop(stream)
-            return False
-        self.stdout_bytes += len(data)
-        self.stdout_tail.keep(data)
-        self._sink.stdout(data)
-        return True
+        came = False
+        for _ in range(_CHUNKS_A_TURN):
+            data = self._take(self._process.stdout, self.stdout_tail)
+            if not data:
+                return came
+            came = True
+            self.stdout_bytes += len(data)
+            self._sink.stdout(data)
+            if len(data) < _TAIL:  # probably all there is; a flood is read on without asking the kernel each time
+                return came
+        return came
 
     def _read_stderr(self) -> bool:
-        stream = self._process.stderr
-        data = self._read(stream.fileno()) if stream is not None else None
-        if data is None:
-            return False
+        data = self._take(self._process.stderr, self.stderr_tail)
         if not data:
-            self._drop(stream)
             return False
-        self.stderr_tail.keep(data)
         self._sink.stderr(data)
         return True
 
-    def _read(self, descriptor: int) -> memoryview | None:
-        """Return what is there, an empty view at the end, or None when nothing is ready after all."""
-        try:
-            count = os.readv(descriptor, [self._buffer])
-        except BlockingIOError:
-            return None
-        except OSError:
-            count = 0
-        return memoryview(self._buffer)[:count]
+    def _take(self, stream: IO[bytes] | None, tail: _Tail) -> memoryview | None:
+        """Return what has come, or None when nothing is ready after all; a stream that has ended is dropped."""
+        data = None if stream is None else tail.read(stream.fileno())
+        if data is not None and not data:
+            self._drop(stream)
+        return data
 
     def _feed(self) -> bool:
         stream = self._process.stdin
@@ -228,20 +221,42 @@ class _Flow:
 
 
 class _Tail:
-    """The last 64 KiB and more of a stream."""
+    """Reads one stream and keeps its last 64 KiB and more.
+
+    Two buffers take turns, so that the end of a large chunk lies untouched until the next one has come and need not be
+    copied out of each: that alone costs a tenth of the throughput.
+    """
 
     def __init__(self) -> None:
-        self._kept = bytearray()
+        self._buffers = (bytearray(_CHUNK), bytearray(_CHUNK))
+        self._large: memoryview | None = None  # the newest chunk, if it is a tail by itself
+        self._kept = bytearray()  # the tail otherwise
 
-    def keep(self, data: memoryview) -> None:
-        """Take the stream's next bytes."""
+    def read(self, descriptor: int) -> memoryview | None:
+        """Return what is there, an empty view at the end, or None when nothing is ready after all."""
+        buffer, other = self._buffers
+        try:
+            count = os.readv(descriptor, [buffer])
+        except BlockingIOError:
+            return None
+        except OSError:
+            count = 0
+        self._buffers = (other, buffer)
+        data = memoryview(buffer)[:count]
+        self._keep(data)
+        return data
+
+    def _keep(self, data: memoryview) -> None:
         if len(data) >= _TAIL:
-            self._kept[:] = data[-_TAIL:]
+            self._large = data
             return
+        if self._large is not None:
+            self._kept[:] = self._large[-_TAIL:]
+            self._large = None
         self._kept += data
         if len(self._kept) > 2 * _TAIL:
             del self._kept[:-_TAIL]
 
     def value(self) -> bytes:
         """Return the end of all that came."""
-        return bytes(self._kept)
+        return bytes(self._kept if self._large is None else self._large[-_TAIL:])
