@@ -22,7 +22,7 @@ _SCREEN = {"textual", "rich", "asyncio"}
 _NETWORK = {"http", "ssl"}
 _CHECKERS = {"pydantic", "pydantic_core", "attrs", "typing_extensions"}  # 70 ms and more, at every start
 _CONFIGURATION = _CHECKERS | {"tomlkit", "yaml"}
-_STATE = {"peewee", "sqlite3"}
+_STATE = {"sqlite3"}
 _PROCESSES = {"subprocess", "selectors", "tempfile", "uuid"}
 _UNRECORDED = "00000000-0000-4000-8000-000000000000"
 
@@ -90,7 +90,7 @@ def test_trace_of_what_kept_no_session_loads_no_configuration(loaded, configured
 
     modules = loaded("trace", identity)
 
-    assert {"peewee", "sqlite3"} == modules & (_STATE | _CONFIGURATION | _SCREEN | _NETWORK)
+    assert {"sqlite3"} == modules & (_STATE | _CONFIGURATION | _SCREEN | _NETWORK)
 
 
 def test_trace_of_an_unknown_id_loads_no_configuration(loaded, configured):
@@ -102,7 +102,7 @@ def test_trace_of_an_unknown_id_loads_no_configuration(loaded, configured):
 def test_a_one_shot_loads_neither_writers_nor_readers_that_it_does_not_need(loaded, configured):
     modules = loaded("-m", "still", "hello")
 
-    assert {"tomllib", "peewee", "subprocess"} <= modules
+    assert {"tomllib", "sqlite3", "subprocess"} <= modules
     assert set() == modules & (_CONFIGURATION | {"difflib"} | _SCREEN | _NETWORK)
 
 

@@ -286,7 +286,7 @@ def test_start_loads_nothing_heavy(shared):
     code = (
         "import sys; sys.path.insert(0, sys.argv.pop(1)); from oulipoly_engine.demo.agent_cli import main;"
         "main(['claude', '-p', 'hello']);"
-        "heavy = {'peewee', 'pydantic', 'argparse', 'dataclasses', 'inspect', 'subprocess', 'asyncio', 'termios'};"
+        "heavy = {'sqlite3', 'argparse', 'dataclasses', 'inspect', 'subprocess', 'asyncio', 'termios'};"
         "sys.exit(','.join(heavy & set(sys.modules)))"
     )
     done = subprocess.run(

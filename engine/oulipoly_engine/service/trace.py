@@ -7,16 +7,16 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from oulipoly_engine.adapters.bundled import place_call, run_place
-from oulipoly_engine.core.accounts import SessionScripts
 from oulipoly_engine.core.invocations import Invocation
 from oulipoly_engine.core.trace import DEFAULT_MAX_DEPTH, Node, SessionFacts, TranscriptState
 from oulipoly_engine.errors import InvocationNotFound
-from oulipoly_engine.process.command import inherited_environment
-from oulipoly_engine.process.script import run_script
 from oulipoly_engine.store import chains, invocations, turns
 from oulipoly_engine.store.db import Store
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.accounts import SessionScripts
 
 _LOCATOR_TIMEOUT_S = 30.0
 
@@ -114,6 +114,11 @@ class Tracer:
         return lines[0], TranscriptState.AVAILABLE if is_there else TranscriptState.MISSING
 
     def _located_lines(self, command: str, session_id: str, state_dir: Path) -> list[str]:
+        # 20 ms, and only a session that is to be located needs them.
+        from oulipoly_engine.adapters.bundled import place_call, run_place  # noqa: PLC0415
+        from oulipoly_engine.process.command import inherited_environment  # noqa: PLC0415
+        from oulipoly_engine.process.script import run_script  # noqa: PLC0415
+
         call = place_call(command, self.home)
         if call is not None:
             done = run_place(call, session_id)

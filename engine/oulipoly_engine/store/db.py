@@ -14,47 +14,44 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import peewee
-
 from oulipoly_engine.errors import RunnerError, SchemaIncompatible, StoreUnusable
 from oulipoly_engine.store import schema
-
-_BUSY_TIMEOUT_S = 5.0
+from oulipoly_engine.store.connections import BUSY_TIMEOUT_S, Connections
 
 
 class Store:
     """An open state file. Threads get a connection of their own; close() ends the calling thread's."""
 
-    def __init__(self, path: Path, database: peewee.SqliteDatabase) -> None:
+    def __init__(self, path: Path, connections: Connections) -> None:
         self.path = path
-        self._database = database
+        self._connections = connections
 
     @contextmanager
     def write(self) -> Iterator[None]:
         """Run the block as one IMMEDIATE transaction; any exception rolls all of it back."""
-        with translated(self.path), self._database.atomic("IMMEDIATE"):
+        with translated(self.path), self._connections.transaction("IMMEDIATE"):
             yield
 
     @contextmanager
     def read(self) -> Iterator[None]:
         """Run the block on one consistent view of the file."""
-        with translated(self.path), self._database.atomic("DEFERRED"):
+        with translated(self.path), self._connections.transaction("DEFERRED"):
             yield
 
     def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[Any]:
         """Run one statement and return its rows. For the modules of this package only."""
         with translated(self.path):
-            return list(self._database.execute_sql(sql, parameters).fetchall())
+            return self._connections.mine().execute(sql, parameters).fetchall()
 
     def execute(self, sql: str, parameters: Sequence[object] = ()) -> int:
         """Run one writing statement and return the row id of an insert. Only inside `write`, in this package."""
         with translated(self.path):
-            return int(self._database.execute_sql(sql, parameters).lastrowid or 0)
+            return int(self._connections.mine().execute(sql, parameters).lastrowid or 0)
 
     def execute_many(self, sql: str, parameters: Iterable[Sequence[object]]) -> int:
         """Run one writing statement for many rows and return how many changed. Only inside `write`, in this package."""
         with translated(self.path):
-            return int(self._database.connection().executemany(sql, parameters).rowcount)
+            return int(self._connections.mine().executemany(sql, parameters).rowcount)
 
     def insert(self, table: str, **values: object) -> int:
         """Insert one row of named columns and return its row id. Only inside `write`, in this package."""
@@ -68,7 +65,7 @@ class Store:
 
     def close(self) -> None:
         """Close this thread's connection."""
-        self._database.close()
+        self._connections.close()
 
 
 def open_store(path: Path) -> Store:
@@ -85,15 +82,11 @@ def open_store(path: Path) -> Store:
             f"cannot create the state folder {path.parent}: {_reason(error)}; set OULIPOLY_DATA_DIR to a writable one"
         )
         raise StoreUnusable(message) from error
-    database = peewee.SqliteDatabase(
-        str(path),
-        timeout=_BUSY_TIMEOUT_S,
-        pragmas={"foreign_keys": 1, "synchronous": "normal", "temp_store": "memory"},
-    )
+    connections = Connections(path)
     with translated(path):
         _keep_private(path)
-        _prepare(database, path)
-    return Store(path, database)
+        _prepare(connections, path)
+    return Store(path, connections)
 
 
 @contextmanager
@@ -103,12 +96,12 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except RunnerError:
         raise
-    except (peewee.PeeweeException, sqlite3.Error) as error:
+    except sqlite3.Error as error:
         raise _translate(path, error) from error
 
 
 def _translate(path: Path, error: Exception) -> StoreUnusable:
-    text = _first_cause(error)
+    text = str(error)
     if "not a database" in text or "malformed" in text:
         return StoreUnusable(f"the state file {path} is no readable database ({text}); {schema.WAY_OUT}")
     if "readonly" in text or "unable to open" in text:
@@ -120,20 +113,10 @@ def _translate(path: Path, error: Exception) -> StoreUnusable:
         return StoreUnusable(f"the disk that holds the state file {path} is full or failing ({text}): free some space")
     if "locked" in text or "busy" in text:
         return StoreUnusable(
-            f"the state file {path} stayed locked by another process for {_BUSY_TIMEOUT_S:.0f} s: try again, or end "
+            f"the state file {path} stayed locked by another process for {BUSY_TIMEOUT_S:.0f} s: try again, or end "
             "the process that holds it"
         )
     return StoreUnusable(f"the state file {path} cannot be used: {text}")
-
-
-def _first_cause(error: BaseException) -> str:
-    """Return the text of the error that came first.
-
-    On a full disk SQLite rolls back by itself, and then the library's own rollback fails too.
-    """
-    while (earlier := error.__cause__ or error.__context__) is not None:
-        error = earlier
-    return str(error)
 
 
 def _refuse_other_kinds(path: Path) -> None:
@@ -157,19 +140,19 @@ def _keep_private(path: Path) -> None:
         raise StoreUnusable(message) from error
 
 
-def _prepare(database: peewee.SqliteDatabase, path: Path) -> None:
-    database.connect()
-    if _version_of(database, path) < schema.CURRENT_VERSION:
-        with database.atomic("IMMEDIATE"):
+def _prepare(connections: Connections, path: Path) -> None:
+    connection = connections.mine()
+    if _version_of(connection, path) < schema.CURRENT_VERSION:
+        with connections.transaction("IMMEDIATE"):
             # Read again under the lock: another process may have migrated while we waited.
-            _migrate(database, _version_of(database, path))
-    _enter_wal(database)
+            _migrate(connection, _version_of(connection, path))
+    _enter_wal(connection)
 
 
-def _version_of(database: peewee.SqliteDatabase, path: Path) -> int:
-    version = int(_scalar(database, "PRAGMA user_version"))
-    application = int(_scalar(database, "PRAGMA application_id"))
-    if application != schema.APPLICATION_ID and (version or _scalar(database, "SELECT COUNT(*) FROM sqlite_master")):
+def _version_of(connection: sqlite3.Connection, path: Path) -> int:
+    version = int(_scalar(connection, "PRAGMA user_version"))
+    application = int(_scalar(connection, "PRAGMA application_id"))
+    if application != schema.APPLICATION_ID and (version or _scalar(connection, "SELECT COUNT(*) FROM sqlite_master")):
         message = (
             f"the state file {path} belongs to another program or to the former agent-runner (application id "
             f"{application}, version {version}); it was left untouched: {schema.WAY_OUT}"
@@ -184,14 +167,14 @@ def _version_of(database: peewee.SqliteDatabase, path: Path) -> int:
     return version
 
 
-def _migrate(database: peewee.SqliteDatabase, version: int) -> None:
+def _migrate(connection: sqlite3.Connection, version: int) -> None:
     for migration in schema.migrations():
         if migration.version <= version:
             continue
         for statement in _statements(migration.sql):
-            database.execute_sql(statement)
-        database.execute_sql(f"PRAGMA user_version = {migration.version}")
-    database.execute_sql(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {migration.version}")
+    connection.execute(f"PRAGMA application_id = {schema.APPLICATION_ID}")
 
 
 def _statements(sql: str) -> Iterator[str]:
@@ -204,17 +187,17 @@ def _statements(sql: str) -> Iterator[str]:
             pending = ""
 
 
-def _enter_wal(database: peewee.SqliteDatabase) -> None:
+def _enter_wal(connection: sqlite3.Connection) -> None:
     """Switch to write-ahead logging; the switch needs the file alone and ignores the busy timeout, so try again."""
-    deadline = time.monotonic() + _BUSY_TIMEOUT_S
-    while str(_scalar(database, "PRAGMA journal_mode")).lower() != "wal":
+    deadline = time.monotonic() + BUSY_TIMEOUT_S
+    while str(_scalar(connection, "PRAGMA journal_mode")).lower() != "wal":
         try:
-            database.execute_sql("PRAGMA journal_mode = wal")
-        except peewee.OperationalError as error:
+            connection.execute("PRAGMA journal_mode = wal")
+        except sqlite3.OperationalError as error:
             if "locked" not in str(error) or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
 
 
-def _scalar(database: peewee.SqliteDatabase, sql: str) -> Any:  # noqa: ANN401 - SQLite decides the type
-    return database.execute_sql(sql).fetchone()[0]
+def _scalar(connection: sqlite3.Connection, sql: str) -> Any:  # noqa: ANN401 - SQLite decides the type
+    return connection.execute(sql).fetchone()[0]
