@@ -41,7 +41,10 @@ def wait_for(path, within_s=20.0):
     return [int(word) for word in path.read_text().split()]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=["INT", "TERM", "HUP"])
+SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=["INT", "TERM", "HUP", "QUIT"])
 @pytest.mark.parametrize(
     "manners", ["", "trap 'exit 0' INT; ", "trap '' INT TERM HUP; "], ids=["dies", "exit0", "deaf"]
 )
@@ -148,6 +151,7 @@ def test_a_killed_runner_leaves_a_row_that_trace_can_still_show(world, tmp_path)
     traced = world.run("trace", row["invocation_uuid"])
     assert "running" == row["status"]
     assert (0, True) == (traced.returncode, b"  running  " in traced.stdout)
+    assert b"is gone without an end" in traced.stdout
 
 
 def test_many_runs_at_once_lose_no_row_and_no_count(world):
@@ -165,3 +169,22 @@ def test_many_runs_at_once_lose_no_row_and_no_count(world):
     )
     assert 12 == world.rows("SELECT SUM(invocation_count) n FROM account_counters")[0]["n"]
     assert 12 == world.rows("SELECT SUM(calls_since_refresh) n FROM account_quotas")[0]["n"]
+
+
+@pytest.mark.parametrize("arguments", [("--usage",), ("quota-check",), ("session-scan",), ("why", "m", "--refresh")])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["INT", "TERM"])
+def test_a_stopped_command_leaves_no_script_behind(world, tmp_path, number, arguments):
+    pids = tmp_path / "pids"
+    script = f"echo $$ > {pids}; sleep 60"
+    world.account("a", "cat", f"quota_script = '{script}'")
+    world.model("m", "a")
+    (world.config / "sessions.toml").write_text(f"[a]\nturn_script = '{script}'\n")
+    ours = start(world, *arguments)
+    child = wait_for(pids)[0]
+
+    ours.send_signal(number)
+    stdout, stderr = ours.communicate(timeout=25)
+
+    assert 128 + number == ours.returncode
+    assert (b"", False) == (stdout, b"Traceback" in stderr)
+    assert not lives(child)

@@ -38,7 +38,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     text = "never use more of its windows than leaves so much (0 takes the reserve away)"
     reserve = commands.add_parser("reserve", help=text, description=text)
     reserve.add_argument("account")
-    reserve.add_argument("percent", help="0 to 99, a % sign may follow")
+    reserve.add_argument("percent", nargs="+", help="0 to 99, a %% sign may follow")
     options = parser.parse_plain(arguments)
     accounts = told(load.load_accounts(context.paths))
     store = open_store(context.paths.state_db)
@@ -49,7 +49,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         _clear(store, options.account)
     else:
         before = controls.of(store, (options.account,))[options.account]
-        after = _changed(before, options.command, getattr(options, "percent", "0"))
+        after = _changed(before, options.command, "".join(getattr(options, "percent", ("0",))))
         controls.save(store, options.account, after, context.clock.now())
     output.write_line(_line(options.account, *_facts(store, options.account)))
     return 0
@@ -71,17 +71,17 @@ def _changed(before: Controls, action: str, percent: str) -> Controls:
         case "disable" | "enable":
             return replace(before, disabled=action == "disable")
         case _:
-            return replace(before, reserve=reserve_of(percent))
+            return replace(before, reserve=fraction_of(percent, "reserve"))
 
 
-def reserve_of(text: str) -> float:
-    """Read a reserve, `20` or `20%`, into 0..0.99. Raises UsageInvalid."""
+def fraction_of(text: str, what: str) -> float:
+    """Read a percentage, `20` or `20%`, into 0..0.99. Raises UsageInvalid, which calls it by `what`."""
     try:
         percent = float(text.removesuffix("%"))
     except ValueError:
         percent = -1.0
     if not 0 <= percent <= 99:
-        message = f"the reserve {text!r} is no percentage from 0 to 99"
+        message = f"the {what} {text!r} is no percentage from 0 to 99"
         raise UsageInvalid(message)
     return percent / 100
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.config import migrate
+from oulipoly_engine.config import mask, migrate
 from oulipoly_engine.store import chains, turns
 from oulipoly_engine.store.db import open_store
 from oulipoly_engine.store.rebuild import rebuild
@@ -54,7 +54,7 @@ def _config(context: Context, name: str, arguments: list[str]) -> int:
         output.write_line("nothing to migrate: the configuration is in its present form")
         return 0
     if options.dry_run:
-        output.write_bytes("".join(change.diff for change in plan.files).encode())
+        output.write_bytes(mask.text("".join(change.diff for change in plan.files)).encode())
         return 0
     migrate.apply(plan)
     for change in plan.files:

@@ -1,24 +1,32 @@
-"""One line on a terminal's stderr while several things are waited for; nothing where stderr is no terminal."""
+"""Waiting for several things at once: one line on a terminal's stderr, and a signal that ends what was started."""
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
 
 from oulipoly_engine.cli import diagnostics
+from oulipoly_engine.process.signals import interruptible
 
 
 class Progress:
-    """Counts what is done; the line is wiped at the end."""
+    """Counts what is done; the line is wiped at the end.
+
+    Within the block INT, TERM, HUP and QUIT raise Interrupted, so that scripts which run in threads are stopped.
+    """
 
     def __init__(self, what: str, total: int) -> None:
         self._what = what
         self._total = total
         self._done = 0
+        self._guarded = ExitStack()
         self._is_shown = diagnostics.is_terminal() and total > 0
 
     def __enter__(self) -> Self:
-        """Show the line."""
+        """Show the line, and let signals interrupt."""
+        self._guard = self._guarded.enter_context(interruptible())
+        self._guard.arm()
         self._draw()
         return self
 
@@ -26,6 +34,8 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Wipe the line."""
+        self._guard.disarm()
+        self._guarded.close()
         if self._is_shown:
             diagnostics.write_bytes(b"\r\x1b[K")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from oulipoly_engine.cli import diagnostics, output
-from oulipoly_engine.cli.account_command import known, reserve_of
+from oulipoly_engine.cli.account_command import fraction_of, known
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.progress import Progress
@@ -42,7 +42,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     )
     parser.add_argument("--threshold", default="90", metavar="PERCENT", help="alert from this use on (default 90)")
     options = parser.parse(arguments)
-    threshold = reserve_of(options.threshold)
+    threshold = fraction_of(options.threshold, "threshold")
     accounts = told(load.load_accounts(context.paths))
     for account in options.accounts:
         known(accounts, account)

@@ -18,11 +18,10 @@ from oulipoly_engine.core.accounts import Account, Agent, Model, Settings
 from oulipoly_engine.errors import AccountUnusable, AgentUnknown, OutputFailed, PromptMissing, RequestRefused
 from oulipoly_engine.service.attempt import Face
 from oulipoly_engine.service.diagnosis import Diagnoser, ask_account
-from oulipoly_engine.service.invoke import DispatchFailed, Invoked, Invoker, Request
+from oulipoly_engine.service.invoke import PROMPT_RESOLUTION, DispatchFailed, Invoked, Invoker, Request
 from oulipoly_engine.store.db import Store, open_store
 
 _MANY = 64 << 10  # bytes at once, from which a wider pipe pays
-PROMPT_RESOLUTION = "prompt_resolution"
 
 
 class Terminal:
@@ -160,9 +159,13 @@ def _read_prompt(path: Path) -> str:
         raise PromptMissing(message) from error
 
 
-def _folder(path: Path | None) -> Path | None:
+def _folder(path: Path | None) -> Path:
     if path is None:
-        return None
+        try:
+            return Path.cwd()
+        except OSError as error:
+            message = "the working directory is gone: change to another one, or name one with -p/--project"
+            raise RequestRefused(message) from error
     if not path.is_dir():
         message = f"the project folder {path} is no directory: correct -p/--project"
         raise RequestRefused(message)

@@ -29,6 +29,8 @@ def check(
     return (
         *accounts.problems,
         *_located(paths.providers, _account_faults(accounts.value, which), in_tables=True),
+        *_odd_entries(models_dir or paths.models, ".toml", "model"),
+        *_odd_entries(folder, ".md", "agent"),
         *(problem for loaded in models.values() for problem in _model_problems(loaded, known)),
         *(problem for loaded in agents for problem in _agent_problems(loaded, names)),
         *sessions.problems,
@@ -36,6 +38,16 @@ def check(
         *settings.problems,
         *_located(paths.settings, _settings_faults(settings.value, known, names)),
     )
+
+
+def _odd_entries(folder: Path, suffix: str, what: str) -> Iterator[Problem]:
+    """Warn of what is named like a file of ours and is none, because a run will only say that the name is unknown."""
+    entries = sorted(folder.iterdir()) if folder.is_dir() else []
+    for entry in entries:
+        if entry.suffix == suffix and not entry.is_file():
+            kind = "a link to nothing" if entry.is_symlink() and not entry.exists() else "no regular file"
+            message = f"this is {kind}, so there is no {what} {entry.stem!r}"
+            yield Problem(Level.WARNING, entry, None, "", message, "put the file in its place, or take the entry away")
 
 
 def _names_in(providers: Path) -> tuple[str, ...]:

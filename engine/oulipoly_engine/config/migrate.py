@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_engine.config import legacy, model_files, old_models, toml_file, write_files
+from oulipoly_engine.config import legacy, mask, model_files, old_models, toml_file, write_files
 from oulipoly_engine.config.old_models import OldEntry
 from oulipoly_engine.config.problem import Fault, summary
 from oulipoly_engine.config.toml_file import TomlFile
@@ -134,7 +134,8 @@ class _Migration:
 
     def _conflict(self, account: str, key: str, one: tuple[Path, object], other: tuple[Path, object]) -> None:
         self.conflicts.append(
-            f"[{account}].{key}: {one[0]} says {_written_as(one[1])}, {other[0]} says {_written_as(other[1])}"
+            f"[{account}].{key}: {one[0]} says {mask.text(_written_as(one[1]))}, "
+            f"{other[0]} says {mask.text(_written_as(other[1]))}"
         )
 
     # What the accounts have

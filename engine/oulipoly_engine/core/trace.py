@@ -50,6 +50,7 @@ class Node:
     decision: Mapping[str, object] | None = None
     children: tuple[Node, ...] = ()
     is_cycle: bool = False  # seen above or before: shown once more as a leaf
+    is_orphaned: bool = False  # it still counts as running, but the process that ran it is gone
     is_cut: bool = False  # it has children below the depth limit
     transcript: tuple[Mapping[str, object], ...] | None = None
 
@@ -156,6 +157,8 @@ def _warnings(node: Node, now: datetime, *, is_root: bool) -> Iterator[str]:
     age = _stale_age(row, now)
     if is_root and age is not None:
         yield f"running for {age} s without an end (over {STALE_AFTER_S} s): its process has probably been killed"
+    if node.is_orphaned:
+        yield f"the process that ran it (pid {row.owner_pid}) is gone without an end: it was killed"
     if row.capture_method == "resumed" and row.acceptance_status is None:
         yield _ATTEMPTED_RESUME
     if node.is_cut:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from oulipoly_engine.core.readings import ParsedWindow
 
 HEADINGS = ("Account", "Vendor", "Window", "Used / Limit", "Remaining")
+_WIDEST_WINDOW = 40  # characters; a label is shorter, an error is longer
 NO_USAGE_API = "(no usage api)"
 NO_WINDOWS = "(no windows)"
 IN_FLIGHT = "(in flight)"
@@ -65,7 +66,9 @@ def usage_rows(usages: Iterable[AccountUsage]) -> tuple[UsageRow, ...]:
 def render_usage(rows: Sequence[UsageRow]) -> str:
     """Draw the table: columns as wide as their widest cell, two spaces between, the last one not padded."""
     lines = [HEADINGS, *(row.cells() for row in rows)]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADINGS) - 1)]
+    # What went wrong may take a line of its own; it does not push everybody else's columns away.
+    fitting = [line for line in lines if len(line[2]) <= _WIDEST_WINDOW]
+    widths = [max(len(line[column]) for line in fitting) for column in range(len(HEADINGS) - 1)]
     padded = ([*map(str.ljust, line, widths), line[-1]] for line in lines)
     return "".join("  ".join(cells) + "\n" for cells in padded)
 

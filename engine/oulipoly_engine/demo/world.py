@@ -174,7 +174,7 @@ Try:
   {inside} -m demo-codex "list 4 ideas for a turtle"            the other vendor
   {inside} -m demo-haiku -i tone=pirate -i lines=2 "a haiku"    typed inputs
   {inside} demo-reviewer "def f(x): return x"                   an agent
-  {inside} -m demo-opus "hi [[quota@demo-claude1]] [[quota@demo-claude3]]"    two refuse, the next one answers
+  {inside} -m demo-opus "hi [[quota@demo-claude1]] [[quota@demo-claude2]]"    whoever refuses is passed over
   {inside} trace INVOCATION-ID --why                            who was chosen, and why
 
 Further directives in a prompt: [[sleep:2]] [[exit:3]] [[429]] [[401]] [[stderr:text]] [[big:1000000]] [[bytes]], each

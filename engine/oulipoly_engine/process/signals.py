@@ -1,4 +1,4 @@
-"""INT, TERM and HUP while we are responsible for a child or for a record that must become final."""
+"""INT, TERM, HUP and QUIT while we are responsible for a child or for a record that must become final."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import FrameType
 
 from oulipoly_engine.errors import Interrupted
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _current: Guard | None = None  # signal handlers belong to the process, and so does what they talk to
 
 

@@ -47,8 +47,8 @@ class Attempt:
     member: PoolMember | None
     prompt: str
     env: Mapping[str, str]
+    working_directory: Path  # absolute
     input_args: tuple[str, ...] = ()
-    working_directory: Path | None = None
     timeout_s: float | None = None
 
 
@@ -193,7 +193,7 @@ def _transport(it: Attempt, stack: contextlib.ExitStack) -> tuple[tuple[str, ...
         case prompt.Transport.INLINE:
             return (it.prompt,), None
         case prompt.Transport.FILE:
-            path = (it.working_directory or Path.cwd()).absolute() / prompt.file_name(it.uuid)
+            path = it.working_directory / prompt.file_name(it.uuid)
             stack.callback(path.unlink, missing_ok=True)
             _write_private(path, data)
             return (prompt.file_instruction(path),), None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core import compose, prompt
@@ -57,7 +56,6 @@ def ask_account(account: Account, member: PoolMember, text: str) -> str:
     command = Command(
         argv=compose.one_shot(account, member, prompt_args=(text,) if by_argument else ()),
         env=compose.environment(inherited_environment(), account),
-        cwd=Path.cwd(),
         stdin=None if by_argument else data,
         timeout_s=_ANSWER_TIMEOUT_S,
     )

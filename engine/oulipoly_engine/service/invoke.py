@@ -15,12 +15,12 @@ from pathlib import Path
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core import compose, markers
-from oulipoly_engine.core.accounts import Account, Model, PoolMember, Settings
+from oulipoly_engine.core.accounts import Account, Model, PoolMember, PromptMode, Settings
 from oulipoly_engine.core.categories import Category
 from oulipoly_engine.core.decision import Decision
 from oulipoly_engine.core.explain import decision_to_json
 from oulipoly_engine.core.invocations import Outcome, Status
-from oulipoly_engine.errors import AccountUnusable, Interrupted, PoolExhausted, RunnerError
+from oulipoly_engine.errors import AccountUnusable, Interrupted, PoolExhausted, PromptMissing, RunnerError
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.signals import Guard, interruptible
 from oulipoly_engine.service import results
@@ -31,6 +31,7 @@ from oulipoly_engine.service.select import decide
 from oulipoly_engine.store import chains, invocations, quotas
 from oulipoly_engine.store.db import Store
 
+PROMPT_RESOLUTION = "prompt_resolution"
 PROVIDER_SELECTION = "provider_selection"
 PROVIDER_RESOLUTION = "provider_resolution"
 POOL_EXHAUSTED = "pool_exhausted"
@@ -43,8 +44,8 @@ class Request:
 
     model: Model
     prompt: str
+    working_directory: Path  # absolute
     input_args: tuple[str, ...] = ()
-    working_directory: Path | None = None
     parent: markers.ParentRef | None = None
     timeout_s: float | None = None  # None: the account's own limit, if it has one
 
@@ -129,6 +130,10 @@ class Invoker:
         except AccountUnusable as error:
             failure = self._failure(PROVIDER_RESOLUTION, error, request.model, (member.account,), member.index)
             raise DispatchFailed(failure, error) from error
+        if "\0" in request.prompt and account.prompt_mode is PromptMode.ARG:
+            text = "the prompt holds a NUL byte, which no argument can carry: take it out, or use prompt_mode stdin"
+            refusal = PromptMissing(text)
+            raise DispatchFailed(self._failure(PROMPT_RESOLUTION, refusal, request.model, ()), refusal)
         identity = str(uuid.uuid4())
         env = compose.environment(inherited_environment(), account)
         env |= markers.parent_env(account.name, identity)
@@ -166,7 +171,7 @@ class Invoker:
                 created_at=self.clock.now(),
                 parent=None if parent is None else (parent.source, parent.id),
                 attempt=number,
-                working_directory=str(request.working_directory or Path.cwd()),
+                working_directory=str(request.working_directory),
                 owner_pid=os.getpid(),
                 decision_json=json.dumps(decision_to_json(decision), separators=(",", ":")),
             ),
@@ -191,7 +196,9 @@ class Invoker:
             done = replace(with_category(done, found.category.value, found.summary), error=interruption)
             self._show_failure(done, found.summary)
         elif done.finished is not None and done.finished.stopped_for == "timeout":
-            done = with_category(done, Category.HUNG_SUBPROCESS.value, "stopped at its time limit")
+            text = f"stopped at its time limit, after {done.finished.duration_s:.0f} s"
+            done = with_category(done, Category.HUNG_SUBPROCESS.value, text)
+            self.face.note(f"Error: {it.account.name} was {text} (--timeout, or timeout_seconds in providers.toml)")
         invocations.end(self.store, row_id, done.outcome)
         if _is_spent(done):
             quotas.mark_exhausted(self.store, it.account.name, self.clock.now())

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.invocations import Invocation
+from oulipoly_engine.core.invocations import Invocation, Status
 from oulipoly_engine.core.trace import DEFAULT_MAX_DEPTH, Node, SessionFacts, TranscriptState
 from oulipoly_engine.errors import InvocationNotFound
+from oulipoly_engine.process.alive import is_alive
 from oulipoly_engine.store import chains, invocations, turns
 from oulipoly_engine.store.db import Store
 
@@ -57,6 +58,7 @@ class Tracer:
             session=self._session(row),
             decision=None if stored is None else json.loads(stored),
             children=children,
+            is_orphaned=row.status is Status.RUNNING and row.owner_pid is not None and not is_alive(row.owner_pid),
             is_cut=is_cut,
             transcript=self._transcript(row) if self.inline_transcript else None,
         )

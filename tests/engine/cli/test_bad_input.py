@@ -208,3 +208,43 @@ def test_a_full_disk_under_the_state_file_is_named_and_nothing_starts(ready):
     refused(done, 1, "Error: the disk that holds the state file", "free some space")
     assert b"OULIPOLY_INVOCATION" not in done.stderr
     assert 0 == ready.run("-m", "m", "x").returncode
+
+
+def test_a_working_directory_that_has_gone_is_named(ready):
+    script = f"mkdir gone && cd gone && rmdir ../gone && exec {sys.executable} -m oulipoly_tui -m m x"
+
+    done = subprocess.run(["sh", "-c", script], capture_output=True, check=False, cwd=ready.home)
+
+    refused(done, 1, "Error: the working directory is gone", "-p")
+
+
+def test_a_nul_byte_that_no_argument_can_carry_is_the_prompts_fault(ready, markers):
+    (ready.config / "providers.toml").write_text("[a]\ncommand = 'echo'\nprompt_mode = 'arg'\n")
+
+    done = ready.run("-m", "m", stdin=b"a\0b")
+
+    refused(done, 1, "Error: the prompt holds a NUL byte")
+    assert "prompt_resolution" == markers("OULIPOLY_FAILURE", done.stdout)[0]["stage"]
+    assert [] == ready.rows("SELECT * FROM invocations")
+
+
+def test_what_is_named_like_a_model_and_is_no_file_is_warned_of(ready):
+    (ready.config / "models" / "folder.toml").mkdir()
+    (ready.config / "models" / "dangling.toml").symlink_to("nowhere")
+
+    done = ready.run("config", "check")
+
+    assert 0 == done.returncode
+    assert b"folder.toml: this is no regular file" in done.stdout
+    assert b"dangling.toml: this is a link to nothing" in done.stdout
+
+
+def test_a_dry_run_of_the_migration_shows_no_secret(ready):
+    secret = "sk-ant-api03-" + "A1b2C3d4" * 6
+    (ready.config / "providers.toml").unlink()
+    (ready.config / "models" / "m.toml").write_text(f"command = 'claude --token {secret} -p --model opus'\n")
+
+    done = ready.run("migrate-config", "--dry-run")
+
+    assert b"claude" in done.stdout
+    assert secret.encode() not in done.stdout + done.stderr

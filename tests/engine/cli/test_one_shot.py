@@ -342,7 +342,9 @@ def test_a_timeout_ends_the_cli_with_124(world, markers):
     done = world.run("-m", "m", "--timeout", "0.3", "x")
 
     assert 124 == done.returncode
-    assert "timeout" == markers("OULIPOLY_RESULT", done.stdout)[0]["terminal_reason"]
+    result = markers("OULIPOLY_RESULT", done.stdout)[0]
+    assert ("timeout", "hung_subprocess") == (result["terminal_reason"], result["error_category"])
+    assert b"Error: a was stopped at its time limit" in done.stderr
 
 
 def test_a_reader_that_leaves_ends_the_run_quietly(world):

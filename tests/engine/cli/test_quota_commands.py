@@ -169,6 +169,19 @@ def test_a_reserve_keeps_an_account_out_from_there_on(world, quota, markers):
     assert [0.85] == [row["reserve"] for row in world.rows("SELECT reserve FROM account_controls")]
 
 
+def test_a_percent_sign_may_stand_by_itself(world, quota):
+    assert b"a: reserve 20 %\n" == world.run("account", "reserve", "a", "20", "%").stdout
+
+
+def test_an_error_does_not_push_the_other_columns_away(world, quota, tmp_path):
+    (tmp_path / "a.json").write_text("rubbish " * 100)
+
+    lines = world.run("--usage").stdout.decode().splitlines()
+
+    assert len(lines[0]) < 80
+    assert len(lines[-1]) < 80
+
+
 def test_a_disabled_account_is_not_even_read(world, quota):
     world.run("account", "disable", "a")
 
