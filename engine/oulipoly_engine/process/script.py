@@ -75,6 +75,7 @@ def _collect(
     process: subprocess.Popen[bytes], deadline: float, timeout_s: float, limit: int, cancelled: Callable[[], bool]
 ) -> tuple[bytes, bytes, str | None]:
     parts: dict[str, bytearray] = {"out": bytearray(), "err": bytearray()}
+    is_gone = False
     with selectors.DefaultSelector() as selector:
         for name, stream in (("out", process.stdout), ("err", process.stderr)):
             if stream is not None:
@@ -95,8 +96,11 @@ def _collect(
                 elif key.data == "out":
                     problem = f"printed more than {limit >> 20} MiB"
                     return bytes(parts["out"]), bytes(parts["err"]), problem
-            if not ready and process.poll() is not None:
-                break  # only a grandchild holds the pipes
+            if not ready:
+                if is_gone:
+                    break  # only a grandchild holds the pipes
+                # What it printed between the look at the pipes and its end is still there: look once more.
+                is_gone = process.poll() is not None
     try:
         process.wait(timeout=max(0.0, deadline - time.monotonic()))
     except subprocess.TimeoutExpired:

@@ -1,7 +1,9 @@
+import subprocess
+import time
 from pathlib import Path
 
 from oulipoly_engine.process.command import inherited_environment
-from oulipoly_engine.process.script import run_script
+from oulipoly_engine.process.script import _collect, run_script
 
 
 def script(line, timeout_s=10.0, **options):
@@ -46,3 +48,21 @@ def test_a_script_killed_by_a_signal_shows_it():
 
     assert -11 == result.exit_code
     assert not result.succeeded
+
+
+def test_what_is_printed_between_a_look_at_the_pipes_and_the_end_is_not_lost(tmp_path):
+    gate = tmp_path / "gate"
+
+    class WritesLate(subprocess.Popen):
+        """Writes and ends at the very moment when it is asked whether it has ended."""
+
+        def poll(self):
+            gate.touch()
+            self.wait()
+            return super().poll()
+
+    line = f"while [ ! -e {gate} ]; do sleep 0.01; done; echo said"
+    with WritesLate(["sh", "-c", line], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        found = _collect(process, time.monotonic() + 10, 10.0, 1 << 20, lambda: False)
+
+    assert (b"said\n", b"", None) == found
