@@ -110,6 +110,7 @@ class Interrupted(RunnerError):
     def __init__(self, signal_number: int) -> None:
         super().__init__(f"stopped by signal {signal_number}")
         self.signal_number = signal_number
+        self.unread = b""  # what the child had printed and nobody had taken yet
         self.exit_code = 128 + signal_number
 
 

@@ -41,13 +41,17 @@ def wait_for(path, within_s=20.0):
     return [int(word) for word in path.read_text().split()]
 
 
+MANNERS = {
+    "dies": "",
+    "exit0": "trap 'exit 0' INT; ",
+    "deaf": "trap '' INT TERM HUP; ",
+    "closed": "exec >&- 2>&-; ",
+}
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT]
 
 
 @pytest.mark.parametrize("number", SIGNALS, ids=["INT", "TERM", "HUP", "QUIT"])
-@pytest.mark.parametrize(
-    "manners", ["", "trap 'exit 0' INT; ", "trap '' INT TERM HUP; "], ids=["dies", "exit0", "deaf"]
-)
+@pytest.mark.parametrize("manners", MANNERS.values(), ids=MANNERS)
 def test_a_stopped_one_shot_is_a_failure_and_leaves_nothing(world, markers, tmp_path, number, manners):
     pids = tmp_path / "pids"
     world.account("a", f"{manners}sleep 60 & echo $! $$ > {pids}; wait; sleep 60")

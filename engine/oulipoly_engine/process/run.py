@@ -50,9 +50,10 @@ def run(command: Command, sink: Sink, started: Callable[[int], None] | None = No
             reason = flow.pump()
         except StdoutClosed:
             reason = "stdout_closed"
-        except Interrupted:
+        except Interrupted as error:
             guard.disarm()
             stop(process)
+            error.unread = flow.unread()
             raise
         finally:
             guard.disarm()
@@ -186,10 +187,20 @@ class _Flow:
 
     def _take(self, stream: IO[bytes] | None, tail: _Tail) -> memoryview | None:
         """Return what has come, or None when nothing is ready after all; a stream that has ended is dropped."""
-        data = None if stream is None else tail.read(stream.fileno())
+        data = None if stream is None or stream.closed else tail.read(stream.fileno())
         if data is not None and not data:
             self._drop(stream)
         return data
+
+    def unread(self) -> bytes:
+        """Return what waits in the child's stdout; it is not passed on, for nobody may be reading us any more."""
+        found = bytearray()
+        for _ in range(_CHUNKS_A_TURN):
+            data = self._take(self._process.stdout, self.stdout_tail)
+            if not data:
+                break
+            found += data
+        return bytes(found)
 
     def _feed(self) -> bool:
         stream = self._process.stdin

@@ -88,6 +88,8 @@ def _run(it: Attempt, place: _Workplace, held: Held, face: Face, clock: Clock) -
         finished = run(place.command, sink)
     except Interrupted as error:
         # The id that the CLI has told by now makes the session resumable.
+        if place.reader is not None:
+            place.reader.feed(error.unread)
         return _interrupted(error, held, clock, _capture(place))
     captured = _capture(place)
     succeeded = finished.exit_code == 0 and finished.stopped_for is None
