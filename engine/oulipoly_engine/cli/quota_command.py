@@ -18,10 +18,12 @@ from oulipoly_engine.core.alerts import Alert
 from oulipoly_engine.core.explain import decision_to_json
 from oulipoly_engine.core.why_table import why_table
 from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.events import Listeners
+from oulipoly_engine.service.alerting import raise_alerts
 from oulipoly_engine.service.forecasting import due_alerts
 from oulipoly_engine.service.refresh import Kind, Refreshed, Wish
 from oulipoly_engine.service.select import candidates, decide_among
-from oulipoly_engine.store import alerts, quotas
+from oulipoly_engine.store import quotas
 from oulipoly_engine.store.db import Store, open_store
 
 _WORDS = {Kind.NO_SCRIPT: "NO_SCRIPT", Kind.IN_FLIGHT: "IN_FLIGHT", Kind.DISABLED: "DISABLED"}
@@ -50,14 +52,14 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     store = open_store(context.paths.state_db)
     done = () if options.cached else _read(context, store, accounts, names)
     now = context.clock.now()
-    due = due_alerts(store, names, now, threshold)
     if options.notify:
         for result in done:
             if result.kind is Kind.FAILED:
                 diagnostics.note(f"Warning: {result.account}: {result.text}")
-        for alert in alerts.raise_once(store, due, now):
+        for alert in raise_alerts(store, names, now, threshold, Listeners()):
             output.write_json(alert.to_json(), pretty=False)
         return 0
+    due = due_alerts(store, names, now, threshold)
     models = told(load.load_models(context.paths, context.models_dir))
     settings = told(load.load_settings(context.paths))
     decisions = _decisions(store, models, settings, now)

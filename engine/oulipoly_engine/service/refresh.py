@@ -27,6 +27,7 @@ from oulipoly_engine.core.staleness import (
     topology_probe_due,
 )
 from oulipoly_engine.errors import StoreUnusable
+from oulipoly_engine.events import Listeners, QuotaRefreshed
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.process.workers import side_by_side
 from oulipoly_engine.service import codex_notes
@@ -84,6 +85,7 @@ class Refresher:
         environ: Mapping[str, str],
         locks: Path,
         timeout_s: float = SCRIPT_TIMEOUT_S,
+        listeners: Listeners | None = None,
     ) -> None:
         self._store = store
         self._accounts = accounts
@@ -93,6 +95,7 @@ class Refresher:
         self._environ = environ
         self._locks = locks
         self._timeout_s = timeout_s
+        self._listeners = listeners
 
     def refresh(
         self, names: Sequence[str], wish: Wish, done: Callable[[Refreshed], None] | None = None
@@ -110,6 +113,7 @@ class Refresher:
         with closing(side_by_side(work, unique, at_most=_AT_ONCE, cancel=stopped.set)) as found:
             for result in found:
                 results[result.account] = result
+                self._publish(result)
                 if done is not None:
                     done(result)
         return tuple(results[name] for name in unique)
@@ -130,6 +134,10 @@ class Refresher:
         if derive:
             return quota_command(account, self._scripts.get(name))
         return account.quota_script if account.quota_script and account.quota_script.strip() else None
+
+    def _publish(self, result: Refreshed) -> None:
+        if self._listeners is not None:
+            self._listeners.publish(QuotaRefreshed(self._clock.now(), result.account, result.kind.value, result.text))
 
     def _readable(self, names: Sequence[str]) -> list[str]:
         """Return the accounts that have a source and are not left alone at the moment."""

@@ -9,6 +9,7 @@ import pytest
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.accounts import Account, StorageSpec
+from oulipoly_engine.events import Listeners
 from oulipoly_engine.service.refresh import Refresher, Wish
 from oulipoly_engine.store import quotas, readings
 from oulipoly_engine.store.db import open_store
@@ -27,6 +28,7 @@ class QuotaBench:
         self.store = open_store(folder / "state.db")
         self.timeout_s = 10.0
         self.environ = dict(os.environ)
+        self.listeners = Listeners()
 
     def answers(self, name, *bodies, **more):
         """Add an account whose script runs one shell body a call, the last one again and again."""
@@ -75,6 +77,7 @@ class QuotaBench:
             environ=self.environ,
             locks=self.folder / "locks",
             timeout_s=self.timeout_s,
+            listeners=self.listeners,
         )
 
     def refresh(self, *names, **wish):

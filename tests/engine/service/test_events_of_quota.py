@@ -1,0 +1,46 @@
+"""What the quota services publish: each reading, and each alert once."""
+
+from oulipoly_engine.events import AlertRaised, QuotaRefreshed
+from oulipoly_engine.service.alerting import raise_alerts
+
+
+def test_every_reading_is_published_with_what_came_of_it(quota):
+    told = []
+    quota.listeners.subscribe(told.append)
+    quota.answers("good", quota.windows(30))
+    quota.answers("bad", "exit 3")
+
+    quota.refresh("good", "bad")
+
+    now = quota.clock.now()
+    assert {("good", "updated"), ("bad", "failed")} == {(event.account, event.outcome) for event in told}
+    assert {QuotaRefreshed} == {type(event) for event in told}
+    assert {now} == {event.at for event in told}
+
+
+def test_an_alert_is_published_once_in_a_cycle_whoever_asks(quota):
+    told = []
+    quota.listeners.subscribe(lambda event: told.append(event) if isinstance(event, AlertRaised) else None)
+    quota.answers("spent", quota.windows(95, label="weekly"))
+    quota.answers("fresh", quota.windows(5, label="weekly"))
+    quota.refresh("spent", "fresh")
+
+    for _ in range(2):
+        raise_alerts(quota.store, ("spent", "fresh"), quota.clock.now(), 0.9, quota.listeners)
+
+    assert [("threshold", "spent", "weekly", 0.95)] == [
+        (event.kind, event.account, event.window, event.used) for event in told
+    ]
+    assert "spent weekly is 95 % used" in told[0].text
+
+
+def test_the_next_cycle_is_news_again(quota):
+    told = []
+    quota.listeners.subscribe(lambda event: told.append(event) if isinstance(event, AlertRaised) else None)
+    quota.answers("a", quota.windows(95, hours=1), quota.windows(95, hours=6))
+
+    for _ in range(2):
+        quota.refresh("a")
+        raise_alerts(quota.store, ("a",), quota.clock.now(), 0.9, quota.listeners)
+
+    assert ["threshold", "threshold"] == [event.kind for event in told]
