@@ -17,7 +17,7 @@ refuses or cuts off a prompt is marked, and the prompt begins again on another; 
   lost            prompts that nobody served
   week, 5 h       quota left unused at resets, weighted by plan size; 5 h windows count once opened
 
-The most-headroom rule was designed on seeds 0 to 19 at these loads; the published table begins at 1000.
+The most-headroom rule was designed on seeds 0 to 29 at these loads; the published table begins at 1000.
 """
 
 from __future__ import annotations

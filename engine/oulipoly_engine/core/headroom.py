@@ -15,12 +15,13 @@ from collections.abc import Sequence
 from oulipoly_engine.core.burn import MIN_HOURS
 from oulipoly_engine.core.decision import WindowVerdict
 
-NEARLY_SPENT = 0.9  # projected use from which an account comes last: a prompt begun there may be cut off
-_COMES_LAST = 5.0  # more than any two accounts' headrooms differ by otherwise
+NEARLY_SPENT = 0.95  # projected use from which an account comes last: a prompt begun there may be cut off
+_COMES_LAST = 6.0  # more than any two accounts' headrooms differ by otherwise
 
-# Each halving of the time left is worth 0.3 x ln(2), or 21 % of a window. Chosen on seeds that the published table does
-# not use (0 to 11): less of it leaves more quota unused at the resets, more of it meets the first refusal sooner.
-_TIME_WEIGHT = 0.3
+# Each halving of the time left is worth 0.4 x ln(2), or 28 % of a window. This and the mark above were chosen on seeds
+# that the published table does not use (0 to 29): less of it leaves more quota unused at the resets, more of it meets
+# the first refusal sooner.
+_TIME_WEIGHT = 0.4
 
 _LENGTHS_H = {"5h-burst": 5.0, "daily": 24.0, "weekly": 168.0, "monthly": 720.0}
 _UNIT_H = {"m": 1 / 60, "h": 1.0, "d": 24.0}
@@ -31,7 +32,7 @@ def headroom(windows: Sequence[WindowVerdict], reserve: float = 0.0) -> float:
     """Return the least headroom over an account's live windows: what is left, plus a bonus for a near reset.
 
     reserve: 0..1 of every window that stays unspent.
-    About 0..3.8; less than 0 when a window is nearly spent. Windows without a projection say nothing.
+    About 0..5.3; less than 0 when a window is nearly spent. Windows without a projection say nothing.
     """
     least, is_nearly_spent = math.inf, False
     for verdict in windows:

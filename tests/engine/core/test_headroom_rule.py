@@ -39,7 +39,7 @@ def test_account_with_a_short_window_is_not_shut_out_by_one_without():
     [
         ((("weekly", 0.4, 90),), (("weekly", 0.6, 90),)),
         ((("weekly", 0.4, 3),), (("weekly", 0.4, 160),)),
-        ((("weekly", 0.7, 90),), (("weekly", 0.91, 1),)),
+        ((("weekly", 0.7, 90),), (("weekly", 0.96, 1),)),
         ((("weekly", 0.5, 90), ("5h-burst", 0.3, 3)), (("weekly", 0.1, 90), ("5h-burst", 0.8, 3))),
     ],
     ids=["less used", "what lapses sooner", "not nearly spent", "the scarcer window counts"],
