@@ -1,0 +1,1 @@
+-- Reserved: terminals and their hosts.

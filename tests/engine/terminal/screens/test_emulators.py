@@ -1,0 +1,144 @@
+"""Which emulator is taken, what it costs to load, and that its declarations fit the library."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from oulipoly_engine.terminal import emulators, ghostty_abi, ghostty_ffi
+from oulipoly_engine.terminal.cell_text import cluster, drawable
+from oulipoly_engine.terminal.emulators import open_screen, restore_screen
+from oulipoly_engine.terminal.ghostty_cells import layout
+from oulipoly_engine.terminal.screen import ScreenBroken, ScreenUnavailable
+
+_ROOT = Path(__file__).resolve().parents[4]
+_LOADED = """
+import json, sys
+from oulipoly_engine.terminal.emulators import open_screen
+screen = open_screen(prefer=sys.argv[1] or None)
+print(json.dumps([type(screen).__name__, sorted({name.partition(".")[0] for name in sys.modules})]))
+"""
+
+
+def loaded(prefer=""):
+    done = subprocess.run(
+        [sys.executable, "-c", _LOADED, prefer], capture_output=True, env=dict(os.environ), timeout=25, check=True
+    )
+    name, modules = json.loads(done.stdout)
+    return name, set(modules)
+
+
+def test_the_fast_one_is_taken_where_it_can_be_had():
+    name, modules = loaded()
+
+    assert "GhosttyScreen" == name
+    assert set() == modules & {"bittty", "pyghostty", "cffi", "pycparser", "textual", "rich", "asyncio"}
+
+
+def test_the_other_by_its_name():
+    name, modules = loaded("bittty")
+
+    assert "BitttyScreen" == name
+    assert set() == modules & {"_cffi_backend", "textual", "rich"}
+
+
+def test_without_the_fast_one_the_other_is_taken(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    ghostty_ffi.load.cache_clear()
+
+    screen = open_screen()
+
+    ghostty_ffi.load.cache_clear()
+    assert "BitttyScreen" == type(screen).__name__
+    screen.close()
+
+
+def test_a_preferred_one_that_is_missing_is_no_reason_for_another(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    ghostty_ffi.load.cache_clear()
+
+    with pytest.raises(ScreenUnavailable, match="pyghostty is not installed"):
+        open_screen(prefer="ghostty")
+    ghostty_ffi.load.cache_clear()
+
+
+def test_another_version_than_the_declarations_is_not_loaded(monkeypatch):
+    monkeypatch.setattr(ghostty_abi, "VERSION", "9.9.9")
+    ghostty_ffi.load.cache_clear()
+
+    with pytest.raises(ScreenUnavailable, match="not version 9"):
+        open_screen(prefer="ghostty")
+    ghostty_ffi.load.cache_clear()
+
+
+def test_an_unknown_name_is_refused_with_the_names():
+    with pytest.raises(ScreenUnavailable, match="ghostty, bittty"):
+        open_screen(prefer="xterm")
+
+
+@pytest.mark.parametrize(
+    "dump", [b"", b"rubbish", b"ghostty-vt 0.1.3\n", b"bittty 0.3\n{}\n", b"bittty 0.3\n\xff\xfe"], ids=ascii
+)
+def test_what_is_no_dump_is_refused(dump):
+    with pytest.raises(ScreenUnavailable):
+        restore_screen(dump)
+
+
+def test_the_declarations_are_what_their_script_makes(tmp_path):
+    target = tmp_path / "abi.py"
+    subprocess.run(
+        [sys.executable, str(_ROOT / "scripts" / "make-ghostty-abi"), str(target)],
+        check=True,
+        capture_output=True,
+        timeout=25,
+    )
+
+    assert target.read_text() == Path(ghostty_abi.__file__).read_text()
+
+
+def test_a_layout_that_the_decoder_cannot_cut_is_refused(monkeypatch):
+    library = ghostty_ffi.load()
+    cell = ghostty_ffi.described(library, "GhosttyCell")
+    cell["bits"]["style_id"]["lsb"] += 1
+    monkeypatch.setattr("oulipoly_engine.terminal.ghostty_cells.described", lambda *_: cell)
+
+    with pytest.raises(ScreenBroken, match="lays out its cells"):
+        layout(library)
+
+
+@pytest.mark.parametrize(
+    ("text", "drawn"),
+    [
+        ("plain", "plain"),
+        ("a\0b\x7f", "a b "),
+        ("\u00adx\u202e", " x "),
+        ("\u0301", " "),
+        ("日\ue0b0\u00a0", "日\ue0b0\u00a0"),
+    ],
+    ids=ascii,
+)
+def test_what_a_cell_of_its_own_may_hold(text, drawn):
+    assert drawn == drawable(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "drawn"),
+    [
+        ("e\u0301", "e\u0301"),
+        ("👩\u200d👧", "👩\u200d👧"),
+        ("☎\ufe0f", "☎\ufe0f"),
+        ("a\u202e\x1b", "a"),
+        ("\u0301\u0301", " \u0301"),
+    ],
+    ids=ascii,
+)
+def test_what_a_cluster_may_hold(text, drawn):
+    assert drawn == cluster(text)
+
+
+def test_the_names_are_those_of_the_setting():
+    assert ("ghostty", "bittty") == emulators.NAMES

@@ -1,0 +1,147 @@
+"""What a child says beside its picture is collected, answered where it must be, and obeyed nowhere."""
+
+import base64
+import os
+
+import pytest
+
+from oulipoly_engine.terminal.screen import Happenings
+
+
+def heard(shown, fed):
+    shown.screen.feed(fed.encode())
+    return shown.screen.happenings()
+
+
+@pytest.mark.parametrize("fed", ["\x1b]0;a title\x07", "\x1b]2;a title\x1b\\"], ids=["0", "2"])
+def test_title(shown, fed):
+    assert "a title" == heard(shown, fed).title
+
+
+def test_a_title_has_no_controls(shown):
+    title = heard(shown, "\x1b]2;a\u0085b\u202ec\x07").title
+
+    assert title.isprintable()
+
+
+def test_what_was_said_is_told_once(shown):
+    heard(shown, "\x1b]0;t\x07\a\x1b[6n")
+
+    assert Happenings() == shown.screen.happenings()
+
+
+@pytest.mark.parametrize(
+    ("uri", "folder"),
+    [
+        ("file:///tmp/x%20y", "/tmp/x y"),
+        (f"file://{os.uname().nodename}/srv", "/srv"),
+        ("file://localhost/srv", "/srv"),
+        ("file://elsewhere.example/srv", None),
+        ("http://x/srv", None),
+        ("file:relative", None),
+        ("file://[/x", None),
+    ],
+)
+def test_folder(shown, uri, folder):
+    assert folder == heard(shown, f"\x1b]7;{uri}\x07").folder
+
+
+def test_bells_are_counted(shown):
+    assert 3 == heard(shown, "\a\aab\a").bells
+
+
+def test_a_bell_that_ends_a_string_does_not_ring(shown):
+    assert 0 == heard(shown, "\x1b]0;x\x07").bells
+
+
+def test_a_copy_is_collected(shown):
+    text = base64.b64encode("häl\nlo".encode()).decode()
+
+    assert ("häl\nlo",) == heard(shown, f"\x1b]52;c;{text}\x07").copied
+
+
+def test_the_clipboard_is_never_read_out(shown):
+    said = heard(shown, "\x1b]52;c;?\x07")
+
+    assert b"" == said.replies.replace(b"\x1b]52;c;\x07", b"")
+
+
+def test_a_notice_is_collected(shown):
+    assert ("done",) == heard(shown, "\x1b]9;done\x07").notices
+
+
+def test_a_notice_has_its_title_before_its_text(shown):
+    (notice,) = heard(shown, "\x1b]777;notify;build;it works\x07").notices
+
+    assert ["build", "it works"] == notice.replace(";", ":").split(": ")
+
+
+@pytest.mark.parametrize(
+    ("fed", "percent"),
+    [("4;1;42", 42), ("4;0", -1), ("4;3", 0), ("4;2;80", 80), ("4;1;0", 0)],
+    ids=lambda value: str(value),
+)
+def test_progress(shown, fed, percent):
+    said = heard(shown, f"\x1b]9;{fed}\x07")
+
+    assert (percent, ()) == (said.progress, said.notices)
+
+
+def test_a_child_that_says_things_for_ever_fills_no_memory(shown):
+    said = heard(shown, "\x1b]9;note\x07\x1b]52;c;YQ==\x07" * 5000)
+
+    assert 16 == len(said.notices) == len(said.copied)
+
+
+REPLIES = {
+    "cursor": ("\x1b[3;4H\x1b[6n", b"\x1b[3;4R"),
+    "status": ("\x1b[5n", b"\x1b[0n"),
+    "name": ("\x1b[>q", b"\x1bP>|agent-runner\x1b\\"),
+    "foreground": ("\x1b]10;?\x1b\\", b"\x1b]10;rgb:d0d0/d0d0/d0d0\x1b\\"),
+    "size in cells": ("\x1b[18t", b"\x1b[8;5;20t"),
+    "size in pixels": ("\x1b[14t", b"\x1b[4;80;160t"),
+    "cell in pixels": ("\x1b[16t", b"\x1b[6;16;8t"),
+    "size reports": ("\x1b[?2048h", b"\x1b[48;5;20;80;160t"),
+    "keyboard protocol": ("\x1b[>1u\x1b[?u", b"\x1b[?1u"),
+    "a mode that is off": ("\x1b[?2004$p", b"\x1b[?2004;2$y"),
+    "a mode that is on": ("\x1b[?2004h\x1b[?2004$p", b"\x1b[?2004;1$y"),
+    "synchronised output is known": ("\x1b[?2026$p", b"\x1b[?2026;2$y"),
+    "clusters are measured": ("\x1b[?2027$p", b"\x1b[?2027;1$y"),
+    "clusters are measured after a reset": ("\x1bc\x1b[?2027$p", b"\x1b[?2027;1$y"),
+    "rendition": ("\x1b[1m\x1bP$qm\x1b\\", b"\x1bP1$r0;1m\x1b\\"),
+    "dark": ("\x1b[?996n", b"\x1b[?997;1n"),
+    "title": ("\x1b]2;rm -rf\x07\x1b[21t", b""),
+    "answerback": ("\x05", b""),
+}
+
+
+@pytest.mark.parametrize("case", REPLIES)
+def test_queries_are_answered(shown, gap, case):
+    if case == "dark":
+        gap("bittty", "bittty does not know CSI ? 996 n")
+    fed, reply = REPLIES[case]
+
+    said = heard(shown, fed).replies
+
+    assert reply == (said.replace(b"\x07", b"\x1b\\") if case == "foreground" else said)  # either terminator will do
+
+
+def test_the_background_is_told(shown):
+    assert b"\x1b]11;rgb:1010/1010/1010\x07" == heard(shown, "\x1b]11;?\x07").replies
+
+
+@pytest.mark.parametrize("query", ["c", ">c"])
+def test_device_attributes_are_answered(shown, query):
+    reply = heard(shown, f"\x1b[{query}").replies
+
+    assert reply.startswith(b"\x1b[")
+    assert reply.endswith(b"c")
+
+
+@pytest.mark.parametrize("fed", ["\x1b[8;50;100t", "\x1b[?40h\x1b[?3h", "\x1b[132$|", "\x1b[50*|", "\x1b[60t"])
+def test_the_child_does_not_set_the_size(shown, fed):
+    shown.feed(fed).feed("\x1b[H\x1b[2Jx")
+
+    assert (20, 5) == (shown.frame.columns, shown.frame.rows)
+    assert ["x"] == shown.text
+    assert 5 == len(shown.rows)

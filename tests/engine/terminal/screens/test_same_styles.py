@@ -1,0 +1,30 @@
+"""Both emulators give the same rows, looks included, for what real programs wrote."""
+
+import pytest
+
+from oulipoly_engine.terminal.emulators import NAMES, open_screen
+from oulipoly_engine.terminal.screen import Attr, ScreenLimits
+
+
+def cells(row, columns):
+    """Return each cell's text and look, blanks that cannot be told from each other made one."""
+    made = []
+    for run in row:
+        text = run.text.split(" ")
+        look = run.style
+        shows = look.background is not None or look.attrs & (Attr.REVERSE | Attr.UNDERLINE | Attr.STRIKE)
+        made.append((run.text, look, run.width) if shows or any(text) else (" ", None, run.width))
+    return made
+
+
+@pytest.mark.parametrize("name", ["claude", "codex", "less", "shell", "top", "vim"])
+def test_rows_are_equal(recorded, name):
+    data, columns, rows, _ = recorded(name)
+    pictures = []
+    for engine in NAMES:
+        screen = open_screen(ScreenLimits(columns=columns, rows=rows), prefer=engine)
+        screen.feed(data)
+        pictures.append([cells(row, columns) for _, row in screen.frame(full=True).changed])
+        screen.close()
+
+    assert pictures[0] == pictures[1]
