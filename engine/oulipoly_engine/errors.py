@@ -82,6 +82,12 @@ class SpawnFailed(RunnerError):
     slug = "spawn-failed"
 
 
+class ResumeMismatch(RunnerError):
+    """A CLI opened another session than the one it was asked to resume."""
+
+    slug = "resume-session-mismatch"
+
+
 class OutputFailed(RunnerError):
     """Our stdout took no more bytes, a full disk for example."""
 
@@ -176,10 +182,31 @@ class SessionBusy(RunnerError):
     exit_code = 13
 
 
+class MoveRefused(RunnerError):
+    """A session cannot be carried to that account; the message says why and what can be done instead."""
+
+    slug = "move-refused"
+    exit_code = 12
+
+
 class TranscriptMalformed(RunnerError):
     """A CLI's transcript breaks the rules that an export stands on; the message names file and line."""
 
     slug = "malformed-provider-transcript"
+    exit_code = 15
+
+
+class ReplacementInvalid(RunnerError):
+    """What is to replace a transcript is malformed, or cannot be written in the CLI's own form without loss."""
+
+    slug = "invalid-input-transcript"
+    exit_code = 15
+
+
+class PreimageMismatch(RunnerError):
+    """The transcript is not the one that was expected."""
+
+    slug = "preimage-mismatch"
     exit_code = 15
 
 

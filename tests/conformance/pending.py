@@ -6,7 +6,6 @@ A test fails while an area is listed here and driven too, so the list stays true
 PENDING = {
     "messenger": "later",
     "scratchpad": "later",
-    "session.import_replace": "issue 4",
     "setup": "later",
     "store": "later",
 }

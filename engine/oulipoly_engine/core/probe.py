@@ -9,7 +9,7 @@ STORAGE_TYPES = ("claude_code", "codex_session", "other")
 FEATURES: Mapping[str, bool] = {
     "session_locate": True,
     "session_export": True,
-    "session_import_replace": False,
+    "session_import_replace": True,
     "session_pause_handshake": True,
     "session_schema_probe": True,
 }

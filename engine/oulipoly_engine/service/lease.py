@@ -122,6 +122,17 @@ class Leases:
             with contextlib.suppress(LeaseGone, LeaseTokenInvalid):
                 self.release(session_id, lease.token)
 
+    def end_of_dead(self, session_id: str, is_dead: Callable[[HeldLease], bool]) -> bool:
+        """End the lease of a holder that has died, whose token nobody has; return whether there was one."""
+        if not self.path(session_id).exists():
+            return False
+        with self._deciding():
+            held = _read(self.path(session_id), session_id, lease_file.read_lease)
+            if held is None or not is_dead(held):
+                return False
+            self.path(session_id).unlink()
+            return True
+
     def path(self, session_id: str) -> Path:
         """Return the file of a session's lease."""
         return self.folder / f"session-{session_id}.lock"

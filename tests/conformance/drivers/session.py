@@ -1,5 +1,6 @@
 """Drives `session.*`: the real commands on a world shaped as the vector's description says."""
 
+import hashlib
 import json
 import os
 import re
@@ -18,6 +19,7 @@ from oulipoly_engine.store import chains
 from oulipoly_engine.store.db import open_store
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
+_UNTIL = Path(__file__).resolve().parents[2] / "fixtures" / "replace_until.py"
 
 FEATURES = ("session_import_replace", "session_pause_handshake")
 
@@ -285,9 +287,189 @@ def _handshake(vector, tmp_path):
     drive(vector, _World(tmp_path))
 
 
+def _turn(turn_id, role, text):
+    values = {"sessionId": SESSION, "type": role, "uuid": turn_id, "timestamp": "2026-04-17T08:00:00Z"}
+    return json.dumps(values | {"message": {"role": role, "content": [{"type": "text", "text": text}]}}) + "\n"
+
+
+class _Replacing(_World):
+    """A session of two turns, and what a replacement of it is given."""
+
+    def __init__(self, folder):
+        super().__init__(folder)
+        self.transcript.write_text(_turn("turn-1", "user", "first") + _turn("turn-2", "assistant", "second"))
+        self.before = self.transcript.read_bytes()
+        self.lines = folder / "lines.jsonl"
+
+    def exported(self):
+        return self.run("export", SESSION).stdout
+
+    def records(self, **changes):
+        """Return the exported lines, the first of them with other values; an ellipsis takes a key away."""
+        first, *others = [json.loads(line) for line in self.exported().splitlines()]
+        changed = {key: value for key, value in (first | changes).items() if value is not ...}
+        return b"".join(json.dumps(record).encode() + b"\n" for record in (changed, *others))
+
+    def replace(self, lines, *arguments):
+        self.lines.write_bytes(lines)
+        return self.run("import-replace", SESSION, "--from-file", str(self.lines), *arguments)
+
+    def start_until(self, step, deed, lines):
+        """Start the service's own replacement, which does a deed behind one of its steps."""
+        self.lines.write_bytes(lines)
+        return subprocess.Popen(
+            [sys.executable, str(_UNTIL), step, deed, str(self.lines), SESSION],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=dict(os.environ) | {"OULIPOLY_DATA_DIR": str(self.data), "XDG_CONFIG_HOME": str(self.config.parent)},
+            text=True,
+        )
+
+    def replace_until(self, step, deed, lines):
+        return self.start_until(step, deed, lines).communicate(timeout=25)[0]
+
+    def rows(self, what="turn_id", table="session_turns"):
+        with closing(sqlite3.connect(self.data / "state.db")) as connection:
+            connection.row_factory = sqlite3.Row
+            return [dict(row) for row in connection.execute(f"SELECT {what} FROM {table} ORDER BY 1")]
+
+    def journals(self):
+        folder = self.data / "replace_journal"
+        return sorted(path.name for path in folder.iterdir() if path.is_file()) if folder.exists() else []
+
+
+def _refused_import(vector, world):
+    bad = next(deed for words, deed in _BAD_INPUTS.items() if words in vector["description"])
+    _is_refused(vector, world.replace(bad(world)))
+    assert world.before == world.transcript.read_bytes()
+
+
+_OTHER = "9e69e8cc-616d-4640-bf1d-96f5391b1a2e"
+_BAD_INPUTS = {
+    "empty stdin": lambda world: b"",
+    "blank line after line 1": lambda world: world.records().replace(b"\n", b"\n\n", 1),
+    "bad timestamp": lambda world: world.records(timestamp="yesterday"),
+    "turn_id missing": lambda world: world.records(turn_id=...),
+    "unsupported": lambda world: world.records(unsupported_record=True),
+    "role": lambda world: world.records(role="system"),
+    "text": lambda world: world.records(content=[{"type": "tool_use"}]),
+    "session": lambda world: world.records(session_id=_OTHER),
+    "account": lambda world: world.records(provider_name="other"),
+    "provider": lambda world: world.records(provider_name="other"),
+    "UTF-8": lambda world: b"\xff" + world.records(),
+    "JSON": lambda world: b"{" + world.records(),
+}
+
+
+def _matching_preimage(vector, world):
+    lines = world.exported()
+    digest = hashlib.sha256(lines).hexdigest()
+    done = world.replace(lines, "--preimage-sha256", digest)
+    receipt = json.loads(done.stdout)
+    is_equal = receipt["preimage_sha256"] == digest
+    assert vector["expected"] == {"exit": done.returncode, "receipt_preimage_equals_arg": is_equal}
+    assert 9 == len(receipt)
+
+
+def _wrong_preimage(vector, world):
+    done = world.replace(world.records(), "--preimage-sha256", "f" * 64)
+    shown = {
+        "exit": done.returncode,
+        "code": _refusal(done)["code"],
+        "transcript_unchanged": world.before == world.transcript.read_bytes(),
+        "pending_journal_left": f"session-{SESSION}.pending" in world.journals(),
+    }
+    assert vector["expected"] == shown
+
+
+def _new_turns(world):
+    records = [json.loads(line) for line in world.exported().splitlines()]
+    named = [record | {"turn_id": f"recover-turn-{number}"} for number, record in enumerate(records, 1)]
+    return b"".join(json.dumps(record).encode() + b"\n" for record in named)
+
+
+def _recovered(vector, world):
+    world.replace_until("renamed", "die", _new_turns(world))
+    assert ([], 2) == (world.rows(), len(world.journals()))
+    world.run("locate", SESSION)
+    shown = {
+        "recovered_turn_ids": [row["turn_id"] for row in world.rows()],
+        "last_turn_id": world.rows("last_turn_id", "session_chain_segments")[0]["last_turn_id"],
+        "journal_files": len(world.journals()),
+    }
+    assert vector["expected"] == shown
+
+
+def _drifted(vector, world):
+    world.replace_until("renamed", "die", _new_turns(world))
+    world.transcript.write_text(_turn("turn-3", "user", "by hand"))
+    world.run("locate", SESSION)
+    quarantine = world.data / "replace_journal" / "quarantine"
+    assert vector["expected"] == {"journal_quarantined": any(quarantine.iterdir()), "db_unchanged": [] == world.rows()}
+
+
+def _two_imports(vector, world):
+    lines = _new_turns(world)
+    first = world.start_until("journaled", "hold", lines)
+    assert "held\n" == first.stdout.readline()
+    second = world.replace(lines)
+    out, _ = first.communicate("go on\n", timeout=25)
+    assert vector["expected"] == {"one_exit": 0 if out == "done\n" else 1, "other_exit": second.returncode}
+    assert ["recover-turn-1", "recover-turn-2"] == [row["turn_id"] for row in world.rows()]
+
+
+def _unverified(vector, world):
+    said = world.replace_until("renamed", "damage", _new_turns(world))
+    code, slug, _ = said.split(" ", 2)
+    shown = {
+        "exit": int(code),
+        "code": slug,
+        "pending_journal_left": f"session-{SESSION}.pending" in world.journals(),
+        "db_unchanged": [] == world.rows(),
+    }
+    assert vector["expected"] == shown
+
+
+def _orphan(vector, world):
+    """An orphaned canonical file: gone at the next start, kept while a lease lives."""
+    if "live" in vector["description"]:
+        world.pause()
+    folder = world.data / "replace_journal"
+    folder.mkdir(parents=True)
+    orphan = folder / f"session-{SESSION}.canonical.jsonl"
+    orphan.write_bytes(world.exported())
+    world.run("locate", SESSION)
+    assert vector["expected"].get("kept", False) == orphan.exists()
+
+
+def _imported_rows(vector, world):
+    world.replace(_new_turns(world))
+    rows = world.rows("parent_turn_id, is_sidechain, is_compaction_boundary")
+    assert [vector["expected"]] * 2 == rows
+
+
+_REPLACEMENTS = {
+    "matches": _matching_preimage,
+    "ff..ff": _wrong_preimage,
+    "before DB commit": _recovered,
+    "edited by hand": _drifted,
+    "two at once": _two_imports,
+    "verification fails": _unverified,
+    "lease is live": _orphan,
+    "orphan": _orphan,
+    "imported rows": _imported_rows,
+}
+
+
+def _import_replace(vector, tmp_path):
+    found = (driver for words, driver in _REPLACEMENTS.items() if words in vector["description"])
+    next(found, _refused_import)(vector, _Replacing(tmp_path))
+
+
 DRIVERS = {
     "session.export": _export,
     "session.handshake": _handshake,
+    "session.import_replace": _import_replace,
     "session.locate": _locate,
     "session.schema_probe": _schema_probe,
 }

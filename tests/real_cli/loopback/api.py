@@ -113,6 +113,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         path = self.path.partition("?")[0]
+        if path.endswith("/accounts/check"):  # codex wants it before it shows its screen
+            account = self.headers.get("chatgpt-account-id", "")
+            route = {"account_routing_override": "NO_CONSTRAINT", "workspace_backend_origin": "https://127.0.0.1"}
+            self._send(200, {"account_ordering": [account], "accounts": [{"id": account, **route}]})
+            return
         self._send(200 if path.endswith("/models") else 404, {"object": "list", "data": [], "models": []})
 
     def do_POST(self) -> None:

@@ -24,6 +24,7 @@ class Call:
     model: str
     prompt: str  # the last thing that the user said
     tool_result: str | None  # what the last tool call gave, if the conversation ends with one
+    said: tuple[tuple[str, str], ...] = ()  # (role, text) of the whole conversation, without what no user typed
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def anthropic_call(account: str, body: dict) -> Call:
                 result = _text(block["content"])
             elif message["role"] == "user" and not _text(block).startswith(_NOT_TYPED):
                 prompt, result = _text(block), None
-    return Call(account, body["model"], prompt, result)
+    return Call(account, body["model"], prompt, result, _said(body["messages"]))
 
 
 def anthropic_refusal(kind: str) -> Refusal:
@@ -123,7 +124,7 @@ def responses_call(account: str, body: dict) -> Call:
             typed = [text for part in item["content"] if not (text := _text(part)).startswith(_NOT_TYPED)]
             if typed:
                 prompt, result = typed[-1], None
-    return Call(account, body["model"], prompt, result)
+    return Call(account, body["model"], prompt, result, _said(body["input"]))
 
 
 def responses_refusal(kind: str) -> Refusal:
@@ -172,6 +173,17 @@ def _shell_call(body: dict, command: str) -> dict:
 
 
 # ---- both
+
+
+def _said(messages: list[dict]) -> tuple[tuple[str, str], ...]:
+    found = []
+    for message in messages:
+        content = message.get("content") if message.get("role") in ("user", "assistant") else ()
+        for block in [{"type": "text", "text": content}] if isinstance(content, str) else content or ():
+            text = block.get("text") if block.get("type") in ("text", "input_text", "output_text") else None
+            if text and not text.startswith(_NOT_TYPED):
+                found.append((message["role"], text))
+    return tuple(found)
 
 
 def _text(content: object) -> str:

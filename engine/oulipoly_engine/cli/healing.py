@@ -1,0 +1,65 @@
+"""Before any command: put right what a replacement has left that was killed.
+
+Costs one look into a folder that is mostly not there; everything else is imported only when something lies in it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from oulipoly_engine.cli.context import Context
+
+# Commands that touch no state of ours, or are the way out of one that cannot be opened.
+_ELSEWHERE = ("config", "demo", "migrate", "migrate-config")
+_READ_ONLY = ("schema-probe",)  # `session` commands that promise to touch nothing
+
+
+def heal(context: Context, name: str | None, arguments: list[str]) -> int | None:
+    """Finish or forget what was cut off, and say so on stderr.
+
+    Returns an exit code when that is not possible, told as JSON (contract 2.7): no command works on half a state.
+    """
+    folder = f"{context.paths.data}/replace_journal"
+    if name in _ELSEWHERE or (name == "session" and arguments[:1] and arguments[0] in _READ_ONLY):
+        return None
+    if not _has_remains(folder):
+        return None
+    from functools import cache  # noqa: PLC0415 - this and what follows is imported once in a blue moon
+
+    from oulipoly_engine.cli import diagnostics  # noqa: PLC0415
+    from oulipoly_engine.errors import RunnerError  # noqa: PLC0415
+    from oulipoly_engine.service.replace_recovery import Recovery  # noqa: PLC0415
+    from oulipoly_engine.store.db import open_store  # noqa: PLC0415
+
+    recovery = Recovery(context.paths.data, context.clock, cache(lambda: open_store(context.paths.state_db)))
+    try:
+        for text in recovery.run():
+            diagnostics.note(f"Note: {text}")
+    except RunnerError as error:
+        return diagnostics.fail_json(error)
+    return None
+
+
+def _has_remains(folder: str) -> bool:
+    """Return whether anything lies there but what is kept for a person to look at."""
+    try:
+        names = set(os.listdir(folder)) - {"quarantine"}  # noqa: PTH208 - pathlib's way costs ten times as much
+    except OSError:
+        return False
+    if not names:
+        return False
+    kept = _listed(f"{folder}/quarantine")
+    return any(not _is_kept(name, kept) for name in names)
+
+
+def _is_kept(name: str, quarantined: frozenset[str]) -> bool:
+    return name.endswith(".canonical.jsonl") and name.removesuffix(".canonical.jsonl") in quarantined
+
+
+def _listed(folder: str) -> frozenset[str]:
+    try:
+        return frozenset(name.partition(".")[0] for name in os.listdir(folder))  # noqa: PTH208 - as above
+    except OSError:
+        return frozenset()

@@ -1,0 +1,217 @@
+"""The files by which a replacement that was cut off is finished or forgotten: journals, staged input, kept preimages.
+
+Everything is written whole or not at all: temporary file, fsync, rename, fsync of the folder. Whoever replaces holds a
+shared lock on the folder, whoever recovers an exclusive one, and the kernel takes both back from a process that dies:
+so what lies here while nobody else holds the lock was cut off.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import gzip
+import hashlib
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from oulipoly_engine.errors import RunnerError
+
+_PENDING = re.compile(r"session-(?P<id>.+)\.pending")
+_CANONICAL = re.compile(r"session-(?P<id>.+)\.canonical\.jsonl")
+_PATIENCE_S = 10.0  # for a recovery that is under way; it takes milliseconds
+_PAUSE_S = 0.01
+_LEVEL = 6  # of compression: a 50 MB transcript takes a second
+
+
+@dataclass(frozen=True, slots=True)
+class JournalFolder:
+    """The folder of one state's journals."""
+
+    path: Path
+
+    @property
+    def staging(self) -> Path:
+        """Return the folder of input that nobody has taken up yet."""
+        return self.path / "staging"
+
+    @property
+    def quarantine(self) -> Path:
+        """Return the folder of journals that fit neither the old transcript nor the new one."""
+        return self.path / "quarantine"
+
+    def pending(self, session_id: str) -> Path:
+        """Return a session's journal."""
+        return self.path / f"session-{session_id}.pending"
+
+    def canonical(self, session_id: str) -> Path:
+        """Return the canonical lines that belong to a session's journal."""
+        return self.path / f"session-{session_id}.canonical.jsonl"
+
+    def pending_sessions(self) -> list[str]:
+        """List the sessions that have a journal."""
+        return _matching(self.path, _PENDING)
+
+    def canonical_sessions(self) -> list[str]:
+        """List the sessions that have canonical lines."""
+        return _matching(self.path, _CANONICAL)
+
+    def quarantined(self, session_id: str) -> bool:
+        """Return whether a journal of a session was set aside."""
+        return any(self.quarantine.glob(f"session-{session_id}.*"))
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Keep recoveries away for the block. Raises RunnerError when one does not end."""
+        with guarded(self.path):
+            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            deadline = time.monotonic() + _PATIENCE_S
+            while not _flock(descriptor, fcntl.LOCK_SH):
+                if time.monotonic() > deadline:
+                    message = f"{self.path} stayed locked by another process for {_PATIENCE_S:.0f} s: try again"
+                    raise RunnerError(message)
+                time.sleep(_PAUSE_S)
+            yield
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def exclusive(self) -> Iterator[bool]:
+        """Hold the folder alone for the block if nobody replaces or recovers just now; yields whether we do."""
+        descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            yield _flock(descriptor, fcntl.LOCK_EX)
+        finally:
+            os.close(descriptor)
+
+    def remove(self, session_id: str) -> None:
+        """Take a session's journal away, the lines that it needs last."""
+        with guarded(self.path):
+            self.pending(session_id).unlink(missing_ok=True)
+            self.canonical(session_id).unlink(missing_ok=True)
+            sync(self.path)
+
+    def set_aside(self, session_id: str) -> Path:
+        """Move a session's journal into quarantine and return where it lies; its canonical lines stay."""
+        with guarded(self.path):
+            self.quarantine.mkdir(exist_ok=True, mode=0o700)
+            number, target = 1, self.quarantine / f"session-{session_id}.pending"
+            while target.exists():
+                number += 1
+                target = self.quarantine / f"session-{session_id}.{number}.pending"
+            self.pending(session_id).rename(target)
+            sync(self.quarantine)
+            sync(self.path)
+        return target
+
+
+@dataclass(frozen=True, slots=True)
+class Preimages:
+    """Transcripts as they were before a replacement, each kept once, compressed, under the hash of its bytes."""
+
+    folder: Path
+
+    def path(self, file_sha256: str) -> Path:
+        """Return where a preimage lies."""
+        return self.folder / file_sha256[:2] / f"{file_sha256}.gz"
+
+    def keep(self, data: bytes) -> str:
+        """Keep a transcript and return its hash."""
+        digest = hashlib.sha256(data).hexdigest()
+        path = self.path(digest)
+        if not path.exists():
+            with guarded(path):
+                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            write(path, gzip.compress(data, _LEVEL, mtime=0))
+        return digest
+
+    def read(self, file_sha256: str) -> bytes:
+        """Return a kept transcript. Raises RunnerError when it is gone or damaged."""
+        path = self.path(file_sha256)
+        try:
+            data = gzip.decompress(path.read_bytes())
+        except (OSError, EOFError, ValueError) as error:
+            message = f"the kept transcript {path} cannot be read: {error}"
+            raise RunnerError(message) from error
+        if hashlib.sha256(data).hexdigest() != file_sha256:
+            message = f"the kept transcript {path} is not what was put there; it is left untouched"
+            raise RunnerError(message)
+        return data
+
+    def drop(self, file_sha256: str) -> None:
+        """Forget a transcript that nobody needs."""
+        with contextlib.suppress(OSError):
+            self.path(file_sha256).unlink(missing_ok=True)
+
+
+def write(path: Path, content: bytes, mode: int = 0o600, temporary: Path | None = None) -> None:
+    """Write a file whole or not at all, and have it last through a power cut.
+
+    Raises RunnerError, naming the file, when that is not possible; then nothing is left of it.
+    """
+    place = temporary or path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with guarded(path):
+        try:
+            prepare(place, content, mode)
+            place.rename(path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                place.unlink(missing_ok=True)
+            raise
+        sync(path.parent)
+
+
+def prepare(path: Path, content: bytes, mode: int) -> None:
+    """Write a new file and see it to the disk. Raises OSError."""
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    with os.fdopen(descriptor, "wb") as file:
+        os.fchmod(file.fileno(), mode)
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def beside(path: Path, operation_uuid: str) -> Path:
+    """Return the temporary file of a replacement, next to its transcript; no CLI takes it for one."""
+    return path.with_name(f".{path.name}.{operation_uuid}.tmp")
+
+
+def sync(folder: Path) -> None:
+    """Make a rename or removal last through a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def guarded(path: Path) -> Iterator[None]:
+    """Turn an OSError of the block into RunnerError that names the file."""
+    try:
+        yield
+    except OSError as error:
+        message = (
+            f"{path} cannot be written: {error.strerror or error}; free some space, or mend the rights of its folder"
+        )
+        raise RunnerError(message) from error
+
+
+def _flock(descriptor: int, kind: int) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _matching(folder: Path, pattern: re.Pattern[str]) -> list[str]:
+    matches = (pattern.fullmatch(name) for name in sorted(path.name for path in folder.iterdir()))
+    return [match["id"] for match in matches if match is not None]
