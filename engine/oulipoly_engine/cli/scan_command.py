@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 from oulipoly_engine.cli import output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.person import after_scan
 from oulipoly_engine.cli.progress import Progress
-from oulipoly_engine.cli.wiring import ingester, told
+from oulipoly_engine.cli.wiring import ingester, keep_after_scan, told
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.config import load
 from oulipoly_engine.errors import AccountUnusable
@@ -19,6 +20,7 @@ from oulipoly_engine.store import quotas, turns
 from oulipoly_engine.store.db import Store, open_store
 
 _SHOWN_ERRORS = 3
+_AFTERWARDS_S = 2.0  # for describing and for indexing what was found; `session list` and `search` do the rest
 _WORDS = {Kind.IN_FLIGHT: "another process scans it right now", Kind.NO_SCRIPT: "no turn script"}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -44,10 +46,12 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     scanner = ingester(context, store, scripts)
     with Progress("reading sessions", len(names)) as progress:
         done = scanner.ingest_accounts(names, progress.step, afresh=options.again)
+    after_scan(context, store, _AFTERWARDS_S)
     if options.json:
         output.write_json({"accounts": [_entry(store, result) for result in done]})
     else:
         _show(context, store, done)
+    keep_after_scan(context, store)
     store.close()
     return int(any(result.kind is Kind.FAILED for result in done))
 

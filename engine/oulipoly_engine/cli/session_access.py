@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.config.load import load_accounts, load_sessions
 from oulipoly_engine.errors import ConfigInvalid, RunnerError, SessionNotFound
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.service.locate import Locator
 from oulipoly_engine.store.db import Store, open_store
+
+if TYPE_CHECKING:
+    from oulipoly_engine.service.archive import Archive
 
 
 def store_with(context: Context, session_id: str) -> Store:
@@ -33,3 +38,16 @@ def locator(context: Context) -> Locator:
     except ConfigInvalid as error:
         raise RunnerError(error.message) from error
     return Locator(accounts, scripts, paths.data / "sessions", paths.home, inherited_environment())
+
+
+def archive(context: Context, store: Store) -> Archive:
+    """Return the kept copies of transcripts.
+
+    Raises RunnerError for a broken configuration.
+    """
+    from oulipoly_engine.service.archive import Archive  # noqa: PLC0415 - 10 ms, the contract's commands do without
+    from oulipoly_engine.service.transcript_files import homes  # noqa: PLC0415 - goes with it
+
+    found = locator(context)
+    known = {home.account: home for home in homes(found.accounts, found.scripts, context.paths.home)}
+    return Archive(store, context.paths.data / "archive", known, context.clock)

@@ -21,8 +21,21 @@ class _Module(Protocol):
 
 
 _COMMANDS = {
+    "list": _Command("session_list", "list every conversation of every account"),
+    "search": _Command("session_search", "search what was said in all conversations"),
+    "show": _Command("session_show", "read a conversation"),
+    "name": _Command("session_note", "give a conversation a name"),
+    "note": _Command("session_note", "keep a note with a conversation"),
+    "pin": _Command("session_note", "keep a conversation at the top of the list"),
+    "unpin": _Command("session_note", "take its pin away"),
     "locate": _Command("session_locate", "print where a session lies, as one JSON line"),
-    "export": _Command("session_export", "print a session's turns as canonical JSON lines"),
+    "export": _Command("session_export", "print a session: canonical JSON lines, Markdown or HTML"),
+    "bundle": _Command("session_bundle", "pack a conversation into one file, to carry it to another machine"),
+    "unbundle": _Command("session_bundle", "unpack such a file, so that the conversation can be resumed here"),
+    "archive": _Command("session_archive", "keep copies of transcripts before their CLIs delete them"),
+    "move": _Command("session_move", "carry a session over to another account"),
+    "import-replace": _Command("session_replace", "replace a session's turns by edited canonical JSON lines"),
+    "undo": _Command("session_replace", "put a replaced session back as it was"),
     "pause-handshake": _Command("session_lease", "take a session's lease and print its token"),
     "resume-handshake": _Command("session_lease", "give a session's lease back"),
     "schema-probe": _Command("session_probe", "inspect the state file without touching it"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TypeVar
 
 from oulipoly_engine.cli import diagnostics
@@ -10,6 +11,7 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.config import load
 from oulipoly_engine.config.problem import Loaded
 from oulipoly_engine.core.accounts import Account, SessionScripts
+from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.service.freshness import Freshness
 from oulipoly_engine.service.ingest import Ingester
@@ -54,6 +56,18 @@ def ingester(context: Context, store: Store, scripts: Mapping[str, SessionScript
         state_root=context.paths.data / "sessions",
         locks=context.paths.data / "turn-scan-locks",
     )
+
+
+def keep_after_scan(context: Context, store: Store, budget_s: float = 2.0) -> None:
+    """Keep copies of transcripts, unless config.toml says `archive = false`; nothing is refused for its failing."""
+    from oulipoly_engine.cli import session_access  # noqa: PLC0415 - 20 ms with the next, only after a scan
+    from oulipoly_engine.service.archive_keeper import ArchiveKeeper, after_scan  # noqa: PLC0415 - see above
+
+    settings = load.load_settings(context.paths).value
+    if settings.archive:
+        with suppress(RunnerError):
+            archive = session_access.archive(context, store)
+            after_scan(ArchiveKeeper(archive, settings.archive_limit_bytes), budget_s)
 
 
 def _refresher(

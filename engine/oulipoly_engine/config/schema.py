@@ -35,6 +35,7 @@ from oulipoly_engine.config.table import (
     variable,
     variables,
 )
+from oulipoly_engine.core import leave_key
 
 
 def _default_value(value: object, at: KeyPath) -> Any:  # noqa: ANN401 - any TOML scalar or list of them
@@ -234,6 +235,9 @@ class SettingsTable(Table):
     default_provider = optional(text)
     tie_rule = Key(one_of("fewest-calls", "lowest-use", "most-headroom"), "fewest-calls")
     routing_ttl_seconds = Key(from_zero, 30.0)
+    attach_leave_key = Key(one_of(*leave_key.BYTES), leave_key.DEFAULT)
+    archive = Key(boolean, True)
+    archive_limit_mb = Key(count, 2048)
 
 
 def check(table: type[TableT], raw: object, at: KeyPath = ()) -> tuple[TableT | None, tuple[Fault, ...]]:

@@ -24,6 +24,9 @@ def read_settings(paths: Paths) -> Loaded[Settings]:
         default_provider=filled(table.default_provider),
         tie_rule=table.tie_rule,
         routing_ttl_s=table.routing_ttl_seconds,
+        attach_leave_key=table.attach_leave_key,
+        archive=table.archive,
+        archive_limit_bytes=table.archive_limit_mb << 20,
     )
     return Loaded(settings, file.problems(faults))
 

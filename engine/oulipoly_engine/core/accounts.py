@@ -147,6 +147,9 @@ class Settings:
     default_provider: str | None = None
     tie_rule: str = "fewest-calls"  # or "lowest-use", "most-headroom": core.decision.TieRule
     routing_ttl_s: float = 30.0  # age at which a quota reading is too old to route by
+    attach_leave_key: str = "ctrl+]"  # of core.leave_key.BYTES: what `attach` keeps for itself
+    archive: bool = True  # keep copies of transcripts after each scan
+    archive_limit_bytes: int = 2 << 30  # of the kept copies, compressed; 0: no limit
 
 
 def group_name(model: str) -> tuple[str, str | None]:

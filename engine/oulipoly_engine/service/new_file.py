@@ -1,0 +1,84 @@
+"""Write a file that is there whole or not at all, and never in place of another unless that was asked for."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from oulipoly_engine.errors import RunnerError
+
+_MODE = 0o600  # conversations are private
+_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+
+
+class FileExists(RunnerError):
+    """A file that would be written is there already."""
+
+    slug = "file-exists"
+    exit_code = 2
+
+
+@contextmanager
+def new_file(path: Path, *, force: bool = False, suffix: str | None = None) -> Iterator[BinaryIO]:
+    """Open a file to be written; it appears under its name, synced, when the block ends well.
+
+    force: take the place of a file that is there. suffix: of the temporary name, where a lock keeps others away: then
+    what a killed run left is written over.
+    Raises FileExists, and OSError for what the disk or the folder refuses.
+    """
+    if not force and (path.exists() or path.is_symlink()):
+        raise exists(path)
+    temporary = temporary_of(path, suffix or str(os.getpid()))
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, _MODE)
+        with os.fdopen(descriptor, "wb", buffering=1 << 20) as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if force:
+            temporary.replace(path)
+        else:
+            place(temporary, path)
+        sync_folder(path.parent)
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+
+
+def temporary_of(path: Path, suffix: str) -> Path:
+    """Return the name that a file has before it is whole."""
+    return path.with_name(f".{path.name[:200]}.{suffix}.part")
+
+
+def place(temporary: Path, path: Path) -> None:
+    """Give a finished file its name, unless another has it by now. Raises FileExists and OSError."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError as error:
+        raise exists(path) from error
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        if path.exists():  # no hard links here: a moment stays in which another could appear
+            raise exists(path) from error
+        temporary.rename(path)
+    else:
+        temporary.unlink()
+
+
+def exists(path: Path) -> FileExists:
+    """Return the error that names a file in the way."""
+    return FileExists(f"{path} is there already: name another file, or add --force to replace it", path=str(path))
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder last through a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

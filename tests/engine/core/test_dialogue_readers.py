@@ -1,0 +1,128 @@
+"""Both CLIs' transcripts as turns for people."""
+
+import json
+
+import pytest
+
+from oulipoly_engine.core import dialogue_claude, dialogue_codex
+from oulipoly_engine.core.canonical import scan
+from oulipoly_engine.core.dialogue import EVERYTHING, TALK, Findings, Kind, Wanted, selected
+
+AT = "2026-11-21T04:19:00.126Z"
+
+
+def claude(kind, content, **more):
+    message = {"role": kind, "content": content} | ({"model": "opus"} if kind == "assistant" else {})
+    return {"type": kind, "uuid": "u", "timestamp": AT, "cwd": "/srv/app", "message": message} | more
+
+
+def codex(kind, **payload):
+    return {"type": kind, "timestamp": AT, "payload": payload}
+
+
+def read(reader, *records, wanted=EVERYTHING):
+    lines = [record if isinstance(record, bytes) else json.dumps(record).encode() + b"\n" for record in records]
+    findings = Findings()
+    return list(selected(reader.read(scan(lines), findings), wanted)), findings
+
+
+def kinds(turns):
+    return [[part.kind for part in turn.parts] for turn in turns]
+
+
+def test_claude_blocks_become_parts():
+    blocks = [
+        {"type": "thinking", "thinking": "hmm"},
+        {"type": "text", "text": "hello"},
+        {"type": "tool_use", "name": "Bash", "input": {"command": "ls"}},
+    ]
+    turns, findings = read(dialogue_claude, claude("assistant", blocks))
+
+    assert [[Kind.THINKING, Kind.TEXT, Kind.CALL]] == kinds(turns)
+    assert ("Bash", "command: ls") == (turns[0].parts[2].label, turns[0].parts[2].text)
+    assert (["opus"], ["/srv/app"], AT) == (findings.models, findings.workspaces, findings.first_at)
+
+
+def test_result_of_a_tool_goes_on_with_the_answer():
+    result = [{"type": "tool_result", "content": [{"type": "text", "text": "a.py"}], "is_error": True}]
+    turns, _ = read(
+        dialogue_claude,
+        claude("user", "hi"),
+        claude("assistant", [{"type": "text", "text": "x"}]),
+        claude("user", result),
+    )
+
+    assert [("user", False), ("assistant", False), ("assistant", True)] == [(t.role, t.continues) for t in turns]
+    assert turns[2].parts[0].is_error
+
+
+@pytest.mark.parametrize("text", ["<command-name>/x", "<local-command-stdout>y"])
+def test_what_the_cli_puts_in_is_no_text_of_the_user(text):
+    assert [[Kind.CONTEXT]] == kinds(read(dialogue_claude, claude("user", text))[0])
+    assert [] == read(dialogue_claude, claude("user", text), wanted=TALK)[0]
+
+
+def test_summary_of_a_compaction_is_one():
+    assert [[Kind.SUMMARY]] == kinds(read(dialogue_claude, claude("user", "so far", isCompactSummary=True))[0])
+
+
+def test_image_is_named_with_type_and_size():
+    block = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 4000}}
+
+    part = read(dialogue_claude, claude("user", [block]))[0][0].parts[0]
+
+    assert (Kind.IMAGE, "image/png", "3,000 bytes") == (part.kind, part.label, part.text)
+
+
+def test_damaged_lines_are_counted_and_the_rest_is_read():
+    turns, findings = read(dialogue_claude, b"{nope\n", claude("user", "hi"), b"[1]\n")
+
+    assert 1 == len(turns)
+    assert (2, [1, 3]) == (findings.damaged, findings.damaged_lines)
+
+
+@pytest.mark.parametrize(
+    "message", [None, 5, [], {"content": None}, {"content": [None, 5, {"type": None}]}, {"content": {"a": 1}}, "text"]
+)
+def test_strange_messages_break_nothing(message):
+    record = claude("user", "x") | {"message": message}
+
+    assert len(read(dialogue_claude, record)[0]) <= 1
+
+
+def test_codex_items_become_parts():
+    turns, findings = read(
+        dialogue_codex,
+        codex("session_meta", id="s", cwd="/srv/app", forked_from_id="parent"),
+        codex("turn_context", model="gpt", cwd="/srv/app"),
+        codex("response_item", type="message", role="developer", content=[{"type": "input_text", "text": "rules"}]),
+        codex("response_item", type="message", role="user", content=[{"type": "input_text", "text": "hi"}]),
+        codex("event_msg", type="user_message", message="hi"),
+        codex("response_item", type="reasoning", summary=[{"type": "summary_text", "text": "hmm"}]),
+        codex("response_item", type="function_call", name="shell", arguments='{"cmd": "ls"}'),
+        codex("response_item", type="function_call_output", output="a.py"),
+        codex("response_item", type="message", role="assistant", content=[{"type": "output_text", "text": "done"}]),
+    )
+
+    assert [[Kind.TEXT], [Kind.THINKING], [Kind.CALL], [Kind.RESULT], [Kind.TEXT]] == kinds(turns)
+    assert "cmd: ls" == turns[2].parts[0].text
+    assert (["gpt"], "parent") == (findings.models, findings.forked_from)
+
+
+def test_without_a_wish_calls_are_named_and_results_left_out():
+    call = [{"type": "tool_use", "name": "Bash", "input": {"command": "ls"}}]
+    result = [{"type": "tool_result", "content": "a.py"}]
+
+    turns, _ = read(dialogue_claude, claude("assistant", call), claude("user", result), wanted=TALK)
+
+    assert [("Bash", "")] == [(part.label, part.text) for turn in turns for part in turn.parts]
+
+
+def test_each_wish_shows_its_own():
+    blocks = [{"type": "thinking", "thinking": "hmm"}, {"type": "tool_use", "name": "Bash", "input": {"command": "ls"}}]
+
+    assert [[Kind.THINKING, Kind.CALL]] == kinds(
+        read(dialogue_claude, claude("assistant", blocks), wanted=EVERYTHING)[0]
+    )
+    only = read(dialogue_claude, claude("assistant", blocks), wanted=Wanted(tools=True))[0]
+    assert [[Kind.CALL]] == kinds(only)

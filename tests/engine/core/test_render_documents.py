@@ -1,0 +1,224 @@
+"""Documents for people, to the character, and what hostile text cannot do to them."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from oulipoly_engine.core import render_html, render_markdown
+from oulipoly_engine.core.dialogue import EVERYTHING, TALK, Findings, Kind, Part, Turn
+from oulipoly_engine.core.document import Head, Origin, fenced
+
+AT = "2026-11-21T04:19:00.126Z"
+FOUND = Findings(models=["opus"], workspaces=["/srv/app"], first_at=AT, last_at=AT, turns=2)
+HEAD = Head("5169694d-de0f-40d1-890c-6e28e55bab27", "claude1", Origin.TRANSCRIPT, FOUND, EVERYTHING, 3, "claude-opus")
+TALKED = (
+    Turn(
+        "user",
+        AT,
+        (
+            Part(Kind.TEXT, "Please:\n```python\nprint('<b>')\n```\nand `x<y>`"),
+            Part(Kind.IMAGE, "9 bytes", "image/png"),
+        ),
+    ),
+    Turn("assistant", AT, (Part(Kind.THINKING, "hmm"), Part(Kind.CALL, "command: ls", "Bash")), model="opus"),
+    Turn("assistant", AT, (Part(Kind.RESULT, "a ``` b", is_error=True),), continues=True),
+)
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</details></section></main><img src=x onerror=alert(1)>",
+    "<!-- swallow",
+    '"><svg/onload=alert(1)>',
+    "&lt;script&gt; & &amp;",
+    "```\n</pre></code><script>alert(1)</script>",
+    "`</code><script>x</script>`",
+    "````html\n```\n<b>\n````",
+    "<style>body{display:none}</style>",
+    "```<script>\nx\n```",
+)
+
+
+def document(renderer, turns=TALKED, head=HEAD):
+    number, text = 0, renderer.head(head)
+    for turn in turns:
+        number += not turn.continues
+        text += "".join(renderer.turn(turn, number))
+    return text + renderer.foot()
+
+
+def test_markdown_to_the_character():
+    assert """# Conversation 5169694d
+
+- **Session:** `5169694d-de0f-40d1-890c-6e28e55bab27`
+- **Account:** claude1
+- **Model:** claude-opus (opus)
+- **Workspace:** `/srv/app`
+- **From:** 2026-11-21 04:19:00 UTC
+- **To:** 2026-11-21 04:19:00 UTC
+- **Turns:** 2
+- **Read from:** the CLI's transcript
+- **Secrets:** 3 redacted
+
+---
+
+## 1. User · 2026-11-21 04:19:00 UTC
+
+Please:
+```python
+print('<b>')
+```
+and `x<y>`
+
+*Image: image/png, 9 bytes*
+
+---
+
+## 2. Assistant · 2026-11-21 04:19:00 UTC · opus
+
+<details><summary>Thinking</summary>
+
+```
+hmm
+```
+
+</details>
+
+<details><summary>Bash</summary>
+
+```
+command: ls
+```
+
+</details>
+
+<details><summary>Result (failed)</summary>
+
+````
+a ``` b
+````
+
+</details>
+""" == document(render_markdown)
+
+
+def test_html_body_to_the_character():
+    body = document(render_html).partition("<main>\n")[2]
+
+    assert (
+        """<section class="user" id="turn-1">
+<h2>1. User <small>2026-11-21 04:19:00 UTC</small></h2>
+<div class="said">Please:</div>
+<pre><code class="language-python">print('&lt;b&gt;')</code></pre>
+<div class="said">and <code>x&lt;y&gt;</code></div>
+<p class="note">Image: image/png, 9 bytes</p>
+</section>
+<section class="assistant" id="turn-2">
+<h2>2. Assistant <small>2026-11-21 04:19:00 UTC · opus</small></h2>
+<details><summary>Thinking</summary>
+<pre>hmm</pre>
+</details>
+<details><summary>Bash</summary>
+<pre>command: ls</pre>
+</details>
+</section>
+<section class="assistant more">
+<details class=failed><summary>Result (failed)</summary>
+<pre>a ``` b</pre>
+</details>
+</section>
+</main>
+</body>
+</html>
+"""
+        == body
+    )
+
+
+class Tags(HTMLParser):
+    """Collects what a browser would see as tags, and complains about those that do not fit."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.seen, self.text = [], set(), ""
+
+    def handle_starttag(self, tag, attrs):
+        self.seen.add(tag)
+        assert not [name for name, _ in attrs if name.startswith("on") or name in ("src", "href")]
+        if tag not in ("meta",):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert tag == self.open.pop()
+
+    def handle_comment(self, data):
+        raise AssertionError(data)
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("kind", list(Kind))
+def test_hostile_text_stays_text_in_html(text, kind):
+    turn = Turn("user", text, (Part(kind, text, text, is_error=True),), model=text, is_sidechain=True)
+    tags = Tags()
+
+    tags.feed(document(render_html, (turn,)))
+    tags.close()
+
+    ours = {"html", "head", "meta", "title", "style", "body", "h1", "h2", "small", "dl", "dt", "dd", "main", "section"}
+    assert tags.seen <= ours | {"div", "pre", "code", "details", "summary", "p"}
+    assert [] == tags.open
+
+
+def test_html_names_nothing_outside_itself():
+    text = document(render_html)
+
+    assert not re.search(r"https?:|src=|href=|<script|@import|url\(", text)
+    assert "default-src 'none'" in text
+    assert "color-scheme: light dark" in text
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_text_swallows_nothing_of_a_markdown_document(text):
+    after = Turn("assistant", AT, (Part(Kind.TEXT, "the end"),))
+
+    shown = document(render_markdown, (Turn("user", AT, (Part(Kind.TEXT, text), Part(Kind.RESULT, text))), after))
+
+    outside = "".join(piece for language, piece in fenced(shown) if language is None)
+    bare = re.sub(r"`[^`\n]*`", "", outside)
+    assert {"<details>", "<summary>", "</summary>", "</details>"} >= set(re.findall(r"<[^\s>]*>?", bare))
+    assert "## 2. Assistant" in outside
+    assert outside.endswith("the end\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("a\n```\nb\n```\nc", [(None, "a\n"), ("", "b"), (None, "c")]),
+        ("~~~py x\nb\n```\n~~~", [("py", "b\n```")]),
+        ("```\nnever closed", [("", "never closed")]),
+        ("no fence", [(None, "no fence")]),
+        ("````\n```\n````", [("", "```")]),
+        ("", []),
+    ],
+)
+def test_fences_are_found(text, pieces):
+    assert pieces == list(fenced(text))
+
+
+def test_long_line_of_backticks_takes_no_long_time():
+    text = "`````````x" * 20_000 + "``x```y````z" * 5_000
+
+    assert document(render_html, (Turn("user", AT, (Part(Kind.TEXT, text),)),))
+
+
+@pytest.mark.parametrize(
+    "head", [HEAD, Head("id", "a", Origin.STATE, Findings(damaged=9, damaged_lines=[1, 2]), TALK, None)]
+)
+def test_head_says_how_many_secrets_are_out_and_what_else_is_missing(head):
+    rows = dict(head.rows())
+
+    assert rows["Secrets"].startswith("3 redacted" if head.secrets else "not redacted")
+    assert ("Unreadable" in rows) == bool(head.findings.damaged)
+    assert ("Left out" in rows) == (head.wanted is TALK)
