@@ -69,7 +69,6 @@ def configured(home):
         pytest.param(["--help"], 0, id="help"),
         pytest.param(["--modle", "x"], 2, id="unknown option"),
         pytest.param(["--timeout", "soon", "-m", "x"], 2, id="bad value"),
-        pytest.param(["repl"], 2, id="reserved command"),
     ],
 )
 def test_what_needs_no_state_loads_neither_state_nor_configuration(loaded, arguments, code):

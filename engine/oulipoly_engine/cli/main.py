@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from oulipoly_engine import __version__
-from oulipoly_engine.cli import commands, diagnostics, output
+from oulipoly_engine.cli import commands, diagnostics, healing, output
 from oulipoly_engine.cli.parser import split, top_level
 from oulipoly_engine.errors import Interrupted, RunnerError, UsageInvalid
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from oulipoly_engine.cli.context import Context
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,6 +52,13 @@ def _dispatch(arguments: list[str]) -> int:
     from oulipoly_engine.cli.context import Context  # noqa: PLC0415 - dataclasses, 10 ms, not for --version and errors
 
     context = Context(program=program, models_dir=options.models_dir, agents_dir=options.agents_dir)
+    if (failed := healing.heal(context, name, rest)) is not None:
+        return failed
+    if options.new:
+        _refuse_beside_new(options, name)
+        from oulipoly_engine.cli import repl_command  # noqa: PLC0415 - 100 ms, only this needs it
+
+        return repl_command.new(context, options.project)
     if options.usage:
         _refuse_beside_usage(options, name)
         from oulipoly_engine.cli import usage_command  # noqa: PLC0415 - 100 ms, only this needs it
@@ -54,12 +67,11 @@ def _dispatch(arguments: list[str]) -> int:
     if options.json:
         message = "--json goes with --usage, or after a command"
         raise UsageInvalid(message)
-    if name in commands.RESERVED:
-        message = f"`{program} {name}` is not in version {__version__} yet; one-shots, trace and the demo are"
-        raise UsageInvalid(message)
     if name is not None:
         _refuse_one_shot_options(options, name)
         return commands.load(name).run(context, name, rest)
+    if options.resume is not None:
+        return _resume(context, options)
     from oulipoly_engine.cli import run_command  # noqa: PLC0415 - 100 ms and more, not needed by --version and errors
 
     return run_command.run(context, options)
@@ -70,12 +82,39 @@ def _options(arguments: list[str]) -> list[str]:
 
 
 def _refuse_beside_usage(options: object, name: str | None) -> None:
-    keys = ("model", "agent_file", "file", "project", "input", "timeout", "result_on_stderr", "words")
+    keys = ("model", "agent_file", "file", "project", "input", "timeout", "result_on_stderr", "resume", "words")
     given = [key for key in keys if getattr(options, key)]
     if name is not None or given:
         word = name or ("a prompt" if given[0] == "words" else f"--{given[0].replace('_', '-')}")
         message = f"--usage stands alone: it does not go with {word}"
         raise UsageInvalid(message)
+
+
+def _refuse_beside_new(options: Namespace, name: str | None) -> None:
+    keys = ("model", "agent_file", "file", "input", "timeout", "result_on_stderr", "resume", "usage", "json", "words")
+    given = [key for key in keys if getattr(options, key)]
+    if name is not None or given:
+        word = name or ("a prompt" if given[0] == "words" else f"--{given[0].replace('_', '-')}")
+        message = f"--new takes -p alone, not {word}: `repl MODEL` opens a session of a model's pool"
+        raise UsageInvalid(message)
+
+
+def _resume(context: Context, options: Namespace) -> int:
+    """Go on with a session: with a prompt, or a pipe in place of a terminal, without a screen."""
+    for key in ("agent_file", "input"):
+        if getattr(options, key):
+            message = f"--{key.replace('_', '-')} does not go with --resume: the session has its instructions already"
+            raise UsageInvalid(message)
+    if options.words or options.file is not None or not sys.stdin.isatty():
+        from oulipoly_engine.cli import resume_command  # noqa: PLC0415 - 100 ms, only this needs it
+
+        return resume_command.resume(context, options)
+    if options.timeout is not None or options.result_on_stderr:
+        message = "--timeout and --result-on-stderr need a prompt: an interactive session has no end of its own"
+        raise UsageInvalid(message)
+    from oulipoly_engine.cli import repl_command  # noqa: PLC0415 - as above
+
+    return repl_command.resume(context, options.resume, options.model, options.project)
 
 
 def _refuse_one_shot_options(options: object, name: str) -> None:

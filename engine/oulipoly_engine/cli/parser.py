@@ -28,9 +28,10 @@ _TAKES_VALUE = frozenset(
         "--models-dir",
         "--agents-dir",
         "--timeout",
+        "--resume",
     )
 )
-_MAKES_ONE_SHOT = frozenset(("-m", "--model", "-a", "--agent-file", "-f", "--file"))
+_MAKES_ONE_SHOT = frozenset(("-m", "--model", "-a", "--agent-file", "-f", "--file", "--resume"))
 
 
 class Parser(argparse.ArgumentParser):
@@ -89,7 +90,15 @@ def top_level(program: str) -> Parser:
     parser.add_argument(
         "-i", "--input", action="append", default=[], metavar="KEY=VALUE", help="a model input; may be repeated"
     )
-    parser.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="stop the CLI after so long")
+    parser.add_argument(
+        "-n", "--new", action="store_true", help="open a new interactive session on the default account"
+    )
+    parser.add_argument(
+        "--resume",
+        metavar="ID",
+        help="go on with a session, by the beginning of its id; with a prompt: without a screen",
+    )
+    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="stop the CLI after so long")
     parser.add_argument(
         "--result-on-stderr", action="store_true", help="put the OULIPOLY_RESULT line on stderr, for binary output"
     )
@@ -112,14 +121,15 @@ def split(arguments: Sequence[str]) -> tuple[list[str], str | None, list[str]]:
         if word == "--" or word.split("=")[0] in _MAKES_ONE_SHOT:
             break
         if not word.startswith("-") or word == "-":
-            if word in commands.names() or word in commands.RESERVED:
+            if word in commands.names():
                 return list(arguments[:index]), word, list(arguments[index + 1 :])
             break
         index += 2 if word in _TAKES_VALUE else 1
     return list(arguments), None, []
 
 
-def _seconds(text: str) -> float:
+def seconds(text: str) -> float:
+    """Read a time limit. Raises argparse's own error, which names the option."""
     value = float(text)
     if not 0 < value < float("inf"):
         message = f"not a number of seconds above 0: {text!r}"

@@ -66,25 +66,31 @@ def _run(context: Context, options: Namespace, store: Store) -> int:
         model=model,
         prompt=text,
         input_args=inputs.resolve(model.inputs, inputs.collect(options.input), text),
-        working_directory=_folder(options.project),
-        parent=_parent(),
+        working_directory=folder(options.project),
+        parent=parent(),
         timeout_s=options.timeout,
     )
     face: Face = Terminal()
-    invoker = Invoker(
+    runner = invoker(context, store, accounts, settings, face)
+    return conclude(runner.invoke(request), to_stderr=options.result_on_stderr)
+
+
+def invoker(context: Context, store: Store, accounts: Mapping[str, Account], settings: Settings, face: Face) -> Invoker:
+    """Return what runs one-shots."""
+    return Invoker(
         store=store,
         accounts=accounts,
         settings=settings,
-        diagnoser=Diagnoser(face.note, _asker(context, accounts, settings)),
+        diagnoser=Diagnoser(face.note, asker(context, accounts, settings)),
         results_folder=context.paths.results,
         clock=context.clock,
         face=face,
         freshness=freshness(context, store, accounts, face.note),
     )
-    return _conclude(invoker.invoke(request), to_stderr=options.result_on_stderr)
 
 
-def _conclude(invoked: Invoked, *, to_stderr: bool) -> int:
+def conclude(invoked: Invoked, *, to_stderr: bool) -> int:
+    """Say how a one-shot ended, the result line last, and return our exit code."""
     if invoked.error is not None:
         diagnostics.fail(invoked.error)
     line = markers.result_line(invoked.result)
@@ -144,14 +150,15 @@ def _agent_file(path: Path) -> Agent:
 
 
 def _prompt(options: Namespace, words: list[str]) -> str:
-    from_file = None if options.file is None else _read_prompt(options.file)
+    from_file = None if options.file is None else read_prompt(options.file)
     piped = None
     if from_file is None and not words and not sys.stdin.isatty():
         piped = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
     return prompt.choose(from_file, words, piped)
 
 
-def _read_prompt(path: Path) -> str:
+def read_prompt(path: Path) -> str:
+    """Return a prompt file's text. Raises PromptMissing."""
     try:
         return path.read_bytes().decode("utf-8", "surrogateescape")
     except OSError as error:
@@ -159,7 +166,8 @@ def _read_prompt(path: Path) -> str:
         raise PromptMissing(message) from error
 
 
-def _folder(path: Path | None) -> Path:
+def folder(path: Path | None) -> Path:
+    """Return the folder in which the CLI works: the one that `-p` names, else ours. Raises RequestRefused."""
     if path is None:
         try:
             return Path.cwd()
@@ -172,12 +180,14 @@ def _folder(path: Path | None) -> Path:
     return path.absolute()
 
 
-def _parent() -> markers.ParentRef | None:
+def parent() -> markers.ParentRef | None:
+    """Return the invocation that started us, if one did."""
     text = os.environ.get(markers.PARENT_VARIABLE)
     return None if text is None else markers.parse_parent(text)
 
 
-def _asker(context: Context, accounts: Mapping[str, Account], settings: Settings) -> Callable[[str], str] | None:
+def asker(context: Context, accounts: Mapping[str, Account], settings: Settings) -> Callable[[str], str] | None:
+    """Return what asks the diagnostics model; None where none is configured."""
     name = settings.diagnostics_model
     if name is None:
         return None

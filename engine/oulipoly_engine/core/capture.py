@@ -6,11 +6,20 @@ Readers hold at most one unfinished line, and that only up to LONGEST_LINE: a CL
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 LONGEST_LINE = 8 * 1024 * 1024  # bytes; the events that carry an id are a few kilobytes at most
+
+_OPENING = 64 << 10  # bytes of each stream in which a CLI names its session
+_BANNER = re.compile(rb"(?:\x1b\[[0-9;]*m)*session id:(?:\x1b\[[0-9;]*m)* ?([0-9A-Za-z_-]{8,64})\s*$")
+
+_CONTROL = re.compile(rb"\x1b(?:\[[0-9;?<>=]{0,24}[A-Za-z]|\][^\x07\x1b]{0,200}(?:\x07|\x1b\\\\)|.)|[\r\x00]")
+_LAST_WORDS = re.compile(
+    rb"(?:--resume|\bresume|-s) ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|ses_[0-9A-Za-z]{8,40})\s"
+)
 
 Method = Literal["none", "forced_flag_verified", "stdout_json_event", "failed"]
 
@@ -146,6 +155,61 @@ class JsonEventReader(_EventReader):
 
     def _nothing_came(self) -> str:
         return f"the CLI printed no JSON event of type {self._type!r}: check json_args and event_type"
+
+
+class ResumedIdReader:
+    """Notice that a CLI has opened another session than the one it was asked to resume, as soon as it says so.
+
+    Codex starts a new thread without a word when it does not take an id (0.60 to 0.169, seen 2026-11); its banner on
+    stderr and its first event name the thread. Only the beginning of each stream is looked at.
+    """
+
+    def __init__(self, expected_id: str) -> None:
+        self._expected = expected_id.lower()
+        self._streams = {"stdout": (_LineFeed(), _reported_by_event), "stderr": (_LineFeed(), _reported_by_banner)}
+        self._left = dict.fromkeys(self._streams, _OPENING)
+        self.reported: str | None = None  # the first id that the CLI named
+
+    def feed(self, stream: Literal["stdout", "stderr"], chunk: bytes) -> str | None:
+        """Take the next bytes of a stream and return the other session's id, once it is known."""
+        if self.reported is None and self._left[stream] > 0:
+            self._left[stream] -= len(chunk)
+            lines, reader = self._streams[stream]
+            found = (reader(line) for line in lines.feed(chunk))
+            self.reported = next((name for name in found if name is not None), None)
+        return self.other
+
+    @property
+    def other(self) -> str | None:
+        """Return the id that was reported, unless it is the expected one."""
+        return self.reported if self.reported is not None and self.reported.lower() != self._expected else None
+
+
+def _reported_by_event(line: bytes) -> str | None:
+    event = _event(line)
+    if event is None:
+        return None
+    name: object = None
+    if event.get("type") == "thread.started":
+        name = event.get("thread_id")
+    elif event.get("type") == "result" or (event.get("type") == "system" and event.get("subtype") == "init"):
+        name = event.get("session_id")
+    return name if isinstance(name, str) and name else None
+
+
+def _reported_by_banner(line: bytes) -> str | None:
+    found = _BANNER.match(line)
+    return None if found is None else found[1].decode("ascii")
+
+
+def told_on_leaving(tail: bytes) -> str | None:
+    """Return the session that an interactive CLI named with its last words; None when it named none.
+
+    claude: `claude --resume ID`, codex: `codex resume ID`, opencode: `opencode -s ID`, gemini: `gemini --resume ID`
+    (seen 2026-11).
+    """
+    found = _LAST_WORDS.findall(_CONTROL.sub(b" ", tail))
+    return found[-1].decode("ascii") if found else None
 
 
 def _event(line: bytes) -> dict[str, object] | None:

@@ -44,6 +44,7 @@ def decide_move(
     active: the account that owns the session now.
     movable: the accounts whose transcripts can be carried over (Claude storage); Codex is never source nor target.
     manual_target: an account that the user named; one that cannot take the session means staying.
+    The session leaves its account only for a lower load: a move costs the prompt cache.
     Drained and disabled accounts are targets only when named by hand; one marked exhausted only when all others are.
     """
     owner = next((candidate for candidate in candidates if candidate.account == active), None)
@@ -58,7 +59,7 @@ def decide_move(
     open_takers = [taker for taker in takers if _is_open(taker, owner, keep_owner=not is_spent)]
     best = min(
         open_takers,
-        key=lambda taker: (mark_holds(taker.quota, now), _load(taker, rates, now), taker.index),
+        key=lambda taker: (mark_holds(taker.quota, now), _load(taker, rates, now), taker is not owner, taker.index),
         default=None,
     )
     if best is None or best is owner:

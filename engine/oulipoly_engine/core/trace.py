@@ -13,6 +13,7 @@ from oulipoly_engine.core.invocations import Invocation, Status
 STALE_AFTER_S = 1800
 DEFAULT_MAX_DEPTH = 64
 _NONE = "—"
+_ACCEPTED = "accepted"
 _ATTEMPTED_RESUME = (
     "session marked as attempted resume target; child acceptance is not confirmed by this row — check exit_code and "
     "recent_errors for outcome"
@@ -53,6 +54,7 @@ class Node:
     is_orphaned: bool = False  # it still counts as running, but the process that ran it is gone
     is_cut: bool = False  # it has children below the depth limit
     transcript: tuple[Mapping[str, object], ...] | None = None
+    returned_artifacts: tuple[Mapping[str, object], ...] = ()  # receipts of what the run has handed back
 
 
 def to_json(root: Node, now: datetime) -> dict[str, object]:
@@ -130,6 +132,8 @@ def _invocation_json(node: Node, now: datetime, *, is_root: bool) -> dict[str, o
         document |= {"status": "failed", "success": None, "exit_code": None, "finished_at": None}
         document["terminal_reason"] = "tracing_timeout"
         document["stale_running"] = {"age_seconds": age, "threshold_seconds": STALE_AFTER_S}
+    if node.returned_artifacts:
+        document["returned_artifacts"] = list(node.returned_artifacts)
     return document
 
 
@@ -159,7 +163,7 @@ def _warnings(node: Node, now: datetime, *, is_root: bool) -> Iterator[str]:
         yield f"running for {age} s without an end (over {STALE_AFTER_S} s): its process has probably been killed"
     if node.is_orphaned:
         yield f"the process that ran it (pid {row.owner_pid}) is gone without an end: it was killed"
-    if row.capture_method == "resumed" and row.acceptance_status is None:
+    if row.capture_method == "resumed" and row.acceptance_status != _ACCEPTED:
         yield _ATTEMPTED_RESUME
     if node.is_cut:
         yield f"depth limit reached at {row.uuid}: its children are left out"

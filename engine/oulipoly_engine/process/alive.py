@@ -1,8 +1,13 @@
-"""Whether a process still lives."""
+"""Whether a process still lives, and since when."""
 
 from __future__ import annotations
 
 import os
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+_SLACK = timedelta(seconds=60)  # the calendar may have been set meanwhile; numbers come round much later
 
 
 def is_alive(pid: int) -> bool:
@@ -14,3 +19,27 @@ def is_alive(pid: int) -> bool:
     except PermissionError:  # somebody else's, so not the one that ran as us
         return False
     return True
+
+
+def lived_at(pid: int, instant: datetime) -> bool:
+    """Tell whether a process lives that was there at an instant; one that began later has only got its number."""
+    if not is_alive(pid):
+        return False
+    ticks = start_ticks(pid)
+    if ticks is None:
+        return True
+    began = datetime.now(UTC) - timedelta(seconds=time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / _ticks_a_second())
+    return began <= instant + _SLACK
+
+
+def start_ticks(pid: int) -> int | None:
+    """Return when a process began, in the kernel's ticks since boot; None where the system does not tell."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+        return int(stat.rpartition(b")")[2].split()[19])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _ticks_a_second() -> int:
+    return os.sysconf("SC_CLK_TCK")

@@ -89,10 +89,11 @@ def _spawn(command: Command) -> subprocess.Popen[bytes]:
             pipesize=_PIPE_SIZE,
         )
     except (OSError, ValueError) as error:
-        raise SpawnFailed(_spawn_text(command, error)) from error
+        raise SpawnFailed(spawn_problem(command, error)) from error
 
 
-def _spawn_text(command: Command, error: Exception) -> str:
+def spawn_problem(command: Command, error: Exception) -> str:
+    """Say in one sentence why a command did not start, and what to do."""
     name = command.argv[0]
     if isinstance(error, FileNotFoundError):
         if command.cwd is not None and not command.cwd.is_dir():

@@ -9,20 +9,22 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core import compose, prompt
-from oulipoly_engine.core.accounts import Account, CaptureKind, PoolMember
-from oulipoly_engine.core.capture import CaptureOutcome, ForcedFlagReader, JsonEventReader
+from oulipoly_engine.core.accounts import Account, CaptureKind, CaptureSpec, PoolMember
+from oulipoly_engine.core.capture import CaptureOutcome, ForcedFlagReader, JsonEventReader, ResumedIdReader
+from oulipoly_engine.core.categories import Category
 from oulipoly_engine.core.invocations import Outcome
-from oulipoly_engine.errors import Interrupted, OutputFailed, RunnerError, SpawnFailed
+from oulipoly_engine.errors import Interrupted, OutputFailed, ResumeMismatch, RunnerError, SpawnFailed
 from oulipoly_engine.process.command import Command, Finished
 from oulipoly_engine.process.run import StdoutClosed, run
 from oulipoly_engine.service.hold import Held
 
 _SILENCE_S = 60.0
 _NOT_CAPTURED = CaptureOutcome(None, "none", None)
+_HEAD = 32 << 10  # bytes of each stream that acceptance rules are tried on, besides its end
 
 
 class Face(Protocol):
@@ -50,6 +52,7 @@ class Attempt:
     working_directory: Path  # absolute
     input_args: tuple[str, ...] = ()
     timeout_s: float | None = None
+    resumes: str | None = None  # the CLI's id of the session that it is to go on with; None: a new one
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +80,27 @@ def attempt(it: Attempt, face: Face, clock: Clock) -> Attempted:
         return Attempted(outcome, error=error)
     except Interrupted as error:  # before there was anything to capture
         return _interrupted(error, held, clock, _NOT_CAPTURED)
+    except ResumeMismatch as error:
+        category = Category.RESUME_SESSION_MISMATCH.value
+        outcome = Outcome(
+            success=False,
+            exit_code=error.exit_code,
+            finished_at=clock.now(),
+            error_category=category,
+            terminal_reason=category,
+            error_text=error.message,
+            acceptance_status="rejected",
+            acceptance_evidence=error.message,
+        )
+        return Attempted(outcome, kept_back=held.take_back(), forwarded=held.forwarded, error=error)
     except OutputFailed as error:
         outcome = Outcome(False, -1, clock.now(), None, "stdout_failed", error.message)
         return Attempted(outcome, error=error, forwarded=held.forwarded)
 
 
 def _run(it: Attempt, place: _Workplace, held: Held, face: Face, clock: Clock) -> Attempted:
-    sink = _Sink(held, face, place.reader, it.account.name, passes_stdout=place.last_message is None)
+    watch = None if it.resumes is None else _Watch(it.resumes, it.account)
+    sink = _Sink(held, face, place.reader, it.account.name, passes_stdout=place.last_message is None, watch=watch)
     try:
         finished = run(place.command, sink)
     except Interrupted as error:
@@ -110,6 +127,8 @@ def _run(it: Attempt, place: _Workplace, held: Held, face: Face, clock: Clock) -
         session_id=captured.session_id,
         capture_method=captured.method,
     )
+    if watch is not None:
+        outcome = watch.judged(outcome, finished)
     return Attempted(
         outcome,
         finished,
@@ -156,7 +175,7 @@ class _Workplace:
 def _workplace(it: Attempt) -> Iterator[_Workplace]:
     """Prepare the command with its files, and take the files away on every way out."""
     with contextlib.ExitStack() as stack:
-        capture = it.account.capture
+        capture = it.account.capture if it.resumes is None else CaptureSpec()
         session_id = str(uuid.uuid4())
         last_message: Path | None = None
         reader: ForcedFlagReader | JsonEventReader | None = None
@@ -174,6 +193,7 @@ def _workplace(it: Attempt) -> Iterator[_Workplace]:
             capture_args=compose.capture_args(
                 capture, session_id=session_id, last_message_file=last_message or Path(os.devnull)
             ),
+            resume_args=() if it.resumes is None else compose.resume_args(it.account, it.resumes),
             prompt_args=prompt_args,
         )
         command = Command(
@@ -211,6 +231,53 @@ def _write_private(path: Path, data: bytes) -> None:
         raise SpawnFailed(message) from error
 
 
+class _Watch:
+    """Sees whether a CLI goes on with the session that it was asked for."""
+
+    def __init__(self, session_id: str, account: Account) -> None:
+        self._session_id = session_id
+        self._account = account
+        self._reader = ResumedIdReader(session_id)
+        self._heads = {"stdout": bytearray(), "stderr": bytearray()}
+
+    def feed(self, stream: Literal["stdout", "stderr"], data: memoryview) -> None:
+        """Take bytes of a stream. Raises ResumeMismatch once the CLI names another session."""
+        head = self._heads[stream]
+        if len(head) < _HEAD:
+            head += data[: _HEAD - len(head)]
+        other = self._reader.feed(stream, bytes(data)) if self._reader.reported is None else None
+        if other is not None:
+            message = (
+                f"account {self._account.name!r} was asked to resume session {self._session_id}, but its CLI began "
+                f"another one, {other}, which knows nothing of it; it was stopped"
+            )
+            raise ResumeMismatch(message)
+
+    def judged(self, outcome: Outcome, finished: Finished) -> Outcome:
+        """Return the outcome with what is known of the id's acceptance."""
+        from oulipoly_engine.core.acceptance import judge  # noqa: PLC0415 - 14 ms of patterns, only resumes need them
+
+        found = judge(
+            self._account.acceptance,
+            self._session_id,
+            finished.exit_code,
+            _both_ends(self._heads["stdout"], finished.stdout_tail),
+            _both_ends(self._heads["stderr"], finished.stderr_tail),
+        )
+        return replace(
+            outcome,
+            session_id=None if found.is_mismatch else self._session_id,
+            capture_method="resumed",
+            acceptance_status=found.status.value,
+            acceptance_evidence=found.evidence,
+        )
+
+
+def _both_ends(head: bytearray, tail: bytes) -> str:
+    whole = tail if len(head) < _HEAD else bytes(head) + b"\n" + tail
+    return whole.decode("utf-8", "replace")
+
+
 class _Sink:
     """Passes a child's bytes on, reads its session id in passing, and warns once of a long silence."""
 
@@ -222,6 +289,7 @@ class _Sink:
         account: str,
         *,
         passes_stdout: bool,
+        watch: _Watch | None = None,
     ) -> None:
         self._held = held
         self._face = face
@@ -229,8 +297,11 @@ class _Sink:
         self._account = account
         self._passes_stdout = passes_stdout
         self._warned = False
+        self._watch = watch
 
     def stdout(self, data: memoryview) -> None:
+        if self._watch is not None:
+            self._watch.feed("stdout", data)
         if self._reader is not None:
             self._reader.feed(bytes(data))
         if self._passes_stdout:
@@ -239,6 +310,8 @@ class _Sink:
 
     def stderr(self, data: memoryview) -> None:
         self._face.stderr(data)
+        if self._watch is not None:
+            self._watch.feed("stderr", data)
 
     def tick(self, idle_s: float) -> None:
         with _reader_may_leave():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from oulipoly_engine.service.ingest import Ingester, attach_session
 from oulipoly_engine.service.refresh import Kind, Refresher
-from oulipoly_engine.store import invocations, turns
+from oulipoly_engine.store import imported, invocations, turns
 from oulipoly_engine.store.db import Store
 
 
@@ -34,9 +34,18 @@ class Freshness:
         if known:
             self.ingester.ingest_accounts(known)
 
-    def after_run(self, account: str, invocation_uuid: str) -> str | None:
+    def scan_all(self) -> bool:
+        """Scan every account that has a turn script; returns whether anything new was found."""
+        if not self.ingester.scripts:
+            return False
+        self.note("[sessions] not known yet: reading the transcripts of every account")
+        done = self.ingester.ingest_accounts(tuple(self.ingester.scripts))
+        return any(result.new_turns or result.new_chains for result in done)
+
+    def after_run(self, account: str, invocation_uuid: str, hints: Sequence[str] = ()) -> str | None:
         """Scan the account's turns, and return the session that an ended invocation without one has made.
 
+        hints: ids that the CLI is known to have had open meanwhile, the surest first; one without turns is no session.
         None: no turn script is configured, or no session of the account fits.
         """
         if account not in self.ingester.scripts:
@@ -45,4 +54,9 @@ class Freshness:
             self.note(f"[sessions] reading the transcripts of {account} for the first time")
         self.ingester.ingest_accounts((account,))
         row = invocations.find(self.store, invocation_uuid)
-        return None if row is None else attach_session(self.store, row)
+        if row is None:
+            return None
+        for hint in hints:
+            if turns.count(self.store, account, hint).turns and imported.attach(self.store, row.row_id, hint):
+                return hint
+        return attach_session(self.store, row)

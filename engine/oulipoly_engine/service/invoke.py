@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core import compose, markers
@@ -23,7 +24,7 @@ from oulipoly_engine.core.invocations import Outcome, Status
 from oulipoly_engine.errors import AccountUnusable, Interrupted, PoolExhausted, PromptMissing, RunnerError
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.signals import Guard, interruptible
-from oulipoly_engine.service import results
+from oulipoly_engine.service import lost, results
 from oulipoly_engine.service.attempt import Attempt, Attempted, Face, attempt, with_category
 from oulipoly_engine.service.diagnosis import Diagnoser
 from oulipoly_engine.service.freshness import Freshness
@@ -42,7 +43,7 @@ BLOCKED = "BLOCKED:all-providers-exhausted"
 class Request:
     """What a one-shot is asked to do."""
 
-    model: Model
+    model: Model | None  # None: the account alone, which only a resumed session knows
     prompt: str
     working_directory: Path  # absolute
     input_args: tuple[str, ...] = ()
@@ -59,6 +60,33 @@ class Invoked:
     last_byte: int | None  # of what went to stdout
     error: RunnerError | None = None  # to be said, when the CLI never started or our output failed
     stdout_closed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Who serves the next attempt."""
+
+    account: str
+    member: PoolMember | None  # None: the account alone
+    decision: Mapping[str, object] | None  # what is stored as the reason
+    model_name: str  # under which it is recorded
+    resumes: str | None = None  # the session that it goes on with
+    asked_id: str | None = None  # what the user named that session by
+    chain_id: str | None = None
+
+
+class Choice(Protocol):
+    """Who serves a request, attempt by attempt."""
+
+    @property
+    def budget(self) -> int:
+        """Return how many attempts there may be."""
+
+    def choose(self, tried: Sequence[str]) -> Chosen:
+        """Return who is next. Raises DispatchFailed when nobody can be."""
+
+    def goes_on(self, tried: Sequence[str]) -> bool:
+        """Tell whether somebody else may be tried after the last one ran out of quota."""
 
 
 class DispatchFailed(RunnerError):
@@ -84,35 +112,37 @@ class Invoker:
     face: Face
     freshness: Freshness | None = None  # None: choose by what is stored, and attach no session
 
-    def invoke(self, request: Request) -> Invoked:
+    def invoke(self, request: Request, choice: Choice | None = None) -> Invoked:
         """Run a prompt on the best account of its pool, and on the next one when that account's quota is spent.
 
-        Raises DispatchFailed when no account can be chosen, or when every one tried ran out.
+        choice: who serves instead, for a session that goes on. Raises DispatchFailed when no account can be chosen, or
+        when every one tried ran out.
         """
         with interruptible() as guard:
-            return self._try_pool(request, guard)
+            lost.close_lost(self.store, self.clock)
+            return self._attempts(request, choice or _FromPool(self, request, guard), guard)
 
-    def _try_pool(self, request: Request, guard: Guard) -> Invoked:
-        budget = max(1, len(request.model.members))
+    def _attempts(self, request: Request, choice: Choice, guard: Guard) -> Invoked:
         tried: list[str] = []
-        for number in range(1, budget + 1):
-            self._refresh(request.model, guard)
-            decision = self._decide(request, tried)
-            if decision.index is None:
-                raise self._exhausted(request.model, decision, tried)
-            member = next(member for member in request.model.members if member.index == decision.index)
-            tried.append(member.account)
-            it = self._prepare(request, member)
-            row_id = self._begin(request, it, decision, number)
+        for number in range(1, choice.budget + 1):
+            guard.check()
+            chosen = choice.choose(tried)
+            it = self._prepare(request, chosen)
+            tried.append(chosen.account)
+            row_id = self._begin(request, it, chosen, number)
             done = self._attach(it, self._finish(row_id, it, self._run(row_id, it)), guard)
-            if not _is_spent(done) or done.forwarded or done.error is not None:
+            is_final = not _is_spent(done) or bool(done.forwarded) or done.error is not None
+            if is_final or not choice.goes_on(tried):
                 return self._conclude(row_id, it, done)
             self._write_result(self._result(it, done.outcome, row_id))
-            if number < budget:
-                self.face.note(f"[routing] provider {member.account} returned quota_exhausted; trying the next account")
-        raise self._exhausted(request.model, self._decide(request, tried), tried)
+            if number < choice.budget:
+                self.face.note(
+                    f"[routing] provider {it.account.name} returned quota_exhausted; trying the next account"
+                )
+        raise self.exhausted(request, None, tried)
 
-    def _refresh(self, model: Model, guard: Guard) -> None:
+    def refresh(self, model: Model, guard: Guard) -> None:
+        """Read the pool's quota where it is too old to choose by; a signal interrupts that."""
         guard.check()
         if self.freshness is None:
             return
@@ -121,14 +151,13 @@ class Invoker:
         self.freshness.before_choice(names, self.settings.routing_ttl_s)
         guard.disarm()
 
-    def _decide(self, request: Request, tried: list[str]) -> Decision:
-        return decide(self.store, request.model, self.settings, self.clock.now(), tried)
-
-    def _prepare(self, request: Request, member: PoolMember) -> Attempt:
+    def _prepare(self, request: Request, chosen: Chosen) -> Attempt:
+        member = chosen.member
         try:
-            account = self._account(request.model, member)
+            account = self._account(request.model, chosen)
         except AccountUnusable as error:
-            failure = self._failure(PROVIDER_RESOLUTION, error, request.model, (member.account,), member.index)
+            index = None if member is None else member.index
+            failure = self._failure(PROVIDER_RESOLUTION, error, request.model, (chosen.account,), index)
             raise DispatchFailed(failure, error) from error
         if "\0" in request.prompt and account.prompt_mode is PromptMode.ARG:
             text = "the prompt holds a NUL byte, which no argument can carry: take it out, or use prompt_mode stdin"
@@ -146,37 +175,47 @@ class Invoker:
             input_args=request.input_args,
             working_directory=request.working_directory,
             timeout_s=request.timeout_s,
+            resumes=chosen.resumes,
         )
 
-    def _account(self, model: Model, member: PoolMember) -> Account:
-        account = self.accounts.get(member.account)
+    def _account(self, model: Model | None, chosen: Chosen) -> Account:
+        account = self.accounts.get(chosen.account)
         if account is None:
+            by = "the session" if model is None else f"the pool of model {model.name!r}"
             message = (
-                f"the pool of model {model.name!r} names the account {member.account!r}, which is not in "
-                "providers.toml: add it there, or take it out of the model's file"
+                f"{by} names the account {chosen.account!r}, which is not in providers.toml: add it there, or take it "
+                "out of the model's file"
             )
             raise AccountUnusable(message)
-        compose.one_shot(account, member)  # refuses an account without a command before a row is written
+        compose.one_shot(account, chosen.member)  # refuses an account without a command before a row is written
         return account
 
-    def _begin(self, request: Request, it: Attempt, decision: Decision, number: int) -> int:
+    def _begin(self, request: Request, it: Attempt, chosen: Chosen, number: int) -> int:
         parent = request.parent
         row_id = invocations.begin(
             self.store,
             invocations.NewInvocation(
                 uuid=it.uuid,
-                model=request.model.name,
+                model=chosen.model_name,
                 account=it.account.name,
-                member_index=decision.index,
+                member_index=None if chosen.member is None else chosen.member.index,
                 created_at=self.clock.now(),
                 parent=None if parent is None else (parent.source, parent.id),
                 attempt=number,
                 working_directory=str(request.working_directory),
                 owner_pid=os.getpid(),
-                decision_json=json.dumps(decision_to_json(decision), separators=(",", ":")),
+                session_id=chosen.resumes,
+                capture_method="none" if chosen.resumes is None else "resumed",
+                resume_input_id=chosen.asked_id,
+                decision_json=None
+                if chosen.decision is None
+                else json.dumps(chosen.decision, ensure_ascii=False, separators=(",", ":")),
             ),
         )
         self.face.note(markers.invocation_line(it.account.name, it.uuid))
+        if chosen.resumes is not None:
+            link = markers.SessionLink(it.uuid, it.account.name, chosen.resumes, chosen.chain_id, chosen.asked_id)
+            self.face.note(markers.session_line(link))
         return row_id
 
     def _run(self, row_id: int, it: Attempt) -> Attempted:
@@ -206,7 +245,9 @@ class Invoker:
 
     def _attach(self, it: Attempt, done: Attempted, guard: Guard) -> Attempted:
         """Find the session of a run that told none, by the turns that it left (contract 5.5)."""
-        if self.freshness is None or done.finished is None or done.outcome.session_id is not None:
+        if self.freshness is None or done.finished is None or it.resumes is not None:
+            return done
+        if done.outcome.session_id is not None:
             return done
         try:
             guard.arm()
@@ -250,7 +291,7 @@ class Invoker:
         self.face.stderr(data if data.endswith(b"\n") else data + b"\n")
 
     def _result(self, it: Attempt, outcome: Outcome, row_id: int) -> markers.InvocationResult:
-        session_id = outcome.session_id
+        session_id = outcome.session_id or it.resumes
         return markers.InvocationResult(
             id=it.uuid,
             status=Status.SUCCEEDED if outcome.success else Status.FAILED,
@@ -270,30 +311,70 @@ class Invoker:
         except OSError as error:
             self.face.note(f"Warning: cannot keep the result file of {result.id}: {error.strerror or error}")
 
-    def _exhausted(self, model: Model, decision: Decision, tried: list[str]) -> DispatchFailed:
-        cause = PoolExhausted(decision.error or f"all providers in pool {model.name} are quota-exhausted")
+    def exhausted(self, request: Request, decision: Decision | None, tried: Sequence[str]) -> DispatchFailed:
+        """Return the failure of a pool in which nobody can serve; decision: the one that found nobody."""
+        model = request.model
+        if decision is None and model is not None:
+            decision = decide(self.store, model, self.settings, self.clock.now(), tried)
+        name = "<none>" if model is None else model.name
+        text = None if decision is None else decision.error
+        cause = PoolExhausted(text or f"all providers in pool {name} are quota-exhausted: {', '.join(tried)}")
         if not tried:
             return DispatchFailed(self._failure(PROVIDER_SELECTION, cause, model, ()), cause)
         self.face.note(BLOCKED)
-        pool = tuple(member.account for member in model.members)
+        pool = tuple(tried) if model is None else tuple(member.account for member in model.members)
         return DispatchFailed(self._failure(POOL_EXHAUSTED, cause, model, pool), cause)
 
     def _failure(
         self,
         stage: str,
         cause: RunnerError,
-        model: Model,
+        model: Model | None,
         attempted: tuple[str, ...],
         index: int | None = None,
     ) -> markers.PreInvocationFailure:
         return markers.PreInvocationFailure(
             stage=stage,
             reason=cause.message,
-            model_name=model.name,
+            model_name=None if model is None else model.name,
             attempted_providers=attempted,
             provider_index=index,
             finished_at=self.clock.now(),
         )
+
+
+@dataclass(slots=True)
+class _FromPool:
+    """The balancer's choice among a model's pool."""
+
+    invoker: Invoker
+    request: Request
+    guard: Guard
+
+    @property
+    def budget(self) -> int:
+        """Return the size of the pool."""
+        return max(1, len(self._model().members))
+
+    def choose(self, tried: Sequence[str]) -> Chosen:
+        """Read what is stale, then decide."""
+        model, invoker = self._model(), self.invoker
+        invoker.refresh(model, self.guard)
+        decision = decide(invoker.store, model, invoker.settings, invoker.clock.now(), tried)
+        if decision.index is None:
+            raise invoker.exhausted(self.request, decision, tried)
+        member = next(member for member in model.members if member.index == decision.index)
+        return Chosen(member.account, member, decision_to_json(decision), model.name)
+
+    def goes_on(self, tried: Sequence[str]) -> bool:
+        """Tell that the next account may always be tried: if nobody is left, that is the failure."""
+        return True
+
+    def _model(self) -> Model:
+        if self.request.model is None:
+            message = "a prompt without a session needs a model"
+            raise AccountUnusable(message)
+        return self.request.model
 
 
 def _is_spent(done: Attempted) -> bool:

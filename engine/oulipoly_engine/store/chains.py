@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.resolve import UNKNOWN_MODEL, Chain, Segment
+from oulipoly_engine.errors import SessionAmbiguous, SessionBusy
 from oulipoly_engine.store.db import Store
 
 
@@ -90,6 +91,90 @@ def _latest_model(store: Store, account: str, session_id: str) -> str:
         (account, session_id),
     )
     return str(rows[0][0]) if rows else UNKNOWN_MODEL
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentMove:
+    """A chain's way from its active segment to another account."""
+
+    chain_id: str
+    from_account: str
+    to_account: str
+    session_id: str  # the same on both
+    reason: str  # manual, exhausted or quota_threshold
+    at: datetime
+
+
+def conflicting(store: Store, move: SegmentMove) -> str | None:
+    """Return another chain that has this session open on the target account; None when there is none."""
+    rows = store.rows(
+        "SELECT chain_id FROM session_chain_segments WHERE provider_name = ? AND session_id = ? AND chain_id != ?"
+        " AND ended_at IS NULL LIMIT 1",
+        (move.to_account, move.session_id, move.chain_id),
+    )
+    return str(rows[0][0]) if rows else None
+
+
+def has_segment(store: Store, chain_id: str, account: str, session_id: str) -> bool:
+    """Tell whether a chain has, or had, a part on an account."""
+    wanted = (chain_id, account, session_id)
+    condition = "chain_id = ? AND provider_name = ? AND session_id = ?"
+    return bool(store.rows(f"SELECT 1 FROM session_chain_segments WHERE {condition}", wanted))  # noqa: S608 - ours
+
+
+def move_segment(store: Store, move: SegmentMove) -> None:
+    """Close a chain's open segments and open one on the target account, a former one again if there is one.
+
+    In one transaction. Raises SessionBusy when the chain has meanwhile gone elsewhere, SessionAmbiguous when another
+    chain has the session open on the target account.
+    """
+    instant = to_text(move.at)
+    with store.write():
+        rival = conflicting(store, move)
+        if rival is not None:
+            message = (
+                f"session {move.session_id} is open on account {move.to_account!r} in another chain, {rival}: go on "
+                "with that chain, or give its id"
+            )
+            raise SessionAmbiguous(message, input=move.session_id)
+        chain = next((chain for chain in owning(store, move.chain_id) if chain.chain_id == move.chain_id), None)
+        if chain is None or chain.active is None or chain.active.account != move.from_account:
+            message = f"session {move.session_id} has meanwhile left account {move.from_account!r}: try again"
+            raise SessionBusy(message)
+        store.execute(
+            "UPDATE session_chain_segments SET ended_at = ?1, last_turn_id = (SELECT turn_id FROM session_turns t WHERE"
+            " t.provider_name = session_chain_segments.provider_name AND t.session_id ="
+            " session_chain_segments.session_id ORDER BY t.timestamp DESC, t.id DESC LIMIT 1)"
+            " WHERE chain_id = ?2 AND ended_at IS NULL",
+            (instant, move.chain_id),
+        )
+        store.execute(
+            "INSERT INTO session_chain_segments (chain_id, provider_name, session_id, started_at, transition_reason)"
+            " VALUES (?, ?, ?, ?, ?) ON CONFLICT (chain_id, provider_name, session_id) DO UPDATE SET"
+            " started_at = excluded.started_at, ended_at = NULL, last_turn_id = NULL,"
+            " transition_reason = excluded.transition_reason",
+            (move.chain_id, move.to_account, move.session_id, instant, move.reason),
+        )
+
+
+def is_placed_by_hand(store: Store, chain_id: str) -> bool:
+    """Tell whether a chain lies where it does because the user said so."""
+    rows = store.rows(
+        "SELECT transition_reason FROM session_chain_segments WHERE chain_id = ? AND ended_at IS NULL"
+        " ORDER BY started_at DESC, id DESC LIMIT 1",
+        (chain_id,),
+    )
+    return bool(rows) and str(rows[0][0]) == "manual"
+
+
+def last_boundary(store: Store, account: str, session_id: str) -> str | None:
+    """Return the turn of a session's last known compaction, None if it was never compacted as far as is known."""
+    rows = store.rows(
+        "SELECT turn_id FROM session_turns WHERE provider_name = ? AND session_id = ? AND is_compaction_boundary = 1"
+        " ORDER BY timestamp DESC, id DESC LIMIT 1",
+        (account, session_id),
+    )
+    return str(rows[0][0]) if rows else None
 
 
 def owning(store: Store, any_id: str) -> tuple[Chain, ...]:

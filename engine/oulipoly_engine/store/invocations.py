@@ -34,6 +34,7 @@ INVOCATION_COLUMNS = (
     "finished_at",
 )
 _LAST_ERROR_LIMIT = 500  # characters; contract 1.8
+_LOOK_BACK = 1000  # rows in which lost ones are sought: each start looks, so they never get far
 _FAILURE_WINDOW_COLUMNS = "model_name = ? AND finished_at > ? AND status = 'failed'"
 _COLUMNS = ", ".join(INVOCATION_COLUMNS)
 
@@ -104,7 +105,7 @@ def end(store: Store, row_id: int, outcome: Outcome) -> str | None:
                 outcome.error_category,
                 outcome.terminal_reason,
                 outcome.session_id or row.session_id,
-                outcome.capture_method,
+                row.capture_method if outcome.capture_method == "none" else outcome.capture_method,
                 outcome.acceptance_status,
                 outcome.acceptance_evidence,
                 to_text(outcome.finished_at),
@@ -117,6 +118,16 @@ def end(store: Store, row_id: int, outcome: Outcome) -> str | None:
         if outcome.session_id is None or row.account is None:
             return None
         return chains.mint(store, row.account, outcome.session_id, row.model, outcome.finished_at)
+
+
+def running_owners(store: Store) -> tuple[tuple[int, int, datetime], ...]:
+    """Return (row id, process id of its runner, begun at) of recent rows that count as running."""
+    rows = store.rows(
+        "SELECT id, owner_pid, created_at FROM invocations WHERE id > (SELECT COALESCE(MAX(id), 0) FROM invocations)"
+        " - ? AND status = 'running' AND owner_pid IS NOT NULL",
+        (_LOOK_BACK,),
+    )
+    return tuple((int(row_id), int(pid), from_text(str(created))) for row_id, pid, created in rows)
 
 
 def find(store: Store, uuid: str) -> Invocation | None:
@@ -152,10 +163,14 @@ def counts(store: Store, model: str) -> dict[str, int]:
 
 
 def recent_failures(store: Store, model: str, since: datetime) -> dict[str, int]:
-    """Return failures of one model since an instant, by account; what we interrupted ourselves is no failure."""
+    """Return failures of one model since an instant, by account.
+
+    What we interrupted ourselves, or did not see the end of, is no failure of the account.
+    """
     rows = store.rows(
         "SELECT provider_name, COUNT(*) FROM invocations "  # noqa: S608 - a constant, no outside text
         f"WHERE {_FAILURE_WINDOW_COLUMNS} AND COALESCE(terminal_reason, '') NOT LIKE 'interrupted%' "
+        "AND COALESCE(terminal_reason, '') <> 'guard_drop' "
         "GROUP BY provider_name",
         (model, to_text(since)),
     )

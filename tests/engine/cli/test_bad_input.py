@@ -45,7 +45,12 @@ def refused(done, code, *words):
         (("migrate",), 2, ("--rebuild",)),
         (("migrate", "--rebuild"), 1, ("nothing to rebuild",)),
         (("confg", "check"), 1, ("did you mean the command `config`",)),
-        (("repl", "m"), 2, ("not in version",)),
+        (("repl", "m"), 1, ("stdin is no terminal",)),
+        (("repl",), 1, ("model required",)),
+        (("repl", "m", "-m", "n"), 2, ("two models",)),
+        (("--new", "x"), 2, ("--new takes -p alone", "a prompt")),
+        (("--new", "-m", "m"), 2, ("--new takes -p alone", "--model")),
+        (("resume",), 2, ("--session-id",)),
     ],
 )
 def test_a_wrong_command_line_is_named(ready, arguments, code, words):

@@ -15,6 +15,7 @@ CREATE TABLE archive_copies (
     is_pruned INTEGER NOT NULL DEFAULT 0 -- 1: given up for the size limit, the row alone is left
 );
 CREATE UNIQUE INDEX idx_archive_latest ON archive_copies (account, path) WHERE is_latest = 1;
+CREATE INDEX idx_archive_superseded ON archive_copies (account, path) WHERE is_latest = 0;
 CREATE INDEX idx_archive_session ON archive_copies (session_id, account);
 
 CREATE TABLE archive_chunks (

@@ -1,0 +1,124 @@
+"""`repl`, `--new` and `--resume` without a prompt: a CLI in the user's own terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.resume_wiring import launcher, resumer
+from oulipoly_engine.cli.run_command import folder, parent
+from oulipoly_engine.cli.wiring import told
+from oulipoly_engine.config import load
+from oulipoly_engine.core import compose
+from oulipoly_engine.core.accounts import Model
+from oulipoly_engine.errors import RequestRefused, UsageInvalid
+from oulipoly_engine.process.signals import Guard
+from oulipoly_engine.process.through import require_terminal
+from oulipoly_engine.service.interactive import Launcher
+from oulipoly_engine.service.invoke import Chosen
+from oulipoly_engine.service.resume import Resumer, Wish, chosen
+from oulipoly_engine.store.db import Store, open_store
+
+
+def run(context: Context, name: str, arguments: list[str]) -> int:
+    """Run the `repl` command."""
+    parser = Parser(
+        prog=f"{context.program} {name}",
+        description="Talk to a CLI in this terminal: in a new session on a pool's best account, or in an old one.",
+    )
+    parser.add_argument("model", nargs="?", metavar="MODEL", help="whose pool serves")
+    parser.add_argument("-m", "--model", dest="named", metavar="MODEL", help="the same")
+    parser.add_argument("--resume", metavar="ID", help="go on with a session; the beginning of its id is enough")
+    parser.add_argument("--to", metavar="ACCOUNT", help="with --resume: move the session to that account first")
+    parser.add_argument("-p", "--project", type=Path, help="working directory of the CLI")
+    parser.add_argument("--models-dir", type=Path, default=context.models_dir, help="folder of model files")
+    options = parser.parse(arguments)
+    if options.model and options.named and options.model != options.named:
+        message = f"two models are named, {options.model!r} and {options.named!r}: name one"
+        raise UsageInvalid(message)
+    model = options.named or options.model
+    context = Context(context.program, context.paths, context.clock, options.models_dir, context.agents_dir)
+    if options.resume is not None:
+        return resume(context, options.resume, model, options.project, options.to)
+    if options.to is not None:
+        message = "--to moves a session, so it needs --resume"
+        raise UsageInvalid(message)
+    if model is None:
+        message = f"model required: say `{parser.prog} MODEL`, or `{parser.prog} --resume ID`"
+        raise RequestRefused(message)
+    return _open(context, options.project, lambda starts, guard: starts.from_pool(_model(context, model), guard))
+
+
+def new(context: Context, project: Path | None) -> int:
+    """Open a new session on the default account."""
+    return _open(context, project, lambda starts, _guard: starts.alone(_default_account(context)))
+
+
+def resume(
+    context: Context, session: str, model: str | None, project: Path | None, to_account: str | None = None
+) -> int:
+    """Go on with a session."""
+    require_terminal()
+    store = open_store(context.paths.state_db)
+    try:
+        accounts, settings = told(load.load_accounts(context.paths)), told(load.load_settings(context.paths))
+        starts = launcher(context, store, accounts, settings)
+        going_on = _GoingOn(resumer(context, store, accounts, settings), session, model, project, to_account)
+        return starts.launch(going_on.choose, going_on.folder, parent())
+    finally:
+        store.close()
+
+
+class _GoingOn:
+    """A session on its way to the terminal."""
+
+    def __init__(
+        self, sessions: Resumer, session: str, model: str | None, project: Path | None, to_account: str | None
+    ) -> None:
+        self._sessions = sessions
+        self._wish = Wish(session, model, None if project is None else folder(project), to_account)
+        self._folder = Path()
+
+    def choose(self, guard: Guard) -> Chosen:
+        """Settle where the session lies and who has it."""
+        guard.arm()
+        settled = self._sessions.settle(self._wish, folder(self._wish.project))
+        guard.disarm()
+        account = self._sessions.account(settled.session.account)
+        compose.interactive(account)  # refuses an account that cannot be talked to before it is announced
+        self._folder = settled.working_directory
+        return chosen(self._sessions, settled)
+
+    def folder(self) -> Path:
+        """Return the folder in which the CLI works."""
+        return self._folder
+
+
+def _open(context: Context, project: Path | None, choose: Callable[[Launcher, Guard], Chosen]) -> int:
+    require_terminal()
+    place = folder(project)
+    store: Store = open_store(context.paths.state_db)
+    try:
+        accounts, settings = told(load.load_accounts(context.paths)), told(load.load_settings(context.paths))
+        starts = launcher(context, store, accounts, settings)
+        return starts.launch(partial(choose, starts), lambda: place, parent())
+    finally:
+        store.close()
+
+
+def _model(context: Context, name: str) -> Model:
+    return told(load.load_model(context.paths, name, context.models_dir))
+
+
+def _default_account(context: Context) -> str:
+    name = load.load_settings(context.paths).value.default_provider
+    if name is None:
+        message = (
+            f'--new needs to know the account: put `default_provider = "ACCOUNT"` into {context.paths.settings}, or '
+            f"say `{context.program} repl MODEL`"
+        )
+        raise RequestRefused(message)
+    return name

@@ -1,0 +1,44 @@
+"""`session move`: a session goes to another account, with a JSON receipt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from oulipoly_engine.cli import output, session_access
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.core.move import MoveReason
+from oulipoly_engine.core.resolve import session_uuid
+from oulipoly_engine.process.signals import interruptible
+from oulipoly_engine.service import move
+from oulipoly_engine.service.lease import Leases
+from oulipoly_engine.service.locate import find_session
+
+
+def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
+    """Move a session, or say what moving it would do."""
+    parser = Parser(
+        prog=program,
+        description=f"{command}: copy a session's transcript to another account and let the session go on there. The "
+        "former copy stays where it is.",
+    )
+    parser.add_argument("session", metavar="ID", help="full UUID of the session or of its chain")
+    parser.add_argument("account", metavar="ACCOUNT", help="where it shall go; of the same CLI")
+    parser.add_argument("-p", "--project", type=Path, help="folder that it shall go on in; default: where it has been")
+    parser.add_argument("--dry-run", action="store_true", help="find out whether and how, and change nothing")
+    parser.add_argument("--json", action="store_true", help="accepted for symmetry; the output is always JSON")
+    options = parser.parse(arguments)
+    session_id = session_uuid(options.session)
+    store = session_access.store_with(context, session_id)
+    try:
+        session = find_session(store, session_id, context.clock.now())
+        leases = Leases(context.paths.data / "locks", context.clock)
+        mover = move.Mover(store, session_access.locator(context), leases, context.clock)
+        plan = mover.plan(session, options.account, MoveReason.MANUAL, options.project)
+        with interruptible() as guard:
+            moved = None if options.dry_run else mover.carry_out(plan)
+            output.write_json(move.receipt(plan, moved), pretty=False)
+            guard.check()
+    finally:
+        store.close()
+    return 0

@@ -1,0 +1,186 @@
+"""Carry transcripts from one folder to another: whole or not at all, the source untouched, nothing overwritten unseen.
+
+A file gets its name only once all of it is on the disk. What lay there under that name and is no beginning of the new
+one is kept beside it. A copy that was cut short leaves a hidden file, which the next one replaces.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO
+
+from oulipoly_engine.errors import MoveRefused, SessionBusy
+
+_BLOCK = 1 << 20
+_ATTEMPTS = 3  # at a file that changes while it is read
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file on its way."""
+
+    source: Path
+    target: Path
+    start: int = 0  # the byte of the source from which it is copied
+
+    @property
+    def is_done(self) -> bool:
+        """Tell whether the target holds these very bytes already."""
+        return _length(self.target) == _length(self.source) - self.start and _begins_with(self, self.target)
+
+    @property
+    def grows(self) -> bool:
+        """Tell whether the target holds a beginning of these bytes, so that nothing is lost by replacing it."""
+        return _length(self.target) <= _length(self.source) - self.start and _begins_with(self, self.target)
+
+    def agrees_up_to(self, length: int) -> bool:
+        """Tell whether source and target begin with the same bytes, so many of them."""
+        try:
+            with self.source.open("rb") as source, self.target.open("rb") as target:
+                return _same_beginning(source, target, length)
+        except OSError:
+            return False
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """What came of it, so that it can be taken back."""
+
+    target: Path
+    size_bytes: int
+    kept: Path | None  # where the former file of that name lies now
+    is_new: bool  # no file of that name was there
+
+
+def carry(part: Part) -> Carried:
+    """Copy one file and return once it is safe on the disk under its name.
+
+    Raises MoveRefused when it cannot be read or written, SessionBusy when somebody keeps writing to the source.
+    """
+    if part.target.exists() and part.is_done:
+        return Carried(part.target, part.target.stat().st_size, None, is_new=False)
+    temporary = part.target.with_name(f".{part.target.name}.moving")
+    try:
+        part.target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        size_bytes = _copy(part, temporary)
+        is_new = not part.target.exists()
+        kept = None if is_new or part.grows else _set_aside(part.target)
+        temporary.rename(part.target)
+        _sync(part.target.parent)
+    except OSError as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        message = f"{part.source} cannot be copied to {part.target}: {error.strerror or error}; nothing was moved"
+        raise MoveRefused(message) from error
+    return Carried(part.target, size_bytes, kept, is_new)
+
+
+def take_back(carried: Carried) -> None:
+    """Undo one copy: what lay there before lies there again."""
+    with suppress(OSError):
+        if carried.kept is not None:
+            carried.kept.rename(carried.target)
+        elif carried.is_new:
+            carried.target.unlink()
+
+
+def carry_folder(source: Path, target: Path) -> int:
+    """Copy a folder's files into another one and return how many there are; files that are there alike stay.
+
+    Links and whatever is no file are left out: they may lead anywhere. Raises as `carry` does.
+    """
+    count = 0
+    for folder, _, names in os.walk(source):
+        for name in sorted(names):
+            found = Path(folder, name)
+            if found.is_file() and not found.is_symlink():
+                carry(Part(found, target / found.relative_to(source)))
+                count += 1
+    return count
+
+
+def first_line_with(path: Path, text: str) -> tuple[int, int] | None:
+    """Return the byte at which the first line begins that holds a text, and the line's number; None: no line does."""
+    wanted = text.encode()
+    position = 0
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if wanted in line:
+                return position, number
+            position += len(line)
+    return None
+
+
+def _copy(part: Part, temporary: Path) -> int:
+    """Copy one unmoved state of a file and return its size."""
+    for _ in range(_ATTEMPTS):
+        with part.source.open("rb") as source:
+            before = os.fstat(source.fileno())
+            source.seek(part.start)
+            temporary.unlink(missing_ok=True)
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                shutil.copyfileobj(source, file, _BLOCK)
+                file.flush()
+                os.fsync(file.fileno())
+            after = part.source.stat()
+        if (before.st_ino, before.st_size, before.st_mtime_ns) == (after.st_ino, after.st_size, after.st_mtime_ns):
+            # The instant of its last record stays visible: the CLIs' pickers sort by it.
+            os.utime(temporary, ns=(before.st_atime_ns, before.st_mtime_ns))
+            return before.st_size - part.start
+    message = f"{part.source} is being written to: end the program that has the session open, and try again"
+    raise SessionBusy(message)
+
+
+def _set_aside(path: Path) -> Path:
+    """Give a file a name under which no CLI looks for sessions."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+    kept = path.with_name(f"{path.name}.kept-{stamp}")
+    os.link(path, kept)  # the name itself is replaced by the rename that follows: at no instant is there no file
+    return kept
+
+
+def _length(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return -1
+
+
+def _begins_with(part: Part, beginning: Path) -> bool:
+    try:
+        with part.source.open("rb") as source, beginning.open("rb") as other:
+            source.seek(part.start)
+            return _all_alike(source, other)
+    except OSError:
+        return False
+
+
+def _all_alike(source: IO[bytes], other: IO[bytes]) -> bool:
+    while block := other.read(_BLOCK):
+        if source.read(len(block)) != block:
+            return False
+    return True
+
+
+def _same_beginning(source: IO[bytes], other: IO[bytes], length: int) -> bool:
+    while length > 0:
+        block = source.read(min(_BLOCK, length))
+        if not block or other.read(len(block)) != block:
+            return False
+        length -= len(block)
+    return True
+
+
+def _sync(folder: Path) -> None:
+    """Make a rename last through a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
