@@ -1,0 +1,163 @@
+"""The tree of a session's turns: its main line, and the branches and side chains at the turns where they leave. Pure.
+
+A branch is what was left behind when a person went back and said something else; a side chain is a sub-agent's work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class LineKind(StrEnum):
+    """What a line of turns is."""
+
+    MAIN = "main"
+    BRANCH = "branch"
+    SIDE_CHAIN = "side-chain"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLink:
+    """A turn's place in the tree."""
+
+    row_id: int
+    turn_id: str
+    parent_turn_id: str | None
+    is_sidechain: bool
+    timestamp: str
+    source_file: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TurnLine:
+    """An unbranched run of turns."""
+
+    kind: LineKind
+    rows: tuple[int, ...]  # row ids in order
+    leaves_line: int | None  # index of the line that it leaves, None for the main one
+    leaves_at: int | None  # row id of the turn behind which it leaves; None: before every turn
+    first_at: str
+    last_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTree:
+    """All lines of a session, the main one first, then in the order of their first turns."""
+
+    lines: tuple[TurnLine, ...]
+
+    @property
+    def main(self) -> TurnLine | None:
+        """Return the main line, None where no turn is stored."""
+        return self.lines[0] if self.lines else None
+
+    def leaving(self, row_id: int | None) -> tuple[TurnLine, ...]:
+        """Return the lines that leave behind a turn."""
+        return tuple(line for line in self.lines if line.leaves_line is not None and line.leaves_at == row_id)
+
+
+def build(links: Iterable[TurnLink]) -> TurnTree:
+    """Put a session's turns together.
+
+    links: in order of time. A parent that is no turn (a CLI's note between two turns) or is not stored is taken for the
+    turn before; a side turn without a parent begins a side chain, at the main turn before it. The last turn of the main
+    line is the last of all that are in no side chain.
+    """
+    ordered = list(links)
+    parents = _parents(ordered)
+    main_leaf = next((index for index in reversed(range(len(ordered))) if not ordered[index].is_sidechain), None)
+    taken = [-1] * len(ordered)  # the line of each turn
+    lines: list[tuple[LineKind, list[int], int | None]] = []
+    if main_leaf is not None:
+        lines.append((LineKind.MAIN, _back(main_leaf, parents, taken), None))
+        _take(taken, lines[0][1], 0)
+    children = _children(parents)
+    for index in range(len(ordered)):
+        if taken[index] < 0:
+            side = ordered[index].is_sidechain
+            run = _forward(index, children, ordered, taken)
+            kind = LineKind.SIDE_CHAIN if side else LineKind.BRANCH
+            lines.append((kind, run, _anchor(index, parents, ordered)))
+            _take(taken, run, len(lines) - 1)
+    return TurnTree(tuple(_line(ordered, taken, *line) for line in lines))
+
+
+def _parents(ordered: Sequence[TurnLink]) -> list[int | None]:
+    """Return the place of each turn's parent; None for one that begins a line."""
+    place = {turn.turn_id: index for index, turn in enumerate(ordered)}
+    parents: list[int | None] = []
+    last_main: int | None = None
+    last_side: dict[str | None, int] = {}
+    for index, turn in enumerate(ordered):
+        told = None if turn.parent_turn_id is None else place.get(turn.parent_turn_id)
+        if told is not None and told >= index:  # a clock that went back, or a ring
+            told = None
+        if turn.is_sidechain:
+            is_first = turn.parent_turn_id is None
+            parents.append(told if told is not None else None if is_first else last_side.get(turn.source_file))
+            last_side[turn.source_file] = index
+        else:
+            parents.append(told if told is not None else last_main)
+            last_main = index
+    return parents
+
+
+def _children(parents: Sequence[int | None]) -> list[list[int]]:
+    children: list[list[int]] = [[] for _ in parents]
+    for index, parent in enumerate(parents):
+        if parent is not None:
+            children[parent].append(index)
+    return children
+
+
+def _back(leaf: int, parents: Sequence[int | None], taken: Sequence[int]) -> list[int]:
+    run: list[int] = []
+    place: int | None = leaf
+    while place is not None and taken[place] < 0:
+        run.append(place)
+        place = parents[place]
+    return run[::-1]
+
+
+def _forward(
+    start: int, children: Sequence[Sequence[int]], ordered: Sequence[TurnLink], taken: Sequence[int]
+) -> list[int]:
+    """Follow a line to its end; where it parts, its latest child goes on and the others leave it."""
+    run = [start]
+    while True:
+        free = [
+            child
+            for child in children[run[-1]]
+            if taken[child] < 0 and ordered[child].is_sidechain == ordered[start].is_sidechain
+        ]
+        if not free:
+            return run
+        run.append(free[-1])
+
+
+def _take(taken: list[int], run: Sequence[int], line: int) -> None:
+    for place in run:
+        taken[place] = line
+
+
+def _anchor(start: int, parents: Sequence[int | None], ordered: Sequence[TurnLink]) -> int | None:
+    """Return the turn behind which a line leaves: its parent, else the main turn before it."""
+    if parents[start] is not None:
+        return parents[start]
+    return next((index for index in reversed(range(start)) if not ordered[index].is_sidechain), None)
+
+
+def _line(
+    ordered: Sequence[TurnLink], taken: Sequence[int], kind: LineKind, run: Sequence[int], anchor: int | None
+) -> TurnLine:
+    is_main = kind is LineKind.MAIN
+    return TurnLine(
+        kind,
+        tuple(ordered[place].row_id for place in run),
+        None if is_main else 0 if anchor is None else taken[anchor],
+        None if anchor is None else ordered[anchor].row_id,
+        ordered[run[0]].timestamp,
+        ordered[run[-1]].timestamp,
+    )

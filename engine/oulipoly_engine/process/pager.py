@@ -1,0 +1,45 @@
+"""Show text through the user's pager: `$PAGER`, else `less`; where neither can be started, nothing is shown by us."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import subprocess
+from collections.abc import Iterable
+
+_LESS = "FRX"  # leaves at once when everything fits, keeps what was shown on the screen
+
+
+def page(lines: Iterable[str]) -> bool:
+    """Feed lines to the pager and wait until the user leaves it; returns False when there is none."""
+    try:
+        argv = shlex.split(os.environ.get("PAGER") or "less")
+    except ValueError:
+        return False
+    if not argv or argv == ["cat"]:
+        return False
+    environ = os.environ | {"LESS": os.environ.get("LESS") or _LESS}
+    try:
+        child = subprocess.Popen(argv, stdin=subprocess.PIPE, env=environ)  # noqa: S603 - the user's own pager
+    except OSError:
+        return False
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the pager answers it; we wait for its end
+    try:
+        with child:
+            assert child.stdin is not None  # noqa: S101 - a pipe was asked for
+            _feed(child.stdin.fileno(), lines)
+            child.stdin.close()
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return True
+
+
+def _feed(descriptor: int, lines: Iterable[str]) -> None:
+    for line in lines:
+        view = memoryview((line + "\n").encode("utf-8", "backslashreplace"))
+        try:
+            while view:
+                view = view[os.write(descriptor, view) :]
+        except BrokenPipeError:  # left before the end
+            return

@@ -1,0 +1,185 @@
+"""Search everything that was said, in every conversation of every account."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from oulipoly_engine.clock import from_text
+from oulipoly_engine.core import rank
+from oulipoly_engine.core.conversations import Conversation, Part, field_fits
+from oulipoly_engine.core.query import FieldName, Query, Term
+from oulipoly_engine.core.redact import redact
+from oulipoly_engine.core.snippet import Snippet, places, snippet
+from oulipoly_engine.core.turn_text import text_of
+from oulipoly_engine.service.conversations import Kinds
+from oulipoly_engine.store import search as index
+from oulipoly_engine.store import search_index
+from oulipoly_engine.store.conversations import conversations
+from oulipoly_engine.store.db import Store
+
+RANKED_AMONG = 500  # of the newest matches
+_REDACTED_AT_ONCE = 20_000  # characters; around the first place in a longer text
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A turn that was found, and the conversation that it belongs to."""
+
+    account: str
+    session_id: str
+    turn_id: str
+    row_id: int
+    role: str
+    timestamp: str
+    snippet: Snippet  # without secrets
+    kind: str  # claude, codex, opencode, gemini, other
+    conversation: Conversation | None  # None: its session has no chain
+    score: float | None = None  # greater is better; None: by time
+
+    @property
+    def part(self) -> Part | None:
+        """Return the segment of its conversation in which it was said."""
+        parts = () if self.conversation is None else self.conversation.parts
+        key = (self.account, self.session_id)
+        return next((part for part in parts if (part.account, part.session_id) == key), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What came of a search."""
+
+    hits: tuple[Hit, ...]
+    unindexed: int  # turns that are not searched yet
+
+
+def catch_up(store: Store, budget_s: float | None = None, step: Callable[[int], None] | None = None) -> int:
+    """Index turns that are new, and return about how many are left.
+
+    Works in short transactions, so that other processes can write between; several may do it at once.
+    budget_s: stop after so long; None: never. step: called with the number that each batch indexed.
+    """
+    deadline = None if budget_s is None else time.monotonic() + budget_s
+    while indexed := search_index.index_batch(store):
+        if step is not None:
+            step(indexed)
+        if deadline is not None and time.monotonic() > deadline:
+            break
+    return search_index.state(store).behind
+
+
+def search(store: Store, query: Query, kinds: Kinds, limit: int, *, by_rank: bool = False, width: int = 160) -> Found:
+    """Return turns that a query fits, the newest first; by rank: the best ones among the newest RANKED_AMONG.
+
+    width: of the snippets, in characters.
+    """
+    ranked = by_rank and any(not term.is_negated for term in query.terms)
+    matches: Sequence[index.Match] = index.search(
+        store, _wanted(store, query, kinds), max(limit, RANKED_AMONG if ranked else 0)
+    )
+    scores: Sequence[float | None] = [None] * len(matches)
+    if ranked:
+        told = rank.scores([text_of(match.body) for match in matches], query.terms)
+        best = sorted(range(len(matches)), key=lambda place: -told[place])  # stable: the newest first among equals
+        matches, scores = [matches[place] for place in best], [told[place] for place in best]
+    matches = matches[:limit]
+    chains = index.chains_of(store, {(match.account, match.session_id) for match in matches})
+    known = {one.chain_id: one for one in conversations(store, set(chains.values()))}
+    hits = (
+        _hit(match, score, known.get(chains.get((match.account, match.session_id), "")), kinds, query.terms, width)
+        for match, score in zip(matches, scores, strict=False)
+    )
+    return Found(tuple(hits), search_index.state(store).behind)
+
+
+def _hit(
+    match: index.Match,
+    score: float | None,
+    conversation: Conversation | None,
+    kinds: Kinds,
+    terms: Sequence[Term],
+    width: int,
+) -> Hit:
+    kind = kinds.of_account(match.account, None if conversation is None else conversation.active.transcript)
+    shown = snippet(_safe(text_of(match.body), terms), terms, width)
+    return Hit(
+        match.account,
+        match.session_id,
+        match.turn_id,
+        match.row_id,
+        match.role,
+        match.timestamp,
+        shown,
+        kind,
+        conversation,
+        score,
+    )
+
+
+def _safe(text: str, terms: Sequence[Term]) -> str:
+    """Return the text, or of a long one what lies around the first place, without secrets."""
+    if len(text) > _REDACTED_AT_ONCE:
+        first = next(iter(places(text, terms)), (0, 0))[0]
+        begin = max(0, first - _REDACTED_AT_ONCE // 2)
+        text = text[begin : begin + _REDACTED_AT_ONCE]
+    return redact(text)
+
+
+def _wanted(store: Store, query: Query, kinds: Kinds) -> index.Wanted:
+    """Resolve what only configuration, facts and notes know into accounts and sessions."""
+    roles = query.of(FieldName.ROLE)
+    sessions: list[index.SessionTexts] | None = None
+    since, until = query.since, query.until
+    if query.of(FieldName.MODEL, FieldName.CWD, FieldName.SESSION) or query.pinned is not None:
+        sessions = [
+            one
+            for one in index.session_texts(store, query.fields, pinned=query.pinned is True)
+            if _session_fits(one, query)
+        ]
+        since, until = _bounded(sessions, since, until)
+    return index.Wanted(
+        terms=query.terms,
+        accounts=_accounts(store, query, kinds),
+        sessions=None if sessions is None else frozenset((one.account, one.session_id) for one in sessions),
+        roles=next((field.values for field in roles if not field.is_negated), None),
+        not_roles=next((field.values for field in roles if field.is_negated), ()),
+        sidechain=query.sidechain,
+        since=since,
+        until=until,
+    )
+
+
+def _accounts(store: Store, query: Query, kinds: Kinds) -> frozenset[str] | None:
+    fields = query.of(FieldName.ACCOUNT, FieldName.CLI)
+    if not fields:
+        return None
+
+    def fits(name: str, transcript: str | None) -> bool:
+        texts = {FieldName.ACCOUNT: name, FieldName.CLI: kinds.of_account(name, transcript)}
+        return all(field_fits(field, (texts[field.name],)) for field in fields)
+
+    return frozenset(name for name, transcript in index.accounts(store).items() if fits(name, transcript))
+
+
+def _bounded(
+    sessions: Sequence[index.SessionTexts], since: datetime | None, until: datetime | None
+) -> tuple[datetime | None, datetime | None]:
+    """Narrow the time to when the sessions had turns: a common word elsewhere must not be looked up match by match."""
+    if not sessions or any(one.first_turn_at is None or one.last_turn_at is None for one in sessions):
+        return since, until
+    first = from_text(min(str(one.first_turn_at) for one in sessions))
+    behind = from_text(max(str(one.last_turn_at) for one in sessions)) + timedelta(seconds=1)
+    return first if since is None else max(since, first), behind if until is None else min(until, behind)
+
+
+def _session_fits(one: index.SessionTexts, query: Query) -> bool:
+    if query.pinned is not None and query.pinned is not bool(one.is_pinned):
+        return False
+    texts: dict[FieldName, tuple[str | None, ...]] = {
+        FieldName.MODEL: (one.model, one.cli_model),
+        FieldName.CWD: (one.cwd,),
+        FieldName.SESSION: (one.chain_id, one.session_id),
+    }
+    return all(field_fits(field, texts[field.name]) for field in query.fields if field.name in texts)

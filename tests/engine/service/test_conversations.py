@@ -1,0 +1,295 @@
+import json
+import os
+import shlex
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.accounts import Account, SessionScripts, StorageSpec, StorageType
+from oulipoly_engine.core.conversations import Sort, cli_kind, purge_at
+from oulipoly_engine.core.query import Query, parse
+from oulipoly_engine.service.conversations import Catalogue, Kinds, conversations, turn_tree, turns_page
+from oulipoly_engine.service.ingest import Ingester
+from oulipoly_engine.service.locate import Locator
+from oulipoly_engine.service.search import catch_up, search
+from oulipoly_engine.store import notes
+from oulipoly_engine.store.db import open_store
+from oulipoly_engine.testing import FakeClock
+
+SESSION = "5169694d-de0f-40d1-890c-6e28e55bab2{}"
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def read(text):
+    return parse(text, NOW, lambda naive: naive.replace(tzinfo=UTC))
+
+
+class Bench:
+    """Claude accounts with real transcripts, ingested by the bundled adapter."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.store = open_store(folder / "state.db")
+        self.accounts, self.scripts = {}, {}
+
+    def account(self, name):
+        root = self.folder / name / "projects"
+        root.mkdir(parents=True, exist_ok=True)
+        self.accounts[name] = Account(name, command="claude")
+        self.scripts[name] = SessionScripts(f"claude-code-turns {root}")
+        return root
+
+    def write(self, name, number, *texts, cwd="/work/project", days_ago=0, model="claude-x"):
+        session = SESSION.format(number)
+        path = self.account(name) / cwd.replace("/", "-") / f"{session}.jsonl"
+        path.parent.mkdir(exist_ok=True)
+        lines, parent = [], None
+        for place, text in enumerate(texts):
+            role = ("user", "assistant")[place % 2]
+            at = to_text(NOW - timedelta(days=days_ago) + timedelta(seconds=place))
+            message = {"role": role, "content": text} | ({"model": model} if role == "assistant" else {})
+            record = {"type": role, "uuid": f"{number}-{place}", "parentUuid": parent, "sessionId": session}
+            lines.append(json.dumps(record | {"timestamp": at, "cwd": cwd, "message": message}) + "\n")
+            parent = f"{number}-{place}"
+        path.write_text("".join(lines))
+        return path
+
+    def scan(self):
+        places = {"home": self.folder, "state_root": self.folder / "states", "locks": self.folder / "locks"}
+        Ingester(self.store, self.scripts, FakeClock(NOW), environ=dict(os.environ), **places).ingest_accounts(
+            tuple(self.scripts)
+        )
+
+    def catalogue(self):
+        locator = Locator(self.accounts, self.scripts, self.folder / "states", self.folder, dict(os.environ))
+        return Catalogue(self.store, Kinds(self.accounts, self.scripts), locator)
+
+    def listed(self, query="", **more):
+        known = self.catalogue()
+        known.refresh()
+        return known.list(read(query) if query else Query(), **more).rows
+
+    def titles(self, query="", **more):
+        return [row.conversation.title for row in self.listed(query, **more)]
+
+    def found(self, text, **more):
+        self.catalogue().refresh()
+        catch_up(self.store)
+        return search(self.store, read(text), self.catalogue().kinds, 50, **more).hits
+
+
+@pytest.fixture
+def bench(tmp_path):
+    made = Bench(tmp_path)
+    yield made
+    made.store.close()
+
+
+def test_a_conversation_is_described_from_its_turns_and_the_head_of_its_transcript(bench):
+    path = bench.write("one", 1, "<command-name>/clear</command-name>", "ok", "Mend the clock", "Done")
+    bench.scan()
+    (row,) = bench.listed()
+    part = row.conversation.active
+
+    assert ("Mend the clock", "/work/project", "claude-x", 4, 2) == (
+        row.conversation.title,
+        row.conversation.workspace,
+        part.cli_model,
+        part.turns,
+        part.assistant_turns,
+    )
+    assert ("claude", str(path), True, path.stat().st_size) == (
+        row.kind,
+        part.transcript,
+        row.has_transcript,
+        row.size_bytes,
+    )
+
+
+def test_secrets_do_not_become_titles(bench):
+    bench.write("one", 1, "use sk-ant-api03-0123456789abcdef please")
+    bench.scan()
+
+    assert ["use [redacted] please"] == bench.titles()
+
+
+def test_growth_is_followed_and_a_vanished_transcript_is_told(bench):
+    bench.write("one", 1, "first")
+    bench.scan()
+    assert 1 == bench.listed()[0].conversation.turns
+    path = bench.write("one", 1, "first", "second", "third")
+    bench.scan()
+    assert 3 == bench.listed()[0].conversation.turns
+    path.unlink()
+
+    assert False is bench.listed()[0].has_transcript
+
+
+def test_orders_and_pins(bench):
+    bench.write("one", 1, "beta", days_ago=3)
+    bench.write("one", 2, "alpha", "a", "b", days_ago=2)
+    bench.write("two", 3, "gamma", days_ago=1)
+    bench.scan()
+
+    assert ["gamma", "alpha", "beta"] == bench.titles()
+    assert ["alpha", "gamma", "beta"] == bench.titles(sort=Sort.TURNS)
+    assert ["alpha", "beta", "gamma"] == bench.titles(sort=Sort.NAME)
+    assert ["gamma", "alpha"] == bench.titles(limit=2)
+    notes.pin(bench.store, bench.listed()[2].conversation.chain_id, NOW)
+    assert ["beta", "gamma", "alpha"] == bench.titles()
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("account:one", ["alpha", "beta"]),
+        ("account:tw*", ["gamma"]),
+        ("-account:one", ["gamma"]),
+        ("cwd:/home", ["alpha"]),
+        ("cwd:HOME", ["alpha"]),
+        ("model:claude", ["gamma", "alpha", "beta"]),
+        ("cli:claude date:<36h", ["gamma"]),
+        ("session:5169694d", ["gamma", "alpha", "beta"]),
+        ("session:6169", []),
+        ("gam", ["gamma"]),
+        ("-gam account:two", []),
+        ("date:2026-11-18", ["alpha"]),
+    ],
+)
+def test_a_list_is_narrowed_by_words_and_fields(bench, query, expected):
+    bench.write("one", 1, "beta", "x", days_ago=3)
+    bench.write("one", 2, "alpha", "x", cwd="/home/me", days_ago=2)
+    bench.write("two", 3, "gamma", "x", days_ago=1)
+    bench.scan()
+
+    assert expected == bench.titles(query)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("needle", ["2-1", "1-0"]),
+        ("needle account:one", ["1-0"]),
+        ("needle cwd:/home", ["2-1"]),
+        ("needle role:user", ["1-0"]),
+        ("needle -role:user", ["2-1"]),
+        ("needle model:claude-x", ["2-1"]),
+        ("needle cli:codex", []),
+        ("needle -hay", ["1-0"]),
+        ("need*", ["2-1", "1-0"]),
+        ('"hay needle"', ["2-1"]),
+        ("needle session:5169694d-de0f-40d1-890c-6e28e55bab21", ["1-0"]),
+        ("needle date:2026-11-18", ["1-0"]),
+        ("needle is:sidechain", []),
+        ("needle is:pinned", []),
+        ("account:two", ["2-1", "2-0"]),
+        ("-needle", ["2-0"]),
+    ],
+)
+def test_a_search_is_narrowed_by_words_and_fields(bench, query, expected):
+    bench.write("one", 1, "a needle", days_ago=2)
+    bench.write("two", 2, "else", "hay needle", cwd="/home/me", days_ago=1)
+    bench.scan()
+
+    assert expected == [hit.turn_id for hit in bench.found(query)]
+
+
+def test_hits_carry_their_conversation_and_marked_words_without_secrets(bench):
+    bench.write("one", 1, "my token=abcdefghijklmnop0123 and the needle")
+    bench.scan()
+    (hit,) = bench.found("needle")
+
+    assert "my token=[redacted] and the needle" == hit.snippet.text
+    assert ["needle"] == [hit.snippet.text[begin:end] for begin, end in hit.snippet.marks]
+    assert ("/work/project", "claude") == (hit.part.cwd, hit.kind)
+
+
+def test_by_rank_the_better_answer_goes_before_the_newer_one(bench):
+    bench.write("one", 1, "needle needle needle", days_ago=2)
+    bench.write("one", 2, "needle " + "hay " * 40, days_ago=1)
+    bench.scan()
+
+    assert ["1-0", "2-0"] == [hit.turn_id for hit in bench.found("needle", by_rank=True)]
+    assert ["2-0", "1-0"] == [hit.turn_id for hit in bench.found("needle")]
+
+
+def test_foreign_scripts_are_asked_for_folders_a_little_at_a_time(bench):
+    work = bench.folder / "work"
+    work.mkdir()
+    told = shlex.quote(json.dumps({"found": True, "cwd": str(work)}))
+    storage = StorageSpec(f"echo x >> {bench.folder}/asked; echo {told}", storage_type=StorageType.OTHER)
+    bench.accounts["far"] = Account("far", command="gemini", storage=storage)
+    line = '{{"session_id": "S{}", "turn_id": "1", "timestamp": "2026-04-17T08:00:00Z", "role": "user"}}'
+    bench.scripts["far"] = SessionScripts("; ".join(f"echo {shlex.quote(line.format(n))}" for n in range(3)))
+    bench.scan()
+    known = bench.catalogue()
+
+    assert 2 == known.refresh(scripts_s=0.0)
+    assert 0 == known.refresh(scripts_s=30.0)
+    assert 0 == known.refresh(scripts_s=30.0)
+    assert 3 == (bench.folder / "asked").read_text().count("x")
+    assert {(str(work), "gemini")} == {(row.conversation.workspace, row.kind) for row in bench.listed()}
+
+
+def test_pages_and_trees_are_read_by_position(bench):
+    bench.write("one", 1, *(f"turn {number}" for number in range(9)))
+    bench.scan()
+    (one,) = conversations(bench.store)
+    key = one.active.account, one.active.session_id
+
+    assert ["1-3", "1-4"] == [turn.turn_id for turn in turns_page(bench.store, *key, 3, 2)]
+    assert [9] == [len(line.rows) for line in turn_tree(bench.store, *key).lines]
+
+
+@pytest.mark.parametrize(
+    ("settings", "days"),
+    [(None, 30), ('{"cleanupPeriodDays": 90}', 90), ("broken", 30), ('{"cleanupPeriodDays": true}', 30)],
+)
+def test_a_transcript_s_end_is_foretold_by_its_age_and_its_account_s_settings(bench, settings, days):
+    path = bench.write("one", 1, "x")
+    if settings is not None:
+        (path.parents[2] / "settings.json").write_text(settings)
+    changed = datetime(2026, 11, 1, tzinfo=UTC)
+    os.utime(path, (changed.timestamp(), changed.timestamp()))
+    bench.scan()
+
+    assert changed + timedelta(days=days) == bench.listed()[0].purge_at
+
+
+def test_only_claude_code_deletes_transcripts():
+    assert purge_at("codex", 1, None) is None
+    assert purge_at("claude", None, None) is None
+
+
+@pytest.mark.parametrize(
+    ("account", "script", "transcript", "kind"),
+    [
+        (Account("a", command="/usr/bin/claude"), None, None, "claude"),
+        (Account("a", command="env codex"), None, None, "codex"),
+        (Account("a", command="demo-gemini"), None, None, "gemini"),
+        (
+            Account("a", command="x", storage=StorageSpec("", storage_type=StorageType.CODEX_SESSION)),
+            None,
+            None,
+            "codex",
+        ),
+        (None, SessionScripts("claude-code-turns ~/x"), None, "claude"),
+        (None, None, "/home/.codex/sessions/rollout-1.jsonl", "codex"),
+        (None, None, None, "other"),
+    ],
+)
+def test_kind_of_a_cli(account, script, transcript, kind):
+    assert kind == cli_kind(account, script, transcript)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 9])
+def test_the_short_way_to_the_latest_conversations_gives_what_the_long_way_gives(bench, limit):
+    for number in range(5):
+        bench.write(("one", "two")[number % 2], number, "x", days_ago=(3, 1, 4, 2, 5)[number])
+    bench.scan()
+    whole = bench.listed()
+    notes.pin(bench.store, whole[3].conversation.chain_id, NOW)
+
+    assert bench.listed()[:limit] == bench.listed(limit=limit)
+    assert 5 == bench.catalogue().list(Query(), limit=limit).total

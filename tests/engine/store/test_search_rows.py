@@ -1,0 +1,270 @@
+import contextlib
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.query import Term
+from oulipoly_engine.core.turn_lines import TurnLine
+from oulipoly_engine.store import search_index, turns
+from oulipoly_engine.store.db import open_store
+from oulipoly_engine.store.search import Wanted, search
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def turn(number, text, session="S", seconds=None, **more):
+    at = to_text(NOW + timedelta(seconds=number if seconds is None else seconds))
+    body = None if text is None else json.dumps([{"type": "text", "text": text}])
+    return TurnLine(session, f"t{number}", at, more.pop("role", "user"), body=body, **more)
+
+
+class Rows:
+    """A state file with turns, whole or partly indexed."""
+
+    def __init__(self, path):
+        self.store = open_store(path)
+
+    def add(self, *found, account="acc"):
+        with self.store.write():
+            turns.insert_new(self.store, account, found, NOW)
+
+    def index(self, most=2000):
+        while search_index.index_batch(self.store, most):
+            pass
+
+    def change(self, sql, *parameters):
+        with self.store.write():
+            self.store.execute(sql, parameters)
+
+    def found(self, word=None, limit=100, **more):
+        terms = () if word is None else (Term(word),)
+        return [match.turn_id for match in search(self.store, Wanted(terms, **more), limit)]
+
+    def is_sound(self):
+        """Whether the index holds exactly what is stored, told by the index's own words and their counts."""
+        self.store.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.held USING fts5vocab(main, turn_search, instance)")
+        held = self.store.rows("SELECT term, doc, col, offset FROM temp.held ORDER BY 1, 2, 3, 4")
+        with self.store.write():
+            self.store.execute(
+                "CREATE VIRTUAL TABLE fresh USING fts5(text, tags, tokenize = 'unicode61 remove_diacritics 2')"
+            )
+            self.store.execute(
+                "INSERT INTO fresh (rowid, text, tags) SELECT d.doc, s.text, s.tags FROM search_docs d"
+                " JOIN search_source s ON s.turn = d.turn"
+            )
+            self.store.execute("CREATE VIRTUAL TABLE temp.wanted USING fts5vocab(main, fresh, instance)")
+            wanted = self.store.rows("SELECT term, doc, col, offset FROM temp.wanted ORDER BY 1, 2, 3, 4")
+            self.store.execute("DROP TABLE temp.wanted")
+            self.store.execute("DROP TABLE fresh")
+        documents = self.store.rows("SELECT COUNT(*) FROM search_docs")[0]
+        return held == wanted and documents == self.store.rows("SELECT COUNT(*) FROM session_turns")[0]
+
+
+@pytest.fixture
+def rows(tmp_path):
+    made = Rows(tmp_path / "state.db")
+    yield made
+    made.store.close()
+
+
+def test_newest_turns_come_first_whatever_order_they_were_stored_in(rows):
+    rows.add(turn(1, "needle", seconds=30), turn(2, "needle", seconds=10))
+    rows.index()
+    rows.add(turn(3, "needle", seconds=20))
+    rows.index()
+
+    assert ["t1", "t3", "t2"] == rows.found("needle")
+    assert ["t1"] == rows.found("needle", limit=1)
+
+
+def test_nothing_is_found_before_it_is_indexed_and_the_backlog_is_told(rows):
+    rows.add(turn(1, "needle"))
+
+    assert [] == rows.found("needle")
+    assert 1 == search_index.state(rows.store).behind
+
+
+def test_words_are_found_without_case_accents_and_as_phrases(rows):
+    rows.add(turn(1, "The Café's burn-rate"), turn(2, "rate of burn"))
+    rows.index()
+
+    assert ["t1"] == rows.found("cafe")
+    assert ["t1"] == rows.found("burn rate")
+    assert ["t2", "t1"] == rows.found("burn")
+
+
+def test_fields_narrow_the_search(rows):
+    rows.add(turn(1, "needle"), turn(2, "needle", role="assistant"), turn(3, "needle", is_sidechain=True))
+    rows.add(turn(4, "needle", session="T"), account="other")
+    rows.index()
+
+    assert ["t4"] == rows.found("needle", accounts=frozenset({"other"}))
+    assert ["t2"] == rows.found("needle", roles=("assistant",))
+    assert ["t2"] == rows.found("needle", roles=("ass*",))
+    assert ["t4", "t3", "t1"] == rows.found("needle", not_roles=("assistant",))
+    assert ["t3"] == rows.found("needle", sidechain=True)
+    assert ["t4"] == rows.found("needle", sessions=frozenset({("other", "T")}))
+    assert [] == rows.found("needle", sessions=frozenset())
+    assert ["t4", "t3", "t2", "t1"] == rows.found()
+
+
+def test_many_sessions_narrow_as_few_do(rows):
+    rows.add(*(turn(number, "needle", session=f"S{number}") for number in range(400)))
+    rows.index()
+    wanted = frozenset(("acc", f"S{number}") for number in range(0, 400, 2))
+
+    assert [f"t{number}" for number in range(398, -1, -2)] == rows.found("needle", limit=500, sessions=wanted)
+
+
+def test_dates_are_exact_also_where_many_turns_share_a_second(rows):
+    rows.add(*(turn(number, "needle", seconds=0) for number in range(40)), turn(99, "needle", seconds=1))
+    rows.index(most=7)
+    second = timedelta(seconds=1)
+
+    assert 40 == len(rows.found("needle", since=NOW, until=NOW + second))
+    assert ["t99"] == rows.found("needle", since=NOW + second)
+    assert [] == rows.found("needle", until=NOW)
+    assert rows.is_sound()
+
+
+def test_deleted_turns_are_forgotten_and_stored_again_are_found_again(rows):
+    rows.add(*(turn(number, f"old {number}") for number in range(6)))
+    rows.index()
+    rows.change("DELETE FROM session_turns WHERE id > 2")
+    rows.add(turn(3, "new 3"), turn(4, "new 4"))  # with the ids of those that are gone
+
+    assert ["t1", "t0"] == rows.found("old")
+    rows.index()
+    assert ["t4", "t3"] == rows.found("new")
+    assert rows.is_sound()
+
+
+def test_a_session_that_is_replaced_in_one_transaction_is_found_as_it_is_then(rows):
+    rows.add(*(turn(number, f"old {number}") for number in range(4)), turn(9, "other", session="T"))
+    rows.index(most=3)
+    with rows.store.write():
+        rows.store.execute("DELETE FROM session_turns WHERE session_id = 'S'")
+        turns.insert_new(rows.store, "acc", [turn(1, "edited")], NOW)
+    rows.index()
+
+    assert ["t1"] == rows.found("edited")
+    assert [] == rows.found("old")
+    assert rows.is_sound()
+
+
+def test_a_changed_body_is_found_by_its_new_words(rows):
+    rows.add(turn(1, "before"), turn(2, "unindexed"))
+    rows.index(most=1)
+    rows.change("""UPDATE session_turns SET body = '[{"type":"text","text":"after"}]' WHERE turn_id = 't1'""")
+
+    assert [] == rows.found("before")
+    assert ["t1"] == rows.found("after")
+    assert rows.is_sound()
+
+
+def test_a_transaction_that_is_rolled_back_leaves_the_index_as_it_was(rows):
+    rows.add(turn(1, "needle"))
+    rows.index()
+    with contextlib.suppress(ZeroDivisionError), rows.store.write():
+        rows.store.execute("DELETE FROM session_turns")
+        raise ZeroDivisionError
+
+    assert ["t1"] == rows.found("needle")
+    assert rows.is_sound()
+
+
+@pytest.mark.parametrize(
+    "body", [None, "no json", "[1, 2]", '"text"', '{"text": "in an object"}', '[{"text": 5}]', "["]
+)
+def test_bodies_of_any_form_are_stored_indexed_and_deleted(rows, body):
+    rows.add(turn(1, "needle"))
+    rows.change("UPDATE session_turns SET body = ?", body)
+    rows.index()
+
+    assert ["t1"] == rows.found()
+    rows.change("DELETE FROM session_turns")
+    assert rows.is_sound()
+
+
+@given(st.text(max_size=30), st.booleans(), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_no_text_of_a_user_becomes_syntax(tmp_path_factory, word, is_prefix, is_negated):
+    path = tmp_path_factory.getbasetemp() / "syntax.db"
+    rows = Rows(path)
+    if not rows.found():
+        rows.add(turn(1, "needle in hay"))
+        rows.index()
+    terms = (Term(word, is_prefix, is_negated), Term("needle"))
+
+    found = search(rows.store, Wanted(terms, roles=(word or "r",)), 5)
+    rows.store.close()
+
+    assert len(found) <= 1
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("add"), st.integers(0, 30), st.integers(0, 3)),
+        st.tuples(st.just("delete"), st.integers(0, 30)),
+        st.tuples(st.just("update"), st.integers(0, 30), st.sampled_from(["red", "green", "blue"])),
+        st.tuples(st.just("index"), st.integers(1, 4)),
+    ),
+    max_size=25,
+)
+
+
+@given(STEPS)
+@settings(max_examples=40, deadline=None)
+def test_index_is_right_after_any_mixture_of_changes(tmp_path_factory, steps):
+    rows = Rows(tmp_path_factory.getbasetemp() / "mixture.db")
+    rows.change("DELETE FROM session_turns")  # one state file for all examples: making one takes longer than they do
+    for kind, *values in steps:
+        if kind == "add":
+            rows.add(turn(values[0], "red word", seconds=values[1]))
+        elif kind == "delete":
+            rows.change("DELETE FROM session_turns WHERE turn_id = ?", f"t{values[0]}")
+        elif kind == "update":
+            body = json.dumps([{"type": "text", "text": values[1]}])
+            rows.change("UPDATE session_turns SET body = ? WHERE turn_id = ?", body, f"t{values[0]}")
+        else:
+            search_index.index_batch(rows.store, values[0])
+    rows.index()
+
+    assert rows.is_sound()
+    rows.store.close()
+
+
+_WORKER = """
+import sys
+from pathlib import Path
+from oulipoly_engine.store import search_index
+from oulipoly_engine.store.db import open_store
+store = open_store(Path(sys.argv[1]))
+sys.stdin.readline()
+done = 0
+while count := search_index.index_batch(store, 25):
+    done += count
+print(done)
+"""
+
+
+def test_two_processes_index_every_turn_once_while_a_third_writes(rows, tmp_path):
+    rows.add(*(turn(number, "needle") for number in range(1000)))
+    command = [sys.executable, "-c", _WORKER, str(tmp_path / "state.db")]
+    workers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(2)]
+    for worker in workers:
+        worker.stdin.write(b"go\n")
+        worker.stdin.flush()
+    rows.change("DELETE FROM session_turns WHERE id % 100 = 0")
+    counts = [int(worker.communicate(timeout=20)[0]) for worker in workers]
+    rows.index()
+
+    assert 990 <= sum(counts) <= 1000
+    assert 990 == len(rows.found("needle", limit=2000))
+    assert rows.is_sound()
