@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import overload
 
 APP = "oulipoly-agent-runner"
+_SOCKET_PATH_LIMIT = 103  # bytes: macOS gives a Unix socket's path 104 with the final NUL, Linux 108
+_LONGEST_SOCKET_NAME = len("/12345678.sock.new")
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +21,7 @@ class Paths:
     config: Path  # providers.toml, config.toml, sessions.toml, models/, agents/
     data: Path  # state.db, locks/, invocations/, ...
     home: Path  # what `~` stands for
+    runtime_root: Path | None = None  # XDG_RUNTIME_DIR, where the data folder is the usual one
 
     @property
     def providers(self) -> Path:
@@ -53,6 +58,20 @@ class Paths:
         """Return the folder of `<uuid>.result` files."""
         return self.data / "invocations"
 
+    @property
+    def runtime(self) -> Path:
+        """Return the folder of sockets, short enough for a socket's path; whoever uses it makes it and checks it."""
+        folder = self.data / "run" if self.runtime_root is None else self.runtime_root / APP
+        if len(os.fsencode(folder)) + _LONGEST_SOCKET_NAME <= _SOCKET_PATH_LIMIT:
+            return folder
+        mark = zlib.crc32(os.fsencode(folder))
+        return Path(f"/tmp/{APP}-{os.getuid()}-{mark:08x}")  # noqa: S108 - its owner and mode are checked before use
+
+    @property
+    def terminal_logs(self) -> Path:
+        """Return the folder of the terminal hosts' logs."""
+        return self.data / "terminals"
+
 
 def from_environment(environ: Mapping[str, str] | None = None) -> Paths:
     """Find the user's folders by the XDG rules; `OULIPOLY_DATA_DIR` overrides the data folder.
@@ -66,9 +85,15 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Paths:
         config=_xdg(env, "XDG_CONFIG_HOME", home / ".config") / APP,
         data=Path(data).absolute() if data else _xdg(env, "XDG_DATA_HOME", home / ".local" / "share") / APP,
         home=home,
+        # Another data folder is another world: its terminals are not among those of the user's own.
+        runtime_root=None if data else _xdg(env, "XDG_RUNTIME_DIR", None),
     )
 
 
-def _xdg(env: Mapping[str, str], name: str, default: Path) -> Path:
+@overload
+def _xdg(env: Mapping[str, str], name: str, default: Path) -> Path: ...
+@overload
+def _xdg(env: Mapping[str, str], name: str, default: None) -> Path | None: ...
+def _xdg(env: Mapping[str, str], name: str, default: Path | None) -> Path | None:
     value = env.get(name, "")
     return Path(value) if value.startswith("/") else default

@@ -108,7 +108,7 @@ class Pty:
         groups = {self.pid}
         with contextlib.suppress(OSError):
             groups.add(os.tcgetpgrp(self.fd))
-        for group in groups:
+        for group in groups - {0}:  # nobody is in the foreground any more; group 0 would be our own
             with contextlib.suppress(OSError):
                 os.killpg(group, number)
 

@@ -1,0 +1,116 @@
+"""The program that a terminal's host is: it takes an order on stdin, starts the child, answers, and holds on.
+
+Run as a module by `service.terminals`. The only place where the host meets the store: whoever ordered the terminal
+names a function of ours that records its end.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from oulipoly_engine.clock import SystemClock, to_text
+from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.process.command import Command
+from oulipoly_engine.process.pty import spawn
+from oulipoly_engine.terminal import folder, launcher
+from oulipoly_engine.terminal.host import Finish, Host
+from oulipoly_engine.terminal.memory import Memory
+from oulipoly_engine.terminal.seat import Rules, Seat
+from oulipoly_engine.terminal.wire import Exited
+
+_OURS = "oulipoly_engine."
+
+
+class Order(msgspec.Struct, frozen=True):
+    """What a host is to do. Words and variables are `carried`: a system's bytes need not be text."""
+
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    cwd: str
+    runtime: str
+    logs: str
+    terminal: dict[str, Any]  # what is known of folder.Terminal beforehand
+    rules: Rules
+    finish: str = ""  # "package.module:function" of ours, called with `finish_with` and the Exited
+    finish_with: dict[str, Any] = {}
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What came of it."""
+
+    terminal: folder.Terminal | None = None
+    error: str = ""
+    slug: str = ""
+
+
+def carried(word: str) -> str:
+    """Return a word of the system's so that JSON takes it."""
+    return os.fsencode(word).decode("latin-1")
+
+
+def restored(word: str) -> str:
+    """Return the word that was carried."""
+    return os.fsdecode(word.encode("latin-1"))
+
+
+def main() -> None:
+    """Take the order and be the host; never returns."""
+    order = msgspec.json.decode(launcher.read_order(), type=Order)
+    launcher.detach(lambda: _host(order))
+
+
+def _host(order: Order) -> None:
+    limits = order.rules.limits
+    place = None
+    try:
+        place, lock = folder.claim(Path(order.runtime))
+        listener = place.listen()
+        env = {restored(key): restored(value) for key, value in order.env.items()}
+        command = Command(tuple(map(restored, order.argv)), env, Path(restored(order.cwd)))
+        child = spawn(command, columns=limits.columns, rows=limits.rows)
+    except (RunnerError, OSError) as error:
+        if place is not None:
+            place.remove()
+        text = error.message if isinstance(error, RunnerError) else f"cannot start a terminal: {error}"
+        launcher.answer(msgspec.json.encode(Answer(error=text, slug=getattr(error, "slug", ""))), None)
+        return
+    memory = Memory()
+    memory.size = limits.columns, limits.rows
+    now = to_text(SystemClock().now())
+    fixed = {"id": place.id, "pid": child.pid, "host_pid": os.getpid(), "started_at": now}
+    terminal = msgspec.convert(order.terminal | fixed, folder.Terminal)
+    seat = Seat(place, terminal, child, listener, memory, order.rules)
+    # A dead emulator's memory holds what was on the screen: no core file of it.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    log = Path(order.logs) / f"{place.id}.log"
+    place.describe(terminal)
+    launcher.answer(msgspec.json.encode(Answer(terminal)), log)
+    Host(seat, child, _finish(order.finish, order.finish_with)).run()
+    os.close(lock)
+    launcher.drop_empty_log(log)
+
+
+def _finish(name: str, payload: Mapping[str, Any]) -> Finish:
+    """Return what records the end; imported only then."""
+    if not name:
+        return lambda exited: None
+    module, _, function = name.partition(":")
+    if not module.startswith(_OURS):
+        message = f"{name!r} is no function of ours"
+        raise ValueError(message)
+
+    def finish(exited: Exited) -> None:
+        getattr(import_module(module), function)(payload, exited)
+
+    return finish
+
+
+if __name__ == "__main__":
+    main()

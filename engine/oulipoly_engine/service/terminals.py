@@ -1,0 +1,228 @@
+"""Terminals that live in hosts of their own: start one, list them, reach one, end one."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from oulipoly_engine.clock import Clock, SystemClock
+from oulipoly_engine.core.invocations import Outcome
+from oulipoly_engine.core.redact import redact_argv
+from oulipoly_engine.errors import RequestRefused, RunnerError, SpawnFailed
+from oulipoly_engine.paths import Paths
+from oulipoly_engine.process.command import Command
+from oulipoly_engine.service.terminal_host import Answer, Order, carried
+from oulipoly_engine.store import invocations
+from oulipoly_engine.store.db import open_store
+from oulipoly_engine.terminal import folder, launcher
+from oulipoly_engine.terminal.client import Client
+from oulipoly_engine.terminal.folder import Place, Survey, Terminal
+from oulipoly_engine.terminal.screen import ScreenLimits
+from oulipoly_engine.terminal.seat import Rules
+from oulipoly_engine.terminal.wire import EndSeen, Exited, Kill
+
+_HOST = "oulipoly_engine.service.terminal_host"
+_RECORD = f"{__name__}:record_end"
+_LABEL = 200  # characters
+# What tells a program of a terminal that it is not in any more.
+_FOREIGN = (
+    "TMUX",
+    "TMUX_PANE",
+    "STY",
+    "COLUMNS",
+    "LINES",
+    "TERMCAP",
+    "TERM_PROGRAM",
+    "TERM_PROGRAM_VERSION",
+    "WINDOWID",
+)
+
+
+class TerminalNotFound(RequestRefused):
+    """No living terminal has that id."""
+
+
+class TerminalStays(RunnerError):
+    """A terminal's program did not end when it was told to."""
+
+    slug = "terminal-stays"
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The invocation that a terminal serves; its row is begun by whoever starts it."""
+
+    row_id: int
+    uuid: str
+    model: str
+    account: str
+    session_id: str | None = None
+    capture_method: str = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A terminal to start."""
+
+    command: Command
+    columns: int = 80
+    rows: int = 24
+    recorded: Recorded | None = None
+    label: str | None = None  # None: the command's arguments, redacted
+    rules: Rules = field(default_factory=lambda: Rules(ScreenLimits()))
+    finish: str = ""  # instead of `record_end`: "module:function" of ours, called with `finish_with` and the Exited
+    finish_with: Mapping[str, Any] = field(default_factory=dict)
+
+
+def terminal_environment(env: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment for a program in one of our terminals: it names ours, and no other one."""
+    kept = {key: value for key, value in env.items() if key not in _FOREIGN}
+    return kept | {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+
+
+def start(paths: Paths, launch: Launch) -> Terminal:
+    """Start a host with its program and return the terminal; it runs on by itself.
+
+    Raises SpawnFailed when the program cannot be started, RuntimeFolderUnsafe when the folder of sockets is no good.
+    """
+    recorded = launch.recorded
+    rules = replace(launch.rules, limits=replace(launch.rules.limits, columns=launch.columns, rows=launch.rows))
+    finish, payload = launch.finish, dict(launch.finish_with)
+    if not finish and recorded is not None:
+        finish = _RECORD
+        payload = {
+            "state_db": str(paths.state_db),
+            "row": recorded.row_id,
+            "session_id": recorded.session_id,
+            "capture_method": recorded.capture_method,
+        }
+    env = terminal_environment(launch.command.env)
+    order = Order(
+        argv=tuple(map(carried, launch.command.argv)),
+        env={carried(key): carried(value) for key, value in env.items()},
+        cwd=carried(str(launch.command.cwd or Path.cwd())),
+        runtime=str(paths.runtime),
+        logs=str(paths.terminal_logs),
+        terminal=_described(launch),
+        rules=rules,
+        finish=finish,
+        finish_with=payload,
+    )
+    answer = msgspec.json.decode(launcher.launch(_HOST, msgspec.json.encode(order)), type=Answer)
+    if answer.terminal is None:
+        raise SpawnFailed(answer.error)
+    return answer.terminal
+
+
+def record_end(payload: Mapping[str, Any], exited: Exited) -> None:
+    """Make the row of a terminal's invocation final; called in the host, at the program's end."""
+    store = open_store(Path(payload["state_db"]))
+    outcome = Outcome(
+        success=exited.code == 0,
+        exit_code=exited.code,
+        finished_at=SystemClock().now(),
+        terminal_reason=None if exited.signal is None else f"killed by signal {exited.signal}",
+        session_id=payload.get("session_id"),
+        capture_method=payload.get("capture_method", "none"),
+    )
+    invocations.end(store, int(payload["row"]), outcome)
+    store.close()
+
+
+def survey(paths: Paths, clock: Clock) -> Survey:
+    """List the living terminals, oldest first, and tidy up after hosts that were killed.
+
+    What such a host could not record is recorded now: its invocation is failed, with the reason `host_lost`.
+    """
+    found = folder.survey(paths.runtime)
+    rows = [lost.invocation_row for lost in found.lost if lost.invocation_row is not None]
+    if rows and paths.state_db.exists():
+        store = open_store(paths.state_db)
+        for row in rows:
+            invocations.end(store, row, Outcome(False, -1, clock.now(), None, "host_lost"))
+        store.close()
+    return found
+
+
+def find(paths: Paths, clock: Clock, identity: str) -> Terminal:
+    """Return the living terminal whose id begins so. Raises TerminalNotFound."""
+    found = survey(paths, clock)
+    matching = [one for one in found.terminals if one.id.startswith(identity)] if identity else []
+    if len(matching) == 1:
+        return matching[0]
+    if matching:
+        names = ", ".join(one.id for one in matching)
+        message = f"several terminals begin with {identity!r}: {names}; give more of the id"
+    elif any(one.id.startswith(identity) for one in found.lost):
+        message = f"the host of terminal {identity} was killed, and its program ended with it"
+    else:
+        message = f"there is no terminal {identity!r}: `agents terminals` lists those that live"
+    raise TerminalNotFound(message)
+
+
+def connect(paths: Paths, terminal: Terminal, name: str) -> Client:
+    """Return a connection to a terminal's host. Raises HostUnreachable."""
+    return Client(Place(paths.runtime, terminal.id).socket, name)
+
+
+def kill(paths: Paths, terminal: Terminal, number: int | None, patience_s: float = 10.0) -> Exited | None:
+    """Signal a terminal's program; without a number end it for good: HUP, then KILL.
+
+    Returns how it ended; None when a signal of the caller's choice has not ended it within a second.
+    Raises HostUnreachable, and TerminalStays when it cannot be ended.
+    """
+    with connect(paths, terminal, "kill") as client:
+        client.send(Kill(number or 0))
+        deadline = time.monotonic() + (patience_s if number is None else 1.0)
+        while (left := deadline - time.monotonic()) > 0:
+            for message in client.receive(left):
+                if isinstance(message, Exited):
+                    client.send(EndSeen())
+                    return message
+    if number is not None:
+        return None
+    stays = f"the program of terminal {terminal.id} (process {terminal.pid}) does not end: its host cannot kill it"
+    raise TerminalStays(stays)
+
+
+def to_json(terminal: Terminal) -> dict[str, object]:
+    """Return a terminal as scripts get it."""
+    document = asdict(terminal)
+    del document["invocation_row"]
+    return document | {"state": "running" if terminal.is_running else "ended"}
+
+
+def _described(launch: Launch) -> dict[str, Any]:
+    recorded = launch.recorded
+    words = redact_argv(launch.command.argv)
+    label = launch.label if launch.label is not None else " ".join(words)
+    described: dict[str, Any] = {"label": _plain(label), "cwd": _plain(str(launch.command.cwd or Path.cwd()))}
+    if recorded is not None:
+        described |= {
+            "model": recorded.model,
+            "account": recorded.account,
+            "invocation": recorded.uuid,
+            "invocation_row": recorded.row_id,
+            "session_id": recorded.session_id,
+        }
+    return described
+
+
+def _plain(text: str) -> str:
+    """Return text for people: one line, no controls, not endless."""
+    shown = "".join(letter if letter.isprintable() else "?" for letter in text)
+    return shown if len(shown) <= _LABEL else shown[: _LABEL - 1] + "…"
+
+
+def signal_number(word: str) -> int | None:
+    """Return the number of a signal given as `TERM`, `SIGTERM` or `15`; None when there is no such."""
+    if word.isdecimal():
+        return int(word) if int(word) in set(signal.valid_signals()) else None
+    found = getattr(signal, "SIG" + word.upper().removeprefix("SIG"), None)
+    return int(found) if isinstance(found, signal.Signals) else None

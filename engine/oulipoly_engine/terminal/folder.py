@@ -1,0 +1,220 @@
+"""The runtime folder: for each terminal a socket, a small file that describes it, and a lock that its host holds.
+
+The kernel lets go of the lock when the last process of a host has died, however it died: that, and not the socket or a
+process number, tells a living host from what a dead one has left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import secrets
+import socket
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from oulipoly_engine.errors import RunnerError
+
+Listener = socket.socket  # for the class whose own member has the same name
+_TRIES = 100
+_OURS = re.compile(r"([0-9a-f]{6})\.(?:sock|sock\.new|json|json\.new|lock)")
+
+
+class RuntimeFolderUnsafe(RunnerError):
+    """The folder of sockets is somebody else's, or cannot be made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """What is told about a terminal."""
+
+    id: str
+    label: str  # the command, redacted
+    cwd: str
+    pid: int  # the child's
+    host_pid: int
+    started_at: str  # RFC 3339, UTC
+    screen_pid: int = 0
+    model: str | None = None
+    account: str | None = None
+    invocation: str | None = None  # UUID
+    invocation_row: int | None = None
+    session_id: str | None = None
+    title: str = ""
+    exit_code: int | None = None  # None: it runs; 128 plus the signal's number if one killed it
+    ended_at: str | None = None
+
+    @property
+    def is_running(self) -> bool:
+        """Return whether its child still runs."""
+        return self.exit_code is None
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a look at the folder found."""
+
+    terminals: tuple[Terminal, ...]  # oldest first; their hosts live
+    lost: tuple[Terminal, ...] = ()  # whose hosts died without tidying up; their files are gone now
+    stale_sockets: int = 0  # removed
+
+
+def ensure(folder: Path) -> None:
+    """Make the folder if need be, for its owner only. Raises RuntimeFolderUnsafe."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        found = folder.lstat()
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+            message = f"the runtime folder {folder} belongs to somebody else: remove it, or set XDG_RUNTIME_DIR"
+            raise RuntimeFolderUnsafe(message)
+        if stat.S_IMODE(found.st_mode) & 0o077:
+            folder.chmod(0o700)
+    except OSError as error:
+        message = f"cannot use the runtime folder {folder}: {error.strerror or error}; set XDG_RUNTIME_DIR to another"
+        raise RuntimeFolderUnsafe(message) from error
+
+
+@dataclass(slots=True)
+class Place:
+    """One terminal's files."""
+
+    folder: Path
+    id: str
+
+    @property
+    def socket(self) -> Path:
+        """Return the socket that its host listens on."""
+        return self.folder / f"{self.id}.sock"
+
+    @property
+    def lock(self) -> Path:
+        """Return the file that its host holds locked."""
+        return self.folder / f"{self.id}.lock"
+
+    @property
+    def description(self) -> Path:
+        """Return the file that describes it."""
+        return self.folder / f"{self.id}.json"
+
+    def describe(self, terminal: Terminal) -> None:
+        """Write the description, whole or not at all. Raises OSError."""
+        new = self.description.with_suffix(".json.new")
+        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(msgspec.json.encode(terminal))
+        new.replace(self.description)
+
+    def listen(self) -> Listener:
+        """Return a listening socket at this place. Raises OSError."""
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        new = self.folder / f"{self.id}.sock.new"
+        try:
+            listener.bind(str(new))
+            new.chmod(0o600)
+            listener.listen(64)
+            listener.setblocking(False)
+            # Under its own name only now: a socket that does not listen yet would be taken for a dead one's.
+            new.replace(self.socket)
+        except OSError:
+            listener.close()
+            raise
+        return listener
+
+    def remove(self) -> None:
+        """Take the files away, the lock last."""
+        for path in (self.socket, self.folder / f"{self.id}.sock.new", self.description, self.lock):
+            with contextlib.suppress(OSError):
+                path.unlink()
+
+
+def claim(folder: Path) -> tuple[Place, int]:
+    """Take a new id in the folder; returns its place and the locked descriptor that makes it ours while it is open.
+
+    Raises RuntimeFolderUnsafe, or OSError when nothing can be written there.
+    """
+    ensure(folder)
+    for _ in range(_TRIES):
+        place = Place(folder, secrets.token_hex(3))
+        with contextlib.suppress(FileExistsError):
+            descriptor = os.open(place.lock, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            if _lock(descriptor) and os.fstat(descriptor).st_nlink:
+                return place, descriptor
+            os.close(descriptor)  # somebody who tidies up was quicker, and removes it
+    message = f"the runtime folder {folder} has no free id left"
+    raise RuntimeFolderUnsafe(message)
+
+
+def survey(folder: Path) -> Survey:
+    """List the living terminals and remove what dead hosts have left; never touches what a living one holds."""
+    try:
+        names = os.listdir(folder)  # noqa: PTH208 - names are enough, and there may be thousands
+    except FileNotFoundError:
+        return Survey(())
+    ensure(folder)
+    living, lost, stale = [], [], 0
+    for identity in sorted({found[1] for name in names if (found := _OURS.fullmatch(name))}):
+        place = Place(folder, identity)
+        terminal = read(place)
+        with _unheld(place) as is_dead:
+            if not is_dead:
+                if terminal is not None:
+                    living.append(terminal)
+                continue
+            stale += place.socket.exists()
+            place.remove()
+            # One whose child had ended owed nobody anything more.
+            if terminal is not None and terminal.is_running:
+                lost.append(terminal)
+    return Survey(tuple(sorted(living, key=lambda one: (one.started_at, one.id))), tuple(lost), stale)
+
+
+def read(place: Place) -> Terminal | None:
+    """Return a terminal's description; None when there is none that can be read."""
+    try:
+        terminal = msgspec.json.decode(place.description.read_bytes(), type=Terminal)
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+        return None
+    return replace(terminal, id=place.id)
+
+
+@contextlib.contextmanager
+def _unheld(place: Place) -> Iterator[bool]:
+    """Hold a terminal's lock for the block if nobody does; yields whether nobody did."""
+    try:
+        descriptor = os.open(place.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError:
+        yield False
+        return
+    try:
+        yield _lock(descriptor) and not _answers(place.socket)
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _answers(path: Path) -> bool:
+    """Tell whether anybody listens at a socket; the lock said no, so this only guards against a lost lock file."""
+    if not path.exists():
+        return False
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(str(path))
+        except (ConnectionRefusedError, FileNotFoundError):
+            return False
+        except OSError:
+            return True
+    return True

@@ -1,0 +1,260 @@
+"""The host of one terminal: it holds the child and its line, and forks the process that draws (`screen_process`).
+
+The emulator is native code that hostile output can kill. So nothing native runs here, and whatever happens in the
+other process, the child keeps its terminal: the next one is forked, from a dump and the last output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+from oulipoly_engine.clock import SystemClock, to_text
+from oulipoly_engine.terminal import wire
+from oulipoly_engine.terminal.control import Done, FromScreen, Titled
+from oulipoly_engine.terminal.launcher import trim_log
+from oulipoly_engine.terminal.seat import Child, Seat
+from oulipoly_engine.terminal.session import end_session, send
+
+QUICK_S = 10.0  # a screen's process that dies sooner has died of what it was started from
+_PAUSES_S = (0.0, 0.0, 0.0, 0.2, 1.0, 5.0)  # before the next start, by deaths in a row
+_PARTING_S = 1.0  # for the screen's process to say goodbye
+_CHUNK = 64 << 10
+_IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE)
+
+Finish = Callable[[wire.Exited], None]  # records the child's end
+
+
+@dataclass(slots=True)
+class _Screen:
+    """The forked process."""
+
+    pid: int
+    control: socket.socket
+    decoder: wire.Decoder
+    begun: float
+
+
+class Host:
+    """The supervisor's loop."""
+
+    def __init__(self, seat: Seat, child: Child, finish: Finish) -> None:
+        self._seat = seat
+        self._child = child
+        self._finish = finish
+        self._terminal = seat.terminal
+        self._selector = selectors.DefaultSelector()
+        self._screen: _Screen | None = None
+        self._deaths = 0
+        self._start_at: float | None = 0.0
+        self._exited: wire.Exited | None = None
+        self._kill_at: float | None = None
+        self._is_told_to_go = False
+        self._done = False
+
+    def run(self) -> None:
+        """Hold the terminal until it is over."""
+        wake_reader, wake_writer = socket.socketpair()
+        for end in (wake_reader, wake_writer):
+            end.setblocking(False)
+        signal.set_wakeup_fd(wake_writer.fileno(), warn_on_full_buffer=False)
+        for number in _IGNORED:
+            signal.signal(number, signal.SIG_IGN)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, self._told_to_go)
+        self._selector.register(wake_reader, selectors.EVENT_READ, lambda: wake_reader.recv(_CHUNK))
+        self._look_at_child()  # it may have ended before anybody listened
+        while not self._done:
+            timeout = self._do_due(time.monotonic())
+            if self._done:
+                break
+            for key, _ in self._selector.select(timeout):
+                with contextlib.suppress(BlockingIOError):
+                    key.data()
+            self._look_at_child()
+            self._look_at_screen()
+        self._leave()
+
+    # The child -------------------------------------------------------------------------------------------------------
+    def _look_at_child(self) -> None:
+        if self._exited is not None:
+            return
+        code = self._child.poll()
+        if code is None:
+            return
+        self._exited = wire.Exited(code, self._child.killed_by)
+        self._kill_at = None
+        send(self._child, signal.SIGHUP)  # whoever is left of its group, as when a window is closed
+        self._describe(exit_code=code, ended_at=to_text(SystemClock().now()))
+        try:
+            self._finish(self._exited)
+        except Exception:  # a border: the terminal's end must be told even if it cannot be recorded
+            _log("the end of the program could not be recorded:")
+            traceback.print_exc()
+        self._tell(self._exited)
+        if self._is_told_to_go:
+            self._done = True
+
+    def _kill(self, number: int) -> None:
+        if self._exited is not None:
+            return
+        if number:
+            send(self._child, number)
+            return
+        send(self._child, signal.SIGHUP)
+        send(self._child, signal.SIGCONT)
+        self._kill_at = self._kill_at or time.monotonic() + self._seat.rules.grace_s
+
+    def _told_to_go(self, *_: object) -> None:
+        """End the child and ourselves, nobody's having seen it notwithstanding: the machine may be going down."""
+        self._is_told_to_go = True
+        if self._exited is not None:
+            self._done = True
+        self._kill(0)
+
+    # The screen's process --------------------------------------------------------------------------------------------
+    def _start_screen(self, now: float) -> None:
+        trim_log()
+        ours, theirs = socket.socketpair()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            _log(f"cannot fork: {error}")
+            ours.close()
+            theirs.close()
+            self._start_at = now + 1.0
+            return
+        if pid == 0:
+            ours.close()
+            self._be_screen(theirs)
+        theirs.close()
+        ours.setblocking(False)
+        self._screen = _Screen(pid, ours, wire.Decoder(FromScreen), now)
+        self._selector.register(ours, selectors.EVENT_READ, self._hear_screen)
+        self._start_at = None
+        self._describe(screen_pid=pid)
+
+    def _be_screen(self, control: socket.socket) -> NoReturn:
+        """Go on as the screen's process. Never returns."""
+        code = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            for number in (signal.SIGCHLD, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
+            self._selector.close()
+            from oulipoly_engine.terminal import screen_process  # noqa: PLC0415 - the emulator stays out of the supervisor
+
+            screen_process.serve(
+                replace(self._seat, terminal=self._terminal),
+                control,
+                deaths=self._deaths,
+                exited=self._exited,
+                limits_size=self._seat.memory.size,
+            )
+            code = 0
+        except BaseException:  # noqa: BLE001, RUF100 - a fork's border: nothing may run on into the supervisor's code
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+
+    def _look_at_screen(self) -> None:
+        screen = self._screen
+        if screen is None:
+            return
+        try:
+            pid, status = os.waitpid(screen.pid, os.WNOHANG)
+        except ChildProcessError:
+            pid, status = screen.pid, 0
+        if pid == 0:
+            return
+        self._hear_screen()  # what it said last
+        self._unwatch(screen.control)
+        screen.control.close()
+        self._screen = None
+        if self._done:
+            return
+        now = time.monotonic()
+        self._deaths = self._deaths + 1 if now - screen.begun < QUICK_S else 1
+        self._start_at = now + _PAUSES_S[min(self._deaths, len(_PAUSES_S) - 1)]
+        _log(f"the screen's process ended with {os.waitstatus_to_exitcode(status)}, death {self._deaths} in a row")
+
+    def _hear_screen(self) -> None:
+        if self._screen is None:
+            return
+        try:
+            data = self._screen.control.recv(_CHUNK)
+            messages = self._screen.decoder.feed(data)
+        except (OSError, wire.WireBroken):
+            return
+        if not data:
+            self._unwatch(self._screen.control)
+        for message in messages:
+            match message:
+                case Titled():
+                    self._describe(title=message.title)
+                case wire.Kill():
+                    self._kill(message.signal)
+                case Done():
+                    self._done = True
+
+    def _unwatch(self, control: socket.socket) -> None:
+        with contextlib.suppress(KeyError):
+            self._selector.unregister(control)
+
+    def _tell(self, message: wire.Message) -> None:
+        if self._screen is not None:
+            with contextlib.suppress(OSError):
+                self._screen.control.send(wire.encode(message))
+
+    # Time, and the end -----------------------------------------------------------------------------------------------
+    def _do_due(self, now: float) -> float | None:
+        waits = []
+        if self._start_at is not None:
+            if now >= self._start_at:
+                self._start_screen(now)
+            if self._start_at is not None:
+                waits.append(max(0.0, self._start_at - now))
+        if self._kill_at is not None:
+            if now >= self._kill_at:
+                end_session(self._child)
+                self._kill_at = now + self._seat.rules.grace_s
+            waits.append(self._kill_at - now)
+        return min(waits, default=None)
+
+    def _leave(self) -> None:
+        if self._screen is not None:
+            self._tell(wire.Bye("the terminal's host was told to end"))
+            self._reap(self._screen.pid, time.monotonic() + _PARTING_S)
+        self._child.close()
+        self._seat.place.remove()
+
+    def _reap(self, pid: int, deadline: float) -> None:
+        with contextlib.suppress(ChildProcessError):
+            while time.monotonic() < deadline:
+                if os.waitpid(pid, os.WNOHANG)[0]:
+                    return
+                time.sleep(0.005)
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+    def _describe(self, **changes: Any) -> None:  # noqa: ANN401 - the fields of a Terminal
+        self._terminal = replace(self._terminal, **changes)
+        try:
+            self._seat.place.describe(self._terminal)
+        except OSError as error:  # a full disk: the terminal itself works on
+            _log(f"cannot describe the terminal: {error}")
+
+
+def _log(text: str) -> None:
+    sys.stderr.write(f"{to_text(SystemClock().now())} {text}\n")
+    sys.stderr.flush()

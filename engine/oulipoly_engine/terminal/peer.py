@@ -1,0 +1,29 @@
+"""Who is at the other end of a Unix socket: only the same user may."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+import sys
+
+_UCRED = struct.Struct("iII")  # pid, uid, gid: Linux, unix(7)
+_XUCRED = struct.Struct("=IIh2x16I")  # version, uid, groups: macOS, sys/ucred.h
+_LOCAL_PEERCRED = 1
+_SOL_LOCAL = 0
+
+
+def is_same_user(connection: socket.socket) -> bool:
+    """Tell whether the process at the other end runs as our own user, as the kernel knows it."""
+    try:
+        return _uid(connection) == os.getuid()
+    except (OSError, struct.error):
+        return False
+
+
+def _uid(connection: socket.socket) -> int:
+    if sys.platform == "darwin":
+        data = connection.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED.size)
+        return int(_XUCRED.unpack(data)[1])
+    data = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _UCRED.size)
+    return int(_UCRED.unpack(data)[1])

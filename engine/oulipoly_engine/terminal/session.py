@@ -1,0 +1,42 @@
+"""Signals to a child's groups, and the end of everybody in its session, wherever its jobs have gone."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+from oulipoly_engine.terminal.seat import Line
+
+_PROC = Path("/proc")
+
+
+def send(line: Line, number: int) -> None:
+    """Signal the child's group and the one in the foreground of its terminal."""
+    groups = {line.pid}
+    with contextlib.suppress(OSError):
+        groups.add(os.tcgetpgrp(line.fd))
+    for group in groups - {0}:  # 0: nobody is in the foreground any more; as a group's number it would be our own
+        with contextlib.suppress(OSError):
+            os.killpg(group, number)
+
+
+def end_session(line: Line) -> None:
+    """Kill the child, its jobs in the foreground and, where the kernel lists them, all processes of its session."""
+    for pid in members(line.pid):
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+    send(line, signal.SIGKILL)
+
+
+def members(session: int) -> Iterator[int]:
+    """Yield the processes of a session. Linux tells; elsewhere there are none to see."""
+    if not (_PROC / "self" / "stat").exists():
+        return
+    for entry in os.listdir(_PROC):  # noqa: PTH208 - names are enough
+        if entry.isdecimal():
+            with contextlib.suppress(OSError):
+                if os.getsid(int(entry)) == session:
+                    yield int(entry)

@@ -1,0 +1,287 @@
+"""The framed protocol between a terminal's host and its clients. Pure: bytes in, messages out.
+
+A frame is four bytes of length, big-endian, and a msgpack array: the name of the message, then its fields in order.
+Both ends are of one release; the first message names the version, and another version is refused with a sentence.
+
+A client says Hello, then Attach if it wants pictures (without, it only looks, asks or kills). It draws each Picture and
+acknowledges it by Seen: the host sends the next one only then, so that a slow client gets fewer pictures, never late
+ones. Everything else may come at any time, in both directions.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+VERSION = 1
+LARGEST = 32 << 20  # bytes of one frame: a paste of that size, or a thousand hits of a search, fits well
+_LENGTH = struct.Struct(">I")
+
+Size = Annotated[int, msgspec.Meta(ge=1, le=10_000)]  # columns or rows
+Action = Literal["press", "release", "move"]  # of a mouse
+Focus = Literal["focused", "unfocused", "hidden"]  # of a client's window; how often pictures come depends on it
+Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
+WireStyle = tuple[int, int | None, int | None, int, str | None]  # id, foreground, background, attrs, link
+WireRow = tuple[int, tuple[tuple[str, int, int], ...]]  # y or line; runs of text, style id, width
+
+
+class WireBroken(Exception):
+    """What came is no message of ours: the connection is of no more use."""
+
+
+class Message(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """The root of all messages."""
+
+
+# Both ways -----------------------------------------------------------------------------------------------------------
+class Hello(Message, frozen=True, tag="hello"):
+    """The first message of each end."""
+
+    version: int = VERSION
+    name: str = ""  # who speaks, for people: "app", "attach", "host"
+
+
+class Bye(Message, frozen=True, tag="bye"):
+    """The sender closes the connection on purpose; the text says why, empty when there is nothing to say."""
+
+    text: str = ""
+
+
+# From a client -----------------------------------------------------------------------------------------------------
+class Attach(Message, frozen=True, tag="attach"):
+    """Ask for pictures. The first one is full."""
+
+    columns: Size
+    rows: Size
+    focus: Focus = "focused"
+
+
+class Typed(Message, frozen=True, tag="typed"):
+    """Bytes for the child, as they are."""
+
+    data: bytes
+
+
+class Pressed(Message, frozen=True, tag="pressed"):
+    """A key, encoded by the host in the child's present modes."""
+
+    name: str
+    text: str = ""
+    mods: int = 0
+
+
+class Pointed(Message, frozen=True, tag="pointed"):
+    """A mouse event inside the viewport."""
+
+    action: Action
+    button: Annotated[int, msgspec.Meta(ge=0, le=11)]
+    x: Annotated[int, msgspec.Meta(ge=0, le=10_000)]
+    y: Annotated[int, msgspec.Meta(ge=0, le=10_000)]
+    mods: int = 0
+
+
+class Pasted(Message, frozen=True, tag="pasted"):
+    """Text from the clipboard."""
+
+    text: str
+
+
+class Focused(Message, frozen=True, tag="focused"):
+    """The client's window has got or lost the focus, or is not shown any more."""
+
+    focus: Focus
+
+
+class Resized(Message, frozen=True, tag="resized"):
+    """The client's window has a new size."""
+
+    columns: Size
+    rows: Size
+
+
+class Seen(Message, frozen=True, tag="seen"):
+    """A picture is drawn; the next may come."""
+
+    number: Count
+
+
+class Scrolled(Message, frozen=True, tag="scrolled"):
+    """Move the viewport, for every client: negative is up. `delta` 0 goes to the bottom."""
+
+    delta: Annotated[int, msgspec.Meta(ge=-(1 << 31), le=1 << 31)]
+
+
+class Refresh(Message, frozen=True, tag="refresh"):
+    """Ask for a full picture."""
+
+
+class RowsWanted(Message, frozen=True, tag="rows-wanted"):
+    """Ask for styled rows, counted from the oldest of the scrollback, without moving the viewport."""
+
+    request: Count
+    first: Count
+    count: Annotated[int, msgspec.Meta(ge=0, le=1000)]
+
+
+class SearchWanted(Message, frozen=True, tag="search-wanted"):
+    """Search the whole text, ignoring case."""
+
+    request: Count
+    text: Annotated[str, msgspec.Meta(max_length=10_000)]
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1000
+
+
+class Kill(Message, frozen=True, tag="kill"):
+    """Signal the child. 0 ends it: HUP, then KILL after a grace time."""
+
+    signal: Annotated[int, msgspec.Meta(ge=0, le=64)] = 0
+
+
+class EndSeen(Message, frozen=True, tag="end-seen"):
+    """Somebody has seen how the child ended: the host may go once nobody is attached."""
+
+
+# From the host -------------------------------------------------------------------------------------------------------
+class State(Message, frozen=True, tag="state"):
+    """What the terminal is; sent after Hello."""
+
+    id: str
+    label: str  # the command, redacted
+    pid: int
+    started_at: str  # RFC 3339
+    title: str = ""
+    folder: str = ""
+    columns: int = 0
+    rows: int = 0
+    emulator: str = ""
+    unseen_bells: int = 0
+    progress: int | None = None
+
+
+class Picture(Message, frozen=True, tag="picture"):
+    """What changed since the picture before."""
+
+    number: Count
+    columns: int
+    rows: int
+    full: bool  # every row is in `changed`; what was drawn before is void
+    styles: tuple[WireStyle, ...]  # not told to this client before; rows are to be read by them at once
+    changed: tuple[WireRow, ...]
+    cursor: tuple[int, int, bool, str]  # x, y, visible, shape
+    scrollback: int
+    offset: int
+    alternate: bool
+    mouse: bool
+    anew: bool = False  # style ids begin afresh: forget those told before
+
+
+class Happened(Message, frozen=True, tag="happened"):
+    """What the child said beside its picture; None and empty are "nothing new"."""
+
+    title: str | None = None
+    folder: str | None = None
+    bells: int = 0
+    copied: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+    progress: int | None = None
+    active: bool = False  # for hidden clients, at most once a second: something was printed
+
+
+class SizeSet(Message, frozen=True, tag="size-set"):
+    """Which size the terminal has now, and whose window decided it."""
+
+    columns: int
+    rows: int
+    decided_by: str
+    rule: str  # "smallest" or "last"
+    clients: int
+
+
+class RowsFound(Message, frozen=True, tag="rows-found"):
+    """The answer to RowsWanted; styles as in Picture. Fewer rows than asked for: the text ends there."""
+
+    request: int
+    first: int
+    styles: tuple[WireStyle, ...]
+    rows: tuple[WireRow, ...]
+    anew: bool = False
+
+
+class SearchFound(Message, frozen=True, tag="search-found"):
+    """The answer to SearchWanted, newest first."""
+
+    request: int
+    hits: tuple[tuple[int, int, int], ...]  # line, start, end
+
+
+class Exited(Message, frozen=True, tag="exited"):
+    """The child has ended; its last picture has been sent before."""
+
+    code: int  # 128 plus the signal's number if one killed it
+    signal: int | None = None
+
+
+class Said(Message, frozen=True, tag="said"):
+    """Something the user should know about the terminal itself."""
+
+    text: str
+    level: str = "info"  # "info", "warning", "error"
+
+
+FromClient = (
+    Hello | Bye | Attach | Typed | Pressed | Pointed | Pasted | Focused | Resized | Seen | Scrolled | Refresh
+    | RowsWanted | SearchWanted | Kill | EndSeen
+)  # fmt: skip
+FromHost = Hello | Bye | State | Picture | Happened | SizeSet | RowsFound | SearchFound | Exited | Said
+
+_encoder = msgspec.msgpack.Encoder()
+
+
+def encode(message: Message) -> bytes:
+    """Return a message as one frame. Raises WireBroken when it is larger than a frame may be."""
+    data = _encoder.encode(message)
+    if len(data) > LARGEST:
+        text = f"a message of {len(data)} bytes is larger than the limit of {LARGEST}"
+        raise WireBroken(text)
+    return _LENGTH.pack(len(data)) + data
+
+
+class Decoder:
+    """Takes bytes in any pieces and gives whole messages; keeps no more than one frame and one piece."""
+
+    def __init__(self, messages: Any, largest: int = LARGEST) -> None:  # noqa: ANN401 - a union type is no type[...]
+        self._decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(messages)
+        self._largest = largest
+        self._pending = bytearray()
+
+    def feed(self, data: bytes | memoryview) -> list[Any]:
+        """Take bytes and return the messages that are complete now.
+
+        Raises WireBroken for a frame that is too large or no message; nothing can be read after that.
+        """
+        pending = self._pending
+        pending += data
+        found = []
+        start = 0
+        while len(pending) - start >= _LENGTH.size:
+            (size,) = _LENGTH.unpack_from(pending, start)
+            if size > self._largest:
+                text = f"a frame of {size} bytes is announced, more than the limit of {self._largest}"
+                raise WireBroken(text)
+            end = start + _LENGTH.size + size
+            if len(pending) < end:
+                break
+            found.append(self._read(bytes(pending[start + _LENGTH.size : end])))
+            start = end
+        if start:
+            del pending[:start]
+        return found
+
+    def _read(self, data: bytes) -> Any:  # noqa: ANN401 - one of the union
+        try:
+            return self._decoder.decode(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            text = f"no message of ours: {error}"
+            raise WireBroken(text) from error

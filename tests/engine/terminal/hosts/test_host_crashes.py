@@ -1,0 +1,162 @@
+"""Processes of a terminal killed one by one: the program survives its screen, and nothing survives its host."""
+
+import os
+import signal
+
+from oulipoly_engine.terminal import wire
+
+
+def _kill_screen(hosts, terminal, waited, alive):
+    victim = hosts.screen_pid(terminal)
+    os.kill(victim, signal.SIGKILL)
+    waited(lambda: not alive(victim), "the death of the screen's process")
+    return victim
+
+
+def test_screen_comes_back_and_the_client_is_told(hosts, waited, alive):
+    terminal = hosts.shell()
+    watcher = hosts.watch(terminal)
+    watcher.types("kept=yes; echo before\n")
+    watcher.shows("\nbefore")
+
+    _kill_screen(hosts, terminal, waited, alive)
+
+    assert "died and was started again" in watcher.hears(wire.Said).text
+    watcher.until(lambda: watcher.pictures[-1].full and len(watcher.pictures) > 1)
+    watcher.types("echo $kept\n")
+    watcher.shows("\nyes")
+    assert "\nbefore" in watcher.text
+    assert alive(terminal.pid)
+
+
+def test_screen_comes_back_when_nobody_is_attached(hosts, waited, alive):
+    terminal = hosts.start("sh", "-c", "echo written before; cat")
+    watcher = hosts.watch(terminal)
+    watcher.shows("written before")
+    watcher.close()
+
+    _kill_screen(hosts, terminal, waited, alive)
+
+    hosts.watch(terminal).shows("written before")
+
+
+def test_colours_modes_and_scrollback_come_back(hosts, waited, alive):
+    script = r"stty -echo; seq 200; printf '\033[?2004h\033[32mgreen'; sleep 0.9; printf ' end'; cat -v"
+    terminal = hosts.start("sh", "-c", script)
+    watcher = hosts.watch(terminal)
+    watcher.shows("green end")
+    before = watcher.view.rows
+
+    _kill_screen(hosts, terminal, waited, alive)
+    watcher.hears(wire.Said)
+    watcher.until(lambda: watcher.view.rows == before)
+
+    watcher.client.send(wire.RowsWanted(1, 0, 2))
+    assert ["1", "2"] == [
+        "".join(run.text for run in row) for _, row in watcher.view.found(watcher.hears(wire.RowsFound))
+    ]
+    watcher.client.send(wire.Pasted("pasted"))
+    watcher.types("\n")
+    watcher.shows("[200~pasted")
+
+
+def test_third_quick_death_brings_the_emulator_that_cannot_crash(hosts, waited, alive):
+    terminal = hosts.shell()
+    watcher = hosts.watch(terminal)
+    watcher.types("echo fi''rst\n")
+    watcher.shows("first")
+
+    for death in range(3):
+        victim = _kill_screen(hosts, terminal, waited, alive)
+        waited(lambda: hosts.now(terminal).screen_pid != victim, "the next process")  # noqa: B023 - called at once
+        watcher.until(lambda: len([one for one in watcher.told if isinstance(one, wire.State)]) > death + 1)  # noqa: B023
+
+    state = [one for one in watcher.told if isinstance(one, wire.State)][-1]
+    assert "bittty" == state.emulator
+    watcher.types("echo la''st\n")
+    watcher.shows("last")
+
+
+def test_what_is_printed_between_two_processes_is_not_lost(hosts, waited, alive):
+    script = "until [ -e go ]; do sleep 0.01; done; seq 300; echo all; touch printed; cat"
+    terminal = hosts.start("sh", "-c", script)
+    watcher = hosts.watch(terminal)
+    watcher.until(lambda: watcher.pictures)
+    os.kill(hosts.screen_pid(terminal), signal.SIGSTOP)
+    (hosts.home / "go").touch()
+    waited((hosts.home / "printed").exists)
+
+    _kill_screen(hosts, terminal, waited, alive)
+
+    watcher.shows("all")
+    watcher.client.send(wire.SearchWanted(1, "299"))
+    assert 1 == len(watcher.hears(wire.SearchFound).hits)
+
+
+def test_end_of_the_program_between_two_processes_is_told(hosts, waited, alive):
+    terminal = hosts.start("sh", "-c", "read x; exit 6")
+    watcher = hosts.watch(terminal)
+    watcher.until(lambda: watcher.pictures)
+    screen = hosts.screen_pid(terminal)
+    os.kill(screen, signal.SIGSTOP)
+    watcher.types("\n")  # typed by nobody: the process that would is stopped
+
+    os.kill(terminal.pid, signal.SIGKILL)
+    waited(lambda: not hosts.now(terminal).is_running, "the record of the end")
+    os.kill(screen, signal.SIGKILL)
+
+    assert (137, 9) == (lambda exited: (exited.code, exited.signal))(watcher.hears(wire.Exited))
+
+
+def test_killed_supervisor_orphans_nothing_and_the_client_hears_why(hosts, waited, alive, gone):
+    terminal = hosts.start("sh", "-c", "trap '' HUP; echo deaf; while :; do sleep 0.1; done")
+    watcher = hosts.watch(terminal)
+    watcher.shows("deaf")
+    screen = hosts.screen_pid(terminal)
+
+    os.kill(terminal.host_pid, signal.SIGKILL)
+
+    assert "was killed" in gone(watcher)
+    waited(lambda: not alive(terminal.pid) and not alive(screen), "the end of both")
+    found = hosts.survey()
+    assert [terminal.id] == [one.id for one in found.lost]
+    assert [] == list(hosts.paths.runtime.iterdir())
+
+
+def test_both_killed_hang_up_on_the_program_and_what_is_left_is_tidied(hosts, waited, alive):
+    terminal = hosts.start("cat")
+    screen = hosts.screen_pid(terminal)
+
+    for pid in (terminal.host_pid, screen):
+        os.kill(pid, signal.SIGKILL)
+
+    waited(lambda: not alive(terminal.pid), "the end of the program by its closed terminal")
+    assert hosts.place(terminal).socket.exists()
+    found = hosts.survey()
+    assert ((), [terminal.id], 1) == (found.terminals, [one.id for one in found.lost], found.stale_sockets)
+    assert [] == list(hosts.paths.runtime.iterdir())
+
+
+def test_stopped_host_is_not_taken_for_a_dead_one(hosts, alive):
+    terminal = hosts.start("cat")
+    screen = hosts.screen_pid(terminal)
+    for pid in (terminal.host_pid, screen):
+        os.kill(pid, signal.SIGSTOP)
+
+    found = hosts.survey()
+
+    for pid in (screen, terminal.host_pid):
+        os.kill(pid, signal.SIGCONT)
+    assert [terminal.id] == [one.id for one in found.terminals]
+    hosts.watch(terminal).until(lambda: alive(terminal.pid))
+
+
+def test_hostile_output_leaves_program_and_host_alive(hosts, alive):
+    noise = "import os,random,sys\nr=random.Random(5)\nfor _ in range(400): os.write(1, r.randbytes(2000))\n"
+    noise += "os.write(1, b'\\033c\\033[!p\\033[?1049lover and out'); os.read(0, 1)"
+    terminal = hosts.start("python3", "-c", noise)
+    watcher = hosts.watch(terminal)
+
+    watcher.shows("over and out")
+
+    assert alive(terminal.pid)

@@ -1,0 +1,155 @@
+"""How terminals end: by themselves, killed, in a hurry, unwillingly; and what is said and recorded of it."""
+
+import os
+import signal
+import sys
+
+import pytest
+
+from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.core.invocations import Status
+from oulipoly_engine.errors import SpawnFailed
+from oulipoly_engine.service import terminals
+from oulipoly_engine.store import invocations
+from oulipoly_engine.store.db import open_store
+from oulipoly_engine.terminal import wire
+
+
+def test_exit_code_comes_after_the_last_picture(hosts):
+    watcher = hosts.watch(hosts.start("sh", "-c", "read x; echo last words; exit 7"))
+    watcher.types("\n")
+
+    exited = watcher.hears(wire.Exited)
+
+    assert (7, None) == (exited.code, exited.signal)
+    assert "last words" in watcher.text
+
+
+def test_program_that_dies_at_once_is_still_shown_with_its_words(hosts):
+    watcher = hosts.watch(hosts.start("sh", "-c", "echo gone already; exit 3"))
+
+    assert 3 == watcher.hears(wire.Exited).code
+    assert "gone already" in watcher.text
+
+
+def test_host_goes_once_the_end_was_seen_and_nobody_is_attached(hosts, alive, waited):
+    terminal = hosts.start("true")
+    watcher = hosts.watch(terminal)
+    watcher.hears(wire.Exited)
+    watcher.client.send(wire.EndSeen())
+    watcher.pump()
+    assert alive(terminal.host_pid)
+
+    watcher.close()
+
+    waited(lambda: not alive(terminal.host_pid), "the host's end")
+    assert [] == list(hosts.paths.runtime.iterdir())
+
+
+def test_ended_terminal_that_nobody_has_seen_waits_for_its_time(hosts, alive, waited):
+    terminal = hosts.start("sh", "-c", "exit 4", linger_s=0.6)
+    waited(lambda: not hosts.survey().terminals[0].is_running)
+    assert alive(terminal.host_pid)
+
+    waited(lambda: not alive(terminal.host_pid), "the host's end")
+
+    assert () == hosts.survey().terminals
+
+
+def test_kill_ends_a_program_that_ignores_the_hangup(hosts, alive):
+    terminal = hosts.start("sh", "-c", "trap '' HUP TERM INT; echo deaf; while :; do sleep 0.1; done")
+    hosts.watch(terminal).shows("deaf")
+
+    ended = terminals.kill(hosts.paths, terminal, None)
+
+    assert (128 + signal.SIGKILL, signal.SIGKILL) == (ended.code, ended.signal)
+    assert not alive(terminal.pid)
+
+
+def test_kill_reaches_jobs_in_groups_of_their_own(hosts, alive, waited):
+    terminal = hosts.shell()
+    watcher = hosts.watch(terminal)
+    watcher.types("set -m; (trap '' HUP; exec sleep 1000) & echo $! >job; trap '' HUP; echo started\n")
+    watcher.shows("\nstarted")
+    job = int(waited(lambda: (hosts.home / "job").read_text()))
+
+    terminals.kill(hosts.paths, terminal, None)
+
+    waited(lambda: not alive(job), "the job's end")
+
+
+def test_signal_of_choice_is_sent_and_nothing_else(hosts):
+    terminal = hosts.start("sh", "-c", "trap 'echo got usr1' USR1; echo ready; while :; do sleep 0.05; done")
+    watcher = hosts.watch(terminal)
+    watcher.shows("ready")
+
+    assert terminals.kill(hosts.paths, terminal, signal.SIGUSR1) is None
+
+    watcher.shows("got usr1")
+
+
+def test_child_of_the_program_that_holds_the_terminal_does_not_hide_its_end(hosts, waited):
+    script = "import os,time,signal; signal.signal(signal.SIGHUP, signal.SIG_IGN); child=os.fork()\n"
+    script += "if child: open('held','w').write(str(child)); print('parent leaves', flush=True); os._exit(5)\n"
+    script += "time.sleep(1000)"
+    watcher = hosts.watch(hosts.start(sys.executable, "-c", script))
+    holder = int(waited(lambda: (hosts.home / "held").exists() and (hosts.home / "held").read_text()))
+
+    try:
+        assert 5 == watcher.hears(wire.Exited).code
+        assert "parent leaves" in watcher.text
+    finally:
+        os.kill(holder, signal.SIGKILL)
+
+
+def test_command_that_is_not_there_is_refused_and_leaves_nothing(hosts):
+    with pytest.raises(SpawnFailed, match="no-such-program"):
+        hosts.start("no-such-program")
+
+    assert [] == list(hosts.paths.runtime.iterdir())
+
+
+def _recorded(hosts):
+    store = open_store(hosts.paths.state_db)
+    new = invocations.NewInvocation("u-1", "opus", "claude1", 0, SystemClock().now())
+    recorded = terminals.Recorded(invocations.begin(store, new), "u-1", "opus", "claude1")
+    return store, recorded
+
+
+@pytest.mark.parametrize(("command", "status", "code"), [("exit 0", "succeeded", 0), ("exit 9", "failed", 9)])
+def test_invocation_is_recorded_to_its_end_without_anybody_attached(hosts, waited, command, status, code):
+    store, recorded = _recorded(hosts)
+    hosts.start("sh", "-c", command, recorded=recorded)
+
+    waited(lambda: invocations.find(store, "u-1").status is not Status.RUNNING, "the row's end")
+
+    found = invocations.find(store, "u-1")
+    assert (status, code) == (found.status, found.exit_code)
+    store.close()
+
+
+def test_host_that_is_told_to_end_ends_its_program_and_says_so(hosts, alive, gone, waited):
+    terminal = hosts.shell()
+    watcher = hosts.watch(terminal)
+    watcher.shows("$")
+
+    os.kill(terminal.host_pid, signal.SIGTERM)
+
+    assert "told to end" in gone(watcher)
+    waited(lambda: not alive(terminal.pid) and not alive(terminal.host_pid))
+    assert [] == list(hosts.paths.runtime.iterdir())
+
+
+def test_lost_host_ends_its_invocation_as_failed(hosts, waited, alive):
+    store, recorded = _recorded(hosts)
+    terminal = hosts.start("cat", recorded=recorded)
+    screen = hosts.screen_pid(terminal)
+    for pid in (terminal.host_pid, screen):
+        os.kill(pid, signal.SIGKILL)
+    waited(lambda: not alive(terminal.pid), "the program's end")
+
+    assert [terminal.id] == [one.id for one in hosts.survey().lost]
+
+    found = invocations.find(store, "u-1")
+    assert ("failed", "host_lost") == (found.status, found.terminal_reason)
+    store.close()

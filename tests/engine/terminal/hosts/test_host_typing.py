@@ -1,0 +1,157 @@
+"""A program in a host: typed to, drawn, asked for, ended."""
+
+import shutil
+import sys
+
+import pytest
+
+from oulipoly_engine.terminal import wire
+from oulipoly_engine.terminal.screen import Attr, CellStyle, Mods
+
+
+def test_what_is_typed_comes_back_drawn(hosts):
+    watcher = hosts.watch(hosts.shell())
+
+    watcher.types("echo $((40+2))\n")
+
+    watcher.shows("\n42")
+
+
+def test_first_picture_is_full_and_later_ones_hold_only_what_changed(hosts):
+    watcher = hosts.watch(hosts.shell())
+    watcher.shows("$")
+    before = len(watcher.pictures)
+    watcher.types("x")
+    watcher.shows("$ x")
+
+    assert watcher.pictures[0].full
+    assert {(0,)} == {tuple(y for y, _ in picture.changed) for picture in watcher.pictures[before:]}
+
+
+def test_colours_arrive_with_their_text(hosts):
+    watcher = hosts.watch(hosts.start("sh", "-c", r"printf '\033[1;31mred\033[0m plain'; cat"))
+
+    watcher.shows("red plain")
+
+    styles = {run.text: run.style for run in watcher.view.rows[0]}
+    assert CellStyle(foreground=1, attrs=Attr.BOLD) == styles["red"]
+
+
+def test_keys_are_encoded_in_the_modes_of_the_program(hosts):
+    script = r"stty raw -echo; printf '\033[?1h'; head -c 3 | od -An -c; cat"
+    watcher = hosts.watch(hosts.start("sh", "-c", script + "; printf ready"))
+    watcher.until(lambda: watcher.pictures)
+    watcher.until(lambda: watcher.view.columns)
+
+    watcher.client.send(wire.Pressed("up"))
+
+    watcher.shows("033   O   A")
+
+
+def test_paste_is_bracketed_where_the_program_asked_for_it(hosts):
+    script = r"stty raw -echo; printf '\033[?2004hready'; head -c 14 | od -An -c; cat"
+    watcher = hosts.watch(hosts.start("sh", "-c", script))
+    watcher.shows("ready")
+
+    watcher.client.send(wire.Pasted("hi"))
+
+    watcher.shows("2   0   0   ~   h   i 033   [   2   0   1")
+
+
+def test_mouse_goes_to_the_program_only_when_it_asked(hosts):
+    script = r"stty raw -echo; printf '\033[?1000h\033[?1006hready'; head -c 9 | od -An -c; cat"
+    watcher = hosts.watch(hosts.start("sh", "-c", script))
+    watcher.shows("ready")
+
+    watcher.client.send(wire.Pointed("press", 1, 4, 2))
+
+    watcher.shows("033   [   <   0   ;   5   ;   3   M")
+    assert watcher.view.mouse
+
+
+def test_questions_of_the_program_are_answered_when_nobody_is_attached(hosts, waited):
+    answer = hosts.home / "answer"
+    asks = (
+        "import os,tty,sys; tty.setraw(0); os.write(1, b'\\033[6n'); answer=os.read(0, 20);"
+        "open('answer','wb').write(answer); os.read(0,1)"
+    )
+    hosts.start(sys.executable, "-c", asks)
+
+    assert b"\x1b[1;1R" == waited(lambda: answer.exists() and answer.read_bytes())
+
+
+def test_title_folder_bell_clipboard_and_notice_are_told(hosts):
+    script = r"read x; printf '\033]2;a title\a\a\033]52;c;aGVsbG8=\a\033]9;done\a'; cat"
+    watcher = hosts.watch(hosts.start("sh", "-c", script))
+    watcher.types("\n")
+
+    watcher.until(lambda: "a title" in [one.title for one in _happened(watcher)])
+    watcher.until(lambda: ("hello",) in [one.copied for one in _happened(watcher)])
+    watcher.until(lambda: ("done",) in [one.notices for one in _happened(watcher)])
+    watcher.until(lambda: sum(one.bells for one in _happened(watcher)) == 1)
+
+
+def _happened(watcher):
+    return [one for one in watcher.told if isinstance(one, wire.Happened)]
+
+
+def test_title_reaches_the_list(hosts, waited):
+    terminal = hosts.start("sh", "-c", r"printf '\033]2;busy\a'; cat")
+
+    waited(lambda: hosts.survey().terminals[0].title == "busy", "the title")
+
+    assert [terminal.id] == [one.id for one in hosts.survey().terminals]
+
+
+def test_scrolling_back_pins_the_picture_and_a_key_returns_to_the_end(hosts):
+    watcher = hosts.watch(hosts.start("sh", "-c", "seq 100; exec cat"))
+    watcher.shows("100")
+    watcher.client.send(wire.Scrolled(-60))
+    watcher.shows("\n20\n")
+    assert 60 == watcher.view.offset
+
+    watcher.types("x")
+
+    watcher.shows("100\nx")
+    assert 0 == watcher.view.offset
+
+
+def test_old_rows_and_hits_can_be_asked_for_without_moving_the_picture(hosts):
+    watcher = hosts.watch(hosts.start("sh", "-c", "seq 100; exec cat"))
+    watcher.shows("100")
+
+    watcher.client.send(wire.RowsWanted(1, 4, 2))
+    watcher.client.send(wire.SearchWanted(2, "42"))
+
+    rows = watcher.view.found(watcher.hears(wire.RowsFound))
+    assert [(4, "5"), (5, "6")] == [(line, "".join(run.text for run in row)) for line, row in rows]
+    assert ((41, 0, 2),) == watcher.hears(wire.SearchFound).hits
+    assert 0 == watcher.view.offset
+
+
+def test_control_keys_interrupt(hosts):
+    watcher = hosts.watch(hosts.shell())
+    watcher.types("sleep 1000\n")
+    watcher.shows("sleep 1000")
+
+    watcher.client.send(wire.Pressed("c", mods=int(Mods.CTRL)))
+    watcher.types("echo b''ack\n")
+
+    watcher.shows("back")
+
+
+@pytest.mark.skipif(shutil.which("vim") is None, reason="vim is not installed")
+def test_vim_edits_resizes_and_leaves(hosts):
+    terminal = hosts.start("vim", "-u", "NONE", "-N", "note.txt")
+    watcher = hosts.watch(terminal)
+    watcher.shows("~")
+
+    watcher.types("ihello wörld")
+    watcher.client.send(wire.Pressed("escape"))
+    watcher.shows("hello wörld")
+    watcher.client.send(wire.Resized(60, 12))
+    watcher.until(lambda: (60, 12) == (watcher.view.columns, watcher.view.height))
+    watcher.types(":wq\n")
+
+    assert 0 == watcher.hears(wire.Exited).code
+    assert "hello wörld\n" == (hosts.home / "note.txt").read_text()

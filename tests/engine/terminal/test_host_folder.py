@@ -1,0 +1,199 @@
+"""The runtime folder: who may use it, what lives, and what is tidied up."""
+
+import fcntl
+import os
+import shutil
+import socket
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from oulipoly_engine.paths import from_environment
+from oulipoly_engine.terminal.folder import Place, RuntimeFolderUnsafe, Terminal, claim, ensure, survey
+
+
+@pytest.fixture
+def runtime():
+    root = Path(tempfile.mkdtemp(prefix="agr-", dir="/tmp"))
+    yield root / "run"
+    shutil.rmtree(root, ignore_errors=True)
+
+
+def _described(place, started="2026-11-21T08:00:00Z", **more):
+    terminal = Terminal(place.id, "cat", "/", 1, 1, started, **more)
+    place.describe(terminal)
+    return terminal
+
+
+def _stale_socket(path):
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind(str(path))
+
+
+def test_folder_is_for_its_owner_only(runtime):
+    runtime.mkdir(mode=0o755)
+
+    ensure(runtime)
+
+    assert 0o700 == runtime.stat().st_mode & 0o777
+
+
+def test_folder_that_is_a_link_or_a_file_is_refused(runtime, tmp_path):
+    runtime.symlink_to(tmp_path)
+    with pytest.raises(RuntimeFolderUnsafe, match="XDG_RUNTIME_DIR"):
+        ensure(runtime)
+    runtime.unlink()
+    runtime.touch()
+    with pytest.raises(RuntimeFolderUnsafe, match="XDG_RUNTIME_DIR"):
+        ensure(runtime)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can give a folder away")
+def test_folder_of_somebody_else_is_refused(runtime):
+    runtime.mkdir(mode=0o700)
+    os.chown(runtime, 12345, 12345)
+
+    with pytest.raises(RuntimeFolderUnsafe, match="belongs to somebody else"):
+        ensure(runtime)
+
+
+def test_held_terminal_lives_and_a_let_go_one_is_lost_and_tidied(runtime):
+    place, lock = claim(runtime)
+    terminal = _described(place)
+    listener = place.listen()
+    assert (terminal,) == survey(runtime).terminals
+
+    os.close(lock)
+    listener.close()
+
+    found = survey(runtime)
+    assert ((), (terminal,), 1) == (found.terminals, found.lost, found.stale_sockets)
+    assert [] == list(runtime.iterdir())
+
+
+def test_ended_terminal_of_a_dead_host_is_tidied_without_a_word(runtime):
+    place, lock = claim(runtime)
+    _described(place, exit_code=0)
+    os.close(lock)
+
+    assert () == survey(runtime).lost
+    assert [] == list(runtime.iterdir())
+
+
+def test_folder_full_of_stale_sockets_is_emptied_and_the_living_stay(runtime):
+    place, lock = claim(runtime)
+    terminal = _described(place)
+    listener = place.listen()
+    for number in range(500):
+        _stale_socket(runtime / f"{number:06x}.sock")
+
+    found = survey(runtime)
+
+    assert ((terminal,), 500) == (found.terminals, found.stale_sockets)
+    assert {f"{place.id}.{kind}" for kind in ("sock", "json", "lock")} == {path.name for path in runtime.iterdir()}
+    listener.close()
+    os.close(lock)
+
+
+def test_listening_socket_without_its_lock_file_is_left_alone(runtime):
+    ensure(runtime)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(runtime / "abcdef.sock"))
+        listener.listen()
+
+        assert 0 == survey(runtime).stale_sockets
+        assert (runtime / "abcdef.sock").exists()
+
+
+def test_files_of_others_are_left_alone(runtime):
+    ensure(runtime)
+    (runtime / "app.sock").touch()
+    (runtime / "notes.txt").touch()
+
+    survey(runtime)
+
+    assert {"app.sock", "notes.txt"} == {path.name for path in runtime.iterdir()}
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b'{"id": 3}', b"\xff\xfe", b'{"id":"x"}'])
+def test_description_that_cannot_be_read_hides_nothing_else(runtime, text):
+    place, lock = claim(runtime)
+    place.description.write_bytes(text)
+    other, other_lock = claim(runtime)
+    terminal = _described(other)
+
+    assert (terminal,) == survey(runtime).terminals
+
+    os.close(lock)
+    os.close(other_lock)
+
+
+def test_hundred_terminals_are_listed_quickly(runtime):
+    held = [claim(runtime) for _ in range(100)]
+    for place, _ in held:
+        _described(place)
+    begun = time.process_time()
+
+    found = survey(runtime)
+
+    assert time.process_time() - begun < 0.25
+    assert 100 == len(found.terminals)
+    for _, lock in held:
+        os.close(lock)
+
+
+def test_lock_that_another_process_of_the_host_holds_counts(runtime):
+    place, lock = claim(runtime)
+    _described(place)
+    twin = os.dup(lock)  # as a forked process has it
+    os.close(lock)
+
+    assert 1 == len(survey(runtime).terminals)
+    os.close(twin)
+
+
+def test_description_is_for_its_owner_only(runtime):
+    place, lock = claim(runtime)
+    _described(place)
+
+    assert 0o600 == place.description.stat().st_mode & 0o777
+    os.close(lock)
+
+
+def test_missing_folder_has_no_terminals(runtime):
+    assert () == survey(runtime).terminals
+    assert not runtime.exists()
+
+
+def test_lock_is_given_back_by_a_survey(runtime):
+    place, lock = claim(runtime)
+    os.close(lock)
+    survey(runtime)
+    descriptor = os.open(place.lock, os.O_RDWR | os.O_CREAT, 0o600)
+
+    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    os.close(descriptor)
+
+
+@pytest.mark.parametrize(
+    ("env", "folder"),
+    [
+        ({"XDG_RUNTIME_DIR": "/run/user/7"}, "/run/user/7/oulipoly-agent-runner"),
+        ({}, "/home/me/.local/share/oulipoly-agent-runner/run"),
+        ({"XDG_RUNTIME_DIR": "relative"}, "/home/me/.local/share/oulipoly-agent-runner/run"),
+        ({"XDG_RUNTIME_DIR": "/run/user/7", "OULIPOLY_DATA_DIR": "/other"}, "/other/run"),
+    ],
+    ids=["xdg", "none", "relative", "another-data-folder"],
+)
+def test_runtime_folder_is_found(env, folder):
+    assert Path(folder) == from_environment({"HOME": "/home/me"} | env).runtime
+
+
+def test_runtime_folder_is_short_enough_for_a_socket_whatever_the_home():
+    deep, deeper = (from_environment({"HOME": f"/home/{letter * 120}"}).runtime for letter in "ab")
+
+    assert len(str(Place(deep, "abcdef").socket) + ".new") <= 103
+    assert deep != deeper

@@ -1,0 +1,134 @@
+"""A real terminal's input made into messages, and pictures made into its output."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oulipoly_engine.core.leave_key import BYTES
+from oulipoly_engine.terminal.keyboard import Keyboard, Leave
+from oulipoly_engine.terminal.paint import Painter, sgr, titled
+from oulipoly_engine.terminal.screen import Attr, CellStyle, Cursor, Mods, Run
+from oulipoly_engine.terminal.view import View
+from oulipoly_engine.terminal.wire import Focused, Pasted, Pointed, Pressed, Scrolled, Typed
+
+_CTRL, _ALT, _SHIFT = int(Mods.CTRL), int(Mods.ALT), int(Mods.SHIFT)
+
+
+def _keyboard():
+    return Keyboard(BYTES["ctrl+]"])
+
+
+@pytest.mark.parametrize(
+    ("data", "meant"),
+    [
+        (b"hello", [Typed(b"hello")]),
+        ("ü世".encode(), [Typed("ü世".encode())]),
+        (b"\r", [Pressed("enter")]),
+        (b"\t", [Pressed("tab")]),
+        (b"\x7f", [Pressed("backspace")]),
+        (b"\x03", [Pressed("c", mods=_CTRL)]),
+        (b"\x1b[A", [Pressed("up")]),
+        (b"\x1bOA", [Pressed("up")]),
+        (b"\x1b[1;5C", [Pressed("right", mods=_CTRL)]),
+        (b"\x1b[3~", [Pressed("delete")]),
+        (b"\x1b[15;2~", [Pressed("f5", mods=_SHIFT)]),
+        (b"\x1bOP", [Pressed("f1")]),
+        (b"\x1b[Z", [Pressed("tab", mods=_SHIFT)]),
+        (b"\x1bx", [Pressed("x", mods=_ALT)]),
+        (b"\x1b[5;2~", [Scrolled(-20)]),
+        (b"\x1b[6;2~", [Scrolled(20)]),
+        (b"\x1b[I", [Focused("focused")]),
+        (b"\x1b[O", [Focused("unfocused")]),
+        (b"\x1b[<0;5;3M", [Pointed("press", 1, 4, 2)]),
+        (b"\x1b[<0;5;3m", [Pointed("release", 1, 4, 2)]),
+        (b"\x1b[<35;5;3M", [Pointed("move", 0, 4, 2)]),
+        (b"\x1b[<64;1;1M", [Pointed("press", 4, 0, 0)]),
+        (b"\x1b[200~a\x1dpaste\x1b[201~b", [Pasted("a\x1dpaste"), Typed(b"b")]),
+        (b"a\x1b[?62;c\x1b[Bb", [Typed(b"a"), Typed(b"\x1b[?62;c"), Pressed("down"), Typed(b"b")]),
+        (b"one\x1dtwo", [Typed(b"one"), Leave()]),
+        (b"\x1d", [Leave()]),
+    ],
+    ids=repr,
+)
+def test_keys_are_understood(data, meant):
+    assert meant == _keyboard().feed(data)
+
+
+def test_escape_alone_is_a_key_once_nothing_follows():
+    keyboard = _keyboard()
+
+    assert [] == keyboard.feed(b"\x1b")
+    assert keyboard.is_waiting
+    assert [Pressed("escape")] == keyboard.flush()
+    assert not keyboard.is_waiting
+
+
+@given(cuts=st.lists(st.integers(0, 60), max_size=6))
+def test_sequences_are_understood_in_any_pieces(cuts):
+    data = b"ab\x1b[A\x1b[200~p\xc3\xbc\x1b[201~\x1b[<0;5;3M\x1bx\x1b[15;2~c"
+    edges = [0, *sorted(cut for cut in cuts if cut < len(data)), len(data)]
+    keyboard, found = _keyboard(), []
+    for start, end in pairwise(edges):
+        found += keyboard.feed(data[start:end])
+
+    typed = b"".join(one.data for one in found if isinstance(one, Typed))
+    others = [one for one in found if not isinstance(one, Typed)]
+    expected = [Pressed("up"), Pasted("pü"), Pointed("press", 1, 4, 2), Pressed("x", mods=_ALT)]
+    assert (b"abc", [*expected, Pressed("f5", mods=_SHIFT)]) == (typed, others)
+
+
+@given(data=st.binary(max_size=300))
+def test_nothing_that_is_typed_fails(data):
+    keyboard = _keyboard()
+    keyboard.feed(data)
+    keyboard.flush()
+
+
+@pytest.mark.parametrize(
+    ("style", "sequence"),
+    [
+        (CellStyle(), "\x1b[0m"),
+        (CellStyle(1, 12), "\x1b[0;31;104m"),
+        (CellStyle(200, 0x1000000 | 0x010203), "\x1b[0;38;5;200;48;2;1;2;3m"),
+        (CellStyle(attrs=Attr.BOLD | Attr.UNDERLINE | Attr.CURLY), "\x1b[0;1;4:3m"),
+    ],
+)
+def test_looks_are_set_whatever_was_set_before(style, sequence):
+    assert sequence == sgr(style)
+
+
+def _view(*rows, cursor=Cursor(0, 0, True)):  # noqa: B008 - frozen
+    view = View()
+    view.rows = [tuple(row) for row in rows]
+    view.cursor = cursor
+    return view
+
+
+def test_rows_are_cut_at_the_window_and_wide_characters_not_halved():
+    painter = Painter(3, 1)
+
+    drawn = painter.paint(_view([Run("世界", CellStyle(), 4)], [Run("below", CellStyle(), 5)]), (0, 1), afresh=False)
+
+    assert "世".encode() in drawn
+    assert "界".encode() not in drawn
+    assert b"below" not in drawn
+
+
+def test_link_cannot_break_out_of_its_sequence():
+    drawn = Painter(80, 1).paint(_view([Run("x", CellStyle(link="a\x1b\\\x1b[2Jb"), 1)]), (0,), afresh=False)
+
+    assert b"\x1b]8;;a\\[2Jb\x1b\\" in drawn
+
+
+def test_title_cannot_break_out_of_its_sequence():
+    assert b"\x1b]2;a[2Jb\x1b\\" == titled("a\x1b[2J\x07b")
+
+
+def test_note_lies_over_the_last_row_until_it_is_cleared():
+    painter, view = Painter(20, 2), _view([], [Run("beneath", CellStyle(), 7)])
+    painter.note = "a note"
+    assert b"\x1b[2;1H\x1b[0;7m a note " in painter.paint(view, (0, 1), afresh=True)
+
+    assert b"beneath" in painter.clear_note(view)
