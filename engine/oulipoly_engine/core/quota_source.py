@@ -60,6 +60,19 @@ def codex_sessions_root(account: Account, scripts: SessionScripts | None) -> str
     return None
 
 
+def transcripts_folder(account: Account | None, scripts: SessionScripts | None) -> tuple[str, str] | None:
+    """Return whose transcripts an account's scripts name, `claude` or `codex`, and their folder as written.
+
+    None if no script names one that we know. `~/` and variables in it are not expanded.
+    """
+    storage = None if account is None or account.storage is None else account.storage.cwd_script
+    for script in (storage, None if scripts is None else scripts.turn_script):
+        found = None if script is None else _session_folder(script)
+        if found is not None:
+            return "codex" if found[0] in _CODEX else "claude", str(found[1])
+    return None
+
+
 def _derive(script: str) -> str | None:
     found = _session_folder(script)
     if found is None:

@@ -37,7 +37,8 @@ TIMEOUT_S = 600.0  # contract, section 4.1
 
 _AT_ONCE = 4  # scripts that read disks; the bundled ones share our one processor
 _OUTPUT_LIMIT = 1 << 30  # bytes; nothing is stored before a script has ended well, so its output is held until then
-_BATCH_TURNS, _BATCH_CHARACTERS = 5_000, 8 << 20  # a transaction of some 50 ms, so that others can write between
+# A transaction of some 50 ms, so that others can write between; a batch is in memory, at up to 4 bytes a character.
+_BATCH_TURNS, _BATCH_CHARACTERS = 2_000, 2 << 20
 _KEPT_ERRORS, _KEPT_NOTES = 20, 20
 
 

@@ -202,6 +202,7 @@ class Reading:
     state_dir: Path
     afresh: bool = False  # forget how far earlier passes came
     longest_line: int = LONGEST_LINE
+    decode: Callable[[bytes], Json | None] = field(default=lambda text: decode_leniently(text), repr=False)
     notes: list[str] = field(default_factory=list)  # what could not be read, one sentence each
     damaged_lines: int = 0
     unread_files: int = 0  # files and folders
@@ -354,7 +355,7 @@ class Reading:
         form = FORMATS[self.name]
         if looks_whole and not any(mark in text for mark in form.marks):
             return None
-        record = _record(text) if looks_whole else None
+        record = self.decode(text) if looks_whole else None
         if record is None:
             if is_whole:
                 self._damaged(place, "no JSON object")
@@ -399,7 +400,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _record(text: bytes) -> Json | None:
+def decode_leniently(text: bytes) -> Json | None:
     """Decode one line, bad UTF-8 and a byte order mark included; None for anything but an object."""
     try:
         value = json.loads(text.decode("utf-8", "replace").lstrip("\ufeff"))

@@ -1,0 +1,187 @@
+"""`report`: what accounts have used, and what it would have cost at the vendors' prices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+
+from oulipoly_engine.cli import diagnostics, output
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.progress import Progress
+from oulipoly_engine.cli.wiring import told
+from oulipoly_engine.clock import from_text, to_text
+from oulipoly_engine.config import load
+from oulipoly_engine.config.prices_file import read_prices
+from oulipoly_engine.core import report
+from oulipoly_engine.core.columns import pad, plain, width
+from oulipoly_engine.core.report import COLUMNS, Grouping, Line
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.service.ledger import Ledger, Updated
+from oulipoly_engine.service.ledger_sources import sources
+from oulipoly_engine.service.report import Question, answer, rates
+from oulipoly_engine.store.db import Store, open_store
+
+_NUMBERS = ("calls", "input", "output", "cache read", "cache write", "total", "API value")
+_STEPS = 100
+
+
+def run(context: Context, name: str, arguments: list[str]) -> int:
+    """Bring the ledger up to date and print the report."""
+    parser = Parser(
+        prog=f"{context.program} {name}",
+        description="What accounts have used, each API call counted once, and its API value: what it would have cost "
+        "at the vendors' prices. A subscription is not billed by it. Own prices go into prices.toml.",
+    )
+    parser.add_argument("--by", choices=[*Grouping], default=Grouping.DAY, type=str, help="default: day")
+    parser.add_argument("--since", metavar="DATE", help="from this day on (2026-11-20), or from an RFC 3339 instant")
+    parser.add_argument("--until", metavar="DATE", help="to this day, included, or up to an RFC 3339 instant")
+    parser.add_argument("--account", help="of this account alone")
+    parser.add_argument("--model", help="of this model alone, as the CLI names it")
+    parser.add_argument("--cli", choices=("claude", "codex"), help="of this CLI alone")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--csv", action="store_true", help="print comma-separated values")
+    options = parser.parse(arguments)
+    if options.json and options.csv:
+        message = "--json and --csv exclude each other"
+        raise UsageInvalid(message)
+    question = Question(
+        Grouping(options.by),
+        _instant(options.since, "--since"),
+        _instant(options.until, "--until", is_end=True),
+        options.account,
+        options.model,
+        options.cli,
+    )
+    own = told(read_prices(context.paths))
+    store = open_store(context.paths.state_db)
+    updated, absent = _update(context, store)
+    found = answer(store, question, rates(store, own), context.clock.now(), None)
+    store.close()
+    if options.json:
+        output.write_json(_document(context, question, found, updated, absent))
+    elif options.csv:
+        output.write_bytes(_csv(question.by, found).encode("utf-8", "backslashreplace"))
+    else:
+        _tell(question, found, updated, absent)
+    return 0
+
+
+def _update(context: Context, store: Store) -> tuple[Updated, Mapping[str, str]]:
+    accounts = told(load.load_accounts(context.paths))
+    scripts = told(load.load_sessions(context.paths))
+    folders, absent = sources(accounts, scripts, context.paths.home, inherited_environment())
+    with Progress("reading transcripts, percent", _STEPS) as progress:
+        shown = 0
+
+        def step(done: int, everything: int) -> None:
+            nonlocal shown
+            while shown < _STEPS * done // max(1, everything) and shown < _STEPS:
+                shown += 1
+                progress.step()
+
+        updated = Ledger(store, folders, context.clock).update(step)
+    for note in updated.notes:
+        diagnostics.note(f"Warning: {note}")
+    return updated, absent
+
+
+def _instant(text: str | None, option: str, *, is_end: bool = False) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        day = None
+    try:
+        if day is None:
+            return from_text(text.upper())
+        return datetime.combine(day + timedelta(days=is_end), time()).astimezone()
+    except (ValueError, OverflowError) as error:
+        message = f"{option} {text!r} is neither a day like 2026-11-20 nor an instant like 2026-11-20T08:00:00Z"
+        raise UsageInvalid(message) from error
+
+
+def _tell(question: Question, found: Sequence[Line], updated: Updated, absent: Mapping[str, str]) -> None:
+    rows = [(*line.keys, *_cells(line)) for line in found]
+    if not rows:
+        output.write_line(f"no API calls that match, in {updated.files} transcripts")
+    else:
+        keys = COLUMNS[question.by]
+        if question.by is not Grouping.WINDOW and len(rows) > 1:  # windows share calls
+            rows.append(("total", *[""] * (len(keys) - 1), *_cells(report.total(found))))
+        output.write_bytes(_drawn((*keys, *_NUMBERS), rows, len(keys)).encode("utf-8", "backslashreplace"))
+    for account, reason in absent.items():
+        diagnostics.note(f"{account}: {reason}")
+    if updated.damaged:
+        diagnostics.note(f"{updated.damaged} lines that may tell of a call could not be read")
+
+
+def _cells(line: Line) -> tuple[str, ...]:
+    tokens = line.tokens
+    counts = (line.calls, tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, tokens.total)
+    return (*(f"{count:,}" for count in counts), _value(line))
+
+
+def _value(line: Line) -> str:
+    if line.unpriced and line.unpriced == line.calls:
+        return "unknown"
+    return f"${line.value:,.2f}" + (f" + {line.unpriced} unknown" if line.unpriced else "")
+
+
+def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]], keys: int) -> str:
+    table = [head, *([*map(plain, row)] for row in rows)]
+    widths = [max(width(row[column]) for row in table) for column in range(len(head))]
+    drawn = []
+    for row in table:
+        cells = [
+            pad(cell, wide) if place < keys else cell.rjust(wide)
+            for place, (cell, wide) in enumerate(zip(row, widths, strict=True))
+        ]
+        drawn.append("  ".join(cells).rstrip() + "\n")
+    return "".join(drawn)
+
+
+def _entry(columns: Sequence[str], line: Line) -> Iterator[tuple[str, object]]:
+    tokens = line.tokens
+    yield from zip(columns, line.keys, strict=True)
+    yield "calls", line.calls
+    yield "input", tokens.input
+    yield "output", tokens.output
+    yield "cache_read", tokens.cache_read
+    yield "cache_write", tokens.cache_write
+    yield "cache_write_1h", tokens.cache_write_1h
+    yield "reasoning", tokens.reasoning
+    yield "total", tokens.total
+    yield "api_value_usd", None if line.unpriced and line.unpriced == line.calls else round(line.value, 6)
+    yield "unpriced_calls", line.unpriced
+
+
+def _document(
+    context: Context, question: Question, found: Sequence[Line], updated: Updated, absent: Mapping[str, str]
+) -> dict[str, object]:
+    columns = COLUMNS[question.by]
+    everything = None if question.by is Grouping.WINDOW else dict(_entry((), report.total(found)))
+    return {
+        "generated_at": to_text(context.clock.now()),
+        "by": question.by.value,
+        "rows": [dict(_entry(columns, line)) for line in found],
+        "total": everything,
+        "transcripts": updated.files,
+        "damaged_lines": updated.damaged,
+        "without_ledger": dict(absent),
+        "notes": list(updated.notes),
+    }
+
+
+def _csv(by: Grouping, found: Sequence[Line]) -> str:
+    columns = COLUMNS[by]
+    rows = [dict(_entry(columns, line)) for line in found]
+    head = [key for key, _ in _entry(columns, Line(("",) * len(columns)))]
+    return "".join(",".join(_csv_cell(value) for value in row) + "\r\n" for row in (head, *(r.values() for r in rows)))
+
+
+def _csv_cell(value: object) -> str:
+    text = "" if value is None else str(value)
+    return f'"{text.replace(chr(34), chr(34) * 2)}"' if set(text) & set(',"\r\n') else text
