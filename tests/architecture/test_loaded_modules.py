@@ -135,3 +135,34 @@ def test_no_command_of_the_headless_face_loads_the_screen_s_libraries():
     count, *found = done.stdout.split()
     assert int(count) > 0
     assert [] == found
+
+
+def test_the_linear_face_loads_nothing_of_the_screen_s_libraries(loaded, configured):
+    modules = loaded("--linear")
+
+    assert {"oulipoly_tui", "sqlite3"} <= modules
+    assert set() == modules & (_SCREEN | _NETWORK | _CHECKERS)
+
+
+def test_the_first_frame_waits_for_no_engine_and_no_heavy_widget():
+    late = (
+        "oulipoly_engine.engine",
+        "oulipoly_engine.store.db",
+        "sqlite3",
+        "textual.widgets._text_area",
+        "textual.widgets._markdown",
+        "textual.widgets._data_table",
+        "watchfiles",
+        "oulipoly_tui.linear",
+        "oulipoly_tui.commands",
+        "oulipoly_tui.screens.help",
+    )
+    code = (
+        "import sys; from oulipoly_tui import entry, app; from oulipoly_tui.panes import pools\n"
+        f"print(*(name for name in {late!r} if name in sys.modules))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=25, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert [] == done.stdout.split()

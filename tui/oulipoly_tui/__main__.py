@@ -6,10 +6,21 @@ import sys
 
 
 def main() -> int:
-    """Run the headless command and return its exit code."""
-    from oulipoly_engine.cli.main import main as headless  # noqa: PLC0415 - the app will not need it
+    """Open the app where nothing is asked for, else run the headless command; return the exit code."""
+    arguments = sys.argv[1:]
+    if all(word in ("--linear", "--read-only", "--no-anim") for word in arguments):
+        from oulipoly_tui import entry  # noqa: PLC0415 - the headless face must not load it
 
-    return headless(sys.argv[1:])
+        if entry.is_for_app(arguments):
+            return entry.run(arguments)
+    if arguments[:1] == ["terminal"]:
+        from oulipoly_tui import bare_entry  # noqa: PLC0415 - as above
+
+        if bare_entry.is_for_pane(arguments[1:]):
+            return bare_entry.run(arguments[1:])
+    from oulipoly_engine.cli.main import main as headless  # noqa: PLC0415 - the app does not need it
+
+    return headless(arguments)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,15 @@ _RETURN_CHANNEL = "OULIPOLY_RETURN_CHANNEL"  # belongs to a one-shot: whoever ta
 
 
 @dataclass(frozen=True, slots=True)
+class Prepared:
+    """A run whose row is written and whose CLI is still to be started."""
+
+    command: Command
+    row_id: int
+    uuid: str
+
+
+@dataclass(frozen=True, slots=True)
 class Launcher:
     """Starts interactive runs."""
 
@@ -98,15 +107,31 @@ class Launcher:
             raise AccountUnusable(message)
         return account
 
-    def _run(self, chosen: Chosen, working_directory: Path, parent: markers.ParentRef | None, guard: Guard) -> int:
+    def prepare(
+        self,
+        chosen: Chosen,
+        working_directory: Path,
+        parent: markers.ParentRef | None = None,
+        *,
+        owner_pid: int | None = None,
+    ) -> Prepared:
+        """Write the row of a run and return what to start. Raises AccountUnusable.
+
+        owner_pid: whose death means that nobody will record the end; None: somebody else watches over it.
+        """
         account = self._account(chosen.account)
         identity = str(uuid.uuid4())
         resume = () if chosen.resumes is None else compose.resume_args(account, chosen.resumes)
         env = compose.environment(inherited_environment(), account) | markers.parent_env(account.name, identity)
         env.pop(_RETURN_CHANNEL, None)
         command = Command(compose.interactive(account, chosen.member, resume_args=resume), env, working_directory)
+        return Prepared(command, self._begin(identity, chosen, working_directory, parent, owner_pid), identity)
+
+    def _run(self, chosen: Chosen, working_directory: Path, parent: markers.ParentRef | None, guard: Guard) -> int:
+        account = self._account(chosen.account)
         guard.check()
-        row_id = self._begin(identity, chosen, working_directory, parent)
+        prepared = self.prepare(chosen, working_directory, parent, owner_pid=os.getpid())
+        command, row_id, identity = prepared.command, prepared.row_id, prepared.uuid
         watch = _LiveSession(account, self.home)
         self.store.close()  # a talk may last for days
         try:
@@ -123,7 +148,14 @@ class Launcher:
         self._write_result(chosen, identity, outcome)
         return outcome.exit_code if passed.stopped_for is None else 128 + passed.stopped_for
 
-    def _begin(self, identity: str, chosen: Chosen, working_directory: Path, parent: markers.ParentRef | None) -> int:
+    def _begin(
+        self,
+        identity: str,
+        chosen: Chosen,
+        working_directory: Path,
+        parent: markers.ParentRef | None,
+        owner_pid: int | None,
+    ) -> int:
         row_id = invocations.begin(
             self.store,
             invocations.NewInvocation(
@@ -134,7 +166,7 @@ class Launcher:
                 created_at=self.clock.now(),
                 parent=None if parent is None else (parent.source, parent.id),
                 working_directory=str(working_directory),
-                owner_pid=os.getpid(),
+                owner_pid=owner_pid,
                 session_id=chosen.resumes,
                 capture_method="none" if chosen.resumes is None else "resumed",
                 resume_input_id=chosen.asked_id,

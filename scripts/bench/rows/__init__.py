@@ -11,7 +11,7 @@ from typing import NamedTuple
 from report import Result
 from world import World
 
-from rows import choosing, crowd, one_shot, passing, quota, start_up
+from rows import app, choosing, crowd, finding, ledger, one_shot, panes, passing, quota, screens, start_up, terminals
 
 
 class Row(NamedTuple):
@@ -29,6 +29,8 @@ ROWS = (
     Row("start-schema-probe", "`session schema-probe` on a state file", start_up.schema_probe),
     Row("start-trace", "`trace` of a recorded invocation", start_up.trace),
     Row("start-to-spawn", "a one-shot until its CLI runs", start_up.to_spawn),
+    Row("start-app-frame", "the app until its first frame", app.first_frame),
+    Row("start-app-data", "the app until its pools are on the screen", app.with_data),
     Row("one-shot-true", "what a whole one-shot adds to `true`", one_shot.added_to_true),
     Row("cat-pipe", "100 MB of `cat` through us into a pipe", passing.into_pipe),
     Row("cat-file", "100 MB of `cat` through us into a file", passing.into_file),
@@ -38,4 +40,26 @@ ROWS = (
     Row("choose-store-50", "choosing among 50 accounts, everything read from the store", choosing.from_store),
     Row("refresh-20", "reading 20 accounts whose scripts take 1 s each", quota.refresh),
     Row("chart-1m", "a chart over a history of a million readings", quota.chart),
+    Row("screen-feed", "output into an emulated screen, and its frames", screens.feed),
+    Row("screen-past", "10,000 rows of scrollback: memory, reflow, search, dump", screens.past),
+    Row("search-1m", "full-text search over a million turns", finding.search),
+    Row("list-10k", "`session list` of 10,000 sessions, in process", finding.listing),
+    Row("tree-10k", "the app's read model of 10,000 sessions", finding.conversations),
+    Row("ledger-exact", "the ledger's totals against the truth, cold and grown by cuts", ledger.exact),
+    Row("ledger-cold", "1 GB of transcripts into the ledger, beside ccusage", ledger.cold),
+    Row("ledger-memory", "peak memory of reading 1 GB", ledger.memory),
+    Row("ledger-first", "the first right 5-hour and 7-day sums of 1 GB", ledger.first),
+    Row("ledger-warm", "a refresh of 10,000 transcripts, nothing new", ledger.warm),
+    Row("terminal-cat", "10 MB of `cat` in a terminal against tmux", terminals.cat_plain),
+    Row("terminal-colour", "10 MB of coloured `cat` in a terminal against tmux", terminals.cat_colour),
+    Row("terminal-echo", "from a key to its picture", terminals.echo_quiet),
+    Row("terminal-echo-flood", "from a key to its picture beside a flooding terminal", terminals.echo_flood),
+    Row("terminal-idle", "an idle terminal's cost", terminals.idle),
+    Row("pane-cat", "10 MB of `cat` in a pane against tmux", panes.cat_plain),
+    Row("pane-colour", "10 MB of coloured `cat` in a pane against tmux", panes.cat_colour),
+    Row("pane-key", "from a key to the real terminal, through the pane", panes.key_quiet),
+    Row("pane-key-flood", "the same beside a flooding pane of the same app", panes.key_flood),
+    Row("pane-ink", "a picture drawn anew 30 times a second", panes.ink),
+    Row("pane-idle", "an idle pane's cost", panes.idle),
+    Row("pane-busy", "the app's own keys with ten flooding terminals", panes.busy),
 )

@@ -21,7 +21,7 @@ from measure import BenchBroken, Series, isolated
 from report import Limit, Result
 from world import World
 
-_COLUMNS, _ROWS = 120, 40
+COLUMNS, ROWS = 120, 40
 _SIZE = 10_000_000  # bytes that are shown
 _TMUX_RATIO = 1.2
 _QUIET_P99_MS, _FLOOD_P99_MS = 6.0, 80.0
@@ -29,18 +29,26 @@ _IDLE_PERCENT = 0.5
 _IDLE_S = 5.0
 _PATIENCE_S = 60.0
 _KEY_PAUSE_S = 0.02
+SHELL = ("sh", "-i")
+FLOOD = ("yes", "the flood goes on and on and on and on and on and on")
 
 
 def cat_plain(world: World) -> Result:
     """Measure 10 MB of plain lines until the prompt is back, ours and tmux's in turn."""
-    line = "%06d the quick brown fox jumps over the lazy dog and so on and on\n"
-    return _cat(world, "plain", lambda number: line % number)
+    return _cat(world, "plain")
 
 
 def cat_colour(world: World) -> Result:
     """Measure 10 MB of lines of many colours."""
+    return _cat(world, "colour")
+
+
+def lines_of(name: str) -> Callable[[int], str]:
+    """Return what makes the lines of a file to show: "plain" or "colour"."""
+    if name == "plain":
+        return lambda number: f"{number:06d} the quick brown fox jumps over the lazy dog and so on and on\n"
     line = "\x1b[38;5;%dm%06d\x1b[0m \x1b[1;3%dmthe quick\x1b[0m brown fox \x1b[48;2;1;2;%dmjumps\x1b[0m\n"
-    return _cat(world, "colour", lambda number: line % (number % 256, number, number % 8, number % 256))
+    return lambda number: line % (number % 256, number, number % 8, number % 256)
 
 
 def echo_quiet(world: World) -> Result:
@@ -57,7 +65,7 @@ def idle(world: World) -> Result:
     """Measure what a host with an attached client costs while nothing happens."""
 
     def work() -> dict[str, float]:
-        with _Terminal.started(world) as terminal:
+        with Terminal.started(world) as terminal:
             time.sleep(2.0)  # the last dump is made once it is quiet
             before = terminal.processor_s()
             time.sleep(_IDLE_S)
@@ -69,7 +77,8 @@ def idle(world: World) -> Result:
     return Result("of a core for an idle host and its client", share, "%", Limit(_IDLE_PERCENT), facts=facts)
 
 
-def _cat(world: World, name: str, line: Callable[[int], str]) -> Result:
+def cat_file(world: World, name: str, line: Callable[[int], str]) -> Path:
+    """Return a file of 10 MB of such lines. Raises BenchBroken without tmux, beside which it is shown."""
     if shutil.which("tmux") is None:
         raise BenchBroken("tmux is not installed, and there is nothing else to compare with")
     path = world.folder / f"cat-{name}"
@@ -78,16 +87,21 @@ def _cat(world: World, name: str, line: Callable[[int], str]) -> Result:
         while file.tell() < _SIZE:
             file.write("".join(line(number + index) for index in range(1000)))
             number += 1000
+    return path
+
+
+def _cat(world: World, name: str) -> Result:
+    path = cat_file(world, name, lines_of(name))
     rounds = world.rounds(12)
 
     def work() -> dict[str, Any]:
         ours, theirs, spent = [], [], []
-        with _Terminal.started(world) as terminal, _tmux(world) as tmux:
+        with Terminal.started(world) as terminal, tmux(world) as run:
             for turn in range(rounds + 2):
                 before = terminal.processor_s()
                 ours.append(terminal.run(f"cat {path}", f"o{turn}"))
                 spent.append(terminal.processor_s() - before)
-                theirs.append(tmux(f"cat {path}", f"t{turn}"))
+                theirs.append(run(f"cat {path}", f"t{turn}"))
         return {"ours": ours[2:], "theirs": theirs[2:], "spent": spent[2:]}
 
     found = isolated(work)
@@ -109,10 +123,10 @@ def _echo(world: World, limit_ms: float, *, is_flooded: bool) -> Result:
     keys = world.rounds(400)
 
     def work() -> list[float]:
-        with _Terminal.started(world) as terminal:
+        with Terminal.started(world) as terminal:
             if not is_flooded:
                 return terminal.echoes(keys)
-            with _Terminal.started(world) as other, other.flooding():
+            with Terminal.started(world) as other, other.flooding():
                 return terminal.echoes(keys)
 
     series = Series(tuple(sorted(1000 * value for value in isolated(work))))
@@ -122,10 +136,10 @@ def _echo(world: World, limit_ms: float, *, is_flooded: bool) -> Result:
     return Result(f"from a key to its picture, p99, {beside}", at[0.99], "ms", Limit(limit_ms), series, facts=facts)
 
 
-class _Terminal:
+class Terminal:
     """A shell in a host, and a client that draws nothing but keeps the rows."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, argv: tuple[str, ...] = SHELL) -> None:
         from oulipoly_engine.paths import from_environment  # noqa: PLC0415 - the harness itself must stay small (measure.py)
         from oulipoly_engine.process.command import Command  # noqa: PLC0415 - the same
         from oulipoly_engine.service import terminals  # noqa: PLC0415 - the same
@@ -136,23 +150,31 @@ class _Terminal:
         self._wire = wire
         self._paths = from_environment(env)
         self._service = terminals
-        launch = terminals.Launch(Command(("sh", "-i"), env, world.folder), _COLUMNS, _ROWS)
+        launch = terminals.Launch(Command(argv, env, world.folder), COLUMNS, ROWS)
         self.terminal = terminals.start(self._paths, launch)
         self.client = terminals.connect(self._paths, self.terminal, "bench")
-        self.client.attach(_COLUMNS, _ROWS)
+        self.client.attach(COLUMNS, ROWS)
         self.view = View()
-        self.until(lambda: any("$" in row for row in self.view.text()))
+        if argv == SHELL:
+            self.until(lambda: any("$" in row for row in self.view.text()))
 
     @classmethod
     @contextmanager
-    def started(cls, world: World) -> Iterator[_Terminal]:
+    def started(cls, world: World, argv: tuple[str, ...] = SHELL) -> Iterator[Terminal]:
         """Start one, and end it afterwards."""
-        one = cls(world)
+        one = cls(world, argv)
         try:
             yield one
         finally:
             one.client.close()
             one._service.kill(one._paths, one.terminal, None)
+
+    @property
+    def socket(self) -> Path:
+        """Return where its host listens."""
+        from oulipoly_engine.terminal.folder import Place  # noqa: PLC0415 - the same
+
+        return Place(self._paths.runtime, self.terminal.id).socket
 
     def type(self, text: str) -> None:
         """Type a text."""
@@ -189,7 +211,7 @@ class _Terminal:
             self.type("x")
             self.until(lambda: self.view.cursor.x != before)  # noqa: B023 - called at once
             taken.append(time.perf_counter() - begun)
-            if self.view.cursor.x > _COLUMNS - 20:
+            if self.view.cursor.x > COLUMNS - 20:
                 self.type("\x15")
                 self.until(lambda: self.view.cursor.x < 20)
             time.sleep(_KEY_PAUSE_S)
@@ -218,14 +240,14 @@ class _Terminal:
 
     def processor_s(self) -> float:
         """Return the processor time of the host's two processes so far."""
-        return sum(_processor_s(pid) for pid in self._pids())
+        return sum(processor_s(pid) for pid in self._pids())
 
     def memory_mib(self) -> float:
         """Return the memory that only they hold."""
         return sum(_private_mib(pid) for pid in self._pids())
 
 
-def _processor_s(pid: int) -> float:
+def processor_s(pid: int) -> float:
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -239,11 +261,11 @@ def _private_mib(pid: int) -> float:
 
 
 @contextmanager
-def _tmux(world: World) -> Iterator[Callable[[str, str], float]]:
+def tmux(world: World) -> Iterator[Callable[[str, str], float]]:
     """Yield what runs a shell line in tmux and returns the seconds until what follows it is drawn."""
     name = f"bench-{os.getpid()}"
     env = world.env("tmux") | {"PS1": "$ ", "ENV": "", "TERM": "xterm-256color"}
-    size = ("-x", str(_COLUMNS), "-y", str(_ROWS))
+    size = ("-x", str(COLUMNS), "-y", str(ROWS))
     pid, terminal = pty.fork()
     if pid == 0:
         os.execvpe("tmux", ["tmux", "-L", name, "-f", "/dev/null", "new-session", *size, "sh -i"], env)  # noqa: S606 - no shell is wanted

@@ -1,0 +1,76 @@
+"""The whole configuration as it can be read, with everything that is wrong in it; nothing of it stops the reader."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from oulipoly_engine.config import accounts_file, load, small_files
+from oulipoly_engine.config.check import check
+from oulipoly_engine.config.problem import Problem
+from oulipoly_engine.core.accounts import Account, Model, SessionScripts, Settings
+from oulipoly_engine.paths import Paths
+
+Fingerprint = tuple[tuple[str, int, int], ...]  # (path, modified in ns, size)
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """What the files say; a broken entry is missing and stands among the problems."""
+
+    accounts: Mapping[str, Account] = field(default_factory=dict)
+    models: Mapping[str, Model] = field(default_factory=dict)
+    scripts: Mapping[str, SessionScripts] = field(default_factory=dict)
+    settings: Settings = field(default_factory=Settings)
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the files lie."""
+
+    paths: Paths
+    models_dir: Path | None = None
+    agents_dir: Path | None = None
+
+    def fingerprint(self) -> Fingerprint:
+        """Return what changes whenever any of the files does."""
+        paths, models, agents = self.paths, self.models_dir or self.paths.models, self.agents_dir or self.paths.agents
+        single = (paths.providers, paths.settings, paths.sessions, paths.config / "app.toml")
+        many = (path for folder in (models, agents) for path in _inside(folder))
+        return tuple(mark for path in (*single, *many) if (mark := _mark(path)) is not None)
+
+    def read(self) -> Configured:
+        """Read every file that a choice needs, and say what is wrong with them."""
+        accounts = accounts_file.read(self.paths)
+        sessions = small_files.read_sessions(self.paths)
+        settings = small_files.read_settings(self.paths)
+        models: dict[str, Model] = {}
+        problems = list(accounts.problems)
+        for name in load.list_models(self.paths, self.models_dir):
+            found = load.read_model(self.paths, name, self.models_dir, accounts.value)
+            problems += found.problems
+            if found.value is not None:
+                models[name] = found.value
+        problems += (*sessions.problems, *settings.problems)
+        return Configured(accounts.value, models, sessions.value, settings.value, tuple(problems))
+
+    def examine(self) -> tuple[Problem, ...]:
+        """Return every problem, those between files and those of missing programs included."""
+        return check(self.paths, models_dir=self.models_dir, agents_dir=self.agents_dir)
+
+
+def _inside(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
+def _mark(path: Path) -> tuple[str, int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return str(path), status.st_mtime_ns, status.st_size

@@ -1,0 +1,216 @@
+"""The immutable value that the app draws, and its making: only what changed is read again.
+
+A part is kept as long as its sources are the same: configuration until a file changes, a window's forecast until its
+account is read again or a minute has passed. What is left is small enough to be read whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+
+from oulipoly_engine.config.problem import Level, Problem
+from oulipoly_engine.core.accounts import Account, Model, PoolMember
+from oulipoly_engine.core.alerts import DEFAULT_THRESHOLD, Alert, alerts
+from oulipoly_engine.core.controls import Controls
+from oulipoly_engine.core.decision import Decision
+from oulipoly_engine.core.invocations import Invocation
+from oulipoly_engine.core.quota_source import codex_sessions_root, quota_command
+from oulipoly_engine.core.staleness import is_stale
+from oulipoly_engine.core.what_if import Supposition, suppose
+from oulipoly_engine.core.windows import QuotaState, mark_holds
+from oulipoly_engine.process.alive import is_alive
+from oulipoly_engine.service.configured import Configured
+from oulipoly_engine.service.forecasting import WindowForecast, forecasts
+from oulipoly_engine.service.select import candidates, decide_among
+from oulipoly_engine.store import activity, controls, quotas
+from oulipoly_engine.store.db import Store
+from oulipoly_engine.store.quotas import Attempts
+
+_FORECAST_AGE = timedelta(minutes=1)
+
+
+@dataclass(frozen=True, slots=True)
+class AccountView:
+    """One account as it stands."""
+
+    name: str
+    account: Account | None  # None: a pool names it, but providers.toml does not
+    quota: QuotaState
+    wishes: Controls = field(default_factory=Controls)
+    attempts: Attempts = field(default_factory=Attempts)
+    has_source: bool = False  # its quota can be read at all
+    is_stale: bool = True  # too old to be shown as present
+    is_exhausted: bool = False
+    forecasts: tuple[WindowForecast, ...] = ()  # by window, in the reading's order
+    running: tuple[Invocation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PoolView:
+    """One model's pool, and the choice that its next invocation would get."""
+
+    model: Model
+    decision: Decision
+    pin: str | None = None  # the account that the user wants for the next picks in the app
+
+    @property
+    def next_account(self) -> str | None:
+        """Return who serves next; None: nobody can."""
+        return self.decision.account
+
+    def member(self, index: int) -> PoolMember:
+        """Return a member by its place in the model's file."""
+        return next(member for member in self.model.members if member.index == index)
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """One thing that is wrong, and what to do."""
+
+    cause: str
+    fix: str
+    place: str = ""  # file and line, account, or empty
+    is_error: bool = True
+    kind: str = "configuration"  # "configuration", "quota", "state"; panes may add their own
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Everything that the app draws, at one instant."""
+
+    at: datetime
+    accounts: tuple[AccountView, ...] = ()
+    pools: tuple[PoolView, ...] = ()
+    running: tuple[Invocation, ...] = ()  # newest first, those whose process lives
+    alerts: tuple[Alert, ...] = ()
+    problems: tuple[Trouble, ...] = ()
+    store_failure: str | None = None  # then everything else is as last read, or empty
+    stored_at: datetime | None = None  # when the state file was last read well
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether nothing is configured at all."""
+        return not self.accounts and not self.pools
+
+    def account(self, name: str) -> AccountView | None:
+        """Return an account by its name."""
+        return next((view for view in self.accounts if view.name == name), None)
+
+    def pool(self, model: str) -> PoolView | None:
+        """Return a pool by its model."""
+        return next((view for view in self.pools if view.model.name == model), None)
+
+
+@dataclass(slots=True)
+class SnapshotMaker:
+    """Makes one snapshot after the other. For one thread at a time."""
+
+    threshold: float = DEFAULT_THRESHOLD
+    _forecasts: dict[str, tuple[datetime | None, datetime, tuple[WindowForecast, ...]]] = field(default_factory=dict)
+    _last: Snapshot | None = None
+
+    def make(self, store: Store, configured: Configured, pins: Mapping[str, str], now: datetime) -> Snapshot:
+        """Return the snapshot of this instant. Raises StoreUnusable."""
+        names = _names(configured)
+        running = tuple(row for row in activity.running(store) if row.owner_pid is None or is_alive(row.owner_pid))
+        states, wishes = quotas.states(store, names), controls.of(store, names)
+        made = quotas.attempts(store, names)
+        accounts = tuple(
+            AccountView(
+                name=name,
+                account=configured.accounts.get(name),
+                quota=states[name],
+                wishes=wishes[name],
+                attempts=made[name],
+                has_source=_has_source(configured, name),
+                is_stale=is_stale(states[name], now),
+                is_exhausted=mark_holds(states[name], now),
+                forecasts=self._expected(store, states[name], now),
+                running=tuple(row for row in running if row.account == name),
+            )
+            for name in names
+        )
+        pools = tuple(_pool(store, model, configured, pins, now) for model in configured.models.values())
+        due = tuple(alert for view in accounts for alert in self._alerts(view, now))
+        troubles = (*map(_of_file, configured.problems), *(found for view in accounts for found in _of_account(view)))
+        self._last = Snapshot(now, accounts, pools, running, due, troubles, stored_at=now)
+        return self._last
+
+    def without_store(self, configured: Configured, failure: str, now: datetime) -> Snapshot:
+        """Return the last good snapshot, or an empty one, saying that the state file cannot be read."""
+        base = self._last or Snapshot(
+            now,
+            tuple(AccountView(name, configured.accounts.get(name), QuotaState(name)) for name in _names(configured)),
+        )
+        trouble = Trouble(
+            failure, "see the sentence itself; the last good data stays shown, with its age", kind="state"
+        )
+        troubles = (trouble, *map(_of_file, configured.problems))
+        return replace(base, at=now, problems=troubles, store_failure=failure)
+
+    def _expected(self, store: Store, state: QuotaState, now: datetime) -> tuple[WindowForecast, ...]:
+        kept = self._forecasts.get(state.account)
+        if kept is not None and kept[0] == state.refreshed_at and timedelta(0) <= now - kept[1] < _FORECAST_AGE:
+            return kept[2]
+        found = forecasts(store, (state.account,), now)
+        self._forecasts[state.account] = (state.refreshed_at, now, found)
+        return found
+
+    def _alerts(self, view: AccountView, now: datetime) -> tuple[Alert, ...]:
+        return alerts(view.quota, {one.window.name: one.forecast for one in view.forecasts}, now, self.threshold)
+
+
+def decision_with(
+    store: Store, model: Model, configured: Configured, suppositions: tuple[Supposition, ...], now: datetime
+) -> Decision:
+    """Return the choice that a pool would make if something were so; nothing is changed."""
+    pool = suppose(candidates(store, model, now), suppositions)
+    return decide_among(store, model, pool, configured.settings, now)
+
+
+def _pool(store: Store, model: Model, configured: Configured, pins: Mapping[str, str], now: datetime) -> PoolView:
+    """Judge a pool; a pin lets its account alone take part, while the others keep their numbers."""
+    decision = decision_with(store, model, configured, (), now)
+    pin = pins.get(model.name)
+    if pin is None:
+        return PoolView(model, decision)
+    alone = decision_with(store, model, configured, (Supposition("pin", pin),), now)
+    if alone.account is None:
+        return PoolView(model, replace(decision, index=None, account=None, error=alone.error), pin)
+    reason = f"{alone.account} is pinned for this app's next picks"
+    return PoolView(model, replace(decision, index=alone.index, account=alone.account, reason=reason, error=None), pin)
+
+
+def _names(configured: Configured) -> tuple[str, ...]:
+    pooled = (member.account for model in configured.models.values() for member in model.members)
+    return tuple(dict.fromkeys((*configured.accounts, *pooled)))
+
+
+def _has_source(configured: Configured, name: str) -> bool:
+    account, scripts = configured.accounts.get(name), configured.scripts.get(name)
+    if account is None:
+        return False
+    return quota_command(account, scripts) is not None or codex_sessions_root(account, scripts) is not None
+
+
+def _of_file(problem: Problem) -> Trouble:
+    place = f"{problem.file}:{problem.line}" if problem.line is not None else str(problem.file)
+    key = f"{problem.key}: " if problem.key else ""
+    return Trouble(f"{key}{problem.message}", problem.fix, place, problem.level is Level.ERROR)
+
+
+def _of_account(view: AccountView) -> tuple[Trouble, ...]:
+    """Say what keeps an account's quota from being known."""
+    if view.wishes.disabled:
+        return ()
+    if view.attempts.last_failure is not None:
+        fix = f"try again: `agents quota-check {view.name}`"
+        if view.attempts.backoff_until is not None:
+            fix = f"left alone until {view.attempts.backoff_until:%H:%M}Z; {fix} reads it at once"
+        return (Trouble(view.attempts.last_failure, fix, view.name, is_error=False, kind="quota"),)
+    if not view.has_source and view.account is not None:
+        text = "no quota script is known, so calls are counted instead"
+        return (Trouble(text, "add `quota_script` to its entry", view.name, is_error=False, kind="quota"),)
+    return ()

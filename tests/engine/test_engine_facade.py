@@ -1,0 +1,290 @@
+"""The facade that both faces may call: snapshots that cost little, commands, and news of what others write."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import closing
+
+import pytest
+
+from oulipoly_engine.engine import Engine, RunnerError, Surroundings
+from oulipoly_engine.paths import from_environment
+
+_PATIENCE_S = 10.0
+
+
+class Heard:
+    """Keeps events, and waits for one."""
+
+    def __init__(self, engine):
+        self.events = []
+        self._news = threading.Condition()
+        engine.listeners.subscribe(self._hear)
+
+    def _hear(self, event):
+        with self._news:
+            self.events.append(event)
+            self._news.notify_all()
+
+    def named(self, name):
+        return [event for event in self.events if type(event).__name__ == name]
+
+    def wait(self, name, count=1):
+        with self._news:
+            assert self._news.wait_for(lambda: len(self.named(name)) >= count, _PATIENCE_S), f"no {name} came"
+        return self.named(name)[count - 1]
+
+
+@pytest.fixture
+def configured(world):
+    """A model over two accounts, the second without any CLI of its own."""
+    world.account("ada", "cat")
+    world.account("bob", "exec sleep 60")
+    world.model("opus", "ada", "bob")
+    return world
+
+
+@pytest.fixture
+def engine(configured):
+    """An engine over it."""
+    found = Engine(Surroundings(paths=from_environment()))
+    yield found
+    found.close()
+
+
+def test_a_snapshot_has_accounts_pools_and_the_next_pick(engine):
+    snapshot = engine.snapshot()
+
+    assert ["ada", "bob"] == [view.name for view in snapshot.accounts]
+    assert "ada" == snapshot.pool("opus").next_account
+    assert snapshot.store_failure is None
+
+
+def test_an_empty_home_gives_an_empty_snapshot(home):
+    engine = Engine(Surroundings(paths=from_environment()))
+
+    assert engine.snapshot().is_empty
+    engine.close()
+
+
+def test_configuration_is_read_again_only_when_a_file_changes(engine, configured):
+    before = engine.configured()
+
+    assert engine.configured() is before
+    configured.model("mix", "bob")
+    assert {"opus", "mix"} == set(engine.configured().models)
+
+
+def test_a_broken_file_is_a_problem_and_the_rest_stays(engine, configured):
+    (configured.config / "models" / "bad.toml").write_text("providers = 3\n")
+
+    snapshot = engine.snapshot()
+
+    assert ["opus"] == [pool.model.name for pool in snapshot.pools]
+    assert any("bad.toml" in trouble.place and trouble.fix for trouble in snapshot.problems)
+
+
+def test_a_state_file_of_another_kind_is_said_in_the_snapshot(engine, configured):
+    configured.data.mkdir(parents=True)
+    (configured.data / "state.db").write_text("no database " * 500)
+
+    snapshot = engine.snapshot()
+
+    assert "state.db" in snapshot.store_failure
+    assert ["ada", "bob"] == [view.name for view in snapshot.accounts]
+
+
+def test_the_last_good_data_stays_when_the_state_file_breaks(engine, configured):
+    good = engine.snapshot()
+    engine.store().close()
+    for path in configured.data.glob("state.db*"):
+        path.write_bytes(b"rubbish " * 2000)
+
+    found = engine.snapshot()
+
+    assert found.store_failure is not None
+    assert found.pools == good.pools
+    assert found.stored_at == good.stored_at
+
+
+def test_examining_finds_what_lies_between_files(engine, configured):
+    configured.model("mix", "nobody")
+
+    engine.examine()
+
+    assert any("'nobody' is not in providers.toml" in trouble.cause for trouble in engine.snapshot().problems)
+
+
+def test_drains_disables_and_reserves_are_stored(engine):
+    engine.drain("ada", on=True)
+    engine.disable("bob", on=True)
+    engine.reserve("ada", 0.25)
+
+    snapshot = engine.snapshot()
+
+    assert (True, 0.25) == (snapshot.account("ada").wishes.drained, snapshot.account("ada").wishes.reserve)
+    assert snapshot.account("bob").wishes.disabled
+    assert snapshot.pool("opus").next_account is None
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])
+def test_an_impossible_reserve_is_refused(engine, share):
+    with pytest.raises(RunnerError, match="reserve"):
+        engine.reserve("ada", share)
+
+
+def test_an_unknown_account_names_the_nearest(engine):
+    with pytest.raises(RunnerError, match="did you mean 'ada'"):
+        engine.drain("adaa", on=True)
+
+
+def test_a_pin_decides_and_is_taken_away_again(engine):
+    engine.pin("opus", "bob")
+    pinned = engine.snapshot().pool("opus")
+    engine.pin("opus", None)
+
+    assert ("bob", "bob", 1) == (pinned.pin, pinned.next_account, pinned.decision.index)
+    assert "ada" == engine.snapshot().pool("opus").next_account
+
+
+def test_a_pin_of_a_drained_account_gives_nobody_and_says_why(engine):
+    engine.drain("bob", on=True)
+    engine.pin("opus", "bob")
+
+    pool = engine.snapshot().pool("opus")
+
+    assert pool.next_account is None
+    assert "drained" in pool.decision.error
+
+
+def test_a_what_if_changes_nothing_until_it_is_applied(engine):
+    supposed = engine.what_if("opus", ["drain=ada"])
+    before = engine.snapshot().account("ada").wishes.drained
+    engine.apply("opus", ["drain=ada", "reserve=bob:20"])
+
+    assert ("bob", False) == (supposed.account, before)
+    snapshot = engine.snapshot()
+    assert (True, 0.2) == (snapshot.account("ada").wishes.drained, snapshot.account("bob").wishes.reserve)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        pytest.param(lambda engine: engine.drain("ada", on=True), id="drain"),
+        pytest.param(lambda engine: engine.disable("ada", on=True), id="disable"),
+        pytest.param(lambda engine: engine.reserve("ada", 0.1), id="reserve"),
+        pytest.param(lambda engine: engine.clear("ada"), id="clear"),
+        pytest.param(lambda engine: engine.refresh(), id="refresh"),
+        pytest.param(lambda engine: engine.apply("opus", ["drain=ada"]), id="apply"),
+        pytest.param(lambda engine: engine.one_shot("opus", "hello"), id="one-shot"),
+    ],
+)
+def test_read_only_refuses_every_change(configured, act):
+    engine = Engine(Surroundings(paths=from_environment(), read_only=True))
+
+    with pytest.raises(RunnerError, match="read-only"):
+        act(engine)
+    assert not engine.snapshot().account("ada").wishes.words
+    engine.close()
+
+
+def test_another_process_s_write_is_told(engine, agents):
+    heard = Heard(engine)
+    engine.follow()
+    heard.wait("StateChanged")  # the first look
+
+    assert 0 == agents("account", "drain", "bob").returncode
+    heard.wait("StateChanged", 2)
+    assert engine.snapshot().account("bob").wishes.drained
+
+
+def test_a_written_configuration_is_told(engine, configured):
+    heard = Heard(engine)
+    engine.follow()
+    heard.wait("StateChanged")
+
+    configured.model("mix", "bob")
+    heard.wait("ConfigurationChanged")
+
+
+def test_a_one_shot_tells_its_output_and_its_end(engine):
+    heard = Heard(engine)
+
+    number = engine.one_shot("opus", "to be echoed")
+
+    assert (number, 0) == (heard.wait("OneShotEnded").number, heard.wait("OneShotEnded").exit_code)
+    assert "to be echoed" == "".join(one.text for one in heard.named("OneShotSaid") if not one.is_note)
+    assert () == engine.one_shots
+
+
+def test_a_one_shot_never_shows_its_prompt_among_the_processes(engine, configured):
+    engine.pin("opus", "bob")
+    heard = Heard(engine)
+    engine.one_shot("opus", "a secret wish")
+    heard.wait("OneShotSaid")
+
+    shown = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
+
+    assert "a secret wish" not in shown
+    engine.close()
+
+
+def test_closing_stops_what_runs_and_makes_its_record_final(engine, configured):
+    engine.pin("opus", "bob")
+    heard = Heard(engine)
+    engine.one_shot("opus", "hello")
+    heard.wait("OneShotSaid")
+
+    engine.close()
+
+    assert [("failed", "interrupted")] == [
+        (row["status"], str(row["terminal_reason"]).split(":")[0].split("_")[0])
+        for row in configured.rows("SELECT status, terminal_reason FROM invocations")
+    ]
+
+
+def test_a_killed_one_shot_is_not_shown_as_running(engine, configured):
+    engine.pin("opus", "bob")
+    heard = Heard(engine)
+    engine.one_shot("opus", "hello")
+    heard.wait("OneShotSaid")
+    (row,) = configured.rows("SELECT owner_pid FROM invocations")
+    assert ["bob"] == [one.account for one in engine.snapshot().running]
+
+    os.kill(row["owner_pid"], signal.SIGKILL)
+    heard.wait("OneShotEnded")
+
+    assert () == engine.snapshot().running
+
+
+def test_readings_of_another_process_are_in_the_next_snapshot(engine, configured, agents):
+    body = json.dumps({"windows": [{"used_percent": 42, "resets_at": "2099-01-01T00:00:00Z", "label": "5h"}]})
+    configured.account("cyd", "cat", f"quota_script = {json.dumps(f'echo {chr(39)}{body}{chr(39)}')}")
+    engine.snapshot()
+
+    assert 0 == agents("quota-check", "cyd").returncode
+
+    assert [0.42] == [window.used for window in engine.snapshot().account("cyd").quota.windows]
+
+
+def test_a_locked_state_file_does_not_stop_the_reading(engine, configured):
+    engine.snapshot()
+    with closing(sqlite3.connect(configured.data / "state.db")) as other:
+        other.execute("BEGIN IMMEDIATE")
+
+        assert engine.snapshot().store_failure is None
+        other.execute("ROLLBACK")
+
+
+def test_the_facade_loads_nothing_of_the_screen():
+    code = (
+        "import sys, oulipoly_engine.engine; print({'textual', 'rich', 'asyncio', 'oulipoly_tui'} & set(sys.modules))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert "set()" == done.stdout.strip()

@@ -1,0 +1,158 @@
+"""A small world for the app: accounts whose quota scripts print what the test says, a real engine, a Pilot."""
+
+import json
+import os
+import shlex
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from oulipoly_engine.clock import SystemClock, to_text
+from oulipoly_engine.paths import from_environment
+from oulipoly_engine.service.configured import Places
+from oulipoly_engine.service.snapshot import SnapshotMaker
+from oulipoly_engine.store.db import open_store
+from oulipoly_tui.app import AgentsApp, Options
+from oulipoly_tui.entry import open_engine
+from oulipoly_tui.panes.table import PANES
+
+GOLDENS = Path(__file__).parent / "goldens"
+# So long until something that must happen counts as missing; nothing waits for it when all is well.
+PATIENCE_S = 10.0
+_STEP_S = 0.02
+
+
+class AppWorld:
+    """A configuration in the test's home."""
+
+    def __init__(self, home):
+        self.home = home
+        self.config = home / ".config" / "oulipoly-agent-runner"
+        self.data = home / ".local" / "share" / "oulipoly-agent-runner"
+
+    def account(self, name, *windows, script="cat", extra=""):
+        """Add an account. windows: (label, percent used, hours to its reset); script: what its one-shot runs in sh."""
+        self.config.mkdir(parents=True, exist_ok=True)
+        now = SystemClock().now()
+        entries = [
+            {"used_percent": used, "resets_at": to_text(now + timedelta(hours=hours)), "label": label}
+            for label, used, hours in windows
+        ]
+        quota = f"quota_script = {json.dumps('echo ' + shlex.quote(json.dumps({'windows': entries})))}\n"
+        text = (
+            f"[{name}]\ncommand = 'sh'\nargs = {json.dumps(['-c', script, 'cli'])}\n{quota if windows else ''}{extra}\n"
+        )
+        with (self.config / "providers.toml").open("a") as file:
+            file.write(text)
+
+    def model(self, name, *accounts, extra=""):
+        """Add a model with its pool."""
+        (self.config / "models").mkdir(parents=True, exist_ok=True)
+        members = "".join(f"[[providers]]\nname = '{account}'\n" for account in accounts)
+        (self.config / "models" / f"{name}.toml").write_text(extra + members)
+
+    def write(self, name, text):
+        """Write a file of the configuration."""
+        (self.config / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.config / name).write_text(text)
+
+
+@pytest.fixture
+def empty_world(home):
+    """A home without any configuration."""
+    return AppWorld(home)
+
+
+@pytest.fixture
+def app_world(empty_world):
+    """Two models over three accounts: one nearly spent, one at half, one that cannot be read."""
+    empty_world.account("ada", ("5h", 94, 1.5), ("weekly", 40, 90))
+    empty_world.account("bob", ("5h", 35, 3), ("weekly", 50, 60))
+    empty_world.account("cyd")
+    empty_world.model("opus", "ada", "bob")
+    empty_world.model("mix", "bob", "cyd")
+    return empty_world
+
+
+@pytest.fixture
+def running(home):
+    """Open the app over the test's home: `async with running((80, 24), read_only=True) as (app, pilot)`.
+
+    panes: the ids of those that there shall be; None: all of them. others: further entries, of a test's own panes.
+    """
+
+    @asynccontextmanager
+    async def run(size=(80, 24), *, waits=True, panes=None, others=(), **options):
+        paths = from_environment()
+        read_only = options.get("read_only", False)
+        options.setdefault("reduced_motion", True)
+        chosen = [*(entry for entry in PANES if panes is None or entry.id in panes), *others]
+        app = AgentsApp(lambda: open_engine(paths, read_only=read_only), SystemClock().now, Options(**options), chosen)
+        async with app.run_test(size=size) as pilot:
+            try:
+                if waits:
+                    await settled(pilot, lambda: app.snapshot is not None and not app.busy)
+                yield app, pilot
+            finally:
+                app.exit()
+        if app.engine is not None:
+            app.engine.close()
+
+    return run
+
+
+async def settled(pilot, condition):
+    """Let the app work until a condition holds; fail when it never does."""
+    spent = 0.0
+    while not condition():
+        assert spent < PATIENCE_S, "what was waited for did not come"
+        await pilot.pause(_STEP_S)
+        spent += _STEP_S
+    await pilot.pause()
+
+
+def screen_text(app):
+    """Return what is on the screen, a string a line."""
+    return ["".join(segment.text for segment in strip).rstrip() for strip in app.screen._compositor.render_strips()]
+
+
+def check_golden(name, text):
+    """Compare with a kept text; AGENTS_GOLDENS=write keeps the new one, to be read in the diff."""
+    path = GOLDENS / f"{name}.txt"
+    if os.environ.get("AGENTS_GOLDENS") == "write":
+        path.write_text(text + "\n")
+    assert path.read_text() == text + "\n"
+
+
+@pytest.fixture(name="settled")
+def _settled():
+    return settled
+
+
+@pytest.fixture(name="screen_text")
+def _screen_text():
+    return screen_text
+
+
+@pytest.fixture(name="check_golden")
+def _check_golden():
+    return check_golden
+
+
+@pytest.fixture
+def snapshot_of(tmp_path):
+    """Make a snapshot from a configuration folder and what a test puts into a fresh store, at a fixed instant."""
+
+    def make(world, now, fill=None, pins=None):
+        store = open_store(tmp_path / "view.db")
+        try:
+            if fill is not None:
+                fill(store)
+            paths = from_environment()
+            return SnapshotMaker().make(store, Places(paths).read(), pins or {}, now)
+        finally:
+            store.close()
+
+    return make

@@ -1,0 +1,59 @@
+"""Where the panes stand: one, stacked, two columns, three; the focused one always, nothing outside, no overlap."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oulipoly_tui.view.arrange import Present, arrange
+
+PANES = (
+    Present("pools", "list"),
+    Present("quota", "aside"),
+    Present("sessions", "list"),
+    Present("transcript", "detail"),
+    Present("repl", "detail"),
+)
+
+
+@pytest.mark.parametrize(
+    ("width", "expected"),
+    [
+        pytest.param(49, ["pools"], id="below 50 one"),
+        pytest.param(50, ["pools", "quota"], id="from 50 a list above its detail"),
+        pytest.param(79, ["pools", "quota"], id="to 79 still"),
+        pytest.param(80, ["pools", "sessions", "quota"], id="from 80 side by side"),
+        pytest.param(160, ["pools", "sessions", "transcript", "quota"], id="from 160 three columns"),
+    ],
+)
+def test_columns_come_with_the_width(width, expected):
+    placed = arrange(PANES, (width, 40), "pools", None)
+
+    assert expected == [one.id for one in placed]
+
+
+def test_zoom_gives_everything_to_one():
+    assert [("repl", 0, 0, 300, 80)] == [tuple(one) for one in arrange(PANES, (300, 80), "repl", None, zoomed=True)]
+
+
+def test_the_detail_looked_at_last_stays_while_a_list_has_the_keys():
+    assert "repl" in [one.id for one in arrange(PANES, (100, 40), "sessions", "repl")]
+
+
+def test_nothing_is_placed_where_there_is_no_room():
+    assert () == arrange(PANES, (0, 0), "pools", None)
+
+
+@given(
+    width=st.integers(1, 300),
+    height=st.integers(1, 100),
+    focused=st.sampled_from([pane.id for pane in PANES]),
+    detail=st.sampled_from([None, "quota", "transcript", "repl"]),
+    zoomed=st.booleans(),
+)
+def test_placed_panes_fill_the_area_without_overlap(width, height, focused, detail, zoomed):
+    placed = arrange(PANES, (width, height), focused, detail, zoomed=zoomed)
+
+    assert focused in [one.id for one in placed]
+    assert width * height == sum(one.width * one.height for one in placed)
+    assert all(0 <= one.x and one.x + one.width <= width for one in placed)
+    assert all(0 <= one.y and one.y + one.height <= height for one in placed)

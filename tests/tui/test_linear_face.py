@@ -1,0 +1,81 @@
+"""The app in plain lines: for screen readers, without a box, a colour or a repaint."""
+
+import subprocess
+import sys
+
+import pytest
+
+
+def _talk(agents, *answers, arguments=()):
+    done = agents("--linear", *arguments, stdin="".join(f"{answer}\n" for answer in answers).encode())
+    assert 0 == done.returncode, done.stderr.decode()
+    return done.stdout.decode()
+
+
+def test_the_lists_are_labelled_lines(app_world, agents):
+    text = _talk(agents, "Pools", "", "Quota", "", "Quit")
+
+    assert "Model opus. Next: " in text
+    assert "Account cyd. State: " in text
+    assert "Account ada. Read never read." in text
+
+
+def test_there_is_no_escape_sequence_no_box_and_no_return(app_world, agents):
+    text = _talk(agents, "1", "", "2", "", "3", "", "4", "", "5")
+
+    assert not set(text) & set("\x1b\r╭│▶─")
+
+
+def test_an_account_is_drained_by_number(app_world, agents):
+    text = _talk(agents, "Pools", "Drain an account, or give it work again", "2", "Show again", "", "Quit")
+
+    assert "Account bob. drained." in text
+    assert "Account bob. State: drained." in text
+
+
+def test_a_prompt_is_answered(app_world, agents):
+    text = _talk(agents, "Pools", "Send a prompt", "opus", "hello there", "", "Quit")
+
+    assert "hello there\nEnded with exit code 0." in text
+
+
+def test_what_if_asks_before_it_is_true(app_world, agents):
+    answers = ("Pools", "What if", "opus", "drain=ada", "n", "Show again", "", "Quit")
+    text = _talk(agents, *answers)
+
+    assert "Then: bob." in text
+    assert "State: drained" not in text
+
+
+def test_a_wrong_answer_is_said_and_asked_again(app_world, agents):
+    text = _talk(
+        agents, "Pools", "What if", "opus", "nonsense", "Keep a reserve of an account", "ada", "lots", "", "Quit"
+    )
+
+    assert "Error. 'nonsense' is no what-if" in text
+    assert "'lots' is no percentage." in text
+
+
+def test_read_only_offers_no_change(app_world, agents):
+    text = _talk(agents, "Pools", "", "Quit", arguments=["--read-only"])
+
+    assert "Why" in text
+    assert "Drain" not in text
+    assert "Send a prompt" not in text
+
+
+@pytest.mark.parametrize("answers", [(), ("Pools",), ("Pools", "Send a prompt", "opus")], ids=str)
+def test_the_end_of_the_input_ends_it(app_world, agents, answers):
+    _talk(agents, *answers)
+
+
+def test_an_empty_configuration_points_at_the_demo(home, agents):
+    assert "agents demo" in _talk(agents, "Pools", "", "Quit")
+
+
+def test_a_reader_that_leaves_ends_it_quietly(app_world, home):
+    code = f"{sys.executable} -m oulipoly_tui --linear | true"
+
+    done = subprocess.run(["sh", "-c", code], input=b"1\n1\n" * 50, capture_output=True, cwd=home, check=False)
+
+    assert b"" == done.stderr

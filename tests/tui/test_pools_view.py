@@ -1,0 +1,157 @@
+"""The pools as rows: what stands there at which width, and what a member's state is called."""
+
+import time
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from oulipoly_engine.core.controls import Controls
+from oulipoly_engine.core.invocations import Outcome
+from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.service.snapshot import Trouble
+from oulipoly_engine.store import controls, invocations, quotas
+from oulipoly_tui import keymap
+from oulipoly_tui.view.pools import member_details, pool_rows
+from oulipoly_tui.view.problems import of_app, problem_lines
+from oulipoly_tui.view.spans import cells, plain, wrapped
+from oulipoly_tui.view.why import why_lines
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def _in_utc():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", "UTC")
+        time.tzset()
+        yield
+    time.tzset()
+
+
+@pytest.fixture
+def crowd(empty_world):
+    """A pool with a member in every state."""
+    for name in ("ahead", "also", "behind", "drained", "disabled", "erring", "reserved", "spent", "unlearned"):
+        empty_world.account(name, ("5h", 1, 1))
+    empty_world.model("opus", "ahead", "also", "behind", "drained", "disabled", "erring", "reserved", "spent", "ghost")
+    empty_world.model("solo", "unlearned")
+    return empty_world
+
+
+def _window(used, hours, delta=0.02, turns=2, label="5h"):
+    return Window(0, used, NOW + timedelta(hours=hours), delta, turns, label)
+
+
+def _fill(store):
+    windows = {
+        "ahead": _window(0.2, 4),
+        "also": _window(0.3, 4),
+        "behind": _window(0.8, 2),
+        "drained": _window(0.1, 4),
+        "disabled": _window(0.1, 4),
+        "erring": _window(0.1, 4),
+        "reserved": _window(0.6, 4),
+        "spent": _window(1.0, 3),
+        "unlearned": _window(0.4, 3, None, None),
+        "ghost": _window(0.9, 1),
+    }
+    with store.write():
+        for name, window in windows.items():
+            quotas.save(store, QuotaState(name, (window,), NOW - timedelta(minutes=1)))
+    controls.save(store, "drained", Controls(drained=True), NOW)
+    controls.save(store, "disabled", Controls(disabled=True), NOW)
+    controls.save(store, "reserved", Controls(reserve=0.5), NOW)
+    for number in range(3):
+        new = invocations.NewInvocation(f"00000000-0000-4000-8000-00000000000{number}", "opus", "erring", 5, NOW)
+        row = invocations.begin(store, new)
+        invocations.end(store, row, Outcome(False, 1, NOW - timedelta(minutes=1), "network"))
+
+
+def _text(rows):
+    return "\n".join(plain(row.line).rstrip() for row in rows)
+
+
+@pytest.mark.parametrize("width", [34, 56, 76, 150])
+def test_every_state_is_a_word_at_every_width(crowd, snapshot_of, check_golden, width):
+    rows = pool_rows(snapshot_of(crowd, NOW, _fill), width)
+
+    check_golden(f"pools-{width}", _text(rows))
+
+
+def test_a_row_never_shows_less_than_name_and_state(crowd, snapshot_of):
+    snapshot = snapshot_of(crowd, NOW, _fill)
+
+    rows = {plain(row.line).split()[1]: plain(row.line) for row in pool_rows(snapshot, 30) if row.is_selectable}
+
+    assert "drained" in rows["drained"].split()[2:]
+    assert "disabled" in rows["disabled"].split()[2:]
+
+
+def test_in_use_is_said_with_a_count(crowd, snapshot_of):
+    def fill(store):
+        _fill(store)
+        new = invocations.NewInvocation("10000000-0000-4000-8000-000000000000", "opus", "ahead", 0, NOW)
+        invocations.begin(store, new)
+
+    rows = pool_rows(snapshot_of(crowd, NOW, fill), 120)
+
+    assert [True] == ["in use by 1" in plain(row.line) for row in rows if row.key == "opus\n0"]
+
+
+def test_a_pin_is_marked_at_model_and_member(crowd, snapshot_of):
+    snapshot = snapshot_of(crowd, NOW, _fill, pins={"opus": "behind"})
+
+    lines = _text(pool_rows(snapshot, 120)).splitlines()
+
+    assert "opus → behind pinned behind" in lines[1]
+    assert lines[4].endswith("next (pinned)")
+
+
+def test_details_say_why_a_member_waits(crowd, snapshot_of, check_golden):
+    snapshot = snapshot_of(crowd, NOW, _fill)
+
+    text = "\n".join(plain(line) for index in (0, 2, 6) for line in member_details(snapshot, snapshot.pools[0], index))
+
+    check_golden("pools-details", text)
+
+
+def test_why_tells_of_every_member(crowd, snapshot_of):
+    snapshot = snapshot_of(crowd, NOW, _fill)
+
+    text = "\n".join(plain(line) for line in why_lines(snapshot, snapshot.pools[0]))
+
+    assert all(member.account in text for member in snapshot.pools[0].model.members)
+    assert "takes no new work" in text
+
+
+def test_unknown_is_a_question_mark_never_zero(crowd, snapshot_of):
+    rows = pool_rows(snapshot_of(crowd, NOW), 120)
+
+    ahead = next(plain(row.line) for row in rows if row.key == "opus\n0")
+    assert "?" in ahead
+    assert " 0 %" not in ahead
+
+
+def test_problems_put_errors_first_each_with_its_fix(crowd, snapshot_of):
+    snapshot = snapshot_of(crowd, NOW, _fill)
+    broken = replace(snapshot, problems=(*snapshot.problems, Trouble("it is broken", "mend it", "here")))
+
+    problems = of_app(
+        broken, (("worker failed: ValueError: 3", True),), keymap.resolve("default", {"pools.drian": "x"})
+    )
+    lines = [plain(line) for line in problem_lines(problems)]
+
+    assert lines[0].startswith("✗ error")
+    assert sum(line.startswith("  → ") for line in lines) == len(problems)
+    assert any("'pools.drain'" in line for line in lines)
+
+
+@pytest.mark.parametrize("width", [10, 17, 40])
+def test_wrapping_loses_no_word_and_keeps_the_width(width):
+    line = (("    several words of one line, ", ""), ("and a wide 日本語 word at its end", "dim"))
+
+    found = wrapped((line,), width)
+
+    assert "".join(plain(line).split()) == "".join("".join(plain(part) for part in found).split())
+    assert all(cells(plain(part).rstrip()) <= width for part in found)

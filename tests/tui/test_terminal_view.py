@@ -1,0 +1,199 @@
+"""The terminal widget: what it draws of the host's pictures, and what it sends of the user's keys."""
+
+import pytest
+from textual import events
+from textual.app import App
+
+from oulipoly_engine.terminal import wire
+from oulipoly_engine.terminal.screen import TRUE_COLOUR, Attr, Mods
+from oulipoly_tui.widgets.terminal_view import TerminalView
+
+RED = (1, 1, None, int(Attr.BOLD), None)
+TRUE = (2, TRUE_COLOUR | 0x102030, None, 0, "https://example.org/")
+
+
+class Bench(App, inherit_bindings=False):
+    """One terminal, the messages that it sent, and the messages that it posted."""
+
+    ENABLE_COMMAND_PALETTE = False
+
+    def __init__(self):
+        super().__init__()
+        self.sent = []
+        self.posted = []
+        self.view = TerminalView(self.sent.append)
+
+    def compose(self):
+        yield self.view
+
+    def on_mount(self):
+        self.view.focus()
+
+    def on_terminal_view_left(self, message):
+        self.posted.append("left")
+
+    def on_terminal_view_copied(self, message):
+        self.posted.append((message.text, message.by_child))
+
+    def on_terminal_view_link_chosen(self, message):
+        self.posted.append(message.address)
+
+    def keys(self):
+        return [message for message in self.sent if isinstance(message, wire.Pressed)]
+
+    def of(self, kind):
+        return [message for message in self.sent if isinstance(message, kind)]
+
+
+def picture(number=1, rows=((0, (("hello", 1, 5),)),), **more):
+    values = {
+        "number": number,
+        "columns": 40,
+        "rows": 10,
+        "full": number == 1,
+        "styles": ((0, None, None, 0, None), RED, TRUE) if number == 1 else (),
+        "changed": rows,
+        "cursor": (2, 0, True, "block"),
+        "scrollback": 0,
+        "offset": 0,
+        "alternate": False,
+        "mouse": False,
+    }
+    return wire.Picture(**{**values, **more})
+
+
+@pytest.fixture
+async def bench():
+    """A terminal of 40 x 10 with a first picture."""
+    app = Bench()
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.view.take(picture())
+        await pilot.pause()
+        app.pilot = pilot
+        yield app
+
+
+def line(app, y):
+    return app.view.render_line(y).text.rstrip()
+
+
+async def test_it_asks_for_pictures_of_its_own_size_and_acknowledges_them(bench):
+    assert [(40, 10)] == [(message.columns, message.rows) for message in bench.of(wire.Attach)]
+    assert [1] == [message.number for message in bench.of(wire.Seen)]
+
+
+async def test_a_row_is_drawn_in_its_style_with_the_cursor_on_top(bench):
+    drawn = [(part.text, part.style.bold, part.style.reverse) for part in bench.view.render_line(0)]
+
+    assert [("he", True, None), ("l", True, True), ("lo", True, None)] == drawn[:3]
+    assert "hello" == line(bench, 0)
+
+
+async def test_only_changed_rows_come_and_the_others_stay(bench):
+    bench.view.take(picture(2, ((1, (("漢字", 2, 4), ("x", 0, 1))),)))
+
+    assert ("hello", "漢字x") == (line(bench, 0), line(bench, 1))
+    assert {40} == {bench.view.render_line(y).cell_length for y in range(10)}
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ("a", wire.Pressed("a", "a")),
+        ("A", wire.Pressed("A", "A")),
+        ("enter", wire.Pressed("enter")),
+        ("ctrl+c", wire.Pressed("c", "", int(Mods.CTRL))),
+        ("shift+up", wire.Pressed("up", "", int(Mods.SHIFT))),
+        ("ctrl+q", wire.Pressed("q", "", int(Mods.CTRL))),
+        ("ctrl+p", wire.Pressed("p", "", int(Mods.CTRL))),
+        ("escape", wire.Pressed("escape")),
+        ("tab", wire.Pressed("tab")),
+        ("exclamation_mark", wire.Pressed("exclamation_mark", "!")),
+    ],
+)
+async def test_every_key_goes_to_the_program(bench, key, expected):
+    await bench.pilot.press(key)
+
+    assert [expected] == bench.keys()
+
+
+async def test_one_chord_leads_out_and_is_not_sent(bench):
+    await bench.pilot.press("ctrl+right_square_bracket")
+
+    assert ["left"] == bench.posted
+    assert [] == bench.keys()
+
+
+async def test_the_wheel_looks_back_or_is_the_programs(bench):
+    await bench.pilot._post_mouse_events([events.MouseScrollUp], bench.view, button=0)
+    bench.view.take(picture(2, (), mouse=True))
+    await bench.pilot._post_mouse_events([events.MouseScrollUp], bench.view, button=0)
+
+    assert [-3] == [message.delta for message in bench.of(wire.Scrolled)]
+    assert [("press", 4)] == [(message.action, message.button) for message in bench.of(wire.Pointed)]
+
+
+async def test_a_click_is_passed_on_where_the_program_wants_it(bench):
+    bench.view.take(picture(2, (), mouse=True))
+    await bench.pilot.click(bench.view, offset=(3, 2))
+
+    assert [("press", 1, 3, 2), ("release", 1, 3, 2)] == [
+        (message.action, message.button, message.x, message.y) for message in bench.of(wire.Pointed)
+    ]
+
+
+async def test_a_selection_by_mouse_is_copied(bench):
+    await bench.pilot.mouse_down(bench.view, offset=(0, 0))
+    await bench.pilot.hover(bench.view, offset=(3, 0))
+    await bench.pilot.mouse_up(bench.view, offset=(3, 0))
+    await bench.pilot.pause()
+
+    assert [("hell", False)] == bench.posted
+
+
+async def test_copy_mode_asks_for_what_it_shows_and_copies_what_is_selected(bench):
+    bench.view.take(picture(2, (), scrollback=50))
+    await bench.pilot.press("shift+pageup")
+    wanted = bench.of(wire.RowsWanted)[-1]
+    rows = tuple((y, ((f"row {y}", 0, len(f"row {y}")),)) for y in range(wanted.first, wanted.first + wanted.count))
+    bench.view.take(wire.RowsFound(wanted.request, wanted.first, (), rows))
+    await bench.pilot.press("0", "v", "j", "dollar_sign", "y")
+
+    top = bench.view.scrollback - 10
+    assert [(f"row {top}\nrow {top + 1}", False)] == bench.posted
+    assert [] == bench.keys()
+
+
+async def test_a_link_is_followed_with_ctrl(bench):
+    bench.view.take(picture(2, ((0, (("here", 2, 4),)),)))
+    await bench.pilot.click(bench.view, offset=(1, 0), control=True)
+
+    assert ["https://example.org/"] == bench.posted
+
+
+async def test_the_programs_clipboard_wish_is_told_as_its_own(bench):
+    bench.view.take(wire.Happened(copied=("secret",)))
+    await bench.pilot.pause()
+
+    assert [("secret", True)] == bench.posted
+
+
+async def test_a_paste_is_sent_whole(bench):
+    bench.view.post_message(events.Paste("one\ntwo"))
+    await bench.pilot.pause()
+
+    assert ["one\ntwo"] == [message.text for message in bench.of(wire.Pasted)]
+
+
+async def test_new_lines_are_counted_while_the_view_stands_above(bench):
+    bench.view.take(picture(2, (), scrollback=20, offset=5))
+    bench.view.take(picture(3, (), scrollback=27, offset=12))
+
+    assert (27, 12) == (bench.view.scrollback, bench.view.above)
+    assert bench.view.new_lines == 27
+
+
+async def test_a_row_beyond_the_screen_is_no_matter(bench):
+    bench.view.take(picture(2, ((99, (("gone", 0, 4),)),)))
+
+    assert "hello" == line(bench, 0)

@@ -1,0 +1,104 @@
+"""Turns as lines: Markdown, folds, what is hostile; and the view over any number of them."""
+
+import pytest
+from oulipoly_tui.view.markdown import code_blocks, markdown
+from oulipoly_tui.view.spans import cells, plain
+from oulipoly_tui.view.transcript import Folds, entry_lines, message_text, part_with
+
+from oulipoly_engine.core.dialogue import Kind, Part, Turn
+from oulipoly_engine.service.transcript_pages import Entry
+
+TEXT = """# A heading
+
+Some **bold**, *soft* and `coded` words, and [a link](https://x.test/y) that go on until the line is full.
+
+- first item that is so long that it must be broken and hangs under its own words
+  1. inner
+> quoted
+
+---
+| a | b |
+```python
+def f():
+    return "a very long line of code that does not fit into the width of the view"
+```
+left ** alone * as `it stands
+"""
+
+
+def written(text, width=44):
+    return [one.line for one in markdown(text, width)]
+
+
+def test_markdown_is_drawn_as_in_the_golden(check_golden):
+    tones = {"": "", "dim": "~", "accent": "^", "strong": "*", "heading": "#", "key": "`"}
+    shown = ["".join(f"{tones[tone]}{text}{tones[tone]}" for text, tone in line) for line in written(TEXT)]
+
+    check_golden("markdown", "\n".join(shown))
+
+
+@pytest.mark.parametrize("width", [12, 20, 44, 200])
+def test_no_line_is_wider_than_asked(width):
+    wide = TEXT + "中文字符" * 40 + "\n" + "x" * 300
+
+    assert all(cells(plain(line)) <= width for line in written(wide, width))
+
+
+def test_nothing_of_a_plain_text_is_lost():
+    text = "a b  c\n  d * e ** f _ g\nsnake_case_name 2*3*4"
+
+    assert text == "\n".join(plain(line) for line in written(text, 80))
+
+
+def test_code_blocks_are_numbered_as_they_are_copied():
+    text = "```a\none\n```\nx\n~~~\ntwo\n~~~"
+    blocks = {one.block for one in markdown(text, 40)}
+
+    assert {-1, 0, 1} == blocks
+    assert ["one", "two"] == code_blocks(text)
+
+
+def entry(*parts, role="assistant", **more):
+    return Entry(3, Turn(role, "2026-11-20T12:00:00Z", parts, **more))
+
+
+def shown(one, **folds):
+    return [plain(drawn.line) for drawn in entry_lines(one, 60, Folds(**folds))]
+
+
+def test_a_call_a_result_and_a_thought_take_a_line_each_until_they_are_unfolded():
+    one = entry(
+        Part(Kind.THINKING, "hm\nwell"), Part(Kind.CALL, "command: ls", "Bash"), Part(Kind.RESULT, "no", is_error=True)
+    )
+
+    assert ["  ▸ thinking  hm well (2 lines)", "  ▸ Bash  command: ls", "  ▸ result (error)  no"] == shown(one)
+    assert ["  ▾ thinking (2 lines)", "    │ hm", "    │ well"] == shown(one, opened={(3, 0)})[:3]
+    assert "    │ command: ls" in shown(one, is_all=True)
+
+
+def test_a_side_chains_turn_is_one_line_until_it_is_unfolded():
+    one = entry(Part(Kind.TEXT, "inner words"), is_sidechain=True)
+
+    assert ["┆▸ side chain  assistant: inner words"] == shown(one)
+    assert any("inner words" in line for line in shown(one, opened={(3, -2)})[1:])
+    assert not any(line.startswith("┆") for line in shown(one, is_side=True))
+
+
+def test_an_empty_record_takes_no_line():
+    assert [] == shown(Entry(0, None))
+    assert [] == shown(entry(Part(Kind.TEXT, "  ")))
+
+
+def test_control_signs_never_come_out():
+    hostile = "a\x1b[2J\x00b\x9bc\u202ed\ttab"
+
+    drawn = "".join(shown(entry(Part(Kind.TEXT, hostile), Part(Kind.CALL, hostile, hostile)), is_all=True))
+
+    assert drawn.isprintable()
+
+
+def test_a_message_is_copied_without_its_tools():
+    one = entry(Part(Kind.CALL, "x", "Bash"), Part(Kind.TEXT, "said"))
+
+    assert "said" == message_text(one.turn)
+    assert 0 == part_with(one.turn, "bash")

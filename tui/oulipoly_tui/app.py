@@ -1,0 +1,410 @@
+"""The full-screen app: its engine, its jobs, its keys. What is drawn is the frame's and the panes' business.
+
+Everything that blocks runs in a thread by `work`; the engine itself is opened in one, after the first frame.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import App
+from textual.binding import BindingType
+from textual.screen import Screen
+
+from oulipoly_tui import bridge, keymap, theming
+from oulipoly_tui.frame import Frame
+from oulipoly_tui.keymap import Keymap
+from oulipoly_tui.keys.key import FRAME, Key
+from oulipoly_tui.messages import EventArrived, ReplWanted, SnapshotTaken, Wish, WorkDone
+from oulipoly_tui.panes.pane import Pane
+from oulipoly_tui.panes.table import PANES, PaneEntry
+from oulipoly_tui.view import footer
+from oulipoly_tui.view.header import header
+from oulipoly_tui.view.spans import cells, cut
+from oulipoly_tui.widgets.bars import HintBar
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from oulipoly_engine.engine import Engine, Snapshot
+
+_TICK_S = 1.0
+_SNAPSHOT_EVERY = 15  # ticks: windows reset and failures age without anybody's writing
+_READ_EVERY = 60  # ticks between two looks for accounts whose reading is too old to show
+_TOAST_EDGES = 12  # columns around a toast's text
+_REST = " (! tells all)"
+_KEPT_FAILURES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the app is started."""
+
+    theme: str | None = None
+    preset: str = "default"
+    own_keys: Mapping[str, str] = field(default_factory=dict)
+    footer: str = "full"
+    reduced_motion: bool = False
+    read_only: bool = False
+    reads_quota: bool = True  # read accounts whose reading has become too old to show
+    saved: Mapping[str, object] = field(default_factory=dict)  # the layout of the last time
+    themes: Sequence[Any] = ()  # the user's own, as Textual's
+
+
+class AgentsApp(App[str], inherit_bindings=False):
+    """The app. Its result says what to do after it: "demo", or nothing."""
+
+    CSS_PATH = "app.tcss"
+    TITLE = "agents"
+    BINDINGS: ClassVar[list[BindingType]] = []
+    ENABLE_COMMAND_PALETTE = False  # Textual would take ctrl+p for its own; ours is a row of the table of keys
+
+    def __init__(
+        self,
+        open_engine: Callable[[], Engine],
+        now: Callable[[], datetime],
+        options: Options | None = None,
+        entries: Sequence[PaneEntry] = PANES,
+    ) -> None:
+        super().__init__()
+        self.options = options or Options()
+        self.keys: Keymap = keymap.resolve(self.options.preset, self.options.own_keys, read_only=self.options.read_only)
+        self.engine: Engine | None = None
+        self.snapshot: Snapshot | None = None
+        self.failures: tuple[
+            tuple[str, bool], ...
+        ] = ()  # (what failed, is it our bug), newest last, for the problems list
+        self._open_engine = open_engine
+        self._now = now
+        self._frame = Frame(entries, self.options.saved)
+        self._ticks = self._working = 0
+        self._left: dict[str, object] = {}
+        self._said: dict[str, float] = {}  # toasts that are still shown, and since when
+        self._is_taking = self._is_dirty = False
+        if self.options.reduced_motion:
+            self.animation_level = "none"
+        theming.register(self, self.options.themes)
+        self.theme = theming.choose(self.options.theme, self.available_themes)
+        self.set_keymap(dict(self.keys.changed))
+
+    def get_default_screen(self) -> Screen[None]:
+        """Return the frame."""
+        return self._frame
+
+    @property
+    def frame(self) -> Frame:
+        """Return the frame with its panes."""
+        return self._frame
+
+    def on_mount(self) -> None:
+        """Show the frame at once; everything else comes after its first paint."""
+        self._show_bars()
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        self.work("open", self._open_engine, self._opened)
+        self.set_interval(_TICK_S, self._tick)
+
+    def _opened(self, engine: Engine) -> None:
+        self.engine = engine
+        bridge.connect(engine.listeners, self)
+        self.take_snapshot()
+
+    def work(
+        self, name: str, function: Callable[[], Any], act: Callable[[Any], object] | None = None
+    ) -> threading.Thread:
+        """Run what blocks in a thread of its own; `act` gets its result in the app's thread. A failure is said."""
+        self._working += 1
+
+        def run() -> None:
+            result, failure = None, None
+            try:
+                result = function()
+            except Exception as error:  # noqa: BLE001, RUF100 - a worker's border: the app stays and says it
+                failure = error
+            if self.is_running:
+                self.post_message(WorkDone(name, result, failure, act))
+
+        thread = threading.Thread(target=run, name=name, daemon=True)
+        thread.start()
+        return thread
+
+    @property
+    def busy(self) -> bool:
+        """Tell whether any work is under way."""
+        return self._working > 0
+
+    def on_work_done(self, message: WorkDone) -> None:
+        """Take a result, or say what failed."""
+        self._working -= 1
+        if message.name == "snapshot":
+            self._is_taking = False
+        if message.error is not None:
+            self._say_failure(message.name, message.error)
+        elif callable(message.act):
+            message.act(message.result)
+        if message.name == "snapshot" and self._is_dirty:
+            self.take_snapshot()
+
+    def take_snapshot(self) -> None:
+        """Ask for a new snapshot; one that is being taken is followed by one more at most."""
+        if self.engine is None:
+            return
+        self._is_dirty = self._is_taking
+        if not self._is_taking:
+            self._is_taking = True
+            self.work("snapshot", self.engine.snapshot, self._took)
+
+    def _took(self, snapshot: Snapshot) -> None:
+        is_first = self.snapshot is None
+        self.snapshot = snapshot
+        self._frame.take(snapshot)
+        self._show_bars()
+        self.post_message(SnapshotTaken(snapshot))
+        if is_first and self.engine is not None:
+            self.engine.follow()
+            self.work("check", self.engine.examine, lambda _: self.take_snapshot())
+            self._read_old()
+
+    def on_event_arrived(self, message: EventArrived) -> None:
+        """Pass an event on, and redraw what it may have changed."""
+        self._frame.happened(message.event)
+        name = type(message.event).__name__
+        if name in ("StateChanged", "ConfigurationChanged", "QuotaRefreshed"):
+            self.take_snapshot()
+        if name == "StateChanged" and self.engine is not None:
+            self.work("alerts", self.engine.raise_alerts)
+        if name == "AlertRaised":
+            self.say(getattr(message.event, "text", ""), severity="warning")
+        if name == "ConfigurationChanged" and self.engine is not None:
+            self.work("check", self.engine.examine, lambda _: self.take_snapshot())
+        self._show_bars()
+
+    def say(self, text: str, *, severity: str = "information") -> None:
+        """Show one line for some seconds; what does not fit stands in the problems list, and what is shown stays one.
+
+        severity: "information", "warning" or "error".
+        """
+        line = " ".join(text.split())
+        room = max(20, self.size.width - _TOAST_EDGES)
+        if cells(line) > room:
+            if severity != "information" and (line, False) not in self.failures:
+                self.failures = (*self.failures[-_KEPT_FAILURES:], (line, False))
+            line = cut(line, room - len(_REST)) + _REST if severity != "information" else cut(line, room)
+        now = monotonic()
+        if now - self._said.get(line, -self.NOTIFICATION_TIMEOUT) < self.NOTIFICATION_TIMEOUT:
+            return  # it is still there
+        self._said = {text: at for text, at in self._said.items() if now - at < self.NOTIFICATION_TIMEOUT} | {line: now}
+        kind: Any = severity
+        self.notify(line, severity=kind, markup=False)
+
+    async def action_press(self, identity: str) -> None:
+        """Do what a row of the table of keys says, or say why it does nothing now."""
+        row = self.keys.find(identity)
+        if row is None:
+            return
+        owner: Pane | AgentsApp | None = self if row.where == FRAME else self._frame.find(row.where)
+        if owner is None:
+            return
+        reason = owner.obstacle(row.action)
+        if reason is not None:
+            self.say(reason)
+            return
+        await self.run_action(row.action, default_namespace=owner)
+        self._show_bars()
+
+    def obstacle(self, action: str) -> str | None:
+        """Say why a key of the frame does nothing now."""
+        if action.startswith("pane("):
+            number = int(action[5:-1])
+            if all(entry.number != number for entry in self._frame.entries.values()):
+                return f"there is no pane {number}"
+        if action == "zoom" and len(self._frame.entries) == 1:
+            return "there is one pane alone"
+        if action == "problems" and not self.troubles():
+            return "nothing is wrong"
+        if action == "refresh_all" and (self.snapshot is None or not self.snapshot.accounts):
+            return "no account is configured"
+        return None
+
+    def works_now(self) -> tuple[Key, ...]:
+        """Return the keys that do something now, the current pane's first."""
+        pane = self._frame.current
+        rows = (*self.keys.of(pane.id or ""), *self.keys.of(FRAME))
+        return tuple(row for row in rows if (self if row.where == FRAME else pane).obstacle(row.action) is None)
+
+    def troubles(self) -> tuple[Any, ...]:
+        """Return everything that is wrong, for the problems list."""
+        from oulipoly_tui.view.problems import of_app  # noqa: PLC0415 - the list is rarely opened
+
+        return of_app(self.snapshot, self.failures, self.keys)
+
+    def on_wish(self, message: Wish) -> None:
+        """Run a command that a pane asked for."""
+        self.order(message.name, message.arguments)
+
+    def order(self, name: str, arguments: Sequence[str] = ()) -> None:
+        """Run a command of the table in `orders/`; what is wrong with it is said in a line."""
+        from oulipoly_tui import commands  # noqa: PLC0415 - the palette's library, 10 ms, not for the first frame
+
+        reason = commands.run(self, name, list(arguments))
+        if reason is not None:
+            self.say(reason, severity="warning")
+
+    def on_hint_bar_pressed(self, message: HintBar.Pressed) -> None:
+        """Do what was clicked."""
+        self.call_next(self.action_press, message.identity)
+
+    def on_descendant_focus(self) -> None:
+        """Show the keys of what has the focus."""
+        self._show_bars()
+
+    def on_resize(self) -> None:
+        """Fit the bars."""
+        self.call_after_refresh(self._show_bars)
+
+    async def action_pane(self, number: int) -> None:
+        """Go to a pane."""
+        for entry in self._frame.entries.values():
+            if entry.number == number:
+                await self._frame.turn_to(entry.id)
+
+    async def action_next_pane(self) -> None:
+        """Go to the next pane."""
+        await self._frame.step(1)
+
+    async def action_previous_pane(self) -> None:
+        """Go to the pane before."""
+        await self._frame.step(-1)
+
+    async def action_zoom(self) -> None:
+        """Give the pane the whole screen, or take it back."""
+        await self._frame.zoom()
+
+    def action_palette(self) -> None:
+        """Open the palette."""
+        from oulipoly_tui.commands import palette  # noqa: PLC0415 - only when it is opened
+
+        self.push_screen(palette())
+
+    def action_command_line(self) -> None:
+        """Open the line for commands with arguments."""
+        from oulipoly_tui.screens.command_line import CommandLine  # noqa: PLC0415 - only when it is opened
+
+        self.push_screen(CommandLine(), lambda text: None if text is None else self._typed(text))
+
+    def _typed(self, text: str) -> None:
+        from oulipoly_tui import commands  # noqa: PLC0415 - loaded already by the command line
+
+        name, arguments = commands.split(text)
+        self.order(name, arguments)
+
+    def action_help(self) -> None:
+        """Show every key."""
+        from oulipoly_tui.screens.help import Help  # noqa: PLC0415 - only when it is opened
+
+        def chosen(identity: str | None) -> None:
+            if identity is not None:
+                self.call_next(self.action_press, identity)
+
+        works = {row.id for row in self.works_now()}
+        self.push_screen(Help(self.keys, self._frame.current.id or "", works), chosen)
+
+    def action_problems(self) -> None:
+        """List what is wrong."""
+        from oulipoly_tui.screens.reading import Reading  # noqa: PLC0415 - only when it is opened
+        from oulipoly_tui.view.problems import problem_lines  # noqa: PLC0415 - only when it is opened
+
+        self.push_screen(Reading("Problems", problem_lines(self.troubles())))
+
+    def action_refresh_all(self) -> None:
+        """Read every account."""
+        self.order("refresh")
+
+    def action_settings(self) -> None:
+        """Open the settings."""
+        self.order("settings")
+
+    def action_next_theme(self) -> None:
+        """Change the theme."""
+        self.theme = theming.after(self.theme)
+        self.say(f"theme {theming.label(self.theme)}")
+
+    async def action_back(self) -> None:
+        """Go back by one level."""
+        if self._frame.current.leave():
+            return
+        if self._frame.area.zoomed:
+            await self._frame.zoom()
+
+    def action_leave(self) -> None:
+        """Quit, and ask first where something would be lost."""
+        reasons = [text for pane in self._frame.panes if (text := pane.reason_to_stay()) is not None]
+        if not reasons:
+            self.exit()
+            return
+        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
+
+        self.push_screen(Confirm("Quit?", "; ".join(reasons), "quit"), lambda yes: self.exit() if yes else None)
+
+    def on_repl_wanted(self, message: ReplWanted) -> None:
+        """Hand a wish for a REPL to the pane that has one."""
+        if not self.has_pane("repl"):
+            self.say("this version has no terminals yet: run the CLI itself, or send one prompt with p")
+            return
+        pane: Any = self._frame.find("repl")
+
+        async def hand_over() -> None:
+            await self._frame.turn_to("repl")
+            repl: Any = pane or self._frame.find("repl")
+            repl.begin(message.model, message.account, message.session)
+
+        self.call_next(hand_over)
+
+    def layout_state(self) -> dict[str, object]:
+        """Return what shall be the same at the next start; after the end, what it was then."""
+        return {**self._frame.state(), "theme": self.theme} if self._frame.is_running else self._left
+
+    def exit(self, result: str | None = None, return_code: int = 0, message: Any | None = None) -> None:  # noqa: ANN401 - whatever Rich can print
+        """End the app; its layout is taken while there still is one."""
+        self._left = self.layout_state()
+        super().exit(result, return_code, message)
+
+    def has_pane(self, identity: str) -> bool:
+        """Tell whether there is such a pane at all."""
+        return identity in self._frame.entries
+
+    def _tick(self) -> None:
+        self._ticks += 1
+        self._show_header()
+        if self._ticks % _SNAPSHOT_EVERY == 0:
+            self.take_snapshot()
+        if self._ticks % _READ_EVERY == 0:
+            self._read_old()
+
+    def _read_old(self) -> None:
+        if self.engine is not None and self.options.reads_quota and not self.options.read_only:
+            self.work("read old", self.engine.refresh_for_display)
+
+    def _show_bars(self) -> None:
+        if not self._frame.is_mounted:
+            return
+        self._show_header()
+        found = footer.hints(self.works_now(), self.size.width, density=self.options.footer)
+        self._frame.show_footer(found)
+
+    def _show_header(self) -> None:
+        marks = "read-only" if self.options.read_only else ""
+        model = getattr(self._frame.current, "model", None)
+        self._frame.show_header(header(self.snapshot, self._now(), self.size.width, model=model, marks=marks))
+
+    def _say_failure(self, name: str, error: Exception) -> None:
+        is_ours = not hasattr(error, "message")
+        text = f"{name} failed: {type(error).__name__}: {error}" if is_ours else str(error.message)  # type: ignore[attr-defined]
+        if is_ours:
+            self.failures = (*self.failures[-_KEPT_FAILURES:], (text, True))
+        self.say(text, severity="error")

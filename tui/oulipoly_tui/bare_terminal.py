@@ -1,0 +1,159 @@
+"""`agents terminal -- CMD…` on a terminal: the command in a bare pane, with one line that says how to get out."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import constants
+from textual.app import App, ComposeResult
+from textual.binding import BindingType
+from textual.widgets import Static
+
+from oulipoly_engine.terminal import wire
+from oulipoly_tui import clipboard
+from oulipoly_tui.terminal_link import TerminalLink
+from oulipoly_tui.view.chords import shown
+from oulipoly_tui.view.repl import COPYING
+from oulipoly_tui.widgets.terminal_view import LEAVE, TerminalView
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from oulipoly_engine.terminal.folder import Terminal
+
+_ESCAPE_S = 0.025  # a sequence comes whole within it; Textual's own 100 ms would show in vim at every Escape
+
+
+class BareTerminal(App[int], inherit_bindings=False):
+    """One terminal and nothing else. Its result is the program's exit code; None: left, and the program runs on."""
+
+    BINDINGS: ClassVar[list[BindingType]] = []
+    ENABLE_COMMAND_PALETTE = False
+    CSS = """
+    Screen { layout: vertical; }
+    #line { height: 1; background: $panel; color: $foreground; }
+    ModalScreen { align: center middle; background: $background 60%; }
+    .dialog { width: 90%; max-width: 110; height: auto; border: round $accent; background: $surface; padding: 0 1; }
+    .dialog .buttons { height: 3; align-horizontal: right; }
+    """
+
+    def __init__(self, socket: Path, terminal: Terminal, leave: str = LEAVE) -> None:
+        super().__init__()
+        constants.ESCAPE_DELAY = _ESCAPE_S  # type: ignore[misc] - read at every Escape; the variable is children's too
+        self._socket, self._terminal, self._leave = socket, terminal, leave
+        self._title = terminal.label
+        self._link: TerminalLink | None = None
+        self._code: int | None = None
+        self._may_copy = False
+        self.farewell = ""  # what happened, in a sentence, when it was no plain end
+        self.last_lines: tuple[str, ...] = ()  # what the program left on its screen, to stay where we were shown
+
+    def compose(self) -> ComposeResult:
+        """Lay out the terminal above its line."""
+        yield TerminalView(self._send, leave=(self._leave,))
+        yield Static(id="line", markup=False)
+
+    def on_mount(self) -> None:
+        """Connect before the terminal tells its size."""
+        self._link = TerminalLink(self._socket, self._take, self._gone)
+        self._say()
+        self._view.focus()
+
+    def on_unmount(self) -> None:
+        """Part from the host."""
+        if self._link is not None:
+            self._link.close()
+
+    def on_click(self) -> None:
+        """Leave by the mouse too: a click on the line."""
+        if self.query_one("#line").mouse_hover:
+            self.on_terminal_view_left()
+
+    def on_terminal_view_left(self) -> None:
+        """Leave; the program runs on."""
+        self.farewell = f"left {self._terminal.id}: `agents attach {self._terminal.id}` brings it back"
+        self.exit()
+
+    def on_terminal_view_copied(self, message: TerminalView.Copied) -> None:
+        """Hand a text to the outer terminal's clipboard; what the program wants there is asked for first."""
+        if not message.by_child or self._may_copy:
+            self._copy(message.text)
+            return
+        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
+
+        def answer(yes: bool | None) -> None:
+            if yes:
+                self._may_copy = True
+                self._copy(message.text)
+
+        text = f"The program wants to put {len(message.text)} characters on your clipboard, now and later"
+        self.push_screen(Confirm("Allow the clipboard?", text, "allow"), answer)
+
+    def on_terminal_view_link_chosen(self, message: TerminalView.LinkChosen) -> None:
+        """Hand a link's address to the clipboard."""
+        self._copy(message.address)
+
+    def on_terminal_view_search_asked(self) -> None:
+        """Ask for a text and search it."""
+        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when there is something to ask
+
+        view = self._view
+        question = Question("Search", "The whole text of this terminal, any case", "")
+        self.push_screen(question, lambda text: view.search(text) if text else None)
+
+    def on_terminal_view_mode_changed(self) -> None:
+        """Show copy mode in the line."""
+        self._say()
+
+    @property
+    def _view(self) -> TerminalView:
+        return self.screen_stack[0].query_one(TerminalView)
+
+    def _copy(self, text: str) -> None:
+        found = clipboard.sequence(text, os.environ)
+        if found is not None and self._driver is not None:
+            self._driver.write(found)
+        self._say(f"copied {len(text)} characters" if found else "too long for the terminal's clipboard")
+
+    def _send(self, message: wire.Message) -> None:
+        if self._link is not None:
+            self._link.send(message)
+
+    def _take(self, message: wire.Message) -> None:
+        match message:
+            case wire.Exited():
+                self._end(message)
+            case wire.Happened():
+                if message.bells:
+                    self.bell()
+                if message.title:
+                    self._title = message.title
+                    self._say()
+                if message.notices:
+                    self._say(message.notices[-1])
+            case wire.Said():
+                self._say(message.text)
+            case wire.SizeSet() if (message.columns, message.rows) != self._view.size:
+                self._say(f"{message.columns}x{message.rows}, as the window of {message.decided_by} wants it")
+            case _:
+                pass
+        self._view.take(message)
+
+    def _end(self, exited: wire.Exited) -> None:
+        self._code = exited.code
+        self._send(wire.EndSeen())
+        self.last_lines = self._view.last_lines()
+        if exited.signal is not None:
+            self.farewell = f"{self._terminal.id} ended: killed by signal {exited.signal}"
+        self.exit(exited.code)
+
+    def _gone(self, text: str) -> None:
+        if self._code is None:
+            self.farewell = text
+            self.exit(1)
+
+    def _say(self, text: str | None = None) -> None:
+        view = self._view
+        told = text or (self._title if view.copy_mode is None else COPYING)
+        self.screen_stack[0].query_one("#line", Static).update(f" {shown(self._leave)} leaves · {told}")

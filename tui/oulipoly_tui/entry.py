@@ -1,0 +1,128 @@
+"""From the command line to the running app, and what comes after it. Nothing of the screen at its top."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.paths import Paths, from_environment
+
+if TYPE_CHECKING:
+    from oulipoly_engine.engine import Engine
+    from oulipoly_tui.app import Options
+
+OPTIONS = ("--linear", "--read-only", "--no-anim")
+_LAYOUT_FILE = "app-layout.json"
+
+
+def is_for_app(arguments: Sequence[str]) -> bool:
+    """Tell whether a command line opens the app: nothing but its own options, and a terminal to show it on."""
+    if any(word not in OPTIONS for word in arguments):
+        return False
+    return bool(arguments) or (os.isatty(0) and os.isatty(1))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the app, or its linear form, and return the exit code."""
+    if "--linear" in arguments:
+        from oulipoly_tui import linear  # noqa: PLC0415 - the other face, without Textual
+
+        return linear.run(read_only="--read-only" in arguments)
+    if not (os.isatty(0) and os.isatty(1)):
+        from oulipoly_engine.cli import diagnostics  # noqa: PLC0415 - only an error needs it
+        from oulipoly_engine.errors import UsageInvalid  # noqa: PLC0415 - only an error needs it
+
+        return diagnostics.fail(UsageInvalid("the app needs a terminal: use --linear, or a command (see --help)"))
+    return _run_app(arguments)
+
+
+def open_engine(paths: Paths, *, read_only: bool) -> Engine:
+    """Open the engine; called in a thread, after the first frame."""
+    from oulipoly_engine.engine import Engine, Surroundings  # noqa: PLC0415 - 90 ms that the first frame need not wait
+
+    return Engine(Surroundings(paths=paths, read_only=read_only))
+
+
+def load_layout(paths: Paths) -> Mapping[str, object]:
+    """Return what the last app left; a file that cannot be read counts as none."""
+    try:
+        found = json.loads((paths.data / _LAYOUT_FILE).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def save_layout(paths: Paths, state: Mapping[str, object]) -> None:
+    """Keep the layout for the next start; a folder that takes nothing is no reason to fail at the end."""
+    target = paths.data / _LAYOUT_FILE
+    spare = target.with_suffix(f".{os.getpid()}")
+    with contextlib.suppress(OSError):
+        paths.data.mkdir(parents=True, exist_ok=True, mode=0o700)
+        spare.write_text(json.dumps(state, indent=2), encoding="utf-8")
+        spare.replace(target)
+
+
+def options(paths: Paths, arguments: Sequence[str]) -> Options:
+    """Return how the app shall look, from app.toml, the last layout and the command line."""
+    from oulipoly_tui.app import Options  # noqa: PLC0415 - Textual, 200 ms, only the app needs it
+
+    saved = load_layout(paths)
+    found: Any = None
+    themes: list[Any] = []
+    if (paths.config / "app.toml").exists() or (paths.config / "themes").is_dir():
+        from oulipoly_engine.config import app_file  # noqa: PLC0415 - only where there is such a file
+        from oulipoly_tui import theming  # noqa: PLC0415 - Textual
+
+        found = app_file.read(paths).value
+        for one in app_file.read_themes(paths).value:
+            with contextlib.suppress(Exception):  # Textual's own errors for a colour that is none
+                themes.append(theming.from_file(one))
+    theme = saved.get("theme")
+    chosen = theme if isinstance(theme, str) else None
+    quiet = "--no-anim" in arguments or bool(os.environ.get("SESSIONNAME", "").startswith("RDP"))
+    if found is None:
+        return Options(chosen, reduced_motion=quiet, read_only="--read-only" in arguments, saved=saved)
+    return Options(
+        theme=found.theme or chosen,
+        preset=found.preset,
+        own_keys=found.keys,
+        footer=found.footer,
+        reduced_motion=quiet or found.motion == "reduced",
+        read_only=found.read_only or "--read-only" in arguments,
+        saved=saved,
+        themes=tuple(themes),
+    )
+
+
+def _run_app(arguments: Sequence[str]) -> int:
+    from oulipoly_tui.app import AgentsApp  # noqa: PLC0415 - Textual, 200 ms, only the app needs it
+
+    paths = from_environment()
+    wishes = options(paths, arguments)
+    app = AgentsApp(lambda: open_engine(paths, read_only=wishes.read_only), SystemClock().now, wishes)
+    result = app.run()
+    if app.engine is not None:
+        app.engine.close()
+    save_layout(paths, app.layout_state())
+    if result == "demo":
+        _become_demo()
+    return app.return_code or 0
+
+
+def _become_demo() -> None:
+    import sys  # noqa: PLC0415 - beside what it goes to
+
+    from oulipoly_engine.process.become import become  # noqa: PLC0415 - only who goes there
+    from oulipoly_engine.process.command import inherited_environment  # noqa: PLC0415 - only who goes there
+
+    become((sys.executable, "-m", "oulipoly_tui", "demo", "--"), inherited_environment())
+
+
+def layout_path(paths: Paths) -> Path:
+    """Return where the layout is kept."""
+    return paths.data / _LAYOUT_FILE

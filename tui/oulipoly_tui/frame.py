@@ -1,0 +1,173 @@
+"""The frame: header, area of panes, footer, and which pane has the keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+
+from oulipoly_tui.keymap import TABLE
+from oulipoly_tui.keys.key import FRAME
+from oulipoly_tui.panes.pane import Pane
+from oulipoly_tui.panes.table import PaneEntry
+from oulipoly_tui.view.arrange import Present
+from oulipoly_tui.view.spans import Line
+from oulipoly_tui.widgets.area import Area
+from oulipoly_tui.widgets.bars import Bar, HintBar
+
+if TYPE_CHECKING:
+    from oulipoly_engine.engine import Snapshot
+    from oulipoly_engine.events import Event
+    from oulipoly_tui.view.footer import Hint
+
+
+class Frame(Screen[None], inherit_bindings=False):
+    """The one screen that is always there; questions lie over it."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *(
+            Binding(row.keys, f"app.press('{row.id}')", row.label, show=False, tooltip=row.tooltip, id=row.id)
+            for row in TABLE
+            if row.where == FRAME
+        ),
+        Binding("ctrl+c", "screen.copy_text", "copy", show=False),
+    ]
+
+    def __init__(self, entries: Sequence[PaneEntry], saved: Mapping[str, object]) -> None:
+        super().__init__(id="frame")
+        self.entries = {entry.id: entry for entry in entries}
+        self._saved = saved
+        last = saved.get("pane")
+        first = last if isinstance(last, str) and last in self.entries else entries[0].id
+        self.area = Area([Present(one.id, one.column) for one in entries], first, zoomed=saved.get("zoomed") is True)
+        self._panes: dict[str, Pane] = {}
+        self._begun: list[Pane] = []  # those that are laid out, so that they can draw
+        self._snapshot: Snapshot | None = None
+
+    def compose(self) -> ComposeResult:
+        """Lay out the frame with the first pane alone; the others come when they are looked at."""
+        yield Bar(id="header")
+        with self.area:
+            yield self._make(self.area.focused_pane)
+        yield HintBar(id="footer")
+
+    def on_mount(self) -> None:
+        """Give the keys to the first pane."""
+        self.current.focus_inside()
+
+    @property
+    def current(self) -> Pane:
+        """Return the pane that has the keys."""
+        return self._panes[self.area.focused_pane]
+
+    @property
+    def panes(self) -> tuple[Pane, ...]:
+        """Return the panes that have been looked at so far."""
+        return tuple(self._panes.values())
+
+    def find(self, pane: str) -> Pane | None:
+        """Return a pane that has been looked at."""
+        return self._panes.get(pane)
+
+    def on_resize(self) -> None:
+        """Bring in the panes that now have room; before the first data they would only delay it."""
+        if self._snapshot is not None:
+            self.call_after_refresh(self.mount_visible)
+
+    async def mount_visible(self) -> None:
+        """Make the panes that have a place and are not there yet."""
+        for identity in self.area.visible_ids():
+            await self._ensure(identity)
+        self.area.show_placed()
+
+    async def turn_to(self, identity: str, *, zoomed: bool | None = None) -> None:
+        """Give the keys to a pane."""
+        if identity not in self.entries:
+            return
+        await self._ensure(identity)
+        self.area.turn_to(identity, zoomed=zoomed)
+        await self.mount_visible()
+        self.current.focus_inside()
+
+    async def step(self, by: int) -> None:
+        """Give the keys to the next visible pane."""
+        shown = self.area.visible_ids() if len(self.area.visible_ids()) > 1 else tuple(self.entries)
+        place = shown.index(self.area.focused_pane) if self.area.focused_pane in shown else 0
+        await self.turn_to(shown[(place + by) % len(shown)])
+
+    async def zoom(self) -> None:
+        """Give the pane the whole area, or take it back."""
+        await self.turn_to(self.area.focused_pane, zoomed=not self.area.zoomed)
+
+    def take(self, snapshot: Snapshot) -> None:
+        """Let every pane draw a new snapshot."""
+        is_first = self._snapshot is None
+        self._snapshot = snapshot
+        if self.area.is_alone != snapshot.is_empty:
+            self.area.is_alone = snapshot.is_empty
+            self.call_later(self.turn_to, next(iter(self.entries)) if snapshot.is_empty else self.area.focused_pane)
+        for pane in self._begun:
+            pane.take(snapshot)
+        if is_first:
+            self.call_after_refresh(self.mount_visible)
+
+    def happened(self, event: Event) -> None:
+        """Let every pane take an event."""
+        for pane in self._begun:
+            pane.happened(event)
+
+    def show_header(self, line: Line) -> None:
+        """Show the header."""
+        self.query_one("#header", Bar).show(line)
+
+    def show_footer(self, hints: Sequence[Hint]) -> None:
+        """Show the footer."""
+        footer = self.query_one("#footer", HintBar)
+        footer.display = bool(hints)
+        footer.show_hints(hints)
+
+    def state(self) -> dict[str, object]:
+        """Return what shall be the same at the next start."""
+        before = self._saved.get("panes")
+        states = dict(before) if isinstance(before, dict) else {}
+        states |= {identity: dict(pane.state()) for identity, pane in self._panes.items()}
+        return {"pane": self.area.focused_pane, "zoomed": self.area.zoomed, "panes": states}
+
+    def on_descendant_focus(self) -> None:
+        """Follow the mouse: the pane that was clicked has the keys."""
+        node = self.focused
+        while node is not None and not isinstance(node, Pane):
+            parent = node.parent
+            node = parent if hasattr(parent, "parent") else None  # type: ignore[assignment]
+        if isinstance(node, Pane) and node.id is not None and node.id != self.area.focused_pane:
+            self.area.turn_to(node.id)
+
+    async def _ensure(self, identity: str) -> None:
+        if identity in self._panes:
+            return
+        order = list(self.entries)
+        later = [one for one in order[order.index(identity) + 1 :] if one in self._panes]
+        pane = self._make(identity)
+        await self.area.mount(pane, before=self._panes[later[0]] if later else None)
+
+    def _make(self, identity: str) -> Pane:
+        entry = self.entries[identity]
+        pane: Pane = getattr(import_module(entry.module), entry.class_name)(id=identity)
+        pane.border_title = f"{entry.number} {entry.title}"
+        self._panes[identity] = pane
+        self.call_after_refresh(self._begin, pane)
+        return pane
+
+    def _begin(self, pane: Pane) -> None:
+        """Give a new pane what it missed."""
+        self._begun.append(pane)
+        saved = self._saved.get("panes")
+        state = saved.get(pane.id) if isinstance(saved, dict) else None
+        if isinstance(state, dict):
+            pane.restore(state)
+        if self._snapshot is not None:
+            pane.take(self._snapshot)

@@ -1,0 +1,33 @@
+"""The whole screen for one terminal, while the app is suspended: the way that cannot fail."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from oulipoly_engine.core import leave_key
+from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.service import attaching
+from oulipoly_engine.terminal.client import Client
+from oulipoly_engine.terminal.folder import Terminal
+from oulipoly_tui.view.chords import shown
+
+
+def hand_over(socket: Path, terminal: Terminal, chord: str) -> str:
+    """Show a terminal on the real one until it ends or is left; return what went wrong, or nothing.
+
+    chord: as Textual names it; one that is no single byte in every terminal is replaced by the default.
+    """
+    name = shown(chord)
+    try:
+        with Client(socket, "app, whole screen") as client:
+            left = attaching.show(client, terminal, name if name in leave_key.BYTES else leave_key.DEFAULT, _write)
+    except RunnerError as error:
+        return error.message
+    return left.problem or ""
+
+
+def _write(data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(1, view) :]

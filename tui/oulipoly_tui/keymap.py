@@ -1,0 +1,131 @@
+"""The table of keys: what the panes bind, the footer shows, the help lists and the documentation prints. Pure.
+
+A pane adds a module under `keys/` and a line in `TABLE`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from oulipoly_tui.keys import frame, pools, quota, repl, sessions, transcript
+from oulipoly_tui.keys.key import FRAME, LISTS, Key
+
+TABLE: tuple[Key, ...] = (
+    *frame.KEYS,
+    *pools.KEYS,
+    *quota.KEYS,
+    *sessions.KEYS,
+    *transcript.KEYS,
+    *repl.KEYS,
+)
+UNBOUND = "none"
+
+_SHOWN = {
+    "question_mark": "?",
+    "exclamation_mark": "!",
+    "colon": ":",
+    "plus": "+",
+    "underscore": "_",
+    "comma": ",",
+    "full_stop": ".",
+    "slash": "/",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
+    "escape": "esc",
+    "pagedown": "pgdn",
+    "pageup": "pgup",
+    "space": "space",
+    "up": "↑",
+    "down": "↓",
+    "left": "←",
+    "right": "→",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """Two bindings that the same key would serve in the same place."""
+
+    key: str
+    first: str
+    second: str
+
+
+@dataclass(frozen=True, slots=True)
+class Keymap:
+    """The keys as they are for this user."""
+
+    rows: tuple[Key, ...]  # with the user's own keys; those without any left out
+    changed: Mapping[str, str]  # id -> keys, for what differs from the preset `default`; "none" takes all away
+    clashes: tuple[Clash, ...] = ()
+    unknown: tuple[tuple[str, str], ...] = ()  # (id of app.toml that is none, the way out)
+
+    def of(self, where: str) -> tuple[Key, ...]:
+        """Return what works in one place."""
+        return tuple(row for row in self.rows if row.where == where)
+
+    def find(self, identity: str) -> Key | None:
+        """Return a row by its id; None where it has no key, or is none."""
+        return next((row for row in self.rows if row.id == identity), None)
+
+
+def resolve(preset: str = "default", own: Mapping[str, str] | None = None, *, read_only: bool = False) -> Keymap:
+    """Return the keys of a preset with the user's own laid over them, and what is wrong with those."""
+    wishes = own or {}
+    rows = []
+    changed = {}
+    for row in TABLE:
+        keys = wishes.get(row.id) or getattr(row, preset, None) or row.keys
+        keys = ",".join(part.strip() for part in keys.split(",") if part.strip()) or UNBOUND
+        if read_only and row.writes:
+            keys = UNBOUND
+        if keys != row.keys:
+            changed[row.id] = keys
+        if keys != UNBOUND:
+            rows.append(Key(row.id, keys, row.action, row.label, row.tooltip, row.where, row.writes, weight=row.weight))
+    return Keymap(tuple(rows), changed, tuple(_clashes(rows, wishes)), tuple(_unknown(wishes)))
+
+
+def shown(keys: str) -> str:
+    """Return the first of some keys as people write it: `?`, `ctrl+p`, `esc`."""
+    return shown_one(keys.split(",")[0])
+
+
+def shown_one(key: str) -> str:
+    """Return one key as people write it."""
+    *modifiers, last = key.split("+") if key != "+" else ["+"]
+    return "+".join((*modifiers, _SHOWN.get(last, last)))
+
+
+def shown_all(keys: str) -> str:
+    """Return all of some keys as people write them."""
+    return " ".join(shown_one(key) for key in keys.split(","))
+
+
+def _clashes(rows: Iterable[Key], own: Mapping[str, str]) -> Iterable[Clash]:
+    """Find keys that two rows of one place share, and users' own keys that hide another, or are hidden.
+
+    A pane of ours may hide a key of the frame or of the lists on purpose, as one that has no list does with enter.
+    """
+    taken: dict[tuple[str, str], str] = {}
+    order = {FRAME: 0, LISTS: 1}
+    for row in sorted(rows, key=lambda row: order.get(row.where, 2)):
+        for key in row.keys.split(","):
+            places = (row.where, *(place for place in (LISTS, FRAME) if order[place] < order.get(row.where, 2)))
+            other = next((taken[place, key] for place in places if (place, key) in taken), None)
+            is_here = (row.where, key) in taken
+            if other is not None and other != row.id and (is_here or row.id in own or other in own):
+                yield Clash(key, other, row.id)
+            taken.setdefault((row.where, key), row.id)
+
+
+def _unknown(wishes: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+    known = [row.id for row in TABLE]
+    for identity in wishes:
+        if identity not in known:
+            near = get_close_matches(identity, known, n=1)
+            yield identity, f"write {near[0]!r}" if near else "see the ids in the help (?)"

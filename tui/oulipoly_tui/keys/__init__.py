@@ -1,0 +1,1 @@
+"""The rows of the table of keys, a module a part of the app."""

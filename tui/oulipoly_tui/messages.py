@@ -1,0 +1,57 @@
+"""What travels inside the app: events of the engine, new snapshots, wishes of panes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+if TYPE_CHECKING:
+    from oulipoly_engine.engine import Snapshot
+    from oulipoly_engine.events import Event
+
+
+class EventArrived(Message):
+    """The engine has published an event. Posted by the bridge alone."""
+
+    def __init__(self, event: Event) -> None:
+        self.event = event
+        super().__init__()
+
+
+class SnapshotTaken(Message):
+    """A new snapshot is there."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+        super().__init__()
+
+
+class Wish(Message):
+    """A pane asks for a command of the table in `orders/`, by its name and with its arguments."""
+
+    def __init__(self, name: str, *arguments: str) -> None:
+        self.name = name
+        self.arguments = arguments
+        super().__init__()
+
+
+class ReplWanted(Message):
+    """Somebody wants to talk to a model in a terminal; the REPL pane takes this up."""
+
+    def __init__(self, model: str, account: str | None = None, session: str | None = None) -> None:
+        self.model = model  # empty: the session's own
+        self.account = account  # None: whom the balancer chooses
+        self.session = session  # None: a new one
+        super().__init__()
+
+
+class WorkDone(Message):
+    """Blocking work has ended; `act` runs in the app's own thread."""
+
+    def __init__(self, name: str, result: object, error: Exception | None, act: object) -> None:
+        self.name = name
+        self.result = result
+        self.error = error
+        self.act = act
+        super().__init__()

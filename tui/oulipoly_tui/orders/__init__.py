@@ -1,0 +1,1 @@
+"""The commands of the palette and of the colon line, a module a part of the app."""

@@ -1,0 +1,251 @@
+"""Commands for conversations. Keys, palette and line all come through here; what can be taken back says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_tui.commands import Argument, Command
+from oulipoly_tui.messages import ReplWanted
+from oulipoly_tui.orders.frame import accounts
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.conversations import Conversation
+    from oulipoly_engine.engine_sessions import Import, Sessions
+    from oulipoly_tui.app import AgentsApp
+
+_SESSION = Argument("session")
+_SESSIONS = Argument("sessions", is_rest=True)
+_ACCOUNT = Argument("account", accounts)
+_PATH = Argument("file", is_rest=True)
+_FORMATS = ("markdown", "html", "canonical-jsonl")
+
+
+def _sessions(app: AgentsApp) -> Sessions:
+    if app.engine is None:
+        raise RuntimeError("asked before the engine was open")  # `commands.run` refuses before it comes to this
+    return app.engine.sessions
+
+
+def _did(app: AgentsApp, text: str, take_back: Callable[[], object] | None = None) -> None:
+    """Say what was done; the pane remembers how it is taken back."""
+    pane: Any = app.frame.find("sessions")
+    if pane is None:
+        app.say(text)
+    else:
+        pane.did(text, take_back)
+
+
+def _found(app: AgentsApp, text: str, act: Callable[[Conversation], None]) -> None:
+    """Find what an id means, then act."""
+    app.work("find a session", partial(_sessions(app).conversation, text), act)
+
+
+def _open(app: AgentsApp, arguments: list[str]) -> None:
+    from oulipoly_tui.view.sessions import title_of  # noqa: PLC0415 - with its pane
+    from oulipoly_tui.view.transcript import Target  # noqa: PLC0415 - with its pane
+
+    def opened(one: Conversation) -> None:
+        part = one.active
+        target = Target(one.chain_id, part.account, part.session_id, part.transcript, title_of(one))
+
+        async def hand_over() -> None:
+            await app.frame.turn_to("transcript")
+            pane: Any = app.frame.find("transcript")
+            if pane is not None:
+                pane.show(target)
+
+        app.call_next(hand_over)
+
+    _found(app, arguments[0], opened)
+
+
+def _resume(app: AgentsApp, arguments: list[str]) -> None:
+    """Go on in a terminal; with an account, there."""
+    account = arguments[1] if len(arguments) > 1 else None
+
+    def found(one: Conversation) -> None:
+        model = one.model if app.snapshot is not None and app.snapshot.pool(one.model) is not None else ""
+        app.post_message(ReplWanted(model, account, one.active.session_id))
+
+    _found(app, arguments[0], found)
+
+
+def _move(app: AgentsApp, arguments: list[str]) -> None:
+    text, account = arguments
+    sessions = _sessions(app)
+
+    def found(one: Conversation) -> None:
+        def planned(what: str) -> None:
+            from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
+
+            question = f"From {one.active.account} to {account}: {what}."
+            app.push_screen(Confirm("Move this conversation?", question, "move"), lambda yes: moved() if yes else None)
+
+        def moved() -> None:
+            back = partial(app.work, "move back", partial(sessions.move, one.chain_id, one.active.account))
+            done = f"it goes on on {account}"
+            app.work("move", partial(sessions.move, one.chain_id, account), lambda _: _did(app, done, back))
+
+        app.work("move", partial(sessions.plan_move, one.chain_id, account), planned)
+
+    _found(app, text, found)
+
+
+def _name(app: AgentsApp, arguments: list[str]) -> None:
+    text, name = arguments[0], arguments[1] if len(arguments) > 1 else ""
+    sessions = _sessions(app)
+
+    def found(one: Conversation) -> None:
+        def named(before: str | None) -> None:
+            back = partial(app.work, "name", partial(sessions.rename, one.chain_id, before or ""))
+            _did(app, f"named {name!r}" if name.strip() else "called by its first words", back)
+
+        app.work("name", partial(sessions.rename, one.chain_id, name), named)
+
+    _found(app, text, found)
+
+
+def _note(app: AgentsApp, arguments: list[str]) -> None:
+    text, note = arguments[0], arguments[1] if len(arguments) > 1 else ""
+    sessions = _sessions(app)
+
+    def found(one: Conversation) -> None:
+        def noted(before: str | None) -> None:
+            back = partial(app.work, "note", partial(sessions.annotate, one.chain_id, before or ""))
+            _did(app, "noted" if note.strip() else "the note is gone", back)
+
+        app.work("note", partial(sessions.annotate, one.chain_id, note), noted)
+
+    _found(app, text, found)
+
+
+def _pin(app: AgentsApp, arguments: list[str], *, on: bool) -> None:
+    sessions, texts = _sessions(app), arguments[0].split()
+
+    def resolved() -> tuple[list[str], int]:
+        chains = [sessions.conversation(text).chain_id for text in texts]
+        return chains, sessions.pin(chains, on=on)
+
+    def pinned(done: tuple[list[str], int]) -> None:
+        chains, changed = done
+        back = partial(app.work, "pin", partial(sessions.pin, chains, on=not on)) if changed else None
+        word = "pinned" if on else "no longer pinned"
+        _did(app, word if len(chains) == 1 else f"{len(chains)} {word}", back)
+
+    app.work("pin", resolved, pinned)
+
+
+def _archive(app: AgentsApp, arguments: list[str]) -> None:
+    sessions, texts = _sessions(app), arguments[0].split()
+    app.say("archiving …")
+    app.work("archive", lambda: sessions.archive([sessions.conversation(text).chain_id for text in texts]), app.say)
+
+
+def _restore(app: AgentsApp, arguments: list[str]) -> None:
+    sessions = _sessions(app)
+    _found(app, arguments[0], lambda one: _start(app, "put back", partial(sessions.restore, one.chain_id), app.say))
+
+
+def _start(app: AgentsApp, name: str, function: Callable[[], Any], act: Callable[[Any], object]) -> None:
+    app.work(name, function, act)
+
+
+def _export(app: AgentsApp, arguments: list[str]) -> str | None:
+    text, form, path = arguments
+    if form not in _FORMATS:
+        return f"there is no format {form!r}: {', '.join(_FORMATS)}"
+    from oulipoly_engine.engine_sessions import ExportWish  # noqa: PLC0415 - loaded already
+
+    sessions, target = _sessions(app), Path(path).expanduser()
+
+    def found(one: Conversation) -> None:
+        work = partial(sessions.export, one.chain_id, ExportWish(form), target)
+        app.work("export", work, lambda done: app.say(f"{done.path}: {done.size_bytes:,} bytes"))
+
+    _found(app, text, found)
+    return None
+
+
+def _bundle(app: AgentsApp, arguments: list[str]) -> None:
+    text, path = arguments
+    sessions, target = _sessions(app), Path(path).expanduser()
+
+    def done(one: Any) -> None:  # noqa: ANN401 - Exported
+        missing = f"; missing: {', '.join(one.remarks)}" if one.remarks else ""
+        app.say(f"{one.path}: {one.size_bytes:,} bytes{missing}", severity="warning" if missing else "information")
+
+    _found(app, text, lambda one: _start(app, "bundle", partial(sessions.bundle, one.chain_id, target), done))
+
+
+def _import(app: AgentsApp, arguments: list[str]) -> None:
+    text, path = arguments
+    sessions, source = _sessions(app), Path(path).expanduser()
+
+    def shown(wish: Import) -> None:
+        from oulipoly_tui.screens.import_ import ImportScreen  # noqa: PLC0415 - only when it is opened
+
+        def decided(yes: bool | None) -> None:
+            if yes:
+                app.work("import", partial(sessions.carry_out, wish), replaced)
+
+        app.push_screen(ImportScreen(wish.plan, str(wish.path)), decided)
+
+    def replaced(receipt: Any) -> None:  # noqa: ANN401 - Receipt
+        if receipt.operation_uuid is None:
+            app.say("the transcript was as wanted already: nothing was changed")
+            return
+        back = partial(app.work, "undo", partial(sessions.undo, receipt.session_id))
+        _did(app, "the turns are replaced", back)
+
+    _found(app, text, lambda one: _start(app, "import", partial(sessions.read_import, one.chain_id, source), shown))
+
+
+def _undo(app: AgentsApp, arguments: list[str]) -> None:
+    sessions = _sessions(app)
+
+    def found(one: Conversation) -> None:
+        def planned(plan: Any) -> None:  # noqa: ANN401 - Plan
+            from oulipoly_tui.screens.import_ import ImportScreen  # noqa: PLC0415 - only when it is opened
+
+            def decided(yes: bool | None) -> None:
+                if yes:
+                    app.work("undo", partial(sessions.undo, one.chain_id), lambda _: app.say("put back as it was"))
+
+            app.push_screen(ImportScreen(plan, "what it was before the latest replacement", deed="put back"), decided)
+
+        app.work("undo", partial(sessions.plan_undo, one.chain_id), planned)
+
+    _found(app, arguments[0], found)
+
+
+_TEXT = Argument("text", is_rest=True, is_optional=True)
+COMMANDS = (
+    Command("session open", "read its transcript", _open, (_SESSION,)),
+    Command(
+        "session resume",
+        "go on with it in a terminal, on another account if one is named",
+        _resume,
+        (_SESSION, Argument("account", accounts, is_optional=True)),
+        writes=True,
+    ),
+    Command("session move", "move it to another account", _move, (_SESSION, _ACCOUNT), writes=True),
+    Command("session name", "give it a name", _name, (_SESSION, _TEXT), writes=True),
+    Command("session note", "keep a note with it", _note, (_SESSION, _TEXT), writes=True),
+    Command("session pin", "keep it at the top", partial(_pin, on=True), (_SESSIONS,), writes=True),
+    Command("session unpin", "let it take its place again", partial(_pin, on=False), (_SESSIONS,), writes=True),
+    Command("session archive", "keep a copy of it", _archive, (_SESSIONS,), writes=True),
+    Command("session restore", "put the archive's copy back", _restore, (_SESSION,), writes=True),
+    Command(
+        "session export",
+        "write it to a file as markdown, html or canonical-jsonl",
+        _export,
+        (_SESSION, Argument("format", lambda _: _FORMATS), _PATH),
+        writes=True,
+    ),
+    Command("session bundle", "pack it for another machine", _bundle, (_SESSION, _PATH), writes=True),
+    Command("session import", "replace its turns by an edited export", _import, (_SESSION, _PATH), writes=True),
+    Command("session undo", "take the latest replacement back", _undo, (_SESSION,), writes=True),
+)

@@ -1,0 +1,1 @@
+"""The panes: one module and one style sheet each."""

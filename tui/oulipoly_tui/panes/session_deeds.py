@@ -1,0 +1,226 @@
+"""What can be done with a conversation: each deed asks what it must know, then wishes for a command of the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_tui.view.sessions import title_of
+from oulipoly_tui.view.spans import Row
+
+if TYPE_CHECKING:
+    from oulipoly_engine.engine_sessions import Board
+    from oulipoly_engine.service.conversations import Listed
+    from oulipoly_tui.view.transcript import Target
+
+_KEPT_UNDO = 20
+
+
+class SessionDeeds:
+    """The deeds of the Sessions pane, which has the cursor and the marks."""
+
+    app: Any
+    board: Board | None
+    marked: set[str]
+    wish: Callable[..., None]
+    post_message: Callable[..., bool]
+    target: Callable[[], Target | None]
+    _undo: list[tuple[str, Callable[[], object]]] | None = None  # what was done, and what takes it back
+
+    @property
+    def listed(self) -> Listed | None:
+        """Return the conversation under the cursor."""
+        raise NotImplementedError
+
+    @property
+    def chosen_chains(self) -> tuple[str, ...]:
+        """Return the marked conversations, else the one under the cursor."""
+        raise NotImplementedError
+
+    @property
+    def can_undo(self) -> bool:
+        """Tell whether there is anything to take back."""
+        return bool(self._undo) or self.listed is not None
+
+    def did(self, text: str, take_back: Callable[[], object] | None) -> None:
+        """Remember what takes a deed back, and say so."""
+        if take_back is not None:
+            self._undo = [*(self._undo or ())[-_KEPT_UNDO:], (text, take_back)]
+        self.app.say(f"{text}; u takes it back" if take_back is not None else text)
+
+    def obstacle_of(self, action: str, listed: Listed) -> str | None:
+        """Say why an action does nothing now with this conversation."""
+        one = listed.conversation
+        board = self.board
+        owner = (one.active.account, one.active.session_id)
+        is_kept = board is not None and owner in board.kept
+        if action in ("resume", "resume_elsewhere") and not self.app.has_pane("repl"):
+            return "this version has no terminals yet: `agents repl --resume` does it in the shell"
+        if action in ("resume", "resume_elsewhere", "move") and listed.has_transcript is False:
+            return "its transcript is gone" + (": B puts the archive's copy back" if is_kept else "")
+        if (
+            action in ("resume_elsewhere", "move", "export", "import_file")
+            and board is not None
+            and owner in board.live
+        ):
+            busy = "it is open in its CLI: leave it there first"
+            return None if action == "export" else busy
+        if action == "restore" and (listed.has_transcript is not False or not is_kept):
+            return "its transcript is there" if listed.has_transcript else "the archive has no copy of it"
+        return None
+
+    # ---- going on
+
+    def action_resume(self) -> None:
+        """Go on with it where it lies."""
+        listed = self.listed
+        if listed is not None:
+            self.wish("session resume", listed.conversation.chain_id)
+
+    def action_resume_elsewhere(self) -> None:
+        """Choose an account, move it there, go on."""
+        self._with_account("Go on where?", "session resume")
+
+    def action_move(self) -> None:
+        """Choose an account and move it there."""
+        self._with_account("Move where?", "session move")
+
+    # ---- what a person says of it
+
+    def action_pin(self) -> None:
+        """Pin what is chosen, or take the pins away where all have one."""
+        chains = self.chosen_chains
+        found = [self.board.of_chain(chain) for chain in chains] if self.board is not None else []
+        are_pinned = all(one is not None and one.conversation.pinned_at is not None for one in found)
+        self.wish("session unpin" if are_pinned else "session pin", " ".join(chains))
+
+    def action_rename(self) -> None:
+        """Ask for a name."""
+        self._ask("Name", "What this conversation is called; empty: by its first words", "name", "session name")
+
+    def action_note(self) -> None:
+        """Ask for a note."""
+        self._ask("Note", "What you want to remember of it; empty: nothing", "note", "session note")
+
+    # ---- files
+
+    def action_archive(self) -> None:
+        """Keep copies."""
+        self.wish("session archive", " ".join(self.chosen_chains))
+
+    def action_restore(self) -> None:
+        """Put the kept copy back."""
+        listed = self.listed
+        if listed is not None:
+            self.wish("session restore", listed.conversation.chain_id)
+
+    def action_export(self) -> None:
+        """Open the export screen for what is chosen."""
+        from oulipoly_tui.screens.export import Export  # noqa: PLC0415 - only when it is opened
+
+        found = [] if self.board is None else [self.board.of_chain(chain) for chain in self.chosen_chains]
+        conversations = [one.conversation for one in found if one is not None]
+        if conversations:
+            self.app.push_screen(Export(conversations))
+
+    def action_import_file(self) -> None:
+        """Ask for the edited export, then show the difference."""
+        listed = self.listed
+        if listed is None:
+            return
+        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
+
+        chain = listed.conversation.chain_id
+
+        def asked(path: str | None) -> None:
+            if path:
+                self.wish("session import", chain, path)
+
+        text = (
+            "File of canonical JSON lines, as an export in that format writes them. Nothing is changed before you agree"
+        )
+        self.app.push_screen(Question(f"Import into {title_of(listed.conversation)[:40]}", text, ""), asked)
+
+    def action_bundle(self) -> None:
+        """Ask where the bundle goes."""
+        listed = self.listed
+        if listed is None:
+            return
+        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
+
+        chain = listed.conversation.chain_id
+
+        def asked(path: str | None) -> None:
+            if path:
+                self.wish("session bundle", chain, path)
+
+        text = "File to write; `agents session unbundle` takes it on the other machine"
+        name = f"{listed.conversation.active.session_id[:8]}.bundle"
+        self.app.push_screen(Question("Bundle", text, name), asked)
+
+    def action_undo(self) -> None:
+        """Take back what was done last here, or the latest replacement of the conversation's turns."""
+        if self._undo:
+            text, take_back = self._undo.pop()
+            take_back()
+            self.app.say(f"taking back: {text}")
+            return
+        listed = self.listed
+        if listed is not None:
+            self.wish("session undo", listed.conversation.chain_id)
+
+    def action_copy(self) -> None:
+        """Choose what is copied."""
+        listed = self.listed
+        if listed is None:
+            return
+        one = listed.conversation
+        part = one.active
+        texts = {
+            "session id": part.session_id,
+            "chain id": one.chain_id,
+            "path": part.transcript or "",
+            "resume command": f"agents repl --resume {part.session_id}",
+            "workspace": one.workspace or "",
+            "title": one.title or "",
+        }
+        self._choose("Copy", [name for name, text in texts.items() if text], texts, self._copied)
+
+    def _copied(self, text: str) -> None:
+        from oulipoly_tui.copying import copy  # noqa: PLC0415 - only when something is copied
+
+        copy(self.app, text)
+
+    # ---- parts
+
+    def _choose(self, title: str, names: Sequence[str], texts: dict[str, str], act: Callable[[str], None]) -> None:
+        from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
+
+        rows = [Row(name, ((f"{name:<16}", ""), (texts.get(name, ""), "dim"))) for name in names]
+        self.app.push_screen(Choice(title, rows), lambda name: None if name is None else act(texts.get(name) or name))
+
+    def _with_account(self, title: str, command: str) -> None:
+        listed = self.listed
+        if listed is None:
+            return
+        names = self.app.engine.sessions.resume_accounts(listed.conversation)
+        if not names:
+            self.app.say(f"no other account can go on with a conversation of {listed.conversation.active.account}")
+            return
+        chain = listed.conversation.chain_id
+        self._choose(title, names, {}, partial(self.wish, command, chain))
+
+    def _ask(self, title: str, text: str, field: str, command: str) -> None:
+        listed = self.listed
+        if listed is None:
+            return
+        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
+
+        one = listed.conversation
+
+        def asked(answer: str | None) -> None:
+            if answer is not None:
+                self.wish(command, one.chain_id, answer)
+
+        self.app.push_screen(Question(f"{title} of {title_of(one)[:40]}", text, getattr(one, field) or ""), asked)

@@ -1,0 +1,545 @@
+"""The Sessions pane: every conversation of every account and CLI in one tree, and what can be done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.timer import Timer
+from textual.widgets import Input, Static
+
+from oulipoly_engine.core.conversations import Sort
+from oulipoly_engine.core.query import Query
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_tui.panes.pane import Pane, bindings
+from oulipoly_tui.panes.session_deeds import SessionDeeds
+from oulipoly_tui.view.sessions import Group, Grouping, Item, Kind, Look, SessionRows, groups, title_of
+from oulipoly_tui.view.spans import Line
+from oulipoly_tui.view.transcript import Target
+from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from oulipoly_engine.engine import Snapshot
+    from oulipoly_engine.engine_sessions import Board, Inside
+    from oulipoly_engine.events import Event
+    from oulipoly_engine.service.conversations import Listed
+    from oulipoly_engine.store.spawned import Spawned
+
+_TYPING_S = 0.04  # a pause of typing before the list is narrowed
+_PREVIEW_S = 0.12  # the cursor rests so long before the transcript follows it
+_READ_EVERY_S = 1.0  # at most: others may write four times a second
+_SCAN_EVERY_S = 120.0
+_NEEDS_CONVERSATION = frozenset(
+    ("resume", "resume_elsewhere", "move", "mark", "range", "pin", "rename", "note", "archive", "restore")
+) | {"export", "import_file", "bundle", "copy"}
+_EMPTY: tuple[Line, ...] = (
+    (("No conversation is known yet.", "strong"),),
+    (),
+    (("S", "key"), (" reads what the CLIs have written.", "")),
+    (("p", "key"), (" under Pools sends a first prompt.", "")),
+)
+
+
+class SessionsPane(SessionDeeds, Pane):
+    """Conversations."""
+
+    DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text(encoding="utf-8")
+    BINDINGS: ClassVar[list[BindingType]] = bindings("sessions")
+
+    def __init__(self, id: str = "sessions") -> None:
+        super().__init__(id=id)
+        self.board: Board | None = None
+        self.marked: set[str] = set()
+        self._snapshot: Snapshot | None = None
+        self._text = ""
+        self._sort = Sort.USED
+        self._grouping = Grouping.WORKSPACE
+        self._found: tuple[Group, ...] = ()
+        self._folded: set[str] = set()
+        self._opened: set[str] = set()
+        self._inside: dict[str, Inside] = {}
+        self._rows: SessionRows | None = None
+        self._trace: tuple[Spawned, ...] | None = None  # None: the list is shown
+        self._trace_closed: set[str] = set()
+        self._range_from: str | None = None
+        self._is_reading = self._is_stale = self._is_arranging = self._is_changed = False
+        self._wanted_row: str | None = None
+        self._timers_of: dict[str, Timer] = {}
+
+    def compose(self) -> ComposeResult:
+        """Lay out filter and list."""
+        yield Input(placeholder="words, account: cli: model: cwd: date:<7d is:pinned -not", id="sessions-filter")
+        yield Static(markup=False, id="sessions-wrong")
+        yield VirtualList(id="sessions-list")
+        yield Lines(_EMPTY, id="sessions-empty")
+
+    def on_mount(self) -> None:
+        """Look for new transcripts now and then."""
+        self.set_interval(_SCAN_EVERY_S, self._scan_quietly)
+
+    # ---- what comes from outside
+
+    def take(self, snapshot: Snapshot) -> None:
+        """Read the list the first time; later the events say when."""
+        is_first, self._snapshot = self._snapshot is None, snapshot
+        self._read()
+        if is_first:
+            self._scan_quietly()
+
+    def happened(self, event: Event) -> None:
+        """Read the list again when turns came, or somebody wrote."""
+        if type(event).__name__ in ("TurnsIngested", "StateChanged", "SessionsChanged"):
+            self._soon("read", _READ_EVERY_S, self._read, keeps=True)
+
+    def state(self) -> Mapping[str, object]:
+        """Return row, order and grouping."""
+        return {
+            "row": self.query_one("#sessions-list", VirtualList).cursor_key,
+            "sort": self._sort.value,
+            "group": self._grouping.value,
+            "closed": sorted(self._folded),
+        }
+
+    def restore(self, state: Mapping[str, object]) -> None:
+        """Take them."""
+        row, closed = state.get("row"), state.get("closed")
+        self._wanted_row = row if isinstance(row, str) else None
+        self._sort = next((one for one in Sort if one == state.get("sort")), self._sort)
+        self._grouping = next((one for one in Grouping if one == state.get("group")), self._grouping)
+        if isinstance(closed, list):
+            self._folded = {one for one in closed if isinstance(one, str)}
+
+    def leave(self) -> bool:
+        """End the range, the filter, the trace view, the marks: one after the other."""
+        if self._range_from is not None:
+            self._range_from = None
+            self._draw()
+        elif self.has_class("-filter"):
+            self.query_one("#sessions-filter", Input).value = ""
+            self.remove_class("-filter")
+            self.focus_inside()
+        elif self._trace is not None:
+            self.action_trace()
+        elif self.marked:
+            self.marked.clear()
+            self._draw()
+        else:
+            return False
+        return True
+
+    def focus_inside(self) -> None:
+        """Give the keys to the list."""
+        self.query_one("#sessions-list", VirtualList).focus()
+
+    def obstacle(self, action: str) -> str | None:
+        """Say why an action does nothing now."""
+        if action in ("filter", "search", "scan", "sort", "group", "trace", "undo"):
+            if action in ("sort", "group") and self._trace is not None:
+                return "the trace has its own order: t goes back to the list"
+            return "nothing was done here yet" if action == "undo" and not self.can_undo else None
+        if action in ("expand", "collapse"):
+            return None
+        listed = self.listed
+        if action in _NEEDS_CONVERSATION and listed is None and not (self.marked and self._trace is None):
+            return "choose a conversation first"
+        return None if listed is None else self.obstacle_of(action, listed)
+
+    # ---- the cursor
+
+    @property
+    def item(self) -> Item | None:
+        """Return what is under the cursor of the list."""
+        key = self.query_one("#sessions-list", VirtualList).cursor_key if self.is_mounted else None
+        return None if key is None or self._rows is None or self._trace is not None else self._rows.find(key)
+
+    @property
+    def listed(self) -> Listed | None:
+        """Return the conversation under the cursor, also of an invocation in the trace view."""
+        item = self.item
+        if item is not None:
+            return item.listed
+        one = self._traced
+        if one is None or self.board is None or one.session_id is None:
+            return None
+        owner = (one.account, one.session_id)
+        return next(
+            (
+                row
+                for row in self.board.rows
+                if any((part.account, part.session_id) == owner for part in row.conversation.parts)
+            ),
+            None,
+        )
+
+    @property
+    def chosen_chains(self) -> tuple[str, ...]:
+        """Return the marked conversations in no order, else the one under the cursor."""
+        if self.marked and self._trace is None:
+            return tuple(self.marked)
+        listed = self.listed
+        return () if listed is None else (listed.conversation.chain_id,)
+
+    @property
+    def _traced(self) -> Spawned | None:
+        key = self.query_one("#sessions-list", VirtualList).cursor_key if self.is_mounted else None
+        if self._trace is None or key is None:
+            return None
+        return next((one for one in self._trace if f"i:{one.uuid}" == key), None)
+
+    @property
+    def model(self) -> str | None:
+        """Return the model of the conversation under the cursor, where its pool is known."""
+        listed = self.listed
+        name = None if listed is None else listed.conversation.model
+        return name if self._snapshot is not None and name and self._snapshot.pool(name) is not None else None
+
+    # ---- keys of the list itself
+
+    def action_filter(self) -> None:
+        """Type a filter."""
+        self.add_class("-filter")
+        self.query_one("#sessions-filter", Input).focus()
+
+    def action_expand(self) -> None:
+        """Show what lies in it."""
+        item = self.item
+        if self._trace is not None and self._traced is not None:
+            self._trace_closed.discard(self._traced.uuid)
+        elif item is not None and item.kind is Kind.GROUP:
+            self._folded.discard(item.key)
+        elif item is not None and item.listed is not None:
+            self._open_inside(item.listed)
+        self._draw()
+
+    def action_collapse(self) -> None:
+        """Hide what lies in it; on a conversation without, go to the heading."""
+        item = self.item
+        rows = self.query_one("#sessions-list", VirtualList)
+        if self._trace is not None and self._traced is not None:
+            self._trace_closed.add(self._traced.uuid)
+        elif item is None:
+            return
+        elif item.kind is Kind.GROUP:
+            self._folded.add(item.key)
+        elif item.listed is not None and item.listed.conversation.chain_id in self._opened:
+            chain = item.listed.conversation.chain_id
+            self._opened.discard(chain)
+            self._draw()
+            rows.go_to(f"{Kind.CONVERSATION}:{chain}")
+            return
+        else:
+            rows.go_to(item.group.key)
+        self._draw()
+
+    def action_mark(self) -> None:
+        """Mark the conversation, or no longer, and go on; a heading stands for all below it."""
+        item = self.item
+        if item is None:
+            return
+        members = item.group.members if item.kind is Kind.GROUP else () if item.listed is None else (item.listed,)
+        chains = {one.conversation.chain_id for one in members}
+        if chains <= self.marked:
+            self.marked -= chains
+        else:
+            self.marked |= chains
+        self._draw()
+        self.query_one("#sessions-list", VirtualList).action_down()
+
+    def action_range(self) -> None:
+        """Begin a range, or end it."""
+        self._range_from = None if self._range_from is not None else getattr(self.item, "key", None)
+        self._mark_range()
+
+    def action_sort(self) -> None:
+        """Take the next order."""
+        orders = list(Sort)
+        self._sort = orders[(orders.index(self._sort) + 1) % len(orders)]
+        self._arrange()
+
+    def action_group(self) -> None:
+        """Take the next grouping."""
+        ways = list(Grouping)
+        self._grouping = ways[(ways.index(self._grouping) + 1) % len(ways)]
+        self._arrange()
+
+    def action_trace(self) -> None:
+        """Show the tree of invocations, or the list again."""
+        if self._trace is not None:
+            self._trace = None
+            self._draw()
+            return
+        app: Any = self.app
+        app.work("trace", app.engine.sessions.spawned, self._traces)
+
+    def action_search(self) -> None:
+        """Search everything."""
+        from oulipoly_tui.screens.search import Search  # noqa: PLC0415 - only when it is opened
+
+        def opened(hit: Any) -> None:  # noqa: ANN401 - a Hit
+            if hit is not None:
+                part = hit.part
+                chain = "" if hit.conversation is None else hit.conversation.chain_id
+                path = None if part is None else part.transcript
+                title = "" if hit.conversation is None else title_of(hit.conversation)
+                self.show(Target(chain, hit.account, hit.session_id, path, title, hit.turn_id, hit.timestamp))
+
+        self.app.push_screen(Search(), opened)
+
+    def action_scan(self) -> None:
+        """Read what the CLIs have written."""
+        app: Any = self.app
+        app.say("reading transcripts …")
+        app.work("scan", app.engine.sessions.scan, lambda new: app.say(f"{new:,} new turn{'s' * (new != 1)}"))
+
+    # ---- what the widgets say
+
+    @on(Input.Changed, "#sessions-filter")
+    def _typed(self) -> None:
+        self._soon("type", _TYPING_S, self._filtered)
+
+    @on(Input.Submitted, "#sessions-filter")
+    def _submitted(self) -> None:
+        self.focus_inside()
+        if not self._text:
+            self.remove_class("-filter")
+
+    @on(VirtualList.Highlighted, "#sessions-list")
+    def _moved(self) -> None:
+        if self._range_from is not None:
+            self._mark_range()
+        self._soon("preview", _PREVIEW_S, self._preview)
+
+    @on(VirtualList.Chosen, "#sessions-list")
+    def _chosen_row(self) -> None:
+        item = self.item
+        if item is not None and item.kind is Kind.GROUP:
+            (self._folded.discard if item.key in self._folded else self._folded.add)(item.key)
+            self._draw()
+            return
+        target = self.target()
+        if target is not None:
+            self.show(target)
+
+    def on_resize(self, _event: events.Resize) -> None:
+        """Fit the rows."""
+        self.call_after_refresh(self._draw)
+
+    def target(self) -> Target | None:
+        """Return what the transcript pane is to show of the row under the cursor."""
+        item, listed = self.item, self.listed
+        if listed is None:
+            return None
+        one = listed.conversation
+        part = one.active
+        found = self._inside.get(one.chain_id)
+        if item is not None and item.kind is Kind.SEGMENT:
+            part = one.parts[item.place]
+        target = Target(one.chain_id, part.account, part.session_id, part.transcript, title_of(one))
+        if item is not None and item.kind is Kind.LINE and found is not None:
+            line = found.tree.lines[item.place]
+            turn_id, at = found.firsts.get(line.rows[0], ("", ""))
+            return target._replace(turn_id=turn_id, at=at)
+        if item is not None and item.kind is Kind.FILE and found is not None:
+            name, path = found.side_files[item.place]
+            return target._replace(path=str(path), side=name)
+        return target
+
+    def show(self, target: Target) -> None:
+        """Open a transcript and give it the keys."""
+        app: Any = self.app
+
+        async def hand_over() -> None:
+            await app.frame.turn_to("transcript")
+            pane: Any = app.frame.find("transcript")
+            if pane is not None:
+                pane.show(target)
+
+        self.call_next(hand_over)
+
+    # ---- reading
+
+    def _read(self) -> None:
+        app: Any = self.app
+        if app.engine is None:
+            return
+        if self._is_reading:
+            self._is_stale = True
+            return
+        self._is_reading, self._is_stale = True, False
+        app.work("sessions", partial(_reading, app.engine, self.board), self._arrived)
+
+    def _arrived(self, board: Board | Exception) -> None:
+        self._is_reading = False
+        if isinstance(board, Exception):
+            app: Any = self.app
+            app.say(f"the list is as it was: {getattr(board, 'message', board)}", severity="warning")
+            return
+        if board is not self.board:
+            self.board = board
+            self._inside.clear()  # what was opened is looked at again
+            for chain in self._opened:
+                listed = board.of_chain(chain)
+                if listed is not None:
+                    self._look_inside(listed)
+            self.marked &= set(board.by_chain or ())
+            self._arrange()
+        if self._is_stale:
+            self._read()
+
+    def _arrange(self) -> None:
+        """Filter, sort and group in a thread; what was asked meanwhile is done after it."""
+        app: Any = self.app
+        if self.board is None:
+            return
+        if self._is_arranging:
+            self._is_changed = True
+            return
+        self._is_arranging, self._is_changed = True, False
+        query = self._query()
+        if query is None:
+            self._is_arranging = False
+            return
+        work = partial(groups, self.board, query, self._sort, self._grouping, self._now())
+        app.work("arrange", work, self._arranged)
+
+    def _arranged(self, found: tuple[Group, ...]) -> None:
+        self._is_arranging = False
+        self._found = found
+        self._draw()
+        if self._is_changed:
+            self._arrange()
+
+    def _query(self) -> Query | None:
+        """Return the filter; None, and what is wrong, where it cannot be understood yet."""
+        app: Any = self.app
+        try:
+            query: Query = app.engine.sessions.query(self._text)
+        except UsageInvalid as error:
+            self.query_one("#sessions-wrong", Static).update(error.message)
+            self.add_class("-wrong")
+            return None
+        self.remove_class("-wrong")
+        return query
+
+    def _filtered(self) -> None:
+        self._text = self.query_one("#sessions-filter", Input).value
+        self._arrange()
+
+    def _open_inside(self, listed: Listed) -> None:
+        chain = listed.conversation.chain_id
+        self._opened.add(chain)
+        if chain not in self._inside:
+            self._look_inside(listed)
+
+    def _look_inside(self, listed: Listed) -> None:
+        app: Any = self.app
+        chain = listed.conversation.chain_id
+
+        def looked(found: Inside) -> None:
+            self._inside[chain] = found
+            self._draw()
+
+        app.work("branches", partial(app.engine.sessions.inside, listed.conversation), looked)
+
+    def _traces(self, found: tuple[Spawned, ...]) -> None:
+        self._trace = found
+        self._draw()
+
+    def _scan_quietly(self) -> None:
+        app: Any = self.app
+        if app.engine is not None and not app.options.read_only and self.display:
+            app.work("scan", app.engine.sessions.scan)
+
+    # ---- drawing
+
+    def _now(self) -> datetime:
+        if self._snapshot is None:
+            raise RuntimeError("drawn before the first snapshot")  # nothing is read before it either
+        return self._snapshot.at
+
+    def _draw(self) -> None:
+        if not self.is_mounted or self.board is None or self._snapshot is None:
+            return
+        rows = self.query_one("#sessions-list", VirtualList)
+        width = max(20, (rows.outer_size.width or self.size.width) - GUTTER)
+        self.set_class(not self.board.rows and self._trace is None, "-empty")
+        if self._trace is not None:
+            from oulipoly_tui.view.trace import trace_rows  # noqa: PLC0415 - only that view needs it
+
+            titles = {
+                part.session_id: title_of(one.conversation)
+                for one in self.board.rows
+                for part in one.conversation.parts
+            }
+            rows.show_rows(trace_rows(self._trace, titles, self._trace_closed, width - 1, self._now()))
+            self.border_subtitle = f"trace of {len(self._trace):,} invocations"
+            return
+        look = Look(width, self._now(), self._grouping, self._folded, self._opened, self.marked, self._inside)
+        self._rows = SessionRows(self.board, self._found, look)
+        if len(self._rows) > rows.outer_size.height:
+            self._rows.look = replace(look, width=width - 1)  # beside the bar
+        rows.show_rows(self._rows)
+        if self._wanted_row is not None and len(self._rows):
+            rows.go_to(self._wanted_row)
+            self._wanted_row = None
+        self.border_subtitle = self._summary()
+
+    def _summary(self) -> str:
+        board, rows = self.board, self._rows
+        if board is None or rows is None:
+            return ""
+        total = len(board.rows)
+        count = f"{total:,}" if rows.total == total else f"{rows.total:,} of {total:,}"
+        marks = f" · {len(self.marked)} marked" if self.marked else ""
+        kind = "" if self._grouping is Grouping.NONE else f" · by {self._grouping.value}"
+        new = f" · {board.undescribed:,} to look at" if board.undescribed else ""
+        return f"{count} · {self._sort.value}{kind}{marks}{new}"
+
+    def _mark_range(self) -> None:
+        item = self.item
+        if self._range_from is not None and item is not None and self._rows is not None:
+            self.marked |= set(self._rows.between(self._range_from, item.key))
+        self._draw()
+
+    def _preview(self) -> None:
+        """Let a transcript that is on the screen follow the cursor, while the cursor is ours."""
+        app: Any = self.app
+        pane: Any = app.frame.find("transcript")
+        if pane is None or not pane.display or app.frame.current is not self:
+            return
+        target = self.target()
+        if target is not None:
+            pane.show(target)
+
+    def _soon(self, name: str, delay_s: float, act: Any, *, keeps: bool = False) -> None:  # noqa: ANN401 - a call
+        """Do something after a pause. keeps: a wish that waits already is left as it is, so that it comes at last."""
+        waiting = self._timers_of.get(name)
+        if waiting is not None:
+            if keeps:
+                return
+            waiting.stop()
+
+        def done() -> None:
+            self._timers_of.pop(name, None)
+            act()
+
+        self._timers_of[name] = self.set_timer(delay_s, done)
+
+
+def _reading(engine: Any, before: Board | None) -> Board | Exception:  # noqa: ANN401 - the Engine, whose import is deferred
+    """Return the board, or what failed: the old list stays then."""
+    from oulipoly_engine.errors import RunnerError  # noqa: PLC0415 - loaded already
+
+    try:
+        found: Board = engine.sessions.board(before)
+    except RunnerError as error:
+        return error
+    return found

@@ -1,0 +1,27 @@
+"""The table of panes. A pane is imported when it is first on the screen. Pure: names alone."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from oulipoly_tui.view.arrange import Column
+
+
+class PaneEntry(NamedTuple):
+    """One pane."""
+
+    id: str
+    number: int  # its key
+    title: str
+    module: str
+    class_name: str
+    column: Column
+
+
+PANES: tuple[PaneEntry, ...] = (
+    PaneEntry("pools", 1, "Pools", "oulipoly_tui.panes.pools", "PoolsPane", "list"),
+    PaneEntry("quota", 2, "Quota", "oulipoly_tui.panes.quota", "QuotaPane", "aside"),
+    PaneEntry("sessions", 3, "Sessions", "oulipoly_tui.panes.sessions", "SessionsPane", "list"),
+    PaneEntry("transcript", 4, "Transcript", "oulipoly_tui.panes.transcript", "TranscriptPane", "detail"),
+    PaneEntry("repl", 5, "REPL", "oulipoly_tui.panes.repl", "ReplPane", "detail"),
+)

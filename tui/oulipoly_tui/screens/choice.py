@@ -1,0 +1,50 @@
+"""A short list from which one is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+
+from oulipoly_tui.view.spans import Row
+from oulipoly_tui.widgets.lines import VirtualList
+
+
+class Choice(ModalScreen[str | None]):
+    """Its answer is the key of the row that was chosen; None: none of them."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", "back")]
+    DEFAULT_CSS = "Choice VirtualList { height: auto; max-height: 16; }"
+
+    def __init__(self, title: str, rows: Sequence[Row]) -> None:
+        super().__init__()
+        self._title = title
+        self._offered = rows
+
+    def compose(self) -> ComposeResult:
+        """Lay out the list."""
+        with Vertical(classes="dialog") as box:
+            box.border_title = self._title
+            box.border_subtitle = "enter takes it, esc goes back"
+            yield VirtualList()
+
+    def on_mount(self) -> None:
+        """Give the keys to the list."""
+        rows = self.query_one(VirtualList)
+        rows.styles.height = min(16, len(self._offered))
+        rows.show_rows(self._offered)
+        rows.focus()
+
+    def on_click(self, event: events.Click) -> None:
+        """Close on a click outside of the box."""
+        if event.widget is self:
+            self.dismiss(None)
+
+    @on(VirtualList.Chosen)
+    def _chosen(self, event: VirtualList.Chosen) -> None:
+        self.dismiss(event.key)

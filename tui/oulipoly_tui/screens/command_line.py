@@ -1,0 +1,87 @@
+"""The line for commands with arguments: what vi and k9s have behind the colon."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from oulipoly_tui import commands
+from oulipoly_tui.view.spans import Row
+from oulipoly_tui.widgets.lines import VirtualList
+
+_MOST = 12
+
+
+class CommandLine(ModalScreen[str | None]):
+    """Asks for a command; tab or down takes what is offered."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(None)", "back", priority=True),
+        Binding("tab", "take", "complete", priority=True),
+        Binding("down", "offer(1)", show=False, priority=True),
+        Binding("up", "offer(-1)", show=False, priority=True),
+    ]
+    DEFAULT_CSS = """
+    CommandLine { align: center bottom; }
+    CommandLine > Vertical { height: auto; max-height: 15; background: $surface; border-top: solid $accent; }
+    CommandLine VirtualList { height: auto; max-height: 12; }
+    CommandLine Input { padding: 0 1; }
+    """
+
+    def __init__(self, value: str = "") -> None:
+        super().__init__()
+        self._value = value
+
+    def compose(self) -> ComposeResult:
+        """Lay out the line, what it may become above it."""
+        with Vertical():
+            yield VirtualList()
+            yield Input(self._value, placeholder="command …", select_on_focus=False, compact=True)
+
+    def on_mount(self) -> None:
+        """Begin to type."""
+        self.query_one(Input).focus()
+        self._offer()
+
+    def action_take(self) -> None:
+        """Take the offer under the cursor."""
+        chosen = self.query_one(VirtualList).cursor_key
+        if chosen is not None:
+            line = self.query_one(Input)
+            line.value = chosen
+            line.cursor_position = len(chosen)
+
+    def action_offer(self, by: int) -> None:
+        """Move among the offers."""
+        offers = self.query_one(VirtualList)
+        if by > 0:
+            offers.action_down()
+        else:
+            offers.action_up()
+
+    @on(Input.Changed)
+    def _offer(self) -> None:
+        app: Any = self.app
+        found = commands.completions(self.query_one(Input).value, app.snapshot)[:_MOST]
+        offers = self.query_one(VirtualList)
+        offers.styles.height = len(found)
+        offers.show_rows([Row(one, ((one, ""), (self._summary(one), "dim"))) for one in found])
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        self.dismiss(event.value if event.value.strip() else None)
+
+    @on(VirtualList.Chosen)
+    def _chosen(self, event: VirtualList.Chosen) -> None:
+        self.action_take()
+        self.query_one(Input).focus()
+
+    def _summary(self, line: str) -> str:
+        command = commands.find(commands.split(line)[0])
+        return "" if command is None else f"  {command.summary}"

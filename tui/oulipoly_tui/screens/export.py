@@ -1,0 +1,184 @@
+"""Export: format, place and redaction on one screen, with a look at what comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from oulipoly_engine.engine_sessions import Exported, ExportWish, FileExists
+from oulipoly_tui.view.export import FORMATS, option_lines, preview_lines
+from oulipoly_tui.view.spans import wrapped
+from oulipoly_tui.widgets.lines import Lines
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.conversations import Conversation
+
+
+class Export(ModalScreen[None]):
+    """Writes one conversation to a file, or several into a folder."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "back", priority=True),
+        Binding("f2,ctrl+s", "write", "write", priority=True),
+        Binding("ctrl+o", "turn('format')", "format", priority=True),
+        Binding("ctrl+r", "turn('redacting')", "secrets", priority=True),
+        Binding("ctrl+t", "turn('tools')", "tools", priority=True),
+        Binding("ctrl+k", "turn('thinking')", "thinking", priority=True),
+        Binding("pagedown", "scroll(10)", show=False, priority=True),
+        Binding("pageup", "scroll(-10)", show=False, priority=True),
+    ]
+    DEFAULT_CSS = """
+    Export > Vertical { width: 96%; max-width: 150; height: 92%; border: round $accent; background: $surface; }
+    Export > Vertical { padding: 0 1; }
+    Export #export-options { height: auto; max-height: 8; }
+    Export Input { border: tall $panel; height: 3; }
+    Export Input:focus { border: tall $accent; }
+    Export #export-preview { height: 1fr; border-top: solid $panel; border-title-color: $foreground-muted; }
+    """
+
+    def __init__(self, conversations: Sequence[Conversation]) -> None:
+        super().__init__()
+        self._conversations = tuple(conversations)
+        self._wish = ExportWish()
+        self._force = ""  # the place that may be written over: it was said that there is something
+        self._is_asking = self._is_dirty = False
+
+    def compose(self) -> ComposeResult:
+        """Lay out options, place and preview."""
+        count = len(self._conversations)
+        with Vertical() as box:
+            box.border_title = "Export" if count == 1 else f"Export {count} conversations"
+            box.border_subtitle = "enter or F2 writes, esc goes back"
+            yield Lines(id="export-options")
+            yield Input(self._offered())
+            preview = Lines(id="export-preview")
+            preview.border_title = "preview of the first one" if count > 1 else "preview"
+            yield preview
+
+    def on_mount(self) -> None:
+        """Begin with the place."""
+        self.query_one(Input).focus()
+        self._draw()
+        self._ask()
+
+    def action_turn(self, what: str) -> None:
+        """Change one of the options; the place goes with the format as long as it is the offered one."""
+        from dataclasses import replace  # noqa: PLC0415 - loaded already
+
+        line = self.query_one(Input)
+        was_offered = line.value == self._offered()
+        if what == "format":
+            following = FORMATS[(FORMATS.index(self._wish.format) + 1) % len(FORMATS)]
+            self._wish = replace(self._wish, format=following)
+        elif what == "redacting":
+            self._wish = replace(self._wish, redacting=not self._wish.redacting)
+        elif what == "tools":
+            self._wish = replace(self._wish, tools=not self._wish.tools)
+        else:
+            self._wish = replace(self._wish, thinking=not self._wish.thinking)
+        if was_offered:
+            line.value = self._offered()
+        self._draw()
+        self._ask()
+
+    def action_scroll(self, by: int) -> None:
+        """Scroll the preview."""
+        self.query_one("#export-preview", Lines).scroll_relative(y=by, animate=False)
+
+    def action_write(self) -> None:
+        """Write the file or the files."""
+        text = self.query_one(Input).value.strip()
+        app: Any = self.app
+        if not text:
+            app.say("name a file", severity="warning")
+            return
+        work = partial(_write, app.engine.sessions, self._conversations, self._wish, Path(text).expanduser())
+        force = self._force == text
+        app.work("export", partial(work, force=force), partial(self._written, text))
+
+    @on(Input.Submitted)
+    def _submitted(self) -> None:
+        self.action_write()
+
+    def _written(self, text: str, done: Sequence[Exported] | str) -> None:
+        app: Any = self.app
+        if isinstance(done, str):
+            self._force = text
+            app.say(f"{done}: once more writes over it", severity="warning")
+            return
+        size = sum(one.size_bytes for one in done)
+        place = done[0].path if len(done) == 1 else done[0].path.parent
+        app.say(f"{place}: {size:,} bytes" if len(done) == 1 else f"{len(done)} files in {place}: {size:,} bytes")
+        if self.is_attached:
+            self.dismiss()
+
+    def _offered(self) -> str:
+        if len(self._conversations) > 1:
+            return "exports/"
+        app: Any = self.app
+        name: str = app.engine.sessions.export_name(self._conversations[0], self._wish)
+        return name
+
+    def _ask(self) -> None:
+        """Have the beginning rendered, one wish at a time."""
+        app: Any = self.app
+        if self._is_asking:
+            self._is_dirty = True
+            return
+        self._is_asking = True
+        self.query_one("#export-preview", Lines).show_lines(((("…", "dim"),),))
+        chain = self._conversations[0].chain_id
+        app.work("preview", partial(_preview, app.engine.sessions, chain, self._wish), self._came)
+
+    def _came(self, found: Any) -> None:  # noqa: ANN401 - a Preview, a text, or what is wrong
+        self._is_asking = False
+        if self.is_attached:
+            shown = self.query_one("#export-preview", Lines)
+            width = max(20, shown.scrollable_content_region.width - 1)
+            shown.show_lines(wrapped(preview_lines(found, width), width))
+        if self._is_dirty:
+            self._is_dirty = False
+            self._ask()
+
+    def _draw(self) -> None:
+        self.query_one("#export-options", Lines).show_lines(option_lines(self._wish))
+
+
+def _preview(sessions: Any, chain: str, wish: ExportWish) -> object:  # noqa: ANN401 - engine.sessions, deferred
+    from oulipoly_engine.errors import RunnerError  # noqa: PLC0415 - loaded already
+
+    try:
+        found: object = sessions.preview(chain, wish)
+    except RunnerError as error:
+        return error
+    return found
+
+
+def _write(
+    sessions: Any,  # noqa: ANN401 - as above
+    conversations: Sequence[Conversation],
+    wish: ExportWish,
+    target: Path,
+    *,
+    force: bool,
+) -> Sequence[Exported] | str:
+    """Write them; return the sentence where something is in the way."""
+    paths = [target] if len(conversations) == 1 else [target / sessions.export_name(one, wish) for one in conversations]
+    try:
+        if len(conversations) > 1:
+            target.mkdir(parents=True, exist_ok=True)
+        return [
+            sessions.export(one.chain_id, wish, path, force=force)
+            for one, path in zip(conversations, paths, strict=True)
+        ]
+    except FileExists as error:
+        return error.message.partition(":")[0]

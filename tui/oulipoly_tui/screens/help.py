@@ -1,0 +1,77 @@
+"""The help: every key, filtered by word or key; enter runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from oulipoly_tui.keymap import Keymap
+from oulipoly_tui.view.help import help_rows
+from oulipoly_tui.widgets.lines import VirtualList
+
+
+class Help(ModalScreen[str | None]):
+    """Shows the table of keys; its answer is the id of what shall be done."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(None)", "close", priority=True),
+        Binding("down", "move(1)", show=False, priority=True),
+        Binding("up", "move(-1)", show=False, priority=True),
+        Binding("pagedown", "move(10)", show=False, priority=True),
+        Binding("pageup", "move(-10)", show=False, priority=True),
+    ]
+    DEFAULT_CSS = """
+    Help > Vertical { width: 96%; max-width: 110; height: 90%; padding: 0 1; }
+    Help > Vertical { border: round $accent; background: $surface; }
+    Help Input { margin-bottom: 1; }
+    Help VirtualList { height: 1fr; }
+    """
+
+    def __init__(self, keys: Keymap, pane: str, works: Collection[str]) -> None:
+        super().__init__()
+        self._keys = keys
+        self._pane = pane
+        self._works = works
+
+    def compose(self) -> ComposeResult:
+        """Lay out the filter and the list."""
+        with Vertical() as box:
+            box.border_title = "Keys"
+            box.border_subtitle = "type a word or a key · enter runs it · esc closes"
+            yield Input(placeholder="filter by word or key …", compact=True)
+            yield VirtualList()
+
+    def on_mount(self) -> None:
+        """Show everything first."""
+        self.query_one(Input).focus()
+        self._filter()
+
+    def action_move(self, by: int) -> None:
+        """Move in the list while the filter keeps the keys."""
+        shown = self.query_one(VirtualList)
+        for _ in range(abs(by)):
+            if by > 0:
+                shown.action_down()
+            else:
+                shown.action_up()
+
+    @on(Input.Changed)
+    def _filter(self) -> None:
+        self.query_one(VirtualList).show_rows(
+            help_rows(self._keys, self._pane, self._works, self.query_one(Input).value)
+        )
+
+    @on(Input.Submitted)
+    def _submitted(self) -> None:
+        self.dismiss(self.query_one(VirtualList).cursor_key)
+
+    @on(VirtualList.Chosen)
+    def _chosen(self, event: VirtualList.Chosen) -> None:
+        self.dismiss(event.key)

@@ -1,0 +1,46 @@
+"""The prompt box of a one-shot."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Button, TextArea
+
+
+class Prompt(ModalScreen[str | None]):
+    """Asks for a prompt of any length; enter makes a new line, the button or ctrl+s sends."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(None)", "back", priority=True),
+        Binding("ctrl+s,ctrl+enter,f2", "send", "send", priority=True),
+    ]
+    DEFAULT_CSS = "Prompt TextArea { height: 8; border: tall $panel; }"
+
+    def __init__(self, model: str, account: str | None) -> None:
+        super().__init__()
+        self._model = model
+        self._account = account
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box."""
+        with Vertical(classes="dialog") as box:
+            box.border_title = f"prompt {self._model} → {self._account or 'nobody can serve now'}"
+            box.border_subtitle = "ctrl+s or F2 sends, tab to the button, esc goes back"
+            yield TextArea(tab_behavior="focus")
+            with Horizontal(classes="buttons"):
+                yield Button("Send", variant="primary")
+
+    def action_send(self) -> None:
+        """Send it, if there is anything."""
+        text = self.query_one(TextArea).text
+        if text.strip():
+            self.dismiss(text)
+
+    @on(Button.Pressed)
+    def _pressed(self) -> None:
+        self.action_send()

@@ -1,0 +1,82 @@
+"""Questions: yes or no, a short text, a long one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Button, Input, Static
+
+
+class Confirm(ModalScreen[bool]):
+    """Asks yes or no; the default is no."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,n", "answer(False)", "no"),
+        Binding("y", "answer(True)", "yes"),
+        Binding("left,h", "app.focus_previous", show=False),
+        Binding("right,l", "app.focus_next", show=False),
+    ]
+
+    def __init__(self, title: str, text: str, deed: str) -> None:
+        super().__init__()
+        self._title = title
+        self._text = text
+        self._deed = deed
+
+    def compose(self) -> ComposeResult:
+        """Lay out the question."""
+        with Vertical(classes="dialog") as box:
+            box.border_title = self._title
+            yield Static(self._text, markup=False)
+            with Horizontal(classes="buttons"):
+                yield Button("No (n)", id="no", variant="primary")
+                yield Button(f"Yes, {self._deed} (y)", id="yes")
+
+    def on_mount(self) -> None:
+        """Make no the answer of a careless enter."""
+        self.query_one("#no").focus()
+
+    def action_answer(self, yes: bool) -> None:  # noqa: FBT001, RUF100 - Textual passes an action's arguments by place
+        """Answer."""
+        self.dismiss(yes)
+
+    @on(Button.Pressed)
+    def _pressed(self, event: Button.Pressed) -> None:
+        self.dismiss(event.button.id == "yes")
+
+
+class Question(ModalScreen[str | None]):
+    """Asks for a short text; nothing is answered with escape."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "back")]
+
+    def __init__(
+        self, title: str, text: str, value: str = "", refuse: Callable[[str], str | None] | None = None
+    ) -> None:
+        super().__init__()
+        self._title = title
+        self._text = text
+        self._value = value
+        self._refuse = refuse  # says what is wrong with an answer
+
+    def compose(self) -> ComposeResult:
+        """Lay out the question."""
+        with Vertical(classes="dialog") as box:
+            box.border_title = self._title
+            box.border_subtitle = "enter answers, esc goes back"
+            yield Static(self._text, markup=False, id="text")
+            yield Input(self._value)
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        wrong = None if self._refuse is None else self._refuse(event.value)
+        if wrong is not None:
+            self.query_one("#text", Static).update(wrong)
+            return
+        self.dismiss(event.value)

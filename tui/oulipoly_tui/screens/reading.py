@@ -1,0 +1,72 @@
+"""A screen to read: a title and lines that scroll."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+
+from oulipoly_tui.view.spans import Line, wrapped
+from oulipoly_tui.widgets.lines import Lines
+
+
+class Reading(ModalScreen[None]):
+    """Shows lines until escape; a click outside closes it too."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter", "dismiss", "close"),
+        Binding("down,j", "scroll(1)", "down", show=False),
+        Binding("up,k", "scroll(-1)", "up", show=False),
+        Binding("pagedown,space,ctrl+d", "scroll(10)", "further", show=False),
+        Binding("pageup,ctrl+u", "scroll(-10)", "back", show=False),
+        Binding("home,g", "scroll(-100000)", "top", show=False),
+        Binding("end,G", "scroll(100000)", "end", show=False),
+    ]
+    DEFAULT_CSS = """
+    Reading > Vertical { width: 96%; max-width: 150; height: auto; max-height: 90%; padding: 0 1; }
+    Reading > Vertical { border: round $accent; background: $surface; }
+    Reading Lines { height: auto; max-height: 100%; }
+    """
+
+    def __init__(self, title: str, lines: Sequence[Line], *, wraps: bool = True) -> None:
+        super().__init__()
+        self._title = title
+        self._content = lines
+        self._wraps = wraps
+
+    def compose(self) -> ComposeResult:
+        """Lay out the box."""
+        with Vertical() as box:
+            box.border_title = self._title
+            box.border_subtitle = "esc closes"
+            yield Lines(self._content)
+
+    def on_resize(self) -> None:
+        """Wrap to the width."""
+        self.call_after_refresh(self._fit)
+
+    def show_content(self, lines: Sequence[Line]) -> None:
+        """Show other lines."""
+        self._content = lines
+        self._fit()
+
+    def action_scroll(self, by: int) -> None:
+        """Scroll."""
+        self.query_one(Lines).scroll_relative(y=by, animate=False)
+
+    def on_click(self, event: events.Click) -> None:
+        """Close on a click outside of the box."""
+        if event.widget is self:
+            self.dismiss()
+
+    def _fit(self) -> None:
+        shown = self.query_one(Lines)
+        width = shown.scrollable_content_region.width
+        lines = wrapped(self._content, width) if self._wraps and width else self._content
+        shown.styles.height = len(lines)
+        shown.show_lines(lines)

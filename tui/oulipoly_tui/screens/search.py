@@ -1,0 +1,137 @@
+"""Search everything that was said, in every conversation; a result opens its transcript at the turn."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.timer import Timer
+from textual.widgets import Input, Static
+
+from oulipoly_engine.clock import SystemClock
+from oulipoly_tui.view.search import hit_rows
+from oulipoly_tui.widgets.lines import GUTTER, VirtualList
+
+if TYPE_CHECKING:
+    from oulipoly_engine.service.search import Found, Hit
+
+_PAUSE_S = 0.2  # of typing, before it is searched
+_HINT = 'words, "a phrase", prefix*, -not, account: cli: model: cwd: role: date:<7d is:pinned'
+
+
+class Search(ModalScreen["Hit | None"]):
+    """Asks for a query and shows what fits it; its answer is the turn that was chosen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss(None)", "back", priority=True),
+        Binding("down", "step(1)", show=False, priority=True),
+        Binding("up", "step(-1)", show=False, priority=True),
+    ]
+    DEFAULT_CSS = """
+    Search > Vertical { width: 96%; max-width: 150; height: 90%; border: round $accent; background: $surface; }
+    Search > Vertical { padding: 0 1; }
+    Search #search-line { border: none; height: 1; padding: 0; }
+    Search Static { height: auto; color: $foreground-muted; }
+    Search VirtualList { height: 1fr; }
+    """
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__()
+        self._text = text
+        self._hits: tuple[Hit, ...] = ()
+        self._timer: Timer | None = None
+        self._asked: str | None = None
+        self._is_searching = False
+
+    def compose(self) -> ComposeResult:
+        """Lay out the line and what was found."""
+        with Vertical() as box:
+            box.border_title = "Search everything"
+            box.border_subtitle = "enter opens, esc closes"
+            yield Input(self._text, placeholder="what was said …", select_on_focus=False, id="search-line")
+            yield Static(_HINT, markup=False, id="search-state")
+            yield VirtualList()
+
+    def on_mount(self) -> None:
+        """Begin to type."""
+        self.query_one(Input).focus()
+
+    def action_step(self, by: int) -> None:
+        """Move among the results while the line keeps the keys."""
+        rows = self.query_one(VirtualList)
+        if by > 0:
+            rows.action_down()
+        else:
+            rows.action_up()
+
+    @on(Input.Changed)
+    def _changed(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(_PAUSE_S, self._search)
+
+    @on(Input.Submitted)
+    def _submitted(self) -> None:
+        if self._asked == self.query_one(Input).value and self._hits:
+            self._open(self.query_one(VirtualList).cursor_key)
+        else:
+            self._search()
+
+    @on(VirtualList.Chosen)
+    def _chosen(self, event: VirtualList.Chosen) -> None:
+        self._open(event.key)
+
+    def _open(self, key: str | None) -> None:
+        hit = next((one for one in self._hits if key == str(one.row_id)), None)
+        if hit is not None:
+            self.dismiss(hit)
+
+    def _search(self) -> None:
+        app: Any = self.app
+        text = self.query_one(Input).value
+        if self._is_searching or text == self._asked:
+            return
+        if not text.strip():
+            self._asked, self._hits = text, ()
+            self._draw(_HINT)
+            return
+        self._is_searching, self._asked = True, text
+        self.query_one("#search-state", Static).update("searching …")
+        app.work("search", partial(_ask, app.engine.sessions, text), self._found)
+
+    def _found(self, found: Found | str) -> None:
+        self._is_searching = False
+        if not self.is_attached:
+            return
+        if isinstance(found, str):
+            self._hits = ()
+            self._draw(found)
+        else:
+            self._hits = found.hits
+            count = len(found.hits)
+            more = f"; {found.unindexed:,} turns are not indexed yet" if found.unindexed else ""
+            self._draw(f"{count} turn{'s' * (count != 1)}, the newest first{more}")
+        if self.query_one(Input).value != self._asked:
+            self._search()
+
+    def _draw(self, state: str) -> None:
+        self.query_one("#search-state", Static).update(state)
+        rows = self.query_one(VirtualList)
+        width = max(20, rows.scrollable_content_region.width - GUTTER)
+        rows.show_rows(hit_rows(self._hits, width, SystemClock().now()))
+
+
+def _ask(sessions: Any, text: str) -> Found | str:  # noqa: ANN401 - engine.sessions, whose import is deferred
+    """Return what was found, or what is wrong with the query: half a query is no failure."""
+    from oulipoly_engine.errors import UsageInvalid  # noqa: PLC0415 - loaded already
+
+    try:
+        found: Found = sessions.search(text)
+    except UsageInvalid as error:
+        return str(error.message)
+    return found

@@ -1,0 +1,120 @@
+"""The what-if: suppose pins, drains, reserves and turns, see what would change, then apply it or not."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Button, Input
+
+from oulipoly_tui.view.spans import Line, wrapped
+from oulipoly_tui.view.what_if import compared
+from oulipoly_tui.widgets.lines import Lines
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.decision import Decision
+    from oulipoly_engine.engine import PoolView
+
+_FORMS = "pin=A  drain=A  undrain=A  reserve=A:20  turns=+10  turns=A:+10; several with spaces between"
+
+
+class WhatIf(ModalScreen[None]):
+    """Compares the choice with what it would be; every change of the line is tried at once."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "dismiss", "back", priority=True),
+        Binding("ctrl+s,f2", "apply", "apply", priority=True),
+    ]
+    DEFAULT_CSS = """
+    WhatIf Lines { height: auto; max-height: 16; }
+    WhatIf #outcome { height: 12; border-top: solid $panel; }
+    """
+
+    def __init__(self, pool: PoolView, account: str, *, can_apply: bool) -> None:
+        super().__init__()
+        self._pool = pool
+        self._account = account
+        self._can_apply = can_apply
+        self._asked = 0
+        self._lines: tuple[Line, ...] = ()
+
+    def compose(self) -> ComposeResult:
+        """Lay out line, outcome and buttons."""
+        with Vertical(classes="dialog") as box:
+            box.border_title = f"What if … {self._pool.model.name}"
+            box.border_subtitle = "F2 or ctrl+s applies · esc goes back" if self._can_apply else "esc goes back"
+            yield Input("turns=+20", select_on_focus=False)
+            yield Lines((((_FORMS, "dim"),),), id="forms")
+            yield Lines(id="outcome")
+            with Horizontal(classes="buttons"):
+                yield Button(f"pin {self._account}", id="pin")
+                yield Button(f"drain {self._account}", id="drain")
+                if self._can_apply:
+                    yield Button("Apply", id="apply", variant="primary")
+
+    def on_mount(self) -> None:
+        """Try what stands there."""
+        self.query_one(Input).focus()
+        self._try()
+
+    def on_resize(self) -> None:
+        """Wrap to the width."""
+        self.call_after_refresh(self._show)
+
+    @on(Input.Changed)
+    def _try(self) -> None:
+        app: Any = self.app
+        self._asked += 1
+        texts = self.query_one(Input).value.split()
+        app.work("what-if", partial(self._decide, self._asked, texts), self._decided)
+
+    def _decide(self, asked: int, texts: list[str]) -> tuple[int, Decision | str]:
+        app: Any = self.app
+        try:
+            return asked, app.engine.what_if(self._pool.model.name, texts)
+        except Exception as error:
+            if not hasattr(error, "message"):
+                raise
+            return asked, str(error.message)
+
+    def _decided(self, answer: tuple[int, Decision | str]) -> None:
+        asked, found = answer
+        if asked != self._asked or not self.is_mounted:
+            return  # a later one is on its way
+        self._lines = ((("! " + found, "warn"),),) if isinstance(found, str) else compared(self._pool.decision, found)
+        self._show()
+
+    def _show(self) -> None:
+        outcome = self.query_one("#outcome", Lines)
+        outcome.show_lines(wrapped(self._lines, outcome.scrollable_content_region.width or 60))
+
+    def action_apply(self) -> None:
+        """Make it true."""
+        app: Any = self.app
+        if not self._can_apply:
+            return
+        texts = self.query_one(Input).value.split()
+
+        def done(clauses: tuple[str, ...]) -> None:
+            app.say("; ".join(clauses) or "nothing to apply")
+            app.take_snapshot()
+            if self.is_mounted:
+                self.dismiss()
+
+        app.work("apply", partial(app.engine.apply, self._pool.model.name, texts), done)
+
+    @on(Input.Submitted)
+    def _submitted(self) -> None:
+        self._try()
+
+    @on(Button.Pressed)
+    def _pressed(self, event: Button.Pressed) -> None:
+        if event.button.id == "apply":
+            self.action_apply()
+            return
+        self.query_one(Input).value = f"{event.button.id}={self._account}"

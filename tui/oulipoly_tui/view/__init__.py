@@ -1,0 +1,1 @@
+"""Snapshots into rows, labels and tones. Pure: no Textual."""

@@ -1,0 +1,104 @@
+"""Which panes are on the screen, and where. Pure.
+
+Below 50 columns one pane alone; to 79 a list above its detail; from 80 side by side; from 160 a third column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+Column = Literal["list", "detail", "aside"]
+SINGLE_BELOW, STACKED_BELOW, TWO_BELOW = 50, 80, 160
+_LEAST_HEIGHT = 7  # of a pane in the list column: a border, a heading and four rows
+_LIST_SHARE = 0.45
+_LIST_SHARE_OF_THREE = 0.34
+
+
+class Placed(NamedTuple):
+    """A pane's rectangle."""
+
+    id: str
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+class Present(NamedTuple):
+    """A pane that there is."""
+
+    id: str
+    column: Column
+
+
+def arrange(
+    panes: Sequence[Present], size: tuple[int, int], focused: str, detail: str | None, *, zoomed: bool = False
+) -> tuple[Placed, ...]:
+    """Return the visible panes with their rectangles, which fill the size.
+
+    focused: the pane that must be visible. detail: which of the detail panes was looked at last.
+    """
+    width, height = size
+    if not panes or width < 1 or height < 1:
+        return ()
+    if zoomed or width < SINGLE_BELOW:
+        return (Placed(focused, 0, 0, width, height),)
+    if width < STACKED_BELOW:
+        return _stacked(panes, size, focused, detail)
+    columns = _columns(panes, height, focused, detail, has_aside=width >= TWO_BELOW)
+    return tuple(_placed(columns, size, focused))
+
+
+def _stacked(panes: Sequence[Present], size: tuple[int, int], focused: str, detail: str | None) -> tuple[Placed, ...]:
+    width, height = size
+    lists, details, _ = _columns(panes, _LEAST_HEIGHT, focused, detail, has_aside=False)
+    shown = [*lists[:1], *details[:1]]
+    if len(shown) < 2 or height < 2 * _LEAST_HEIGHT:
+        return (Placed(focused, 0, 0, width, height),)
+    upper = height // 2
+    return Placed(shown[0], 0, 0, width, upper), Placed(shown[1], 0, upper, width, height - upper)
+
+
+def _columns(
+    panes: Sequence[Present], height: int, focused: str, detail: str | None, *, has_aside: bool
+) -> tuple[list[str], list[str], list[str]]:
+    lists = [pane.id for pane in panes if pane.column == "list"]
+    asides = [pane.id for pane in panes if pane.column == "aside"] if has_aside else []
+    details = [pane.id for pane in panes if pane.id not in lists and pane.id not in asides]
+    active = focused if focused in details else detail if detail in details else next(iter(details), None)
+    return _fitting(lists, height, focused), [] if active is None else [active], _fitting(asides, height, focused)
+
+
+def _fitting(ids: list[str], height: int, focused: str) -> list[str]:
+    """Keep as many as have room, the focused one among them."""
+    room = max(1, height // _LEAST_HEIGHT)
+    if len(ids) <= room:
+        return ids
+    first = min(max(0, ids.index(focused) - room + 1), len(ids) - room) if focused in ids else 0
+    return ids[first : first + room]
+
+
+def _placed(columns: Sequence[list[str]], size: tuple[int, int], focused: str) -> list[Placed]:
+    width, height = size
+    shown = [column for column in columns if column]
+    share = _LIST_SHARE_OF_THREE if len(shown) > 2 else _LIST_SHARE
+    first = width if len(shown) == 1 else round(width * share)
+    widths = [first] + [(width - first) // max(1, len(shown) - 1)] * (len(shown) - 1)
+    widths[-1] += width - sum(widths)
+    found: list[Placed] = []
+    x = 0
+    for column, wide in zip(shown, widths, strict=True):
+        y = 0
+        for place, (pane, high) in enumerate(zip(column, _heights(column, height, focused), strict=True)):
+            high = height - y if place == len(column) - 1 else high
+            found.append(Placed(pane, x, y, wide, high))
+            y += high
+        x += wide
+    return found
+
+
+def _heights(column: Sequence[str], height: int, focused: str) -> list[int]:
+    """Give the focused pane of a column twice the others' height."""
+    weights = [2 if pane == focused else 1 for pane in column]
+    return [height * weight // sum(weights) for weight in weights]

@@ -1,0 +1,178 @@
+"""Copy mode of a terminal: a cursor that walks over the whole text, a selection, a search. Pure.
+
+Lines are counted from the oldest one that is kept. The mode asks for what it needs to see and says what was copied; it
+draws nothing and sends nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from oulipoly_tui.view.spans import cells
+
+Hit = tuple[int, int, int]  # line, first cell, cell after the last
+
+
+class Spot(NamedTuple):
+    """A cell of the text."""
+
+    line: int
+    x: int
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What follows from a key."""
+
+    kind: Literal["nothing", "moved", "copy", "search", "leave"]
+
+
+NOTHING, MOVED, COPY, SEARCH, LEAVE = (Asked(kind) for kind in ("nothing", "moved", "copy", "search", "leave"))
+
+
+@dataclass(slots=True)
+class CopyMode:
+    """Where we are in the text."""
+
+    total: int  # lines
+    columns: int
+    height: int
+    top: int  # the first line that is seen
+    cursor: Spot
+    anchor: Spot | None = None
+    by_line: bool = False
+    hits: Sequence[Hit] = ()
+    hit: int = -1
+    lines: dict[int, str] = field(default_factory=dict)  # plain text of what was seen
+
+    def press(self, key: str) -> Asked:
+        """Take a key, by Textual's name."""
+        if (step := _STEPS.get(key)) is not None:
+            return self._walk(*step)
+        match key:
+            case "pageup" | "ctrl+b":
+                return self._walk(-self.height, 0)
+            case "pagedown" | "ctrl+f":
+                return self._walk(self.height, 0)
+            case "ctrl+u":
+                return self._walk(-max(1, self.height // 2), 0)
+            case "ctrl+d":
+                return self._walk(max(1, self.height // 2), 0)
+            case "g" | "home":
+                return self._land(Spot(0, 0))
+            case "G" | "end":
+                return self._land(Spot(self.total - 1, 0))
+            case "0" | "circumflex_accent":
+                return self._land(Spot(self.cursor.line, 0))
+            case "dollar_sign":
+                return self._land(Spot(self.cursor.line, max(0, cells(self._text(self.cursor.line)) - 1)))
+            case "v" | "space" | "V":
+                return self._mark(by_line=key == "V")
+            case "y" | "enter":
+                return COPY if self.anchor is not None else LEAVE
+            case "slash":
+                return SEARCH
+            case "n" | "N":
+                return self._next_hit(1 if key == "n" else -1)
+            case "escape" if self.anchor is not None:
+                self.anchor = None
+                return MOVED
+            case "escape" | "q" | "i":
+                return LEAVE
+            case _:
+                return NOTHING
+
+    def select(self, begin: Spot, end: Spot) -> Asked:
+        """Select from one cell to another, both included, as a mouse does."""
+        self.anchor, self.by_line = begin, False
+        return self._land(end)
+
+    def found(self, hits: Sequence[Hit]) -> Asked:
+        """Take the hits of a search, newest first, and go to the nearest one above the cursor."""
+        self.hits = hits
+        if not hits:
+            return NOTHING
+        above = (place for place, hit in enumerate(hits) if (hit[0], hit[1]) <= tuple(self.cursor))
+        self.hit = next(above, len(hits) - 1)
+        return self._land(Spot(*self.hits[self.hit][:2]))
+
+    def learn(self, first: int, texts: Sequence[str]) -> None:
+        """Keep the plain text of lines that were sent."""
+        self.lines.update(enumerate(texts, first))
+
+    def selected(self, line: int) -> tuple[int, int] | None:
+        """Return the cells of a line, first and one after the last, that are selected."""
+        if self.anchor is None:
+            return None
+        begin, end = sorted((self.anchor, self.cursor))
+        if not begin.line <= line <= end.line:
+            return None
+        if self.by_line:
+            return 0, self.columns
+        return begin.x if line == begin.line else 0, end.x + 1 if line == end.line else self.columns
+
+    def wanted(self) -> tuple[int, int]:
+        """Return (first, count) of the selected lines, of which the text has to be known to be copied."""
+        begin, end = sorted((self.anchor or self.cursor, self.cursor))
+        return begin.line, end.line - begin.line + 1
+
+    def text(self) -> str:
+        """Return the selected text; blanks at the ends of lines are left out."""
+        first, count = self.wanted()
+        parts = []
+        for line in range(first, first + count):
+            begin, end = self.selected(line) or (0, 0)
+            parts.append(_cut(self._text(line), begin, end).rstrip())
+        return "\n".join(parts)
+
+    def _text(self, line: int) -> str:
+        return self.lines.get(line, "")
+
+    def _walk(self, down: int, right: int) -> Asked:
+        return self._land(Spot(self.cursor.line + down, self.cursor.x + right))
+
+    def _land(self, spot: Spot) -> Asked:
+        line = min(max(0, spot.line), max(0, self.total - 1))
+        self.cursor = Spot(line, min(max(0, spot.x), max(0, self.columns - 1)))
+        if line < self.top:
+            self.top = line
+        elif line >= self.top + self.height:
+            self.top = line - self.height + 1
+        return MOVED
+
+    def _mark(self, *, by_line: bool) -> Asked:
+        if self.anchor is not None and self.by_line == by_line:
+            self.anchor = None
+        else:
+            self.anchor, self.by_line = self.cursor if self.anchor is None else self.anchor, by_line
+        return MOVED
+
+    def _next_hit(self, step: int) -> Asked:
+        if not self.hits:
+            return NOTHING
+        self.hit = (self.hit + step) % len(self.hits)
+        return self._land(Spot(*self.hits[self.hit][:2]))
+
+
+_STEPS = {
+    "up": (-1, 0),
+    "k": (-1, 0),
+    "down": (1, 0),
+    "j": (1, 0),
+    "left": (0, -1),
+    "h": (0, -1),
+    "right": (0, 1),
+    "l": (0, 1),
+}
+
+
+def _cut(text: str, begin: int, end: int) -> str:
+    """Return the characters that begin in cells from `begin` to before `end`."""
+    found, x = [], 0
+    for character in text:
+        if begin <= x < end:
+            found.append(character)
+        x += cells(character)
+    return "".join(found)

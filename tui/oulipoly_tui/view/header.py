@@ -1,0 +1,80 @@
+"""The header line: product, pool in use, worst window, what wants attention, age of the data. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from oulipoly_tui.view import words
+from oulipoly_tui.view.spans import Line, Span, cells
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.windows import Window
+    from oulipoly_engine.engine import Snapshot
+
+PRODUCT = "agents"
+_NEARLY, _MUCH = 0.9, 0.7
+
+
+def header(snapshot: Snapshot | None, now: datetime, width: int, *, model: str | None, marks: str = "") -> Line:
+    """Return the header; what does not fit is left out, the worst window and the attention last.
+
+    model: the pool that is looked at. marks: modes that hold, such as `read-only`.
+    """
+    product: Span = (f" {PRODUCT} ", "strong")
+    if snapshot is None:
+        return (product, ("· reading …", "dim"))
+    parts: list[tuple[int, Span]] = [(0, product)]  # (the higher, the sooner left out; the part)
+    if marks:
+        parts.append((1, (f"· {marks} ", "warn")))
+    pool = snapshot.pool(model) if model is not None else next(iter(snapshot.pools), None)
+    if pool is not None:
+        parts.append((3, (f"· {pool.model.name} → {pool.next_account or 'nobody'} ", "accent")))
+    parts += [(2, part) for part in _worst(snapshot)]
+    parts += [(1, part) for part in _attention(snapshot)]
+    parts.append((4, (f"· {_age(snapshot, now)} ", "dim")))
+    return tuple(part for _, part in _fitting(parts, width))
+
+
+def worst_window(snapshot: Snapshot) -> tuple[str, Window] | None:
+    """Return the (account, window) that is spent furthest among those that live; None where nothing is known."""
+    found = [
+        (view.name, window)
+        for view in snapshot.accounts
+        if not view.wishes.disabled
+        for window in view.quota.windows
+        if window.resets_at > snapshot.at
+    ]
+    return max(found, key=lambda one: one[1].used, default=None)
+
+
+def attention(snapshot: Snapshot) -> int:
+    """Return how many things want the user."""
+    return len(snapshot.alerts) + sum(problem.is_error for problem in snapshot.problems)
+
+
+def _worst(snapshot: Snapshot) -> tuple[Span, ...]:
+    found = worst_window(snapshot)
+    if found is None:
+        return (("· quota unknown ", "dim"),) if snapshot.accounts else ()
+    name, window = found
+    text = f"· {name} {window.name} {words.percent(window.used)} → {words.clock(window.resets_at, snapshot.at)} "
+    return ((text, "bad" if window.used >= _NEARLY else "warn" if window.used >= _MUCH else ""),)
+
+
+def _attention(snapshot: Snapshot) -> tuple[Span, ...]:
+    count = attention(snapshot)
+    return ((f"· ! {count} ", "bad"),) if count else ()
+
+
+def _age(snapshot: Snapshot, now: datetime) -> str:
+    if snapshot.store_failure is not None:
+        return f"state file unreadable, last good data {words.age(snapshot.stored_at, now)}"
+    read = [view.quota.refreshed_at for view in snapshot.accounts if view.quota.refreshed_at is not None]
+    return f"read {words.age(max(read), now)}" if read else "never read"
+
+
+def _fitting(parts: list[tuple[int, Span]], width: int) -> list[tuple[int, Span]]:
+    while len(parts) > 1 and sum(cells(part[0]) for _, part in parts) > width:
+        parts.remove(max(parts, key=lambda one: one[0]))
+    return parts

@@ -1,0 +1,48 @@
+"""The help from the table of keys. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from oulipoly_tui.keymap import Keymap, shown_all
+from oulipoly_tui.keys.key import FRAME, LISTS, Key
+from oulipoly_tui.view.spans import Row, fitted
+
+_TITLES = {FRAME: "Everywhere", LISTS: "In every list"}
+_KEY_WIDTH = 16
+
+
+def help_rows(keys: Keymap, pane: str, works: Collection[str], wanted: str) -> tuple[Row, ...]:
+    """Return the rows that hold a word or a key: the pane's own first, then everywhere, lists, the other panes.
+
+    works: ids of what does something now; the others are dimmed.
+    """
+    places = list(dict.fromkeys(row.where for row in keys.rows))
+    places.sort(key=lambda place: {pane: 0, FRAME: 1, LISTS: 2}.get(place, 3))
+    return tuple(row for place in places for row in _section(keys.of(place), place, works, wanted.strip()))
+
+
+def _section(rows: tuple[Key, ...], place: str, works: Collection[str], wanted: str) -> Iterator[Row]:
+    found = [row for row in rows if _holds(row, wanted)]
+    if not found:
+        return
+    yield Row(f"# {place}", ((_TITLES.get(place, place.capitalize()), "heading"),), is_selectable=False)
+    for row in found:
+        is_dim = place != LISTS and row.id not in works
+        yield Row(
+            row.id,
+            (
+                (fitted(shown_all(row.keys), _KEY_WIDTH), "key"),
+                (row.tooltip, "dim" if is_dim else ""),
+                (f"  {row.id}", "dim"),
+            ),
+        )
+
+
+def _holds(row: Key, wanted: str) -> bool:
+    """Tell whether a row is meant: a single character is a key first of all."""
+    if not wanted:
+        return True
+    if wanted in shown_all(row.keys).split() or wanted.lower() in (key.lower() for key in row.keys.split(",")):
+        return True
+    return len(wanted) > 1 and wanted.lower() in f"{row.tooltip} {row.label} {row.id}".lower()

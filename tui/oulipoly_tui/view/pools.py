@@ -1,0 +1,270 @@
+"""The pools as rows: who is next, who could be, who not and why. Pure.
+
+A state is always a word and a mark; the tone only repeats it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from oulipoly_engine.core.decision import Decision, ExclusionKind, Method, Verdict
+from oulipoly_engine.core.explain import exclusion_text, why_not
+from oulipoly_tui.view import words
+from oulipoly_tui.view.spans import Line, Row, Span, Tone, cells, fitted
+
+if TYPE_CHECKING:
+    from oulipoly_engine.engine import AccountView, PoolView, Snapshot
+
+HEADING_KEY = "heading"
+_NAME_LEAST, _NAME_MOST = 10, 28
+_STATE_LEAST, _STATE_MOST = 9, 28
+
+
+class Standing(NamedTuple):
+    """A member's state in a word, with its mark and tone."""
+
+    mark: str  # one column
+    text: str
+    tone: Tone
+
+
+class _Column(NamedTuple):
+    heading: str
+    width: int
+    right: bool = True
+
+
+# In the order in which they are left out, the first first.
+_OPTIONAL = ("calls", "errors", "resets", "projected", "binding", "used", "score")
+_WIDTHS = {"score": 8, "binding": 10, "used": 6, "projected": 6, "resets": 8, "calls": 5, "errors": 4}
+_HEADINGS = {
+    "score": "score",
+    "binding": "binding",
+    "used": "used",
+    "projected": "proj.",
+    "resets": "resets",
+    "calls": "calls",
+    "errors": "err.",
+}
+_ORDER = ("score", "binding", "used", "projected", "resets", "calls", "errors")
+
+
+def member_key(model: str, index: int) -> str:
+    """Return the key of a member's row."""
+    return f"{model}\n{index}"
+
+
+def parse_key(key: str) -> tuple[str, int]:
+    """Return the (model, index) of a member's row."""
+    model, _, index = key.rpartition("\n")
+    return model, int(index)
+
+
+def pool_rows(snapshot: Snapshot, width: int) -> tuple[Row, ...]:
+    """Return a heading line, then for each model its line and one for each member.
+
+    width: the columns that there are; what does not fit is left out by rank, the state never.
+    """
+    longest = max((cells(view.name) for view in snapshot.accounts), default=_NAME_LEAST)
+    states = _state_width(snapshot)
+    # Names that differ at their ends alone must not be cut: they come before the numbers.
+    name_width = min(_NAME_MOST, max(_NAME_LEAST, longest), max(_NAME_LEAST, width - 3 - states))
+    columns = _columns(width - name_width - 3 - states)
+    rows = [Row(HEADING_KEY, _heading(name_width, columns), is_selectable=False)]
+    for pool in snapshot.pools:
+        rows.append(Row(pool.model.name, _model_line(pool), is_selectable=False))
+        rows += [
+            Row(
+                member_key(pool.model.name, verdict.candidate.index),
+                _member_line(snapshot, pool, verdict, name_width, columns),
+            )
+            for verdict in pool.decision.verdicts
+        ]
+    return tuple(rows)
+
+
+def standing(pool: PoolView, verdict: Verdict, view: AccountView | None, now: datetime) -> Standing:
+    """Return what is to be said of a member first."""
+    decision = pool.decision
+    is_next = verdict.candidate.index == decision.index
+    if view is not None and view.account is None:
+        return Standing("✗", "next, but not configured" if is_next else "not configured", "bad")
+    if is_next:
+        return Standing("▶", "next (pinned)" if pool.pin is not None else "next", "good")
+    if verdict.exclusion is not None:
+        return _excluded(verdict, now)
+    if verdict.is_erring:
+        return Standing("!", f"erring ({verdict.candidate.recent_errors})", "bad")
+    if verdict.candidate.account == pool.pin:
+        return Standing("·", "pinned", "accent")
+    if verdict.score is None:
+        return Standing("?", "unlearned" if verdict.live_windows else "quota unknown", "warn")
+    if verdict.hides_window:
+        return Standing("!", "hides a window", "warn")
+    if decision.in_band(verdict):
+        return Standing("=", "in band", "")
+    return Standing("-", "below band" if decision.method is Method.DENSITY else "waits", "dim")
+
+
+def member_details(snapshot: Snapshot, pool: PoolView, index: int) -> tuple[Line, ...]:
+    """Return the chosen member in full: state, windows with their numbers, wishes, how reading it goes."""
+    verdict = next(one for one in pool.decision.verdicts if one.candidate.index == index)
+    view = snapshot.account(verdict.candidate.account)
+    found = standing(pool, verdict, view, snapshot.at)
+    lines: list[Line] = [
+        ((verdict.candidate.account, "heading"), (f" in {pool.model.name}", "dim")),
+        ((f"{found.mark} {found.text}", found.tone),),
+    ]
+    lines += [((text, "dim"),) for text in _reasons(pool.decision, verdict, is_pinned=pool.pin is not None)]
+    lines.append(())
+    lines += _window_lines(verdict, snapshot.at)
+    if view is not None:
+        lines += _account_lines(view, snapshot.at)
+    return tuple(lines)
+
+
+def _reasons(decision: Decision, verdict: Verdict, *, is_pinned: bool) -> list[str]:
+    if verdict.candidate.index == decision.index:
+        return [decision.reason]
+    if verdict.exclusion is not None:
+        return [exclusion_text(verdict)]
+    if is_pinned:
+        return ["another account is pinned"]
+    text = why_not(decision, verdict)
+    return [text] if text else []
+
+
+def _window_lines(verdict: Verdict, now: datetime) -> Iterator[Line]:
+    if not verdict.windows:
+        yield (("no window is known", "warn"),)
+    for one in verdict.windows:
+        is_binding = verdict.binding is not None and one.window.position == verdict.binding.window.position
+        mark = "*" if is_binding else " "
+        yield (
+            (f"{mark}{fitted(one.window.name, 10)}", "strong" if is_binding else ""),
+            (fitted(words.percent(one.window.used), 7, right=True), _use_tone(one.window.used)),
+            (f"  resets in {words.until(one.window.resets_at, now)}", ""),
+        )
+        rate = "burn not learned" if one.rate is None else f"{100 * one.rate:.2f} % a turn ({one.rate_source.value})"
+        projected = "unknown" if one.projected_used is None else words.percent(one.projected_used)
+        score = "unknown" if one.score is None else words.hours(one.score)
+        yield ((f"   {rate}; projected {projected}; score {score}", "dim"),)
+
+
+def _account_lines(view: AccountView, now: datetime) -> Iterator[Line]:
+    yield ()
+    yield ((f"read {words.age(view.quota.refreshed_at, now)}", "warn" if view.is_stale else "dim"),)
+    if view.wishes.words:
+        yield ((view.wishes.words, "accent"),)
+    if view.running:
+        yield ((f"in use by {len(view.running)}", "accent"),)
+    if view.attempts.last_failure is not None:
+        yield ((view.attempts.last_failure, "bad"),)
+    if view.attempts.backoff_until is not None and view.attempts.backoff_until > now:
+        yield ((f"left alone for {words.until(view.attempts.backoff_until, now)}", "warn"),)
+
+
+def _state_width(snapshot: Snapshot) -> int:
+    """Return what the longest state takes, so that none is cut while there are numbers to leave out."""
+    widths = [
+        cells(standing(pool, verdict, view, snapshot.at).text) + cells(_use(view))
+        for pool in snapshot.pools
+        for verdict in pool.decision.verdicts
+        for view in (snapshot.account(verdict.candidate.account),)
+    ]
+    return min(_STATE_MOST, max(widths, default=_STATE_LEAST))
+
+
+def _columns(room: int) -> tuple[str, ...]:
+    kept = list(_ORDER)
+    for name in _OPTIONAL:
+        if sum(_WIDTHS[one] + 1 for one in kept) <= room:
+            break
+        kept.remove(name)
+    return tuple(kept)
+
+
+def _heading(name_width: int, columns: Sequence[str]) -> Line:
+    texts = [fitted(_HEADINGS[one], _WIDTHS[one], right=True) for one in columns]
+    return ((" ".join([fitted("  account", name_width + 2), *texts, "state"]), "dim"),)
+
+
+def _model_line(pool: PoolView) -> Line:
+    chosen: Span = (f" → {pool.next_account}", "good") if pool.next_account else (" → nobody", "bad")
+    sticky: Span = (" sticky", "dim") if pool.model.sticky else ("", "")
+    pin: Span = (f" pinned {pool.pin}", "accent") if pool.pin is not None else ("", "")
+    return ((pool.model.name, "heading"), chosen, sticky, pin, (f"  by {pool.decision.method.value}", "dim"))
+
+
+def _member_line(snapshot: Snapshot, pool: PoolView, verdict: Verdict, name_width: int, columns: Sequence[str]) -> Line:
+    view = snapshot.account(verdict.candidate.account)
+    found = standing(pool, verdict, view, snapshot.at)
+    dim: Tone = "dim" if verdict.exclusion is not None or (view is not None and view.is_stale) else ""
+    values = _values(verdict)
+    cells_of: list[Span] = [(f"{found.mark} ", found.tone), (fitted(verdict.candidate.account, name_width), dim)]
+    for name in columns:
+        text, tone = values[name]
+        cells_of.append((" " + fitted(text, _WIDTHS[name], right=True), tone or dim))
+    cells_of.append((f" {found.text}", found.tone))
+    cells_of += _asides(view, verdict)
+    return tuple(cells_of)
+
+
+def _values(verdict: Verdict) -> dict[str, tuple[str, Tone]]:
+    shown = verdict.binding or next((one for one in verdict.windows if one.is_live), None)
+    projected = None if shown is None else shown.projected_used
+    errors = verdict.candidate.recent_errors
+    return {
+        "score": (words.hours(verdict.score), ""),
+        "binding": ("?" if shown is None else shown.window.name, ""),
+        "used": ("?", "") if shown is None else (words.percent(shown.window.used), _use_tone(shown.window.used)),
+        "projected": (words.percent(projected), _use_tone(projected)),
+        "resets": ("?" if shown is None else words.hours(shown.hours_to_reset), ""),
+        "calls": (str(verdict.candidate.invocation_count), ""),
+        "errors": (str(errors), "warn" if errors else ""),
+    }
+
+
+def _asides(view: AccountView | None, verdict: Verdict) -> Iterator[Span]:
+    if view is None:
+        return
+    if view.running:
+        yield (_use(view), "accent")
+    if view.wishes.reserve and verdict.exclusion is not ExclusionKind.RESERVED:
+        yield (f" · keeps {view.wishes.reserve:.0%}", "accent")
+    if view.is_stale and view.quota.refreshed_at is not None:
+        yield (" · stale", "warn")
+
+
+def _use(view: AccountView | None) -> str:
+    return f" · in use by {len(view.running)}" if view is not None and view.running else ""
+
+
+def _excluded(verdict: Verdict, now: datetime) -> Standing:
+    match verdict.exclusion:
+        case ExclusionKind.DISABLED:
+            return Standing("✗", "disabled", "dim")
+        case ExclusionKind.DRAINED:
+            return Standing("↓", "drained", "warn")
+        case ExclusionKind.RESERVED:
+            return Standing("✗", f"reserve reached{_until(verdict, now)}", "warn")
+        case ExclusionKind.MARKED | ExclusionKind.SPENT:
+            return Standing("✗", f"exhausted{_until(verdict, now)}", "bad")
+        case _:
+            return Standing("✗", "out", "bad")
+
+
+def _until(verdict: Verdict, now: datetime) -> str:
+    """Say when what keeps an account out will be over: the window at fault, else the last reset of all."""
+    if verdict.excluding_window is not None:
+        return f" until {words.clock(verdict.excluding_window.window.resets_at, now)}"
+    resets = [one.window.resets_at for one in verdict.windows if one.is_live]
+    return f" until {words.clock(max(resets), now)}" if resets else " until read again"
+
+
+def _use_tone(used: float | None) -> Tone:
+    if used is None:
+        return ""
+    return "bad" if used >= 0.9 else "warn" if used >= 0.7 else ""

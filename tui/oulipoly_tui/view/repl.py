@@ -1,0 +1,64 @@
+"""The line of tabs over the terminals, and what is said where there is none. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from oulipoly_tui.view.spans import Line, Span, cells, cut
+
+_LABEL = 28  # columns
+EMPTY: tuple[Line, ...] = (
+    (("No terminal is open.", "strong"),),
+    (),
+    (
+        ("Choose a model under Pools and press ", ""),
+        ("r", "key"),
+        (": the next account is taken.", ""),
+    ),
+    (("A terminal outlives this app: close it, lose the connection, start again, and it is here.", "dim"),),
+)
+
+
+COPYING = "copy mode: v select, y copy, / find, esc leave"
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """What a tab says."""
+
+    id: str
+    label: str
+    is_ended: bool = False
+    code: int | None = None
+    has_bell: bool = False
+    is_active: bool = False  # printed something since it was last seen
+
+
+def tab_line(tabs: Sequence[Tab], chosen: str | None, width: int) -> Line:
+    """Return the tabs as one line, with the chosen one in sight; marks say what the tones say."""
+    spans = [_span(number, tab, is_chosen=tab.id == chosen) for number, tab in enumerate(tabs, 1)]
+    place = next((place for place, tab in enumerate(tabs) if tab.id == chosen), 0)
+    first = 0
+    while first < place and sum(cells(text) for text, _ in spans[first : place + 1]) > width - 2:
+        first += 1
+    shown = spans[first:]
+    return (("… ", "dim"), *shown) if first else tuple(shown)
+
+
+def back_from(above: int, new_lines: int) -> str:
+    """Say how far above its end a terminal is shown, and what has come there meanwhile; empty: it is at its end."""
+    if not above:
+        return ""
+    news = f", {new_lines} new below" if new_lines else ""
+    return f"{above} line{'s' * (above != 1)} back{news}: scroll down, or type, to return"
+
+
+def _span(number: int, tab: Tab, *, is_chosen: bool) -> Span:
+    mark = f" ended {tab.code}" if tab.is_ended else " ♪" if tab.has_bell else " •" if tab.is_active else ""
+    text = f" {number} {cut(tab.label, _LABEL)}{mark} "
+    if is_chosen:
+        return (f"[{text[1:-1]}]", "accent")
+    if tab.is_ended:
+        return (text, "dim")
+    return (text, "warn" if tab.has_bell else "good" if tab.is_active else "")

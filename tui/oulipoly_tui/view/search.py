@@ -1,0 +1,47 @@
+"""Turns that a search has found, as rows of two lines' worth in one. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.core.columns import plain
+from oulipoly_tui.view.sessions import short_age
+from oulipoly_tui.view.spans import Row, Span, cut, fitted
+
+if TYPE_CHECKING:
+    from oulipoly_engine.service.search import Hit
+
+_ROLES = {"user": "you", "assistant": "it"}
+
+
+def hit_rows(hits: Sequence[Hit], width: int, now: datetime) -> tuple[Row, ...]:
+    """Return two rows a hit: whose and when, then the words around it; the first can be chosen."""
+    return tuple(row for hit in hits for row in _rows(hit, width, now))
+
+
+def _rows(hit: Hit, width: int, now: datetime) -> Iterator[Row]:
+    one = hit.conversation
+    title = "" if one is None or one.title is None else plain(one.title)
+    head = f"{fitted(short_age(hit.timestamp, now), 6, right=True)}  {fitted(_ROLES.get(hit.role, hit.role), 4)} "
+    account = f"{plain(hit.account)}  "
+    yield Row(
+        str(hit.row_id),
+        ((head, "dim"), (account, "dim"), (cut(title, max(1, width - len(head) - len(account))), "strong")),
+    )
+    yield Row(f"{hit.row_id} text", (("    ", ""), *_marked(hit)), is_selectable=False)
+
+
+def _marked(hit: Hit) -> Iterator[Span]:
+    place = 0
+    for begin, end in hit.snippet.marks:
+        yield (_kept(hit.snippet.text[place:begin]), "")
+        yield (_kept(hit.snippet.text[begin:end]), "accent")
+        place = end
+    yield (_kept(hit.snippet.text[place:]), "")
+
+
+def _kept(text: str) -> str:
+    """Return a text without signs that a terminal would obey, its outer spaces kept."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)

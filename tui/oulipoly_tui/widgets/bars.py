@@ -1,0 +1,46 @@
+"""The header and the footer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual import events
+from textual.message import Message
+
+from oulipoly_tui.view.footer import Hint, line
+from oulipoly_tui.view.spans import Line
+from oulipoly_tui.widgets.lines import Lines
+
+
+class Bar(Lines):
+    """One line across the screen."""
+
+    DEFAULT_CSS = "Bar { height: 1; overflow: hidden; background: $panel; }"
+
+    def show(self, content: Line) -> None:
+        """Show a line."""
+        self.show_lines((content,))
+
+
+class HintBar(Bar):
+    """The footer; a click on a hint is as good as its key."""
+
+    class Pressed(Message):
+        """A hint was clicked."""
+
+        def __init__(self, identity: str) -> None:
+            self.identity = identity
+            super().__init__()
+
+    def show_hints(self, found: Sequence[Hint]) -> None:
+        """Show the keys that work now."""
+        self.hints = tuple(found)
+        self.show(line(found))
+
+    hints: tuple[Hint, ...] = ()
+
+    def on_click(self, event: events.Click) -> None:
+        """Press what was clicked."""
+        for hint in self.hints:
+            if hint.start <= event.x < hint.end:
+                self.post_message(self.Pressed(hint.id))

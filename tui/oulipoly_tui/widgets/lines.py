@@ -1,0 +1,277 @@
+"""Lines of toned text on the screen, and a list of any length made of them: constant cost, whatever the length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from oulipoly_tui.keymap import TABLE
+from oulipoly_tui.keys.key import LISTS
+from oulipoly_tui.view.spans import TONES, Line, Row, cells, cut
+
+GUTTER = 2  # columns before each row of a list, for the cursor
+_CURSOR, _NO_CURSOR = "> ", "  "
+
+
+class Lines(ScrollView, can_focus=False):
+    """Shows lines; scrolls where there are more than fit."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"tone--{tone}" for tone in TONES}
+    DEFAULT_CSS = """
+    Lines { scrollbar-size-vertical: 1; overflow-x: hidden; background: transparent; }
+    Lines > .tone--dim { text-style: dim; }
+    Lines > .tone--good { color: $text-success; }
+    Lines > .tone--warn { color: $text-warning; }
+    Lines > .tone--bad { color: $text-error; text-style: bold; }
+    Lines > .tone--accent { color: $text-accent; text-style: bold; }
+    Lines > .tone--strong { text-style: bold; }
+    Lines > .tone--heading { color: $text-primary; text-style: bold; }
+    Lines > .tone--key { color: $text-accent; text-style: bold; }
+    """
+
+    def __init__(self, lines: Sequence[Line] = (), *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._lines: Sequence[Line] = lines
+
+    @property
+    def lines(self) -> Sequence[Line]:
+        """Return what is shown."""
+        return self._lines
+
+    def show_lines(self, lines: Sequence[Line]) -> None:
+        """Show other lines, from where the view was scrolled to."""
+        if lines == self._lines:
+            return
+        self._lines = lines
+        self._measure()
+        self.refresh()
+
+    def on_mount(self) -> None:
+        """Say how long we are."""
+        self._measure()
+
+    def on_resize(self, _event: events.Resize) -> None:
+        """Say how wide we are."""
+        self._measure()
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one line of the view."""
+        return self._draw(y + self.scroll_offset.y, self.size.width)
+
+    def _count(self) -> int:
+        return len(self._lines)
+
+    def _measure(self) -> None:
+        self.virtual_size = Size(self.scrollable_content_region.width, self._count())
+
+    def _draw(self, place: int, width: int) -> Strip:
+        if place >= len(self._lines):
+            return Strip.blank(width, self.rich_style)
+        return self._strip(self._lines[place], width, self.rich_style)
+
+    def _strip(self, line: Line, width: int, base: Style) -> Strip:
+        segments = []
+        left = width
+        for text, tone in line:
+            text = cut(text, left)
+            left -= cells(text)
+            style = base + self.get_component_rich_style(f"tone--{tone}", partial=True) if tone else base
+            segments.append(Segment(text, style))
+            if left <= 0:
+                break
+        if left > 0:
+            segments.append(Segment(" " * left, base))
+        return Strip(segments, width)
+
+
+class VirtualList(Lines, can_focus=True):
+    """A list with a cursor. Rows may be any sequence: only the visible ones are asked for."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding(row.keys, row.action, row.label, show=False, tooltip=row.tooltip, id=row.id)
+        for row in TABLE
+        if row.where == LISTS
+    ]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"list--cursor", "list--cursor-blurred"}
+    DEFAULT_CSS = """
+    VirtualList > .list--cursor { background: $primary-muted; text-style: bold; }
+    VirtualList > .list--cursor-blurred { background: $surface; }
+    """
+
+    class Highlighted(Message):
+        """The cursor is on another row."""
+
+        def __init__(self, origin: VirtualList, key: str | None) -> None:
+            self.origin = origin
+            self.key = key
+            super().__init__()
+
+        @property
+        def control(self) -> VirtualList:
+            """Return the list."""
+            return self.origin
+
+    class Chosen(Message):
+        """Enter, or a second click."""
+
+        def __init__(self, origin: VirtualList, key: str) -> None:
+            self.origin = origin
+            self.key = key
+            super().__init__()
+
+        @property
+        def control(self) -> VirtualList:
+            """Return the list."""
+            return self.origin
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._rows: Sequence[Row] = ()
+        self._cursor = 0
+        self._key: str | None = None
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """Return what is listed."""
+        return self._rows
+
+    @property
+    def cursor_key(self) -> str | None:
+        """Return the key of the row under the cursor; None in an empty list."""
+        return self._key
+
+    def show_rows(self, rows: Sequence[Row]) -> None:
+        """List other rows; the cursor stays on its key, or near its place where that is gone."""
+        if rows == self._rows:
+            return
+        self._rows = rows
+        self._measure()
+        before = self._key
+        self._land(self._place_of(before), 1, scroll=False)
+        if self._key != before:  # else the wheel may have gone elsewhere on purpose
+            self.call_after_refresh(self._scroll_into_view)
+        self.refresh()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Say how wide we are, and keep the cursor in view."""
+        super().on_resize(event)
+        self._scroll_into_view()
+
+    def go_to(self, key: str) -> bool:
+        """Put the cursor on a row; return whether there is such a one."""
+        place = self._place_of(key)
+        if place < len(self._rows) and self._rows[place].key == key:
+            self._land(place, 1)
+            return True
+        return False
+
+    def action_down(self) -> None:
+        """Move down."""
+        self._land(self._cursor + 1, 1)
+
+    def action_up(self) -> None:
+        """Move up."""
+        if all(not self._rows[place].is_selectable for place in range(min(self._cursor, len(self._rows)))):
+            self.scroll_to(y=0, animate=False)  # the headings above the first row can be seen again
+        self._land(self._cursor - 1, -1)
+
+    def action_half_down(self) -> None:
+        """Move down half a page."""
+        self._land(self._cursor + max(1, self.size.height // 2), 1)
+
+    def action_half_up(self) -> None:
+        """Move up half a page."""
+        self._land(self._cursor - max(1, self.size.height // 2), -1)
+
+    def action_first(self) -> None:
+        """Move to the first row."""
+        self.scroll_to(y=0, animate=False)
+        self._land(0, 1)
+
+    def action_last(self) -> None:
+        """Move to the last row."""
+        self._land(len(self._rows) - 1, -1)
+
+    def action_choose(self) -> None:
+        """Open the row."""
+        if self._key is not None:
+            self.post_message(self.Chosen(self, self._key))
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor where the mouse is; a second click opens."""
+        offset = event.get_content_offset(self)
+        place = -1 if offset is None else offset.y + self.scroll_offset.y
+        if 0 <= place < len(self._rows) and self._rows[place].is_selectable:
+            self._land(place, 1)
+            if event.chain > 1:
+                self.action_choose()
+
+    def _count(self) -> int:
+        return len(self._rows)
+
+    def _draw(self, place: int, width: int) -> Strip:
+        if place >= len(self._rows):
+            return Strip.blank(width, self.rich_style)
+        row = self._rows[place]
+        is_cursor = place == self._cursor and row.is_selectable
+        base = self.rich_style
+        if is_cursor:
+            base += self.get_component_rich_style("list--cursor" if self.has_focus else "list--cursor-blurred")
+        mark = _CURSOR if is_cursor else _NO_CURSOR
+        return self._strip(((mark, "accent" if is_cursor else ""), *row.line), width, base)
+
+    def _place_of(self, key: str | None) -> int:
+        if key is None:
+            return 0
+        if self._cursor < len(self._rows) and self._rows[self._cursor].key == key:
+            return self._cursor
+        return next((place for place, row in enumerate(self._rows) if row.key == key), self._cursor)
+
+    def _land(self, place: int, step: int, *, scroll: bool = True) -> None:
+        """Put the cursor on the nearest row that can be selected, looking in the direction of the step first."""
+        if not self._rows:
+            self._set(0, None)
+            return
+        place = max(0, min(place, len(self._rows) - 1))
+        found = self._selectable(place, step)
+        if found is None:
+            found = self._selectable(place, -step)
+        if found is None:
+            self._set(0, None)
+            return
+        self._set(found, self._rows[found].key)
+        if scroll:
+            self._scroll_into_view()
+
+    def _selectable(self, place: int, step: int) -> int | None:
+        while 0 <= place < len(self._rows):
+            if self._rows[place].is_selectable:
+                return place
+            place += step
+        return None
+
+    def _scroll_into_view(self) -> None:
+        place = self._cursor
+        top, height = self.scroll_offset.y, max(1, self.scrollable_content_region.height)
+        if place < top:
+            self.scroll_to(y=place, animate=False)
+        elif place >= top + height:
+            self.scroll_to(y=place - height + 1, animate=False)
+
+    def _set(self, place: int, key: str | None) -> None:
+        moved = place != self._cursor
+        self._cursor = place
+        if key != self._key:
+            self._key = key
+            self.post_message(self.Highlighted(self, key))
+        if moved:
+            self.refresh()

@@ -1,0 +1,135 @@
+"""Rows of an emulated terminal as strips: styles are told once, by number; a row is made when it changes, and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from rich.color import Color
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from oulipoly_engine.terminal.screen import TRUE_COLOUR, Attr
+from oulipoly_engine.terminal.wire import WireStyle
+
+Runs = Sequence[tuple[str, int, int]]  # text, style number, width in cells
+
+
+class Strips:
+    """The visible rows of one terminal."""
+
+    def __init__(self) -> None:
+        self._styles: dict[int, Style] = {}
+        self._rows: list[Runs] = []
+        self._strips: list[Strip | None] = []
+        self._base = Style.null()
+        self._width = 0
+
+    @property
+    def count(self) -> int:
+        """Return how many rows there are."""
+        return len(self._rows)
+
+    def learn(self, styles: Sequence[WireStyle], *, anew: bool) -> None:
+        """Keep styles by their numbers; anew: those told before mean nothing any more."""
+        if anew:
+            self._styles.clear()
+        for number, foreground, background, attrs, link in styles:
+            self._styles[number] = _style(foreground, background, attrs, link)
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Take a size; rows that are gone are forgotten, new ones are blank until they are told."""
+        if columns != self._width:
+            self._width = columns
+            self._strips = [None] * len(self._rows)
+        del self._rows[rows:], self._strips[rows:]
+        missing = rows - len(self._rows)
+        self._rows += [()] * missing
+        self._strips += [None] * missing
+
+    def put(self, y: int, runs: Runs) -> bool:
+        """Keep a row; returns whether it differs from the one that stood there."""
+        if not 0 <= y < len(self._rows):
+            return False
+        strip = self._made(runs)
+        before = self._strips[y]
+        self._rows[y], self._strips[y] = runs, strip
+        return before is None or before != strip
+
+    def base(self, style: Style) -> None:
+        """Take the style of what the child left at its defaults: the theme's."""
+        if style != self._base:
+            self._base = style
+            self._strips = [None] * len(self._rows)
+
+    def strip(self, y: int) -> Strip:
+        """Return a row."""
+        if not 0 <= y < len(self._rows):
+            return Strip.blank(self._width, self._base)
+        found = self._strips[y]
+        if found is None:
+            found = self._strips[y] = self._made(self._rows[y])
+        return found
+
+    def text(self, y: int) -> str:
+        """Return a row's plain text, without the blanks at its end."""
+        return "" if not 0 <= y < len(self._rows) else "".join(run[0] for run in self._rows[y]).rstrip()
+
+    def link_at(self, x: int, y: int) -> str | None:
+        """Return the address that a cell leads to."""
+        begin = 0
+        for _, number, width in self._rows[y] if 0 <= y < len(self._rows) else ():
+            if begin <= x < begin + width:
+                return self._styles.get(number, _NULL).link
+            begin += width
+        return None
+
+    def _made(self, runs: Runs) -> Strip:
+        base, segments, taken = self._base, [], 0
+        for text, number, width in runs:
+            segments.append(Segment(text, base + self._styles.get(number, _NULL)))
+            taken += width
+        if taken < self._width:
+            segments.append(Segment(" " * (self._width - taken), base))
+        return Strip(segments, max(taken, self._width))
+
+
+_NULL = Style.null()
+
+
+def marked(strip: Strip, begin: int, end: int, style: Style) -> Strip:
+    """Return a strip whose cells from `begin` to before `end` are drawn with a style on top."""
+    width = strip.cell_length
+    begin, end = max(0, begin), min(end, width)
+    if begin >= end:
+        return strip
+    left, middle, right = strip.crop(0, begin), strip.crop(begin, end), strip.crop(end, width)
+    on_top = Strip([Segment(text, (own or _NULL) + style, control) for text, own, control in middle], end - begin)
+    return Strip.join((left, on_top, right))
+
+
+@lru_cache(maxsize=4096)
+def _style(foreground: int | None, background: int | None, attrs: int, link: str | None) -> Style:
+    held = Attr(attrs & 0x1FF)
+    return Style(
+        color=_colour(foreground),
+        bgcolor=_colour(background),
+        bold=True if Attr.BOLD in held else None,
+        dim=True if Attr.DIM in held else None,
+        italic=True if Attr.ITALIC in held else None,
+        underline=True if Attr.UNDERLINE in held else None,
+        blink=True if Attr.BLINK in held else None,
+        reverse=True if Attr.REVERSE in held else None,
+        conceal=True if Attr.HIDDEN in held else None,
+        strike=True if Attr.STRIKE in held else None,
+        link=link,
+    )
+
+
+def _colour(value: int | None) -> Color | None:
+    if value is None:
+        return None
+    if value & TRUE_COLOUR:
+        return Color.from_rgb(value >> 16 & 0xFF, value >> 8 & 0xFF, value & 0xFF)
+    return Color.from_ansi(value & 0xFF)
