@@ -49,6 +49,7 @@ from oulipoly_engine.store.db import Store, open_store
 if TYPE_CHECKING:
     from oulipoly_engine.engine_sessions import Sessions
     from oulipoly_engine.engine_terminals import Terminals
+    from oulipoly_engine.service.burners import Burners
     from oulipoly_engine.service.freshness import Freshness
     from oulipoly_engine.service.settings import Settings
 
@@ -298,6 +299,16 @@ class Engine:
         store = self.store()
         try:
             return burning(store, account, window, self._now(), back, ahead, steps)
+        finally:
+            store.close()
+
+    def burners(self, account: str, since: datetime, until: datetime) -> Burners:
+        """Return which sessions, projects and models burned an account's quota between two instants."""
+        from oulipoly_engine.service.burners import burners  # noqa: PLC0415 - prices, 10 ms, only who asks
+
+        store = self.store()
+        try:
+            return burners(store, self.paths, account, since, until, may_write=not self.surroundings.read_only)
         finally:
             store.close()
 

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from oulipoly_engine.adapters.scripts.turns import Reading
+from typing import Protocol
 
 NAMES = ("anthropic-usage", "chatgpt-usage", "zai-usage")
-TURN_NAMES = ("claude-code-turns", "codex-turns")
-PLACE_NAMES = ("claude-code-cwd", "claude-code-locate-transcript", "codex-cwd", "codex-locate-transcript")
+TURN_NAMES = ("claude-code-turns", "codex-turns", "gemini-turns", "opencode-turns")
+PLACE_NAMES = (
+    "claude-code-cwd",
+    "claude-code-locate-transcript",
+    "codex-cwd",
+    "codex-locate-transcript",
+    "gemini-cwd",
+    "gemini-locate-transcript",
+    "opencode-cwd",
+)
 # A command that means the same to `sh` and to us: a bare name and one absolute path, perhaps quoted, or one below `~/`.
 _BARE_CALL = re.compile(
     r"\s*(?P<name>[a-z-]+)\s+(?:(?P<plain>[A-Za-z0-9/._~@+,=-]+)|(?P<home>~/)?'(?P<quoted>[^']+)')\s*", re.ASCII
@@ -44,6 +49,18 @@ class SessionCall:
 
     name: str
     folder: Path  # that holds the transcripts
+
+
+class TurnPass(Protocol):
+    """One pass over an account's transcripts: take all of `turns()`, store them, then `keep()` the cursor."""
+
+    notes: list[str]  # what could not be read, one sentence each
+
+    def turns(self) -> Iterator[dict[str, object]]:
+        """Yield what has been added since the last kept pass. Raises TurnsFailed."""
+
+    def keep(self) -> None:
+        """Remember how far this pass came. Raises TurnsFailed."""
 
 
 def bundled_call(command: str, home: Path) -> BundledCall | None:
@@ -78,11 +95,12 @@ def run_bundled(call: BundledCall, environ: Mapping[str, str]) -> BundledResult:
     return BundledResult(outcome.exit_code, outcome.stdout, outcome.stderr, outcome.retry_after_s)
 
 
-def turn_reading(call: SessionCall, state_dir: Path, *, afresh: bool = False) -> Reading:
-    """Return a pass over an account's transcripts: take all of its `turns()`, store them, then `keep()` the cursor.
+def turn_reading(call: SessionCall, state_dir: Path, *, afresh: bool = False) -> TurnPass:
+    """Return a pass over an account's transcripts. afresh: read everything again, whatever the cursor says."""
+    if call.name == "opencode-turns":
+        from oulipoly_engine.adapters import opencode_turns  # noqa: PLC0415 - 5 ms, only scans of such accounts
 
-    afresh: read everything again, whatever the cursor says.
-    """
+        return opencode_turns.OpencodeTurns(call.folder, state_dir, afresh=afresh)
     from oulipoly_engine.adapters import turn_decoder  # noqa: PLC0415 - msgspec, 8 ms, only scans read transcripts
     from oulipoly_engine.adapters.scripts import turns  # noqa: PLC0415 - 10 ms, as above
 
@@ -91,6 +109,10 @@ def turn_reading(call: SessionCall, state_dir: Path, *, afresh: bool = False) ->
 
 def run_place(call: SessionCall, session_id: str) -> BundledResult:
     """Locate a session's transcript or its folder; prints what the script would have. Never raises."""
+    if call.name == "opencode-cwd":
+        from oulipoly_engine.adapters.opencode_turns import run_cwd  # noqa: PLC0415 - only commands about its sessions
+
+        return BundledResult(*run_cwd(call.folder, session_id))
     from oulipoly_engine.adapters.scripts import places  # noqa: PLC0415 - only commands about one session ask
 
     outcome = places.run((call.name, str(call.folder), session_id), {})

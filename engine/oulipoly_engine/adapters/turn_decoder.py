@@ -58,6 +58,8 @@ class _CodexLine(msgspec.Struct, gc=False):
 
 def decoder(adapter: str) -> Callable[[bytes], Json | None]:
     """Return what decodes a line for an adapter: an object, None for anything else."""
+    if adapter == "gemini-turns":
+        return decode_leniently  # its lists of messages are most of a log, and all of them are wanted
     return _codex() if adapter == "codex-turns" else _claude()
 
 

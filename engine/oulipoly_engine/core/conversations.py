@@ -64,7 +64,7 @@ class Conversation(NamedTuple):
     name: str | None = None
     note: str | None = None
     pinned_at: str | None = None
-    has_kept_copy: bool | None = None  # whether an archive holds its transcript; None: nobody has looked
+    has_kept_copy: bool | None = None  # whether the archive holds its active transcript; None: nobody has looked
 
     @property
     def active(self) -> Part:
@@ -223,6 +223,7 @@ _NOTES = (
     "<local-command",
     "<system-reminder",
     "<environment_context",
+    "<session_context",  # of Gemini
     "<user_instructions",
     "<permissions",
     "<turn_aborted",

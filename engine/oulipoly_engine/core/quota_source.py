@@ -17,6 +17,7 @@ _ADAPTERS: Mapping[str, tuple[str, str]] = {
     "codex-turns": ("chatgpt-usage", "auth.json"),
 }
 _CODEX = ("codex-cwd", "codex-turns")
+_GEMINI = ("gemini-cwd", "gemini-turns")  # has transcripts, and no endpoint that tells its quota
 _BARE = re.compile(r"[A-Za-z0-9/._~-]+", re.ASCII)
 _WITH_VARIABLE = re.compile(r"[A-Za-z0-9/._~ ${}-]*\$[A-Za-z0-9/._~ ${}-]*", re.ASCII)
 
@@ -61,7 +62,7 @@ def codex_sessions_root(account: Account, scripts: SessionScripts | None) -> str
 
 
 def transcripts_folder(account: Account | None, scripts: SessionScripts | None) -> tuple[str, str] | None:
-    """Return whose transcripts an account's scripts name, `claude` or `codex`, and their folder as written.
+    """Return whose transcripts an account's scripts name, `claude`, `codex` or `gemini`, and their folder as written.
 
     None if no script names one that we know. `~/` and variables in it are not expanded.
     """
@@ -69,13 +70,14 @@ def transcripts_folder(account: Account | None, scripts: SessionScripts | None) 
     for script in (storage, None if scripts is None else scripts.turn_script):
         found = None if script is None else _session_folder(script)
         if found is not None:
-            return "codex" if found[0] in _CODEX else "claude", str(found[1])
+            cli = "codex" if found[0] in _CODEX else "gemini" if found[0] in _GEMINI else "claude"
+            return cli, str(found[1])
     return None
 
 
 def _derive(script: str) -> str | None:
     found = _session_folder(script)
-    if found is None:
+    if found is None or found[0] not in _ADAPTERS:
         return None
     program, root = found
     if root.parent == root or str(root) == "~":
@@ -93,7 +95,7 @@ def _session_folder(script: str) -> tuple[str, PurePosixPath] | None:
     if len(words) < 2 or words[1].startswith("-"):
         return None
     program = PurePosixPath(words[0]).name
-    return (program, PurePosixPath(words[1])) if program in _ADAPTERS else None
+    return (program, PurePosixPath(words[1])) if program in _ADAPTERS or program in _GEMINI else None
 
 
 def _shell_word(path: str) -> str:

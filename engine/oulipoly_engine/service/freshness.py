@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from oulipoly_engine.adapters.bundled import turn_call
 from oulipoly_engine.service.ingest import Ingester, attach_session
 from oulipoly_engine.service.refresh import Kind, Refresher
 from oulipoly_engine.store import imported, invocations, turns
@@ -19,6 +20,7 @@ class Freshness:
     refresher: Refresher
     ingester: Ingester
     note: Callable[[str], None]
+    _read: set[str] = field(default_factory=set)  # accounts whose transcripts were read after a run
 
     def before_choice(self, names: Sequence[str], ttl_s: float) -> None:
         """Read the accounts whose reading is too old to choose by, and then the turns of those just read.
@@ -50,9 +52,7 @@ class Freshness:
         """
         if account not in self.ingester.scripts:
             return None
-        if not turns.has_any(self.store, account):
-            self.note(f"[sessions] reading the transcripts of {account} for the first time")
-        self.ingester.ingest_accounts((account,))
+        self._ingest(account)
         row = invocations.find(self.store, invocation_uuid)
         if row is None:
             return None
@@ -60,3 +60,19 @@ class Freshness:
             if turns.count(self.store, account, hint).turns and imported.attach(self.store, row.row_id, hint):
                 return hint
         return attach_session(self.store, row)
+
+    def catch_up(self, account: str) -> None:
+        """Store what an ended run has added to its account's transcripts, unless `after_run` has done so.
+
+        A foreign turn script is left alone: it may take minutes, and here nobody needs its answer.
+        """
+        scripts = self.ingester.scripts.get(account)
+        if scripts is None or account in self._read or turn_call(scripts.turn_script, self.ingester.home) is None:
+            return
+        self._ingest(account)
+
+    def _ingest(self, account: str) -> None:
+        if not turns.has_any(self.store, account):
+            self.note(f"[sessions] reading the transcripts of {account} for the first time")
+        self.ingester.ingest_accounts((account,))
+        self._read.add(account)

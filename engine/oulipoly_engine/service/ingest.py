@@ -24,6 +24,7 @@ from oulipoly_engine.core.invocations import Invocation
 from oulipoly_engine.core.readings import excerpt
 from oulipoly_engine.core.turn_lines import LineError, TurnLine, parse_line, parse_record
 from oulipoly_engine.errors import StoreUnusable
+from oulipoly_engine.events import Listeners, TurnsIngested
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.process.script import ScriptResult, run_script
 from oulipoly_engine.process.workers import side_by_side
@@ -31,7 +32,7 @@ from oulipoly_engine.store import imported, turns
 from oulipoly_engine.store.db import Store
 
 if TYPE_CHECKING:
-    from oulipoly_engine.adapters.scripts.turns import Reading
+    from oulipoly_engine.adapters.bundled import TurnPass
 
 TIMEOUT_S = 600.0  # contract, section 4.1
 
@@ -64,6 +65,7 @@ class Ingested:
     errors: tuple[LineError, ...] = ()  # the first ones; line 0: the script itself
     notes: tuple[str, ...] = ()  # what the script said on stderr although it ended well: files it could not read
     duration_s: float = 0.0
+    sessions: tuple[str, ...] = ()  # that the new turns came with; where files were read again perhaps a few more
 
 
 @dataclass(slots=True)
@@ -76,6 +78,12 @@ class _Tally:
     error_count: int = 0
     errors: list[LineError] = field(default_factory=list)
     sessions: set[str] = field(default_factory=set)
+    grown: set[str] = field(default_factory=set)
+
+    def count(self, new: int, batch: Sequence[TurnLine]) -> None:
+        self.new += new
+        if new:
+            self.grown.update(turn.session_id for turn in batch)
 
     def note(self, error: LineError) -> None:
         self.error_count += 1
@@ -95,6 +103,7 @@ class Ingester:
     state_root: Path  # adapters' cursors, a folder an account
     locks: Path
     timeout_s: float = TIMEOUT_S
+    listeners: Listeners | None = None  # are told of new turns
 
     def ingest_accounts(
         self, names: Sequence[str], done: Callable[[Ingested], None] | None = None, *, afresh: bool = False
@@ -112,27 +121,46 @@ class Ingester:
         with closing(side_by_side(work, unique, at_most=_AT_ONCE, cancel=stopped.set)) as found:
             for result in found:
                 results[result.account] = result
+                self._publish(result)
                 if done is not None:
                     done(result)
         return tuple(results[name] for name in unique)
 
     def _in_thread(self, name: str, *, afresh: bool, stopped: Event) -> Ingested:
-        begun = time.monotonic()
         scripts = self.scripts.get(name)
         if scripts is None:
             return Ingested(name, Kind.NO_SCRIPT)
         try:
+            return self._alone(name, lambda: self._scan(name, scripts, stopped, afresh=afresh))
+        finally:
+            self.store.close()  # this thread's connection
+
+    def ingest_reading(self, name: str, reading: TurnPass, stopped: Event) -> Ingested:
+        """Store what one pass of an account's bundled adapter gives, in this thread; nothing is raised.
+
+        For a caller that knows which files have changed. stopped: looked at between batches.
+        """
+        result = self._alone(name, lambda: self._read(name, reading, stopped))
+        self._publish(result)
+        return result
+
+    def _alone(self, name: str, scan: Callable[[], Ingested]) -> Ingested:
+        """Scan an account unless anybody else does right now."""
+        begun = time.monotonic()
+        try:
             with try_lock(self.locks / f"{name}.lock") as is_ours:
                 if not is_ours:
                     return Ingested(name, Kind.IN_FLIGHT)
-                result = self._scan(name, scripts, stopped, afresh=afresh)
+                result = scan()
         except StoreUnusable as error:
             result = _failed(name, error.message)
         except OSError as error:
             result = _failed(name, f"cannot be scanned: {error.strerror or error}; check the rights of {self.locks}")
-        finally:
-            self.store.close()  # this thread's connection
         return replace(result, duration_s=time.monotonic() - begun)
+
+    def _publish(self, result: Ingested) -> None:
+        if self.listeners is not None and result.new_turns:
+            self.listeners.publish(TurnsIngested(self.clock.now(), result.account, result.new_turns, result.sessions))
 
     def _scan(self, name: str, scripts: SessionScripts, stopped: Event, *, afresh: bool) -> Ingested:
         state_dir = scripts.state_dir or self.state_root / name
@@ -143,7 +171,7 @@ class Ingester:
         is_new = not turns.has_any(self.store, name)
         return self._read(name, turn_reading(call, state_dir, afresh=afresh or is_new), stopped)
 
-    def _read(self, name: str, reading: Reading, stopped: Event) -> Ingested:
+    def _read(self, name: str, reading: TurnPass, stopped: Event) -> Ingested:
         from oulipoly_engine.adapters.scripts.turns import TurnsFailed  # noqa: PLC0415 - 10 ms, only scans need it
 
         tally, at = _Tally(), self.clock.now()
@@ -152,7 +180,8 @@ class Ingester:
                 if stopped.is_set():
                     return _failed(name, "was stopped")
                 with self.store.write():
-                    tally.new += turns.insert_new(self.store, name, batch, at)
+                    new = turns.insert_new(self.store, name, batch, at)
+                tally.count(new, batch)
             with self.store.write():
                 tally.chains = imported.adopt(self.store, name, tally.sessions)
             reading.keep()
@@ -173,7 +202,7 @@ class Ingester:
         tally, at = _Tally(), self.clock.now()
         found = list(_checked_lines(result.stdout, tally))
         with self.store.write():
-            tally.new = turns.insert_new(self.store, name, found, at)
+            tally.count(turns.insert_new(self.store, name, found, at), found)
             tally.chains = imported.adopt(self.store, name, tally.sessions)
         said = [excerpt(line, 300) for line in result.stderr.splitlines() if line.strip()]
         return _result(name, Kind.DONE, tally, said)
@@ -241,7 +270,17 @@ def _result(name: str, kind: Kind, tally: _Tally, notes: Sequence[str]) -> Inges
     shown = tuple(notes[:_KEPT_NOTES])
     if len(notes) > _KEPT_NOTES:
         shown += (f"{len(notes) - _KEPT_NOTES} more",)
-    return Ingested(name, kind, tally.lines, tally.new, tally.chains, tally.error_count, tuple(tally.errors), shown)
+    return Ingested(
+        name,
+        kind,
+        tally.lines,
+        tally.new,
+        tally.chains,
+        tally.error_count,
+        tuple(tally.errors),
+        shown,
+        sessions=tuple(sorted(tally.grown)),
+    )
 
 
 def _failed(name: str, text: str) -> Ingested:

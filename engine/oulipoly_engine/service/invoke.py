@@ -22,6 +22,7 @@ from oulipoly_engine.core.decision import Decision
 from oulipoly_engine.core.explain import decision_to_json
 from oulipoly_engine.core.invocations import Outcome, Status
 from oulipoly_engine.errors import AccountUnusable, Interrupted, PoolExhausted, PromptMissing, RunnerError
+from oulipoly_engine.events import Event, InvocationEnded, InvocationStarted, Listeners
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.signals import Guard, interruptible
 from oulipoly_engine.service import lost, results
@@ -111,6 +112,7 @@ class Invoker:
     clock: Clock
     face: Face
     freshness: Freshness | None = None  # None: choose by what is stored, and attach no session
+    listeners: Listeners | None = None  # are told of each attempt
 
     def invoke(self, request: Request, choice: Choice | None = None) -> Invoked:
         """Run a prompt on the best account of its pool, and on the next one when that account's quota is spent.
@@ -130,7 +132,10 @@ class Invoker:
             it = self._prepare(request, chosen)
             tried.append(chosen.account)
             row_id = self._begin(request, it, chosen, number)
-            done = self._attach(it, self._finish(row_id, it, self._run(row_id, it)), guard)
+            self._publish(InvocationStarted(self.clock.now(), it.uuid, chosen.model_name, it.account.name))
+            ended = self._finish(row_id, it, self._run(row_id, it, chosen))
+            self._tell_end(it, chosen, ended.outcome)
+            done = self._attach(it, ended, guard)
             is_final = not _is_spent(done) or bool(done.forwarded) or done.error is not None
             if is_final or not choice.goes_on(tried):
                 return self._conclude(row_id, it, done)
@@ -218,12 +223,25 @@ class Invoker:
             self.face.note(markers.session_line(link))
         return row_id
 
-    def _run(self, row_id: int, it: Attempt) -> Attempted:
+    def _publish(self, event: Event) -> None:
+        if self.listeners is not None:
+            self.listeners.publish(event)
+
+    def _tell_end(self, it: Attempt, chosen: Chosen, outcome: Outcome) -> None:
+        self._publish(
+            InvocationEnded(
+                self.clock.now(), it.uuid, chosen.model_name, it.account.name, outcome.success, outcome.error_category
+            )
+        )
+
+    def _run(self, row_id: int, it: Attempt, chosen: Chosen) -> Attempted:
         try:
             return attempt(it, self.face, self.clock)
         except BaseException:
             # A bug, or a signal in the wrong place: the row must not stay running.
-            invocations.end(self.store, row_id, Outcome(False, -1, self.clock.now(), None, "guard_drop"))
+            dropped = Outcome(False, -1, self.clock.now(), None, "guard_drop")
+            invocations.end(self.store, row_id, dropped)
+            self._tell_end(it, chosen, dropped)
             raise
 
     def _finish(self, row_id: int, it: Attempt, done: Attempted) -> Attempted:

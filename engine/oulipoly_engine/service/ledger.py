@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.ledger import FamilyUnknown, Found, Place, Tokens
-from oulipoly_engine.service.ledger_files import LONGEST_LINE, Blocks, Seen, Source, shown, walk
+from oulipoly_engine.service.ledger_files import LONGEST_LINE, Blocks, Seen, Source, Walk, shown, walk
 from oulipoly_engine.store import ledger as rows
 from oulipoly_engine.store.db import Store
 from oulipoly_engine.store.ledger import Batch, Cursor
@@ -78,14 +78,20 @@ class Ledger:
         self._new_roots: dict[str, str] = {}
         self._rollouts: dict[str, str] | None = None  # session -> path, of this pass
 
-    def update(self, progress: Callable[[int, int], None] = _ignored, recent: Callable[[], None] = _ignored) -> Updated:
+    def update(
+        self,
+        progress: Callable[[int, int], None] = _ignored,
+        recent: Callable[[], None] = _ignored,
+        found: Walk | None = None,
+    ) -> Updated:
         """Read what is new, oldest first, but what changed in the last days before the rest.
 
         progress: called with the bytes that are done and their sum. recent: called once the last 7 days are right.
+        found: the transcripts that have changed, for a caller that knows them; else all folders are walked.
         Raises StoreUnusable.
         """
         known = self._known()
-        found = walk(self._sources, known)
+        found = found or walk(self._sources, known)
         before = self._blocks.bytes_read
         now_ns = round((self._clock.now() - _RECENT).timestamp()) * 1_000_000_000
         order = sorted(found.changed, key=lambda seen: (seen.mtime_ns < now_ns, seen.mtime_ns, seen.path))
@@ -176,6 +182,10 @@ class Ledger:
             from oulipoly_engine.core.ledger_codex import CodexReader  # noqa: PLC0415 - msgspec, 8 ms, only to read
 
             return CodexReader(source.account, self._found, self._root_of)
+        if source.cli == "gemini":
+            from oulipoly_engine.core.ledger_gemini import GeminiReader  # noqa: PLC0415 - as above
+
+            return GeminiReader(source.account, self._found)
         from oulipoly_engine.core.ledger_claude import ClaudeReader  # noqa: PLC0415 - as above
 
         return ClaudeReader(source.account, self._found)

@@ -85,8 +85,8 @@ def test_environment_that_is_given_decides_the_host(tmp_path):
 
 
 def test_every_session_adapter_is_bundled():
-    assert set(turns.FORMATS) == set(TURN_NAMES)
-    assert {*places.LOCATORS, *places.CWDS} == set(PLACE_NAMES)
+    assert {*turns.FORMATS, "opencode-turns"} == set(TURN_NAMES)
+    assert {*places.LOCATORS, *places.CWDS, "opencode-cwd"} == set(PLACE_NAMES)
 
 
 def test_bare_call_of_a_session_adapter_runs_in_process():

@@ -91,13 +91,15 @@ def test_copy_of_a_script_works_alone(base, tmp_path, name):
     meta = {"type": "session_meta", "payload": {"id": SID, "cwd": str(work)}, "cwd": str(work)}
     write(base / encode_project_dir(str(work)) / f"{SID}.jsonl", meta)
     write(base / f"rollout-2026-{SID}.jsonl", meta)
+    write(base / "p" / f"session-2026-{SID[:8]}.jsonl", {"sessionId": SID})
+    (base.parent / "projects.json").write_text(json.dumps({"projects": {str(work): "p"}}))
     copy = tmp_path / "bin" / name
     copy.parent.mkdir()
     shutil.copy(SCRIPTS / name, copy)
     done = run(name, base, script=copy)
 
     assert (0, "") == (done.returncode, done.stderr)
-    assert str(work) in done.stdout or SID in done.stdout
+    assert str(work) in done.stdout or SID[:8] in done.stdout
 
 
 def test_recorded_folder_that_fits_the_projects_name_wins(base, tmp_path):

@@ -31,8 +31,23 @@ def codex(text="hi", role="assistant", **more):
     return json.dumps({"type": "response_item", "timestamp": AT, "payload": payload | more}).encode() + b"\n"
 
 
+def gemini(turn_id, text="hi", kind="gemini"):
+    return json.dumps({"id": turn_id, "timestamp": AT, "type": kind, "content": text}).encode() + b"\n"
+
+
+def header(session_id="S"):
+    return json.dumps({"sessionId": session_id, "kind": "main"}).encode() + b"\n"
+
+
 def meta(session_id="S"):
     return json.dumps({"type": "session_meta", "payload": {"id": session_id}}).encode() + b"\n"
+
+
+def _line(name, turn_id, text):
+    """Return a line that holds one turn."""
+    if name == "codex-turns":
+        return codex(text)
+    return gemini(turn_id, text) if name == "gemini-turns" else claude(turn_id, text)
 
 
 class Bench:
@@ -42,14 +57,16 @@ class Bench:
         self.name = name
         self.base = folder / "base"
         self.state = folder / "state"
-        self.file = self.base / "p" / ("rollout-a.jsonl" if name == "codex-turns" else "a.jsonl")
+        self.file = self.base / "p" / f"{FORMATS[name].prefix}a.jsonl"
         self.file.parent.mkdir(parents=True)
 
     def sample(self, count=2):
         """Return lines that hold so many turns."""
-        if self.name == "codex-turns":
-            return meta() + b"".join(codex(f"t{number}") for number in range(count))
-        return b"".join(claude(f"u{number}", f"t{number}") for number in range(count))
+        before = {"codex-turns": meta(), "gemini-turns": header()}.get(self.name, b"")
+        return before + b"".join(self.line(f"u{number}", f"t{number}") for number in range(count))
+
+    def line(self, turn_id, text):
+        return _line(self.name, turn_id, text)
 
     def append(self, content):
         with self.file.open("ab") as file:
@@ -107,7 +124,7 @@ def test_second_pass_over_unchanged_files_gives_nothing(bench):
 def test_only_what_is_appended_is_read(bench):
     bench.append(bench.sample(2))
     bench.read()
-    bench.append(codex("new") if bench.name == "codex-turns" else claude("n", "new"))
+    bench.append(bench.line("n", "new"))
 
     assert ["new"] == bench.texts()
     assert [] == bench.texts()
@@ -117,7 +134,7 @@ def test_change_within_the_same_second_is_seen(bench):
     bench.append(bench.sample(1))
     os.utime(bench.file, ns=(1_700_000_000_000_000_000,) * 2)
     bench.read()
-    bench.append(codex("new") if bench.name == "codex-turns" else claude("n", "new"))
+    bench.append(bench.line("n", "new"))
     os.utime(bench.file, ns=(1_700_000_000_000_000_000,) * 2)
 
     assert ["new"] == bench.texts()
@@ -163,7 +180,7 @@ def test_same_content_in_a_new_file_gives_only_what_follows(bench):
     copy = bench.file.with_name("copy")
     shutil.copy(bench.file, copy)
     copy.replace(bench.file)
-    bench.append(codex("new") if bench.name == "codex-turns" else claude("n", "new"))
+    bench.append(bench.line("n", "new"))
 
     assert ["new"] == bench.texts()
 
@@ -218,7 +235,7 @@ def test_deep_and_huge_values_are_damage_and_no_crash(projects):
 def test_line_of_fifty_megabytes_is_read(bench):
     bench.append(bench.sample(1))
     big = "x" * (50 << 20)
-    bench.append(codex(big) if bench.name == "codex-turns" else claude("big", big))
+    bench.append(bench.line("big", big))
 
     assert [2, len(big)] == [len(text) for text in bench.texts()]
 
@@ -298,7 +315,7 @@ def test_wrong_calls_say_how(bench):
         done = bench.run(*arguments)
 
         assert (1, b"") == (done.returncode, done.stdout)
-        assert done.stderr.startswith(b"usage: claude-code-turns | codex-turns FOLDER")
+        assert done.stderr.startswith(b"usage: claude-code-turns | codex-turns | gemini-turns FOLDER")
 
 
 def test_exit_codes_tell_what_is_wrong(bench, tmp_path):
@@ -419,10 +436,10 @@ PIECES = st.lists(
 
 def _written(name, pieces):
     """Return a transcript with a turn for each text among the pieces and the rest of them as they are."""
-    lines = [meta()] if name == "codex-turns" else []
+    lines = [{"codex-turns": meta(), "gemini-turns": header()}.get(name, b"")]
     for number, piece in enumerate(pieces):
         if isinstance(piece, str):
-            lines.append(codex(piece) if name == "codex-turns" else claude(f"u{number}", piece))
+            lines.append(_line(name, f"u{number}", piece))
         else:
             lines.append(piece)
     return b"".join(lines)

@@ -102,3 +102,8 @@ def test_wrapped_lines_take_no_more_cells_than_they_may(text, cells):
 
 def test_code_keeps_its_form_where_it_fits():
     assert ["def f():", "    return 1"] == list(wrapped("def f():\n\treturn 1", 20))
+
+
+def test_kept_copy_takes_the_risk_away():
+    assert "transcript gone, a copy kept" == remark(False, None, NOW, 7, is_kept=True)
+    assert "deleted in 3 d, kept" == remark(True, NOW + timedelta(days=3), NOW, 7, is_kept=True)

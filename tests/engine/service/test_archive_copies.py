@@ -4,19 +4,20 @@ import hashlib
 import json
 import os
 import random
+import time
 from datetime import timedelta
 
 import pytest
 
 from oulipoly_engine.clock import from_text
-from oulipoly_engine.core.accounts import StorageType
+from oulipoly_engine.core.accounts import SessionScripts, StorageType
 from oulipoly_engine.errors import SessionNotFound
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.service.archive import Archive, Keeping
-from oulipoly_engine.service.archive_keeper import ArchiveKeeper, after_scan
+from oulipoly_engine.service.archive_keeper import ArchiveKeeper, after_run, after_scan
 from oulipoly_engine.service.new_file import FileExists
 from oulipoly_engine.service.object_folder import ArchiveDamaged
-from oulipoly_engine.service.transcript_files import Home
+from oulipoly_engine.service.transcript_files import Home, homes
 from oulipoly_engine.store import archive as rows
 from oulipoly_engine.store.db import open_store
 from oulipoly_engine.testing import FakeClock
@@ -386,3 +387,52 @@ def test_kept_at_is_the_instant_of_the_keeping(bench):
     bench.keep()
 
     assert bench.clock.now() == from_text(bench.archive.kept("acc", SESSION).kept_at)
+
+
+def test_run_keeps_its_own_session_and_looks_at_no_other(bench):
+    bench.write(content=lines(3))
+    bench.keep()
+    bench.write(content=lines(4))
+    bench.write(OTHER, lines(5))
+    after_run(ArchiveKeeper(bench.archive, 0), "acc", SESSION, 5.0)
+
+    assert lines(4) == bench.content()
+    assert bench.archive.kept("acc", OTHER) is None
+
+
+def test_run_looks_at_everything_where_nobody_has_for_hours(bench):
+    bench.write(content=lines(3))
+    bench.write(OTHER, lines(5))
+    after_run(ArchiveKeeper(bench.archive, 0), "acc", SESSION, 5.0)
+
+    assert lines(5) == bench.content(OTHER)
+
+
+@pytest.mark.parametrize(("hours", "is_recent"), [(1, True), (7, False), (-1, False)])
+def test_look_through_holds_for_some_hours_and_no_clock_that_jumps_prolongs_it(bench, hours, is_recent):
+    keeper = ArchiveKeeper(bench.archive, 0)
+    bench.keep()
+    at = time.time() - hours * 3600
+    os.utime(bench.archive.folder / "looked", (at, at))
+
+    assert is_recent is keeper.was_looked_through()
+
+
+def test_budget_counts_from_the_first_file_on(bench, monkeypatch):
+    """A look through ten thousand files takes longer than a short budget: something is kept all the same."""
+    bench.write(content=lines(3))
+    known, begun = rows.latest_of, time.monotonic()
+
+    def slow(store, account):
+        monkeypatch.setattr(time, "monotonic", lambda: begun + 10)
+        return known(store, account)
+
+    monkeypatch.setattr(rows, "latest_of", slow)
+
+    assert 1 == bench.keep(budget_s=0.3).kept
+
+
+def test_accounts_of_other_clis_have_no_home_in_the_archive(tmp_path):
+    scripts = {name: SessionScripts(f"{name}-turns /somewhere", None) for name in ("gemini", "opencode")}
+
+    assert () == homes({}, scripts, tmp_path)

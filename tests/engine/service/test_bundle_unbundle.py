@@ -533,3 +533,23 @@ def test_bundle_is_a_tar_that_other_programs_read(here):
 
     with tarfile.open(fileobj=io.BytesIO(here.pack()), mode="r:gz") as tar:
         assert ["manifest.json", "files/00001-transcript"] == tar.getnames()
+
+
+def test_session_that_went_on_here_in_another_folder_is_not_laid_beside_it(tmp_path):
+    there, here = Machine(tmp_path / "there"), Machine(tmp_path / "here")
+    there.claude()
+    there.chain("claude1")
+    here.claude(text="and it went on")
+
+    with pytest.raises(PlaceTaken, match="in another state already"):
+        here.unpack(there.pack())
+    assert 1 == len(list((here.folder / "claude1").rglob("*.jsonl")))
+
+
+def test_same_state_in_another_folder_is_no_hindrance(tmp_path):
+    there, here = Machine(tmp_path / "there"), Machine(tmp_path / "here")
+    written = there.claude()
+    there.chain("claude1")
+    here.claude().write_bytes(written.read_bytes())
+
+    assert here.unpack(there.pack()).chain_id is not None

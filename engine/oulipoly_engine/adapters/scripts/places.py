@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Find a session's transcript, or the folder that it works in; one file under four names.
+"""Find a session's transcript, or the folder that it works in; one file under six names.
 
     claude-code-locate-transcript ~/.claude/projects     codex-locate-transcript ~/.codex/sessions
     claude-code-cwd ~/.claude/projects                   codex-cwd ~/.codex/sessions
+    gemini-locate-transcript ~/.gemini/tmp               gemini-cwd ~/.gemini/tmp
 
 The name it is called by says what to do; `places.py NAME FOLDER` does the same. The session's id comes from the
 environment's `SESSION_ID`, or as a second argument. A copy of this file under one of the names works alone: standard
@@ -164,6 +165,36 @@ def codex_cwd(folder: Folder, session_id: str) -> str | None:
     return cwd
 
 
+def locate_gemini(folder: Folder, session_id: str) -> Path | None:
+    """Return the log whose first line names the session; file names hold eight characters of it.
+
+    Of several, one that was gone on with under another name among them, the one changed last.
+    """
+    named = folder.named("session-", f"-{session_id[:8]}.jsonl")
+    return next((path for path in named if _gemini_id(folder, path) == session_id), None)
+
+
+def gemini_cwd(folder: Folder, session_id: str) -> str | None:
+    """Return the folder that `projects.json`, beside the logs' root, gives to a log's project.
+
+    None if there is no such session. Raises PlaceUnknown. Source: gemini-cli 0.61, seen 2026-11.
+    """
+    path = locate_gemini(folder, session_id)
+    if path is None:
+        return None
+    name = _project_name(folder, path)
+    try:
+        listed = json.loads((folder.root.absolute().parent / "projects.json").read_bytes())["projects"]
+        found = [str(cwd) for cwd, project in listed.items() if project == name]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise PlaceUnknown("gemini_no_projects_file") from None
+    if len(found) != 1 or not found[0].startswith("/"):
+        raise PlaceUnknown("gemini_project_unknown")
+    if not _is_folder(found[0]):
+        raise PlaceUnknown("gemini_cwd_missing")
+    return found[0]
+
+
 def encode_project_dir(path: str) -> str:
     """Return the name of the folder in which Claude Code keeps a working directory's sessions.
 
@@ -239,6 +270,10 @@ def _meta(folder: Folder, path: Path) -> Json:
     return payload if record.get("type") == "session_meta" and isinstance(payload, dict) else {}
 
 
+def _gemini_id(folder: Folder, path: Path) -> object:
+    return next(folder.records(path, b"sessionId", 1), {}).get("sessionId")
+
+
 def _is_folder(path: str) -> bool:
     try:
         return stat.S_ISDIR(os.stat(path).st_mode)  # noqa: PTH116 - text that may hold anything
@@ -257,8 +292,13 @@ def _record(line: bytes) -> Json | None:
 LOCATORS: Mapping[str, Callable[[Folder, str], Path | None]] = {
     "claude-code-locate-transcript": locate_claude,
     "codex-locate-transcript": locate_codex,
+    "gemini-locate-transcript": locate_gemini,
 }
-CWDS: Mapping[str, Callable[[Folder, str], str | None]] = {"claude-code-cwd": claude_cwd, "codex-cwd": codex_cwd}
+CWDS: Mapping[str, Callable[[Folder, str], str | None]] = {
+    "claude-code-cwd": claude_cwd,
+    "codex-cwd": codex_cwd,
+    "gemini-cwd": gemini_cwd,
+}
 
 
 def run(arguments: Sequence[str], environ: Mapping[str, str]) -> Outcome:

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Print the turns that a CLI has newly written, one JSON object a line; one file under two names.
+"""Print the turns that a CLI has newly written, one JSON object a line; one file under three names.
 
     claude-code-turns ~/.claude/projects
     codex-turns       ~/.codex/sessions
+    gemini-turns      ~/.gemini/tmp
 
 The name it is called by says which format to read; `turns.py NAME FOLDER` does the same. A copy of this file under one
 of the names works alone: standard library only, Python 3.11 and up, and therefore in one file.
@@ -65,7 +66,7 @@ class Cursor:
     lines: int = 0  # their number
     head: str = ""  # digest of the first bytes, none of them behind the offset
     tail: str = ""  # digest of the bytes before the offset
-    session_id: str | None = None  # of a Codex rollout
+    session_id: str | None = None  # that the file named so far; Claude Code names it on every line
 
     def is_of(self, status: os.stat_result) -> bool:
         """Tell whether nothing has happened to the file since."""
@@ -83,6 +84,7 @@ class _Place:
     lines: int = 0
     session_id: str | None = None
     damaged: int = 0
+    others: Sequence[Turn] = ()  # further turns of the line that was read last
 
 
 def claude_turn(record: Json) -> Turn | None:
@@ -133,6 +135,31 @@ def codex_turn(record: Json, session_id: str | None, turn_id: str) -> Turn | Non
     return _with_body(turn, payload.get("content"))
 
 
+def gemini_turns(record: Json, session_id: str | None) -> Iterator[Turn]:
+    """Yield the turns that one record of Gemini's operation log holds: a message, or the list that replaces all.
+
+    Its ids stay when a session goes on, so a message comes again under the same one; only the answers that a list
+    repeats under `ID_response` are known by their names. Source: gemini-cli 0.61, seen 2026-11.
+    """
+    patch = record.get("$set")
+    listed = patch.get("messages") if isinstance(patch, dict) else [record]
+    for message in listed if isinstance(listed, list) else ():
+        turn = _gemini_turn(message, session_id) if isinstance(message, dict) else None
+        if turn is not None:
+            yield turn
+
+
+def _gemini_turn(message: Json, session_id: str | None) -> Turn | None:
+    role = {"user": "user", "gemini": "assistant"}.get(str(message.get("type")))
+    turn_id, at = message.get("id"), message.get("timestamp")
+    if session_id is None or role is None or not (_is_text(turn_id) and _is_text(at)):
+        return None
+    if str(turn_id).endswith("_response"):
+        return None
+    turn: Turn = {"session_id": session_id, "turn_id": turn_id, "timestamp": at, "role": role}
+    return _with_body(turn, message.get("content"))
+
+
 def chunks(content: object) -> list[Turn]:
     """Return a content value as chunks of text; what carries none is left out."""
     if isinstance(content, str):
@@ -175,6 +202,15 @@ def _codex_line(record: Json, place: _Place) -> Turn | None:
     return codex_turn(record, place.session_id, f"{place.shown}:{place.lines}")
 
 
+def _gemini_line(record: Json, place: _Place) -> Turn | None:
+    patch = record.get("$set")
+    named = record.get("sessionId") or (patch.get("sessionId") if isinstance(patch, dict) else None)
+    place.session_id = named if isinstance(named, str) and named else place.session_id
+    found = list(gemini_turns(record, place.session_id))
+    place.others = found[1:]
+    return found[0] if found else None
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """How one CLI writes its transcripts."""
@@ -187,6 +223,7 @@ class Format:
 FORMATS: Mapping[str, Format] = {
     "claude-code-turns": Format("", (b'"user"', b'"assistant"', b'"isCompactSummary"'), _claude_line),
     "codex-turns": Format("rollout-", (b'"message"', b'"session_meta"'), _codex_line),
+    "gemini-turns": Format("session-", (b'"user"', b'"gemini"', b'"sessionId"'), _gemini_line),
 }
 
 
@@ -340,6 +377,9 @@ class Reading:
             turn = self._turn(b"" if is_cut else line, place, is_whole=is_whole)
             if turn is not None:
                 yield turn
+            if place.others:
+                yield from ({**other, "source_file": place.shown} for other in place.others)
+                place.others = ()
             if not is_whole:  # still being written: read again once it has ended
                 place.lines, place.session_id = place.lines - 1, session_id
                 return

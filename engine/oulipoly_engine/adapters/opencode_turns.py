@@ -1,0 +1,40 @@
+"""The opencode adapter in process: a pass as the other turn adapters give one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from oulipoly_engine.adapters.scripts.opencode import OpencodeFailed, Reading, cwd
+from oulipoly_engine.adapters.scripts.turns import TurnsFailed
+
+
+class OpencodeTurns:
+    """One pass over an account's database; take all of `turns()`, store them, then `keep()`."""
+
+    def __init__(self, folder: Path, state_dir: Path, *, afresh: bool) -> None:
+        self._reading = Reading(folder, state_dir, afresh)
+        self.notes = self._reading.notes
+
+    def turns(self) -> Iterator[dict[str, object]]:
+        """Yield what has been added since the last kept pass. Raises TurnsFailed."""
+        try:
+            yield from self._reading.turns()
+        except OpencodeFailed as failure:
+            raise TurnsFailed(str(failure), failure.exit_code) from failure
+
+    def keep(self) -> None:
+        """Remember how far this pass came. Raises TurnsFailed."""
+        try:
+            self._reading.keep()
+        except OpencodeFailed as failure:
+            raise TurnsFailed(str(failure), failure.exit_code) from failure
+
+
+def run_cwd(folder: Path, session_id: str) -> tuple[int, str, str]:
+    """Return exit code, stdout and stderr of `opencode-cwd`. Never raises."""
+    try:
+        return 0, json.dumps(cwd(folder, session_id), separators=(",", ":")) + "\n", ""
+    except OpencodeFailed as failure:
+        return failure.exit_code, "", f"opencode-cwd: {failure}\n"
