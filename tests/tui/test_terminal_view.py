@@ -153,13 +153,13 @@ async def test_a_selection_by_mouse_is_copied(bench):
 
 async def test_copy_mode_asks_for_what_it_shows_and_copies_what_is_selected(bench):
     bench.view.take(picture(2, (), scrollback=50))
-    await bench.pilot.press("shift+pageup")
+    bench.view.begin_copying()
     wanted = bench.of(wire.RowsWanted)[-1]
     rows = tuple((y, ((f"row {y}", 0, len(f"row {y}")),)) for y in range(wanted.first, wanted.first + wanted.count))
     bench.view.take(wire.RowsFound(wanted.request, wanted.first, (), rows))
     await bench.pilot.press("0", "v", "j", "dollar_sign", "y")
 
-    top = bench.view.scrollback - 10
+    top = bench.view.scrollback
     assert [(f"row {top}\nrow {top + 1}", False)] == bench.posted
     assert [] == bench.keys()
 
@@ -190,7 +190,30 @@ async def test_new_lines_are_counted_while_the_view_stands_above(bench):
     bench.view.take(picture(3, (), scrollback=27, offset=12))
 
     assert (27, 12) == (bench.view.scrollback, bench.view.above)
-    assert bench.view.new_lines == 27
+    assert bench.view.new_lines == 7
+    assert "12 lines back, 7 new below" in line(bench, 9)
+
+
+async def test_shift_and_a_page_key_look_back_by_a_page(bench):
+    await bench.pilot.press("shift+pageup", "shift+pagedown")
+
+    assert [-9, 9] == [message.delta for message in bench.of(wire.Scrolled)]
+
+
+async def test_a_click_on_the_mark_returns_to_the_end(bench):
+    bench.view.take(picture(2, (), scrollback=20, offset=5))
+    await bench.pilot.click(bench.view, offset=(35, 9))
+
+    assert [0] == [message.delta for message in bench.of(wire.Scrolled)]
+
+
+@pytest.mark.parametrize(("allowed", "expected"), [(True, ["left"]), (False, [])])
+async def test_escape_twice_leads_out_only_where_it_may(bench, allowed, expected):
+    bench.view._escape_leaves = allowed
+    await bench.pilot.press("escape", "escape")
+
+    assert expected == bench.posted
+    assert len(bench.keys()) == 2 - allowed
 
 
 async def test_a_row_beyond_the_screen_is_no_matter(bench):

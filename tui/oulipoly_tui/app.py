@@ -25,12 +25,14 @@ from oulipoly_tui.panes.table import PANES, PaneEntry
 from oulipoly_tui.view import footer
 from oulipoly_tui.view.header import header
 from oulipoly_tui.view.spans import cells, cut
+from oulipoly_tui.watchman import Watchman
 from oulipoly_tui.widgets.bars import HintBar
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from oulipoly_engine.engine import Engine, Snapshot
+    from oulipoly_engine.service.setup import SetUp
 
 _TICK_S = 1.0
 _SNAPSHOT_EVERY = 15  # ticks: windows reset and failures age without anybody's writing
@@ -53,6 +55,8 @@ class Options:
     reads_quota: bool = True  # read accounts whose reading has become too old to show
     saved: Mapping[str, object] = field(default_factory=dict)  # the layout of the last time
     themes: Sequence[Any] = ()  # the user's own, as Textual's
+    leave_chord: str | None = None  # leads out of a terminal, as Textual names it; None: config.toml's attach_leave_key
+    escape_leaves: bool = False  # so does Escape pressed twice in haste
 
 
 class AgentsApp(App[str], inherit_bindings=False):
@@ -78,11 +82,13 @@ class AgentsApp(App[str], inherit_bindings=False):
         self.failures: tuple[
             tuple[str, bool], ...
         ] = ()  # (what failed, is it our bug), newest last, for the problems list
+        self.set_up: SetUp | None = None  # what this app has written, so that it can be taken back
         self._open_engine = open_engine
         self._now = now
         self._frame = Frame(entries, self.options.saved)
         self._ticks = self._working = 0
         self._left: dict[str, object] = {}
+        self.watchman = Watchman(self)
         self._said: dict[str, float] = {}  # toasts that are still shown, and since when
         self._is_taking = self._is_dirty = False
         if self.options.reduced_motion:
@@ -115,9 +121,16 @@ class AgentsApp(App[str], inherit_bindings=False):
         self.take_snapshot()
 
     def work(
-        self, name: str, function: Callable[[], Any], act: Callable[[Any], object] | None = None
+        self,
+        name: str,
+        function: Callable[[], Any],
+        act: Callable[[Any], object] | None = None,
+        failed: Callable[[Exception], object] | None = None,
     ) -> threading.Thread:
-        """Run what blocks in a thread of its own; `act` gets its result in the app's thread. A failure is said."""
+        """Run what blocks in a thread of its own; `act` gets its result in the app's thread.
+
+        A failure is said; `failed` is told of it after that.
+        """
         self._working += 1
 
         def run() -> None:
@@ -127,7 +140,7 @@ class AgentsApp(App[str], inherit_bindings=False):
             except Exception as error:  # noqa: BLE001, RUF100 - a worker's border: the app stays and says it
                 failure = error
             if self.is_running:
-                self.post_message(WorkDone(name, result, failure, act))
+                self.post_message(WorkDone(name, result, failure, act if failure is None else failed))
 
         thread = threading.Thread(target=run, name=name, daemon=True)
         thread.start()
@@ -145,8 +158,8 @@ class AgentsApp(App[str], inherit_bindings=False):
             self._is_taking = False
         if message.error is not None:
             self._say_failure(message.name, message.error)
-        elif callable(message.act):
-            message.act(message.result)
+        if callable(message.act):
+            message.act(message.result if message.error is None else message.error)
         if message.name == "snapshot" and self._is_dirty:
             self.take_snapshot()
 
@@ -164,10 +177,12 @@ class AgentsApp(App[str], inherit_bindings=False):
         self.snapshot = snapshot
         self._frame.take(snapshot)
         self._show_bars()
+        self.watchman.entitle(snapshot)
         self.post_message(SnapshotTaken(snapshot))
         if is_first and self.engine is not None:
             self.engine.follow()
             self.work("check", self.engine.examine, lambda _: self.take_snapshot())
+            self.watchman.raise_alerts()
             self._read_old()
 
     def on_event_arrived(self, message: EventArrived) -> None:
@@ -176,10 +191,10 @@ class AgentsApp(App[str], inherit_bindings=False):
         name = type(message.event).__name__
         if name in ("StateChanged", "ConfigurationChanged", "QuotaRefreshed"):
             self.take_snapshot()
-        if name == "StateChanged" and self.engine is not None:
-            self.work("alerts", self.engine.raise_alerts)
+        if name in ("StateChanged", "QuotaRefreshed"):
+            self.watchman.raise_alerts()
         if name == "AlertRaised":
-            self.say(getattr(message.event, "text", ""), severity="warning")
+            self.watchman.alert(message.event)
         if name == "ConfigurationChanged" and self.engine is not None:
             self.work("check", self.engine.examine, lambda _: self.take_snapshot())
         self._show_bars()
@@ -227,6 +242,8 @@ class AgentsApp(App[str], inherit_bindings=False):
             return "there is one pane alone"
         if action == "problems" and not self.troubles():
             return "nothing is wrong"
+        if action == "next_attention" and not self.watchman.wanted():
+            return "nothing wants you"
         if action == "refresh_all" and (self.snapshot is None or not self.snapshot.accounts):
             return "no account is configured"
         return None
@@ -321,6 +338,17 @@ class AgentsApp(App[str], inherit_bindings=False):
 
         self.push_screen(Reading("Problems", problem_lines(self.troubles())))
 
+    async def action_next_attention(self) -> None:
+        """Go to the next thing that wants the user."""
+        await self.watchman.go_on()
+
+    def action_jump(self) -> None:
+        """Go where a letter is typed."""
+        from oulipoly_tui.screens.jump import Jump  # noqa: PLC0415 - only when it is opened
+
+        targets = [one for one in self._frame.focus_chain if one.region]
+        self.push_screen(Jump(targets), lambda one: None if one is None else one.focus())
+
     def action_refresh_all(self) -> None:
         """Read every account."""
         self.order("refresh")
@@ -372,6 +400,7 @@ class AgentsApp(App[str], inherit_bindings=False):
     def exit(self, result: str | None = None, return_code: int = 0, message: Any | None = None) -> None:  # noqa: ANN401 - whatever Rich can print
         """End the app; its layout is taken while there still is one."""
         self._left = self.layout_state()
+        self.watchman.notices.close()
         super().exit(result, return_code, message)
 
     def has_pane(self, identity: str) -> bool:
@@ -400,7 +429,9 @@ class AgentsApp(App[str], inherit_bindings=False):
     def _show_header(self) -> None:
         marks = "read-only" if self.options.read_only else ""
         model = getattr(self._frame.current, "model", None)
-        self._frame.show_header(header(self.snapshot, self._now(), self.size.width, model=model, marks=marks))
+        wants = len(self.watchman.wanted())
+        line = header(self.snapshot, self._now(), self.size.width, model=model, marks=marks, wants=wants)
+        self._frame.show_header(line)
 
     def _say_failure(self, name: str, error: Exception) -> None:
         is_ours = not hasattr(error, "message")

@@ -26,6 +26,7 @@ _MODULES = (
     "oulipoly_tui.orders.pools",
     "oulipoly_tui.orders.settings",
     "oulipoly_tui.orders.sessions",
+    "oulipoly_tui.orders.terminals",
 )
 
 

@@ -300,6 +300,18 @@ def _hear(talk: Talk, events: SimpleQueue[Event], number: int) -> None:
                 pass
 
 
+def _sessions(talk: Talk, snapshot: Snapshot) -> None:
+    from oulipoly_tui import linear_sessions  # noqa: PLC0415 - only who asks for them needs it
+
+    linear_sessions.open_list(talk, snapshot)
+
+
+def session_lines(_snapshot: Snapshot) -> Iterator[str]:
+    """Yield what to do: the list is long, so it is asked for."""
+    yield "Conversations of every account. List them, or search what was said."
+
+
+SESSIONS = Menu("Sessions", session_lines, (Deed("List, read, change", _sessions),))
 MENUS: tuple[Menu, ...] = (
     Menu(
         "Pools",
@@ -315,6 +327,7 @@ MENUS: tuple[Menu, ...] = (
         ),
     ),
     Menu("Quota", quota_lines, (Deed("Read now", _refresh, writes=True),)),
+    SESSIONS,
     Menu("Running invocations", running_lines, ()),
     Menu("Problems", problem_lines, ()),
 )

@@ -53,6 +53,7 @@ KEYS = (
     ),
     Key("pools.refresh", "u", "refresh", "read", "Read this account's quota now", _HERE, writes=True, weight=6),
     Key("pools.stop", "s", "stop_one_shot", "stop", "Stop the one-shot that runs", _HERE, writes=True, weight=8),
+    Key("pools.set_up", "a", "set_up", "set up", "Set up the CLIs of this machine", _HERE, writes=True, weight=9),
     Key("pools.demo", "m", "demo", "demo", "Try everything in the demo world", _HERE, weight=8),
     Key(
         "pools.copy",

@@ -26,5 +26,14 @@ KEYS = (
         _HERE,
         weight=6,
     ),
+    Key(
+        "quota.burners",
+        "b",
+        "burners",
+        "who burned",
+        "List who burned it: sessions, projects, models",
+        _HERE,
+        weight=7,
+    ),
     Key("quota.pools", "w", "pools", "pools", "Show the pools that this account serves", _HERE, weight=3),
 )

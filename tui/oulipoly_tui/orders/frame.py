@@ -8,7 +8,10 @@ from oulipoly_tui import theming
 from oulipoly_tui.commands import Argument, Command
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from oulipoly_engine.engine import Snapshot
+    from oulipoly_engine.service.setup import SetUp
     from oulipoly_tui.app import AgentsApp
 
 
@@ -38,6 +41,30 @@ def _demo(app: AgentsApp, _arguments: list[str]) -> None:
     app.exit("demo")
 
 
+def _set_up(app: AgentsApp, _arguments: list[str]) -> None:
+    def arrived(found: SetUp) -> None:
+        from oulipoly_tui.screens.setup import FirstSetUp  # noqa: PLC0415 - only when it is opened
+
+        app.push_screen(FirstSetUp(found))
+
+    app.work("set-up", app.engine.first_set_up, arrived)  # type: ignore[union-attr] - `needs_engine` stands before it
+
+
+def _take_set_up_back(app: AgentsApp, _arguments: list[str]) -> str | None:
+    found, engine = app.set_up, app.engine
+    if found is None or engine is None:
+        return "nothing was set up since this app was started: delete the files themselves"
+
+    def gone(kept: tuple[Path, ...]) -> None:
+        app.set_up = None
+        stays = f", but {', '.join(map(str, kept))} was changed since and stays" if kept else ""
+        app.say(f"the set-up is taken back{stays}", severity="warning" if kept else "information")
+        app.take_snapshot()
+
+    app.work("set-up", lambda: engine.take_set_up_back(found), gone)
+    return None
+
+
 def _screenshot(app: AgentsApp, arguments: list[str]) -> None:
     app.say(f"saved {app.save_screenshot(arguments[0] if arguments else None)}")
 
@@ -51,6 +78,8 @@ COMMANDS = (
         needs_engine=False,
     ),
     Command("demo", "leave this world for the demo's, with made-up accounts", _demo, needs_engine=False),
+    Command("setup", "set up the CLIs of this machine; shows everything before it is written", _set_up, writes=True),
+    Command("setup undo", "delete what the set-up has written", _take_set_up_back, writes=True),
     Command("screenshot", "save what is on the screen as SVG", _screenshot, (Argument("file", is_optional=True),)),
     Command("quit", "leave the app", _quit, needs_engine=False),
 )

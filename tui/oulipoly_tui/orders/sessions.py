@@ -55,7 +55,7 @@ def _open(app: AgentsApp, arguments: list[str]) -> None:
             await app.frame.turn_to("transcript")
             pane: Any = app.frame.find("transcript")
             if pane is not None:
-                pane.show(target)
+                pane.open_target(target)
 
         app.call_next(hand_over)
 

@@ -14,6 +14,7 @@ from oulipoly_tui.messages import Wish
 if TYPE_CHECKING:
     from oulipoly_engine.engine import Snapshot
     from oulipoly_engine.events import Event
+    from oulipoly_tui.view.attention import Attention
 
 
 def bindings(where: str) -> list[BindingType]:
@@ -58,6 +59,14 @@ class Pane(Widget, can_focus=False):
     def reason_to_stay(self) -> str | None:
         """Say what quitting the app would end; None: nothing."""
         return None
+
+    def attention(self) -> tuple[Attention, ...]:
+        """Return what wants the user in here, beside what the snapshot tells: a terminal that rings, for one."""
+        return ()
+
+    def show(self, key: str) -> bool:
+        """Put the cursor on what an Attention's key names; return whether there is such a thing."""
+        return False
 
     def focus_inside(self) -> None:
         """Give the focus to the part that takes keys."""

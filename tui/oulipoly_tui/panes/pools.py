@@ -97,6 +97,8 @@ class PoolsPane(Pane):
         is_empty = self._snapshot is None or not self._snapshot.pools
         if action == "demo":
             return None if self._snapshot is not None and is_empty else "there are accounts: no need for the demo"
+        if action == "set_up":
+            return None if self._snapshot is not None and is_empty else "there is a configuration already"
         if action == "log":
             return None if self._shots else "no one-shot has been sent yet"
         if action == "stop_one_shot":
@@ -255,6 +257,10 @@ class PoolsPane(Pane):
     def action_demo(self) -> None:
         """Go to the demo world."""
         self.wish("demo")
+
+    def action_set_up(self) -> None:
+        """Show what would be set up."""
+        self.wish("setup")
 
     def action_copy(self) -> None:
         """Copy the account's name, or where the configuration lies."""

@@ -10,18 +10,27 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.containers import Container
 
 from oulipoly_tui.panes.pane import Pane, bindings
+from oulipoly_tui.view.burners import ORDER, burner_lines
 from oulipoly_tui.view.quota import RANGES, chart_of, parse_key, quota_rows, record
-from oulipoly_tui.view.spans import Line
+from oulipoly_tui.view.spans import Line, wrapped
 from oulipoly_tui.widgets.burn_chart import BurnChart
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
 
 if TYPE_CHECKING:
-    from oulipoly_engine.engine import Burning, Snapshot
+    from oulipoly_engine.core.report import Grouping
+    from oulipoly_engine.engine import Burning, Engine, Snapshot
+    from oulipoly_engine.events import Event
+    from oulipoly_engine.service.burners import Burners
 
 _CHART_FROM = 14  # rows of the pane below which the chart finds no room
+_BURNERS_FROM = 9  # rows of the pane below which who burned it finds none
+_WRAPS_FROM = 30  # rows of the pane at which the record may take more lines than it has
+_BESIDE_FROM = 120  # columns of the pane at which who burned it stands beside the chart
 _USUAL_RANGE = 2
+_Answer = tuple["Burning | None", "Burners | None"]
 _EMPTY: tuple[Line, ...] = (
     (("No account is known yet.", "strong"),),
     (),
@@ -42,11 +51,15 @@ class QuotaPane(Pane):
         self._wanted_row: str | None = None
         self._burning: Burning | None = None
         self._is_asking = self._is_dirty = False
+        self._by: Grouping | None = None  # how who burned it is listed; None: it is not
+        self._burners: Burners | None = None
 
     def compose(self) -> ComposeResult:
-        """Lay out list, chart and record."""
+        """Lay out list, chart, record, and who burned it."""
         yield VirtualList(id="quota-list")
-        yield BurnChart(id="quota-chart")
+        with Container(id="quota-body"):
+            yield BurnChart(id="quota-chart")
+            yield Lines(id="quota-burners")
         yield Lines(id="quota-record")
         yield Lines(_EMPTY, id="quota-empty")
 
@@ -58,10 +71,21 @@ class QuotaPane(Pane):
         if before is None or _readings(before) != _readings(snapshot) or snapshot.at.minute != before.at.minute:
             self._ask()
 
+    def happened(self, event: Event) -> None:
+        """Ask again for who burned it once calls may have joined."""
+        if self._by is not None and type(event).__name__ == "TurnsIngested":
+            self._ask()
+
+    def show(self, key: str) -> bool:
+        """Put the cursor on a window's row; return whether there is such a one."""
+        return self.query_one("#quota-list", VirtualList).go_to(key)
+
     def obstacle(self, action: str) -> str | None:
         """Say why an action does nothing now."""
-        if action in ("refresh", "pools") and self._account() is None:
+        if action in ("refresh", "pools", "burners") and self._account() is None:
             return "choose an account first"
+        if action == "burners" and self.has_class("-flat"):
+            return "the window is too low to list who burned it"
         if action == "longer" and self._range == len(RANGES) - 1:
             return "a month is the longest range"
         if action == "shorter" and self._range == 0:
@@ -69,14 +93,22 @@ class QuotaPane(Pane):
         return None
 
     def state(self) -> Mapping[str, object]:
-        """Return the row of the cursor and the range."""
-        return {"row": self.query_one("#quota-list", VirtualList).cursor_key, "range": RANGES[self._range].name}
+        """Return the row of the cursor, the range, and how who burned it is listed."""
+        row = self.query_one("#quota-list", VirtualList).cursor_key
+        return {"row": row, "range": RANGES[self._range].name, "burners": self._by}
 
     def restore(self, state: Mapping[str, object]) -> None:
-        """Take row and range."""
+        """Take them."""
         row, name = state.get("row"), state.get("range")
         self._wanted_row = row if isinstance(row, str) else None
         self._range = next((place for place, one in enumerate(RANGES) if one.name == name), self._range)
+        self._list_by(next((one for one in ORDER if one == state.get("burners")), None))
+
+    def leave(self) -> bool:
+        """Close the list of who burned it."""
+        was_open = self._by is not None
+        self._list_by(None)
+        return was_open
 
     def focus_inside(self) -> None:
         """Give the keys to the list."""
@@ -85,7 +117,9 @@ class QuotaPane(Pane):
     def on_resize(self, event: events.Resize) -> None:
         """Leave the chart out where it finds no room."""
         self.set_class(event.size.height < _CHART_FROM, "-low")
-        self.call_after_refresh(self._draw_rows)
+        self.set_class(event.size.height < _BURNERS_FROM, "-flat")
+        self.set_class(event.size.width >= _BESIDE_FROM, "-wide")
+        self.call_after_refresh(self._draw_all)
 
     @on(VirtualList.Highlighted, "#quota-list")
     def _moved(self) -> None:
@@ -109,10 +143,21 @@ class QuotaPane(Pane):
         """Show less of the past."""
         self._turn_range(-1)
 
+    def action_burners(self) -> None:
+        """List who burned it: by session, project, model, then no more."""
+        place = 0 if self._by is None else ORDER.index(self._by) + 1
+        self._list_by(ORDER[place] if place < len(ORDER) else None)
+        self._draw_burners()
+        self._ask()
+
     def action_pools(self) -> None:
         """Go to the pools."""
         app: Any = self.app
         self.call_next(app.frame.turn_to, "pools")
+
+    def _list_by(self, by: Grouping | None) -> None:
+        self._by = by
+        self.set_class(by is not None, "-burners")
 
     def _turn_range(self, step: int) -> None:
         self._range = min(max(0, self._range + step), len(RANGES) - 1)
@@ -130,6 +175,19 @@ class QuotaPane(Pane):
         if self._wanted_row is not None and found.go_to(self._wanted_row):
             self._wanted_row = None
 
+    def _draw_all(self) -> None:
+        self._draw_rows()
+        self._draw_burners()
+        self._draw_record()
+
+    def _draw_burners(self) -> None:
+        shown = self.query_one("#quota-burners", Lines)
+        if self._by is None or self._burners is None:
+            shown.show_lines(())
+            return
+        width = (shown.scrollable_content_region.width or self.size.width) - 1
+        shown.show_lines(burner_lines(self._burners, self._by, RANGES[self._range].name, width))
+
     def _ask(self) -> None:
         """Have the chosen window's history read, one question at a time."""
         app: Any = self.app
@@ -139,28 +197,42 @@ class QuotaPane(Pane):
         if self._is_asking:
             self._is_dirty = True
             return
-        account, window = parse_key(key)
-        if not window:
-            self._arrived(None)
-            return
         self._is_asking = True
-        shown = RANGES[self._range]
-        steps = max(100, 2 * self.query_one("#quota-chart").size.width)
-        app.work("chart", partial(app.engine.burning, account, window, shown.back, shown.ahead, steps), self._answered)
+        app.work("chart", partial(self._read, app.engine, *parse_key(key)), self._answered, self._failed)
 
-    def _answered(self, found: Burning) -> None:
+    def _read(self, engine: Engine, account: str, window: str) -> _Answer:
+        """Read chart and burners, in the worker's thread."""
+        shown, now = RANGES[self._range], engine.surroundings.clock.now()
+        steps = max(100, 2 * self.query_one("#quota-chart").size.width)
+        found = engine.burning(account, window, shown.back, shown.ahead, steps) if window else None
+        return found, engine.burners(account, now - shown.back, now) if self._by is not None else None
+
+    def _answered(self, answer: _Answer) -> None:
         self._is_asking = False
-        self._arrived(found)
+        self._arrived(*answer)
         if self._is_dirty:
             self._is_dirty = False
             self._ask()
 
-    def _arrived(self, found: Burning | None) -> None:
+    def _failed(self, _error: Exception) -> None:
+        """Let the last good chart stay; the next reading is asked for as ever."""
+        self._is_asking = self._is_dirty = False
+
+    def _arrived(self, found: Burning | None, burned: Burners | None) -> None:
         self._burning = found
+        self._burners = burned
+        self._draw_burners()
         chart = self.query_one("#quota-chart", BurnChart)
         chart.border_title = RANGES[self._range].name if found is None else _title(found, RANGES[self._range].name)
         chart.show_burn(None if found is None else chart_of(found))
-        self.query_one("#quota-record", Lines).show_lines(() if found is None else record(found))
+        self._draw_record()
+
+    def _draw_record(self) -> None:
+        shown = self.query_one("#quota-record", Lines)
+        lines = () if self._burning is None else record(self._burning)
+        if self.size.height >= _WRAPS_FROM:
+            lines = wrapped(lines, shown.scrollable_content_region.width or self.size.width)
+        shown.show_lines(lines)
 
 
 def _title(found: Burning, name: str) -> str:

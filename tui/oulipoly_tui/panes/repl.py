@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual import on
+from textual import constants, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
@@ -17,11 +17,11 @@ from oulipoly_engine.terminal import wire
 from oulipoly_engine.terminal.client import HostUnreachable
 from oulipoly_tui import clipboard
 from oulipoly_tui.hand_over import hand_over
+from oulipoly_tui.panes.open_terminal import OpenTerminal, label_of
 from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.terminal_link import TerminalLink
-from oulipoly_tui.view.chords import shown
-from oulipoly_tui.view.repl import EMPTY, Tab, tab_line
-from oulipoly_tui.view.spans import cells
+from oulipoly_tui.view import chords
+from oulipoly_tui.view.repl import COPYING, EMPTY, Tab, opening_line, tab_at, tab_line
 from oulipoly_tui.widgets.lines import Lines
 from oulipoly_tui.widgets.tab_line import TabLine
 from oulipoly_tui.widgets.terminal_view import LEAVE, TerminalView
@@ -31,17 +31,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.engine_terminals import OpenedTerminal, Terminal
 
 _NEEDS_TAB = frozenset(("enter", "copy", "find", "hand_over", "close", "kill", "new", "next", "previous"))
-
-
-@dataclass(slots=True)
-class _Open:
-    """One terminal with a tab."""
-
-    terminal: Terminal
-    tab: Tab
-    view: TerminalView
-    link: TerminalLink | None = None
-    may_copy: bool = False  # the user has let its program write the clipboard
+_ESCAPE_S = 0.025  # a sequence comes whole within it; Textual's own 100 ms would show in vim at every Escape
 
 
 class ReplPane(Pane):
@@ -52,10 +42,14 @@ class ReplPane(Pane):
 
     def __init__(self, id: str = "repl") -> None:
         super().__init__(id=id)
-        self._opened: dict[str, _Open] = {}
+        self._opened: dict[str, OpenTerminal] = {}
         self._chosen: str | None = None
+        self._last: str | None = None  # the terminal that was shown when the last app ended
+        self._opening = ""  # whose terminal is being opened
         self._put_away: set[str] = set()  # put away by the user: not shown again by themselves
         self._did_look = False
+        self._is_waited_for = False  # the user came here while there was no terminal yet
+        self._offered: str | None = None  # a chord that works where the user's own is eaten
 
     def compose(self) -> ComposeResult:
         """Lay out tabs above the terminal."""
@@ -65,6 +59,7 @@ class ReplPane(Pane):
 
     def on_mount(self) -> None:
         """Show that there is none yet."""
+        constants.ESCAPE_DELAY = _ESCAPE_S  # type: ignore[misc] # Textual reads it at every Escape
         self._draw()
 
     def on_unmount(self) -> None:
@@ -74,42 +69,74 @@ class ReplPane(Pane):
                 one.link.close()
 
     def take(self, snapshot: Snapshot) -> None:
-        """Look for terminals of earlier apps, the first time."""
-        if not self._did_look:
+        """Look for terminals of earlier apps, and for who eats our chord, the first time."""
+        app: Any = self.app
+        if not self._did_look and app.engine is not None:
             self._did_look = True
+            app.work("outer terminal", app.engine.terminals.outer_prefixes, self._check_chord)
             self._look(quietly=True)
 
+    def state(self) -> Mapping[str, object]:
+        """Return which terminal is shown."""
+        return {"terminal": self._chosen}
+
+    def restore(self, state: Mapping[str, object]) -> None:
+        """Show the same terminal as the last time, if it lives."""
+        last = state.get("terminal")
+        self._last = last if isinstance(last, str) else None
+
     def begin(self, model: str, account: str | None = None, session: str | None = None) -> None:
-        """Open a terminal for a model; the account that was chosen, and why, is told."""
+        """Open a terminal for a model, or for a session; the account that was chosen, and why, is told."""
         app: Any = self.app
-        size = self.query_one("#repl-body").size
-        wanted = (max(20, size.width or 80), max(5, size.height or 24))
-        hosts = app.engine.terminals
-        if session is None:
-            app.work("REPL", partial(hosts.begin, model, account, wanted), self._begun)
-        else:
-            app.work("REPL", partial(hosts.resume, session, account, wanted), self._begun)
+        held = next((one for one in self._opened.values() if session and one.terminal.session_id == session), None)
+        if held is not None and not held.tab.is_ended:
+            self._choose(held.id)
+            self.focus_inside()
+            app.say(f"that session is open already, in the tab of {held.tab.label}")
+            return
+        hosts, size = app.engine.terminals, self._room()
+        start = partial(hosts.begin, model) if session is None else partial(hosts.resume, session)
+        self._start(f"REPL of {model}" if model else "REPL", partial(start, account, size))
+
+    def run_program(self, argv: tuple[str, ...]) -> None:
+        """Run any command in a tab."""
+        app: Any = self.app
+        self._start(argv[0], partial(app.engine.terminals.run, argv, self._room()))
 
     def obstacle(self, action: str) -> str | None:
         """Say why an action does nothing now."""
-        if action in _NEEDS_TAB and self._current is None:
-            return "no terminal is open: choose a model under Pools and press r"
         current = self._current
+        if action in _NEEDS_TAB and current is None:
+            return "no terminal is open: choose a model under Pools and press r"
         if action == "enter" and current is not None and current.tab.is_ended:
             return "its program has ended: close it with x, or begin anew with r"
-        if action == "new" and current is not None and not current.terminal.model:
+        if action == "new" and current is not None and not current.terminal.account:
             return "this terminal belongs to no model"
         if action in ("next", "previous") and len(self._opened) < 2:
             return "there is one terminal alone"
         return None
 
+    def leave(self) -> bool:
+        """Go from the tabs to the list beside."""
+        app: Any = self.app
+        if app.frame.area.zoomed:
+            return False
+        first = next(one.id for one in app.frame.entries.values() if one.column == "list")
+        self.call_next(app.frame.turn_to, first)
+        return True
+
     def focus_inside(self) -> None:
         """Give the keys to the terminal that is shown, or to the tabs."""
         current = self._current
+        self._is_waited_for = current is None
         if current is not None and not current.tab.is_ended and not self._is_read_only:
             current.view.focus()
         else:
-            self.query_one("#repl-tabs").focus()
+            self._tabs.focus()
+
+    def to_tabs(self) -> None:
+        """Give the keys to the tabs."""
+        self._tabs.focus()
 
     def action_enter(self) -> None:
         """Give the keys to the terminal."""
@@ -142,7 +169,7 @@ class ReplPane(Pane):
     def action_close(self) -> None:
         """Put the terminal away; one that has ended is let go."""
         if self._current is not None:
-            self._put_away.add(self._current.terminal.id)
+            self._put_away.add(self._current.id)
             self._drop(self._current)
 
     def action_kill(self) -> None:
@@ -156,7 +183,7 @@ class ReplPane(Pane):
         from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
 
         app: Any = self.app
-        identity = current.terminal.id
+        identity = current.id
 
         def answer(yes: bool | None) -> None:
             if yes:
@@ -175,20 +202,45 @@ class ReplPane(Pane):
         if current is None:
             return
         app: Any = self.app
+        current.view.stand_aside(on=True)  # else the pane's size, the smaller one, would be that of the whole screen
         with app.suspend():
-            said = hand_over(app.engine.terminals.socket(current.terminal), current.terminal, self._leave_chord)
+            said = hand_over(app.engine.terminals.socket(current.terminal), current.terminal, self.leave_chords[-1])
+        current.view.stand_aside(on=False)
         app.refresh()
         if said:
             app.say(said, severity="warning")
 
     # What the hosts say ----------------------------------------------------------------------------------------------
+    def _start(self, name: str, start: Any) -> None:  # noqa: ANN401 - a function that returns an OpenedTerminal
+        app: Any = self.app
+        self._opening = name
+        self._draw()
+
+        def begin() -> OpenedTerminal | None:
+            try:
+                return start()  # type: ignore[no-any-return]
+            except Exception:
+                app.call_from_thread(self._not_begun)
+                raise
+
+        app.work(name, begin, self._begun)
+
+    def _not_begun(self) -> None:
+        self._opening = ""
+        self._draw()
+
     def _begun(self, found: OpenedTerminal) -> None:
         app: Any = self.app
+        self._opening = ""
         self._open(found.terminal, is_chosen=True)
-        if self.query_one("#repl-tabs").has_focus:  # the user came here for it, and has not gone elsewhere since
-            self.call_after_refresh(self.focus_inside)
+        self._take_keys()
         if found.said:
             app.say(found.said)
+
+    def _take_keys(self) -> None:
+        app: Any = self.app
+        if app.frame.current is self and app.screen is app.frame:  # the user has not gone elsewhere since
+            self.call_after_refresh(self.focus_inside)
 
     def _look(self, *, quietly: bool) -> None:
         app: Any = self.app
@@ -197,20 +249,29 @@ class ReplPane(Pane):
 
     def _found(self, found: tuple[Terminal, ...], *, quietly: bool) -> None:
         new = [one for one in found if one.id not in self._opened and one.id not in self._put_away]
-        for terminal in new:
-            self._open(terminal, is_chosen=self._chosen is None)
         app: Any = self.app
+        for terminal in new:
+            self._open(terminal, is_chosen=self._chosen is None or terminal.id == self._last)
+        self._last = None
+        if self._is_waited_for:
+            self._take_keys()
         if new and quietly:
             app.say(f"{len(new)} terminal{'s' * (len(new) != 1)} of an earlier app: pane 5")
         elif not new and not quietly:
             app.say("no terminal runs without a tab")
 
     def _open(self, terminal: Terminal, *, is_chosen: bool) -> None:
-        identity = terminal.id
-        view = TerminalView(partial(self._send, identity), leave=self._leave_chord, id=f"repl-view-{identity}")
-        label = terminal.title or (f"{terminal.model}@{terminal.account}" if terminal.model else terminal.label)
-        opened = _Open(terminal, Tab(identity, label), view)
         app: Any = self.app
+        identity = terminal.id
+        if identity in self._opened:
+            return
+        view = TerminalView(
+            partial(self._send, identity),
+            leave=self.leave_chords,
+            escape_leaves=bool(app.options.escape_leaves),
+            id=f"repl-view-{identity}",
+        )
+        opened = OpenTerminal(terminal, Tab(identity, label_of(terminal)), view)
         try:
             opened.link = TerminalLink(
                 app.engine.terminals.socket(terminal), partial(self._take, identity), partial(self._gone, identity)
@@ -221,48 +282,51 @@ class ReplPane(Pane):
         self._opened[identity] = opened
         view.display = False
         self.query_one("#repl-body").mount(view)
+        view.attach_hidden(*self._room())
         if is_chosen:
             self._choose(identity)
         self._draw()
 
     def _send(self, identity: str, message: wire.Message) -> None:
         opened = self._opened.get(identity)
-        is_typing = isinstance(message, wire.Typed | wire.Pressed | wire.Pasted | wire.Pointed)
-        if opened is None or opened.link is None or (is_typing and (self._is_read_only or opened.tab.is_ended)):
-            return
-        opened.link.send(message)
+        if opened is not None:
+            opened.send(message, may_type=not self._is_read_only)
 
     def _take(self, identity: str, message: wire.Message) -> None:
         opened = self._opened.get(identity)
         if opened is None:
             return
-        app: Any = self.app
+        opened.view.take(message)
+        before = (opened.tab, opened.size_note)
         match message:
+            case wire.Picture():
+                return
             case wire.Exited():
-                opened.tab = replace(opened.tab, is_ended=True, code=message.code)
-                if opened.link is not None:
-                    opened.link.send(wire.EndSeen())
-                self._leave_if_inside(opened)
+                self._ended(opened, message)
             case wire.Happened():
                 self._happened(opened, message)
+            case wire.SizeSet():
+                opened.sized(message)
             case wire.Said():
-                app.say(f"{opened.tab.label}: {message.text}", severity="warning")
+                self._say(opened, message.text, severity="warning")
             case _:
                 pass
-        opened.view.take(message)
-        if not isinstance(message, wire.Picture):
+        if before != (opened.tab, opened.size_note):
             self._draw()
 
-    def _happened(self, opened: _Open, message: wire.Happened) -> None:
-        is_seen = opened.terminal.id == self._chosen and self.display
-        tab = opened.tab
-        if message.title:
-            tab = replace(tab, label=message.title)
-        if not is_seen:
-            tab = replace(tab, has_bell=tab.has_bell or message.bells > 0, is_active=tab.is_active or message.active)
+    def _ended(self, opened: OpenTerminal, message: wire.Exited) -> None:
+        opened.ended(message.code)
+        if opened.link is not None and not self._is_read_only:
+            opened.link.send(wire.EndSeen())
+        self._leave_if_inside(opened)
+
+    def _happened(self, opened: OpenTerminal, message: wire.Happened) -> None:
+        is_seen = opened.id == self._chosen and self.display
+        opened.happened(message, is_seen=is_seen)
         if message.bells and not is_seen:
             self.app.bell()
-        opened.tab = tab
+        if message.notices:
+            self._say(opened, message.notices[-1])
 
     def _gone(self, identity: str, text: str) -> None:
         opened = self._opened.get(identity)
@@ -270,16 +334,19 @@ class ReplPane(Pane):
             return
         opened.link = None
         if not opened.tab.is_ended:
-            opened.tab = replace(opened.tab, is_ended=True)
-            app: Any = self.app
-            app.say(f"{opened.tab.label}: {text}", severity="error")
+            opened.ended(None)
+            self._say(opened, text, severity="error")
         self._leave_if_inside(opened)
         self._draw()
+
+    def _say(self, opened: OpenTerminal, text: str, *, severity: str = "information") -> None:
+        app: Any = self.app
+        app.say(f"{opened.tab.label}: {text}", severity=severity)
 
     # What the terminals ask for --------------------------------------------------------------------------------------
     def on_terminal_view_left(self) -> None:
         """Give the keys to the tabs."""
-        self.query_one("#repl-tabs").focus()
+        self.to_tabs()
 
     @on(TerminalView.ModeChanged)
     def _mode_changed(self) -> None:
@@ -301,18 +368,21 @@ class ReplPane(Pane):
 
     @on(TerminalView.Copied)
     def _copied(self, message: TerminalView.Copied) -> None:
-        opened = next((one for one in self._opened.values() if one.view is message._sender), None)
-        if not message.by_child or opened is None or opened.may_copy:
+        opened = next((one for one in self._opened.values() if one.view is message.view), None)
+        if not message.by_child or (opened is not None and opened.may_copy):
             self._to_clipboard(message.text)
-            return
+        elif opened is not None:
+            self._ask_clipboard(opened, message.text)
+
+    def _ask_clipboard(self, opened: OpenTerminal, wanted: str) -> None:
         from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
 
         def answer(yes: bool | None) -> None:
             if yes:
                 opened.may_copy = True
-                self._to_clipboard(message.text)
+                self._to_clipboard(wanted)
 
-        text = f"{opened.tab.label} wants to put {len(message.text)} characters on your clipboard, now and later"
+        text = f"{opened.tab.label} wants to put {len(wanted)} characters on your clipboard, now and later"
         self.app.push_screen(Confirm("Allow the clipboard?", text, "allow"), answer)
 
     @on(TerminalView.LinkChosen)
@@ -321,17 +391,46 @@ class ReplPane(Pane):
 
     @on(TabLine.Clicked)
     def _tab_clicked(self, message: TabLine.Clicked) -> None:
-        x = 0
-        tabs = [one.tab for one in self._opened.values()]
-        for tab, (text, _) in zip(tabs, tab_line(tabs, self._chosen, 1 << 20), strict=False):
-            x += cells(text)
-            if message.column < x:
-                self._choose(tab.id)
-                return
+        found = tab_at(self._tab_values, self._chosen, self._tabs.size.width, message.column)
+        if found is not None:
+            self._choose(found)
+
+    # The chord that leads out ----------------------------------------------------------------------------------------
+    @property
+    def leave_chords(self) -> tuple[str, ...]:
+        """Return the chords that lead out: the user's own and, last, the one that is offered where it is eaten."""
+        app: Any = self.app
+        own = app.options.leave_chord
+        if own is None:
+            own = LEAVE if app.engine is None else chords.named(app.engine.configured().settings.attach_leave_key)
+        return (own,) if self._offered is None else (own, self._offered)
+
+    def _check_chord(self, prefixes: Sequence[str]) -> None:
+        """Offer another chord, and say so, where something outside takes ours."""
+        app: Any = self.app
+        taken = tuple(map(chords.from_tmux, prefixes))
+        own = self.leave_chords[0]
+        eater = chords.eaten_by(own, os.environ, taken)
+        if eater is None:
+            return
+        self._offered = chords.offered(own, os.environ, taken)
+        for one in self._opened.values():
+            one.view.leave_chords = self.leave_chords
+        text = f"{chords.shown(own)} may never come here: {eater}; {chords.shown(self._offered)} leaves a terminal too"
+        app.say(f"{text} (attach_leave_key in config.toml changes it)", severity="warning")
+        self._draw()
 
     # Small parts -----------------------------------------------------------------------------------------------------
     @property
-    def _current(self) -> _Open | None:
+    def _tabs(self) -> TabLine:
+        return self.query_one("#repl-tabs", TabLine)
+
+    @property
+    def _tab_values(self) -> list[Tab]:
+        return [one.tab for one in self._opened.values()]
+
+    @property
+    def _current(self) -> OpenTerminal | None:
         return None if self._chosen is None else self._opened.get(self._chosen)
 
     @property
@@ -339,10 +438,10 @@ class ReplPane(Pane):
         app: Any = self.app
         return bool(app.options.read_only)
 
-    @property
-    def _leave_chord(self) -> str:
-        app: Any = self.app
-        return str(getattr(app.options, "leave_chord", LEAVE))
+    def _room(self) -> tuple[int, int]:
+        """Return the size of a terminal here, before there is any."""
+        size = self.query_one("#repl-body").size
+        return max(20, size.width or 80), max(5, size.height or 24)
 
     def _step(self, step: int) -> None:
         names = list(self._opened)
@@ -356,18 +455,18 @@ class ReplPane(Pane):
         for name, one in self._opened.items():
             one.view.display = name == identity
         opened = self._opened[identity]
-        opened.tab = replace(opened.tab, has_bell=False, is_active=False)
+        opened.seen()
         if had_keys:
             opened.view.focus()
         self._draw()
 
-    def _drop(self, opened: _Open) -> None:
+    def _drop(self, opened: OpenTerminal) -> None:
         names = list(self._opened)
-        place = names.index(opened.terminal.id)
+        place = names.index(opened.id)
         self._leave_if_inside(opened)
         if opened.link is not None:
             opened.link.close()
-        del self._opened[opened.terminal.id]
+        del self._opened[opened.id]
         opened.view.remove()
         rest = list(self._opened)
         self._chosen = None
@@ -375,9 +474,9 @@ class ReplPane(Pane):
             self._choose(rest[min(place, len(rest) - 1)])
         self._draw()
 
-    def _leave_if_inside(self, opened: _Open) -> None:
+    def _leave_if_inside(self, opened: OpenTerminal) -> None:
         if opened.view.has_focus:
-            self.query_one("#repl-tabs").focus()
+            self.to_tabs()
 
     def _to_clipboard(self, text: str) -> None:
         app: Any = self.app
@@ -392,13 +491,12 @@ class ReplPane(Pane):
         if not self.is_mounted:
             return
         self.set_class(not self._opened, "-empty")
-        tabs = [one.tab for one in self._opened.values()]
-        line = self.query_one("#repl-tabs", TabLine)
-        line.show_lines((tab_line(tabs, self._chosen, line.size.width),))
+        tabs = tab_line(self._tab_values, self._chosen, self._tabs.size.width)
+        self._tabs.show_lines(((*tabs, *opening_line(self._opening)),))
         current = self._current
+        title = str(self.border_title or "").partition(" · ")[0]
         if current is None:
-            self.border_subtitle = ""
+            self.border_title, self.border_subtitle = title, ""
             return
-        chord = shown(self._leave_chord)
-        mode = current.view.copy_mode
-        self.border_subtitle = f"{chord} leaves" if mode is None else "copy mode: v select, y copy, / find, esc leave"
+        self.border_title = f"{title} · {chords.shown(self.leave_chords[-1])} leaves"
+        self.border_subtitle = current.size_note if current.view.copy_mode is None else COPYING

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,11 +14,10 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from oulipoly_engine.core.conversations import Sort
-from oulipoly_engine.core.query import Query
-from oulipoly_engine.errors import UsageInvalid
 from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.panes.session_deeds import SessionDeeds
-from oulipoly_tui.view.sessions import Group, Grouping, Item, Kind, Look, SessionRows, groups, title_of
+from oulipoly_tui.panes.session_reading import SessionReading
+from oulipoly_tui.view.sessions import Group, Grouping, Item, Kind, Look, SessionRows, title_of
 from oulipoly_tui.view.spans import Line
 from oulipoly_tui.view.transcript import Target
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
@@ -48,7 +46,7 @@ _EMPTY: tuple[Line, ...] = (
 )
 
 
-class SessionsPane(SessionDeeds, Pane):
+class SessionsPane(SessionReading, SessionDeeds, Pane):
     """Conversations."""
 
     DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text(encoding="utf-8")
@@ -134,6 +132,11 @@ class SessionsPane(SessionDeeds, Pane):
         else:
             return False
         return True
+
+    def show(self, key: str) -> bool:
+        """Put the cursor on a conversation by its chain's id, or by the key of its row."""
+        rows = self.query_one("#sessions-list", VirtualList)
+        return bool(rows.go_to(key) or rows.go_to(f"{Kind.CONVERSATION}:{key}"))
 
     def focus_inside(self) -> None:
         """Give the keys to the list."""
@@ -289,7 +292,7 @@ class SessionsPane(SessionDeeds, Pane):
                 chain = "" if hit.conversation is None else hit.conversation.chain_id
                 path = None if part is None else part.transcript
                 title = "" if hit.conversation is None else title_of(hit.conversation)
-                self.show(Target(chain, hit.account, hit.session_id, path, title, hit.turn_id, hit.timestamp))
+                self.open_target(Target(chain, hit.account, hit.session_id, path, title, hit.turn_id, hit.timestamp))
 
         self.app.push_screen(Search(), opened)
 
@@ -326,7 +329,7 @@ class SessionsPane(SessionDeeds, Pane):
             return
         target = self.target()
         if target is not None:
-            self.show(target)
+            self.open_target(target)
 
     def on_resize(self, _event: events.Resize) -> None:
         """Fit the rows."""
@@ -352,7 +355,7 @@ class SessionsPane(SessionDeeds, Pane):
             return target._replace(path=str(path), side=name)
         return target
 
-    def show(self, target: Target) -> None:
+    def open_target(self, target: Target) -> None:
         """Open a transcript and give it the keys."""
         app: Any = self.app
 
@@ -360,103 +363,9 @@ class SessionsPane(SessionDeeds, Pane):
             await app.frame.turn_to("transcript")
             pane: Any = app.frame.find("transcript")
             if pane is not None:
-                pane.show(target)
+                pane.open_target(target)
 
         self.call_next(hand_over)
-
-    # ---- reading
-
-    def _read(self) -> None:
-        app: Any = self.app
-        if app.engine is None:
-            return
-        if self._is_reading:
-            self._is_stale = True
-            return
-        self._is_reading, self._is_stale = True, False
-        app.work("sessions", partial(_reading, app.engine, self.board), self._arrived)
-
-    def _arrived(self, board: Board | Exception) -> None:
-        self._is_reading = False
-        if isinstance(board, Exception):
-            app: Any = self.app
-            app.say(f"the list is as it was: {getattr(board, 'message', board)}", severity="warning")
-            return
-        if board is not self.board:
-            self.board = board
-            self._inside.clear()  # what was opened is looked at again
-            for chain in self._opened:
-                listed = board.of_chain(chain)
-                if listed is not None:
-                    self._look_inside(listed)
-            self.marked &= set(board.by_chain or ())
-            self._arrange()
-        if self._is_stale:
-            self._read()
-
-    def _arrange(self) -> None:
-        """Filter, sort and group in a thread; what was asked meanwhile is done after it."""
-        app: Any = self.app
-        if self.board is None:
-            return
-        if self._is_arranging:
-            self._is_changed = True
-            return
-        self._is_arranging, self._is_changed = True, False
-        query = self._query()
-        if query is None:
-            self._is_arranging = False
-            return
-        work = partial(groups, self.board, query, self._sort, self._grouping, self._now())
-        app.work("arrange", work, self._arranged)
-
-    def _arranged(self, found: tuple[Group, ...]) -> None:
-        self._is_arranging = False
-        self._found = found
-        self._draw()
-        if self._is_changed:
-            self._arrange()
-
-    def _query(self) -> Query | None:
-        """Return the filter; None, and what is wrong, where it cannot be understood yet."""
-        app: Any = self.app
-        try:
-            query: Query = app.engine.sessions.query(self._text)
-        except UsageInvalid as error:
-            self.query_one("#sessions-wrong", Static).update(error.message)
-            self.add_class("-wrong")
-            return None
-        self.remove_class("-wrong")
-        return query
-
-    def _filtered(self) -> None:
-        self._text = self.query_one("#sessions-filter", Input).value
-        self._arrange()
-
-    def _open_inside(self, listed: Listed) -> None:
-        chain = listed.conversation.chain_id
-        self._opened.add(chain)
-        if chain not in self._inside:
-            self._look_inside(listed)
-
-    def _look_inside(self, listed: Listed) -> None:
-        app: Any = self.app
-        chain = listed.conversation.chain_id
-
-        def looked(found: Inside) -> None:
-            self._inside[chain] = found
-            self._draw()
-
-        app.work("branches", partial(app.engine.sessions.inside, listed.conversation), looked)
-
-    def _traces(self, found: tuple[Spawned, ...]) -> None:
-        self._trace = found
-        self._draw()
-
-    def _scan_quietly(self) -> None:
-        app: Any = self.app
-        if app.engine is not None and not app.options.read_only and self.display:
-            app.work("scan", app.engine.sessions.scan)
 
     # ---- drawing
 
@@ -517,7 +426,7 @@ class SessionsPane(SessionDeeds, Pane):
             return
         target = self.target()
         if target is not None:
-            pane.show(target)
+            pane.open_target(target)
 
     def _soon(self, name: str, delay_s: float, act: Any, *, keeps: bool = False) -> None:  # noqa: ANN401 - a call
         """Do something after a pause. keeps: a wish that waits already is left as it is, so that it comes at last."""
@@ -532,14 +441,3 @@ class SessionsPane(SessionDeeds, Pane):
             act()
 
         self._timers_of[name] = self.set_timer(delay_s, done)
-
-
-def _reading(engine: Any, before: Board | None) -> Board | Exception:  # noqa: ANN401 - the Engine, whose import is deferred
-    """Return the board, or what failed: the old list stays then."""
-    from oulipoly_engine.errors import RunnerError  # noqa: PLC0415 - loaded already
-
-    try:
-        found: Board = engine.sessions.board(before)
-    except RunnerError as error:
-        return error
-    return found

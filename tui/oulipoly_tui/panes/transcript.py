@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.markup import escape
 from textual.widgets import Input
 
 from oulipoly_tui.copying import copy
 from oulipoly_tui.panes.pane import Pane, bindings
-from oulipoly_tui.view.spans import Line, Row
+from oulipoly_tui.panes.transcript_work import find_around, inside_of, open_followed, turn_from
+from oulipoly_tui.view.spans import Line, Row, wrapped
 from oulipoly_tui.view.transcript import Target, code_of, is_users, message_text, provenance_lines, says
 from oulipoly_tui.widgets.lines import Lines
 from oulipoly_tui.widgets.transcript_view import PAGE, TranscriptView
@@ -48,6 +50,7 @@ class TranscriptPane(Pane):
         self._needle = ""
         self._new = 0  # turns that came while the user reads further up
         self._shows_secrets = False
+        self._told = ("", "")
 
     def compose(self) -> ComposeResult:
         """Lay out the view and the line to find with."""
@@ -71,7 +74,7 @@ class TranscriptPane(Pane):
 
     # ---- what comes from outside
 
-    def show(self, target: Target) -> None:
+    def open_target(self, target: Target) -> None:
         """Open a conversation, at a turn or at its end; one that is open already stays where it is."""
         app: Any = self.app
         is_same = self.target is not None and target.key == self.target.key and self._follower is not None
@@ -85,7 +88,7 @@ class TranscriptPane(Pane):
             self._wanted = target
             return
         self._is_opening, self._wanted = True, None
-        app.work("transcript", partial(_open, app.engine, target), partial(self._opened, target))
+        app.work("transcript", partial(open_followed, app.engine, target), partial(self._opened, target))
 
     def happened(self, event: Event) -> None:
         """Take what was appended."""
@@ -99,7 +102,8 @@ class TranscriptPane(Pane):
         else:
             if not self.view.is_following:
                 self._new += max(0, growth.length - max(self.view.length, growth.first_changed))
-            self.view.grew(growth.length, growth.first_changed)
+            entries = () if self._shows_secrets else getattr(event, "entries", ())
+            self.view.grew(growth.length, growth.first_changed, entries)
         self._tell()
 
     def state(self) -> Mapping[str, object]:
@@ -216,7 +220,7 @@ class TranscriptPane(Pane):
         app: Any = self.app
         target = self._above[0] if self._above else self.target
         if target is not None:
-            app.work("side chains", partial(_inside, app.engine, target), partial(self._offer, target))
+            app.work("side chains", partial(inside_of, app.engine, target), partial(self._offer, target))
 
     def action_secrets(self) -> None:
         """Show secrets, or hide them."""
@@ -254,11 +258,11 @@ class TranscriptPane(Pane):
         waiting = self._wanted
         if isinstance(follower, Exception):
             self._close()
-            self.target = None
+            self.target, self._told = None, ("", "")
             self.border_subtitle = ""
             text = str(getattr(follower, "message", follower))
             lines: tuple[Line, ...] = (((target.title, "strong"),), (), ((text, "warn"),))
-            self.query_one("#transcript-empty", Lines).show_lines(_wrap(lines, self.size.width - 6))
+            self.query_one("#transcript-empty", Lines).show_lines(wrapped(lines, max(20, self.size.width - 6)))
             self.add_class("-empty")
         else:
             self._close()
@@ -270,7 +274,7 @@ class TranscriptPane(Pane):
             self._tell()
         if waiting is not None:
             self._wanted = None
-            self.show(waiting)
+            self.open_target(waiting)
         app._show_bars()
 
     def _close(self) -> None:
@@ -337,7 +341,7 @@ class TranscriptPane(Pane):
             return
         place = 0 if found is None else found[0]
         start = place if is_first else place + step
-        app.work("find", partial(_find, follower, self._needle, start, step), partial(self._found, follower))
+        app.work("find", partial(find_around, follower, self._needle, start, step), partial(self._found, follower))
 
     def _found(self, follower: TranscriptFollower, place: int | None) -> None:
         app: Any = self.app
@@ -360,7 +364,7 @@ class TranscriptPane(Pane):
             elif follower is self._follower:
                 self._land(follower, place or 0)
 
-        app.work("turn", partial(_turn_from, follower, found[0] + step, step, fits), came)
+        app.work("turn", partial(turn_from, follower, found[0] + step, step, fits), came)
 
     def _offer(self, target: Target, inside: Inside) -> None:
         app: Any = self.app
@@ -376,13 +380,13 @@ class TranscriptPane(Pane):
             if name is not None and name in paths:
                 if self.target is not None and not self._above:
                     self._above.append(self.target)
-                self.show(target._replace(path=paths[name], side=name, turn_id=""))
+                self.open_target(target._replace(path=paths[name], side=name, turn_id=""))
 
         app.push_screen(Choice("Step into which side chain?", rows), chosen)
 
     def _step_out(self) -> None:
         target = self._above.pop()
-        self.show(target)
+        self.open_target(target)
 
     def _with_document(self, act: Callable[[Any, str], str | None]) -> None:
         app: Any = self.app
@@ -400,58 +404,19 @@ class TranscriptPane(Pane):
         app.work("document", partial(app.engine.sessions.document, target.chain_id or target.session_id), opened)
 
     def _tell(self) -> None:
+        """Write title and state into the frame; only what differs, for each costs a whole frame's drawing."""
         target, follower = self.target, self._follower
         if target is None or follower is None:
             return
         side = f" · side chain {target.side}" if target.side else ""
-        self.border_title = f"4 Transcript · {target.title[:60]}{side}"
+        title = f"4 Transcript · {target.title[:60]}{side}"
         origin = follower.pages.origin.name.lower()
         where = {"transcript": "", "archive": " · kept copy", "state": " · stored turns"}[origin]
         found = self.view.here
         place = 0 if found is None else found[0] + 1
         state = "live" if self.view.is_following else f"{place:,} of {self.view.length:,}"
         new = f" · {self._new:,} new ↓ G" if self._new else ""
-        self.border_subtitle = f"{target.account}{where} · {state}{new}"
-
-
-def _open(engine: Any, target: Target) -> TranscriptFollower | Exception:  # noqa: ANN401 - the Engine, whose import is deferred
-    """Open a conversation and follow it; what is wrong with it is shown where it would stand."""
-    from oulipoly_engine.errors import RunnerError  # noqa: PLC0415 - loaded already
-
-    sessions = engine.sessions
-    try:
-        pages = sessions.open_transcript(target.account, target.session_id, target.path)
-    except (RunnerError, OSError) as error:
-        return error
-    found: TranscriptFollower = sessions.follow(pages, target.key)
-    return found
-
-
-def _inside(engine: Any, target: Target) -> Inside:  # noqa: ANN401 - as above
-    sessions = engine.sessions
-    found: Inside = sessions.inside(sessions.conversation(target.chain_id or target.session_id))
-    return found
-
-
-def _find(follower: TranscriptFollower, text: str, start: int, step: int) -> int | None:
-    """Look to the end, then go on from the other one."""
-    found = follower.find(text, start, step)
-    return follower.find(text, 0 if step > 0 else len(follower) - 1, step) if found is None else found
-
-
-def _turn_from(follower: TranscriptFollower, start: int, step: int, fits: Callable[[Turn | None], bool]) -> int | None:
-    place = start
-    while 0 <= place < len(follower):
-        first = place if step > 0 else max(0, place - PAGE + 1)
-        entries = follower.page(first, PAGE if step > 0 else place - first + 1)
-        for entry in entries if step > 0 else reversed(entries):
-            if fits(entry.turn):
-                return entry.place
-        place += step * PAGE
-    return None
-
-
-def _wrap(lines: tuple[Line, ...], width: int) -> tuple[Line, ...]:
-    from oulipoly_tui.view.spans import wrapped  # noqa: PLC0415 - only an error needs it
-
-    return wrapped(lines, max(20, width))
+        subtitle = f"{target.account}{where} · {state}{new}"
+        if self._told != (title, subtitle):
+            self._told = title, subtitle
+            self.border_title, self.border_subtitle = escape(title), escape(subtitle)

@@ -2,12 +2,12 @@
 
 A canvas of our own: it draws bands and dashes, which the plotting widgets do not, in a tenth of their time. Every line
 has a look of its own, so that none is told by colour alone: what was used is solid, the even pace dotted, the forecast
-dashed inside a shaded band, resets are dotted uprights.
+dashed inside a shaded band, resets are dotted uprights with a word of what they left unused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -46,6 +46,7 @@ class Burn:
     cycles: tuple[tuple[Point, ...], ...] = ()  # readings, a tuple a cycle, oldest first
     even: tuple[tuple[datetime, datetime], ...] = ()  # (begin, reset) of the cycles whose even pace is drawn
     resets: tuple[datetime, ...] = ()
+    unused: tuple[Point, ...] = ()  # what resets threw away, where that is known
     ahead: Ahead | None = None
     reserve: float = 0.0  # 0..1 that is kept unspent
 
@@ -111,8 +112,10 @@ def burn_chart(burn: Burn, width: int, height: int) -> tuple[Line, ...]:
     layers = _layers(burn, plot)
     shaded = _shaded(burn, plot)
     uprights = _uprights(burn, plot)
+    said = _words(burn, plot, uprights, layers[0])
     lines = [
-        (_scale(row, plot.height), *_row(row, plot.width, layers, shaded[row], uprights)) for row in range(plot.height)
+        (_scale(row, plot.height), *_row(row, plot.width, layers, shaded[row], uprights | said.get(row, {})))
+        for row in range(plot.height)
     ]
     return (*lines, _times(burn, plot))
 
@@ -162,6 +165,33 @@ def _uprights(burn: Burn, plot: _Plot) -> dict[int, Span]:
     return found
 
 
+def _words(burn: Burn, plot: _Plot, uprights: dict[int, Span], used: _Layer) -> dict[int, dict[int, Span]]:
+    """Return a word beside each reset that left something, where it hides nothing; the newest is placed first."""
+    found: dict[int, dict[int, Span]] = {}
+    for at, share in sorted(burn.unused, reverse=True):
+        column = plot.column(at)
+        if column is None or round(100 * share) < 1:
+            continue
+        for row, text, begin in _places(column, f"{100 * share:.0f} %", plot):
+            cells = range(begin - 1, begin + len(text) + 1)
+            taken = found.setdefault(row, {})
+            is_free = all(cell == column or cell not in uprights for cell in cells) and not any(
+                cell in taken or (0 <= cell < plot.width and used.cells[row][cell]) for cell in cells
+            )
+            if is_free and begin >= 0 and begin + len(text) <= plot.width:
+                taken |= {begin + place: (letter, "warn") for place, letter in enumerate(text)}
+                break
+    return found
+
+
+def _places(column: int, amount: str, plot: _Plot) -> Iterator[tuple[int, str, int]]:
+    """Yield (row, text, first column) in the order in which they are tried: before the reset, where the gap is."""
+    for text in (f"{amount} unused", amount):
+        for row in range(min(2, plot.height)):
+            yield row, text, column - len(text)
+            yield row, text, column + 1
+
+
 def _row(
     row: int, width: int, layers: Sequence[_Layer], shaded: set[int], uprights: dict[int, Span]
 ) -> tuple[Span, ...]:
@@ -174,10 +204,11 @@ def _row(
             if bits := mask[column]:
                 tone = tone or layer.tone
                 dots |= bits
-        if dots:
+        mark = uprights.get(column)
+        if dots and (mark is None or mark[0] in (_RESET, _NOW)):
             cell: Span = (chr(_BLANK + dots), tone)
-        elif column in uprights:
-            cell = uprights[column]
+        elif mark is not None:
+            cell = mark  # an upright where there are no dots; a letter lies over them
         else:
             cell = (_BAND, "dim") if column in shaded else (" ", "")
         if spans and spans[-1][1] == cell[1]:

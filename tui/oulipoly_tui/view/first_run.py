@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from oulipoly_tui.view.spans import Line
+
+if TYPE_CHECKING:
+    from oulipoly_engine.service.setup import SetUp
 
 _EXAMPLE = (
     "[claude1]",
@@ -18,11 +23,16 @@ def first_run(config_folder: str, *, has_problems: bool) -> tuple[Line, ...]:
     lines: list[Line] = [
         (("No accounts yet", "heading"),),
         (),
+        (("a", "key"), ("  set up the CLIs of this machine: shows every file before it is written", "")),
         (("m", "key"), ("  try everything in the demo world: made-up accounts, nothing leaves this machine", "")),
         (("y", "key"), ("  copy the path of the configuration folder", "")),
         (("?", "key"), ("  every key", "")),
         (),
-        (("To set it up, name your CLI's login in ", ""), (f"{config_folder}/providers.toml", "strong"), (":", "")),
+        (
+            ("To set it up by hand, name your CLI's login in ", ""),
+            (f"{config_folder}/providers.toml", "strong"),
+            (":", ""),
+        ),
         (),
         *((("    " + text, "dim"),) for text in _EXAMPLE),
         (),
@@ -35,4 +45,20 @@ def first_run(config_folder: str, *, has_problems: bool) -> tuple[Line, ...]:
     ]
     if has_problems:
         lines.insert(1, (("! the configuration has problems: press ", "bad"), ("!", "key"), (" for the list", "bad")))
+    return tuple(lines)
+
+
+def set_up_lines(found: SetUp) -> tuple[Line, ...]:
+    """Return what was found, and every file that would be written, whole."""
+    lines: list[Line] = [(("Found", "heading"),)]
+    for login in found.logins:
+        quota = "its quota can be read" if login.has_credentials else "its calls are counted: no quota is known"
+        lines.append(((f"  {login.account}", "strong"), (f"  {login.cli} in {login.folder}; {quota}", "")))
+    if not found.logins:
+        text = "  no CLI that somebody is logged in to: install claude, codex, gemini or opencode and start it once"
+        lines.append(((text, "warn"),))
+    lines += [((f"  ! {note}", "warn"),) for note in found.notes]
+    for change in found.files:
+        lines += [(), ((f"would write {change.path}", "heading"),)]
+        lines += [(("    " + text, "dim" if text.startswith("#") else ""),) for text in change.after.splitlines()]
     return tuple(lines)

@@ -16,10 +16,13 @@ PRODUCT = "agents"
 _NEARLY, _MUCH = 0.9, 0.7
 
 
-def header(snapshot: Snapshot | None, now: datetime, width: int, *, model: str | None, marks: str = "") -> Line:
+def header(
+    snapshot: Snapshot | None, now: datetime, width: int, *, model: str | None, marks: str = "", wants: int = 0
+) -> Line:
     """Return the header; what does not fit is left out, the worst window and the attention last.
 
-    model: the pool that is looked at. marks: modes that hold, such as `read-only`.
+    model: the pool that is looked at. marks: modes that hold, such as `read-only`. wants: how many things want the
+    user.
     """
     product: Span = (f" {PRODUCT} ", "strong")
     if snapshot is None:
@@ -31,7 +34,8 @@ def header(snapshot: Snapshot | None, now: datetime, width: int, *, model: str |
     if pool is not None:
         parts.append((3, (f"· {pool.model.name} → {pool.next_account or 'nobody'} ", "accent")))
     parts += [(2, part) for part in _worst(snapshot)]
-    parts += [(1, part) for part in _attention(snapshot)]
+    if wants:
+        parts.append((1, (f"· ! {wants} ", "bad")))
     parts.append((4, (f"· {_age(snapshot, now)} ", "dim")))
     return tuple(part for _, part in _fitting(parts, width))
 
@@ -48,11 +52,6 @@ def worst_window(snapshot: Snapshot) -> tuple[str, Window] | None:
     return max(found, key=lambda one: one[1].used, default=None)
 
 
-def attention(snapshot: Snapshot) -> int:
-    """Return how many things want the user."""
-    return len(snapshot.alerts) + sum(problem.is_error for problem in snapshot.problems)
-
-
 def _worst(snapshot: Snapshot) -> tuple[Span, ...]:
     found = worst_window(snapshot)
     if found is None:
@@ -60,11 +59,6 @@ def _worst(snapshot: Snapshot) -> tuple[Span, ...]:
     name, window = found
     text = f"· {name} {window.name} {words.percent(window.used)} → {words.clock(window.resets_at, snapshot.at)} "
     return ((text, "bad" if window.used >= _NEARLY else "warn" if window.used >= _MUCH else ""),)
-
-
-def _attention(snapshot: Snapshot) -> tuple[Span, ...]:
-    count = attention(snapshot)
-    return ((f"· ! {count} ", "bad"),) if count else ()
 
 
 def _age(snapshot: Snapshot, now: datetime) -> str:

@@ -118,6 +118,7 @@ def chart_of(found: Burning) -> Burn:
         cycles=tuple(tuple((point.at, point.used) for point in cycle.points) for cycle in found.cycles),
         even=tuple((cycle.begin, cycle.resets_at) for cycle in found.cycles) if found.has_even_pace else (),
         resets=tuple(cycle.resets_at for cycle in found.cycles),
+        unused=tuple((cycle.resets_at, cycle.unused) for cycle in found.cycles if cycle.unused is not None),
         ahead=ahead,
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from oulipoly_tui.view.spans import Line, Span, cells, cut
 
 _LABEL = 28  # columns
+_MORE = "… "
 EMPTY: tuple[Line, ...] = (
     (("No terminal is open.", "strong"),),
     (),
@@ -35,15 +36,38 @@ class Tab:
     is_active: bool = False  # printed something since it was last seen
 
 
+def opening_line(name: str) -> Line:
+    """Say that a terminal is being opened."""
+    return ((f" opening {name} … ", "dim"),) if name else ()
+
+
+def tab_at(tabs: Sequence[Tab], chosen: str | None, width: int, column: int) -> str | None:
+    """Return the tab that is drawn at a column of the line; None: there is none."""
+    first = _first_shown(tabs, chosen, width)
+    x = cells(_MORE) if first else 0
+    for number, tab in enumerate(tabs[first:], first + 1):
+        end = x + cells(_span(number, tab, is_chosen=tab.id == chosen)[0])
+        if x <= column < end:
+            return tab.id
+        x = end
+    return None
+
+
 def tab_line(tabs: Sequence[Tab], chosen: str | None, width: int) -> Line:
     """Return the tabs as one line, with the chosen one in sight; marks say what the tones say."""
     spans = [_span(number, tab, is_chosen=tab.id == chosen) for number, tab in enumerate(tabs, 1)]
+    first = _first_shown(tabs, chosen, width)
+    shown = spans[first:]
+    return ((_MORE, "dim"), *shown) if first else tuple(shown)
+
+
+def _first_shown(tabs: Sequence[Tab], chosen: str | None, width: int) -> int:
+    widths = [cells(_span(number, tab, is_chosen=tab.id == chosen)[0]) for number, tab in enumerate(tabs, 1)]
     place = next((place for place, tab in enumerate(tabs) if tab.id == chosen), 0)
     first = 0
-    while first < place and sum(cells(text) for text, _ in spans[first : place + 1]) > width - 2:
+    while first < place and sum(widths[first : place + 1]) > width - cells(_MORE):
         first += 1
-    shown = spans[first:]
-    return (("… ", "dim"), *shown) if first else tuple(shown)
+    return first
 
 
 def back_from(above: int, new_lines: int) -> str:
@@ -55,7 +79,8 @@ def back_from(above: int, new_lines: int) -> str:
 
 
 def _span(number: int, tab: Tab, *, is_chosen: bool) -> Span:
-    mark = f" ended {tab.code}" if tab.is_ended else " ♪" if tab.has_bell else " •" if tab.is_active else ""
+    code = "" if tab.code is None else f" {tab.code}"
+    mark = f" ended{code}" if tab.is_ended else " ♪" if tab.has_bell else " •" if tab.is_active else ""
     text = f" {number} {cut(tab.label, _LABEL)}{mark} "
     if is_chosen:
         return (f"[{text[1:-1]}]", "accent")

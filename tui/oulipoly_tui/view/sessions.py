@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from oulipoly_engine.clock import from_text
@@ -87,12 +88,15 @@ def groups(board: Board, query: Query, sort: Sort, grouping: Grouping, now: date
     known = {one.conversation.chain_id: one for one in chosen}
     found: dict[str, list[Listed]] = {}
     # A pin leads its own group; it must not pull a group of old days or a forgotten workspace to the top.
-    unpinned = (one.conversation._replace(pinned_at=None) if one.conversation.pinned_at else one.conversation for one in chosen)
+    unpinned = (
+        one.conversation._replace(pinned_at=None) if one.conversation.pinned_at else one.conversation for one in chosen
+    )
     for conversation in ordered(unpinned, sort):
         title = _heading(conversation, grouping, board.home, now)
         found.setdefault(title, []).append(known[conversation.chain_id])
     return tuple(
-        Group(f"{Kind.GROUP}:{title}", title, tuple(sorted(members, key=_is_unpinned))) for title, members in found.items()
+        Group(f"{Kind.GROUP}:{title}", title, tuple(sorted(members, key=_is_unpinned)))
+        for title, members in found.items()
     )
 
 
@@ -114,8 +118,9 @@ class SessionRows(Sequence[Row]):
         return len(self.items)
 
     def __getitem__(self, place):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN204 - a slice or a place
-        """Return a row."""
-        return _Lazy(self, self.items[place])
+        """Return a row, or some."""
+        found = self.items[place]
+        return _Lazy(self, found) if isinstance(found, Item) else [_Lazy(self, one) for one in found]
 
     def __iter__(self) -> Iterator[Row]:
         """Yield the rows, none of them drawn."""
@@ -123,11 +128,17 @@ class SessionRows(Sequence[Row]):
 
     def find(self, key: str | None) -> Item | None:
         """Return the item of a key."""
-        return next((item for item in self.items if item.key == key), None)
+        place = None if key is None else self.places.get(key)
+        return None if place is None else self.items[place]
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Return where each key stands: the footer asks for the row under the cursor with every key."""
+        return {item.key: place for place, item in enumerate(self.items)}
 
     def between(self, first: str, last: str) -> list[str]:
         """Return the chains of the conversations from one row to another, whichever stands first."""
-        places = sorted(place for place, item in enumerate(self.items) if item.key in (first, last))
+        places = sorted(self.places[key] for key in (first, last) if key in self.places)
         if not places:
             return []
         return [

@@ -52,8 +52,8 @@ class TerminalView(Widget, can_focus=True):
     class Copied(Message):
         """Text for the clipboard: selected here, or asked for by the child."""
 
-        def __init__(self, text: str, *, by_child: bool) -> None:
-            self.text, self.by_child = text, by_child
+        def __init__(self, view: TerminalView, text: str, *, by_child: bool) -> None:
+            self.view, self.text, self.by_child = view, text, by_child
             super().__init__()
 
     class ModeChanged(Message):
@@ -127,7 +127,7 @@ class TerminalView(Widget, can_focus=True):
                 self._copy_moved()
             case wire.Happened():
                 for text in message.copied:
-                    self.post_message(self.Copied(text, by_child=True))
+                    self.post_message(self.Copied(self, text, by_child=True))
             case _:
                 pass
 
@@ -360,7 +360,7 @@ class TerminalView(Widget, can_focus=True):
             return
         first, count = mode.wanted()
         if all(line in mode.lines for line in range(first, first + count)):
-            self.post_message(self.Copied(mode.text(), by_child=False))
+            self.post_message(self.Copied(self, mode.text(), by_child=False))
             self.end_copying()
             return
         self._wants_copy = True

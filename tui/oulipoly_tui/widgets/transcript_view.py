@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.geometry import Size
@@ -20,6 +21,7 @@ from textual.strip import Strip
 
 from oulipoly_tui.keymap import TABLE
 from oulipoly_tui.keys.key import LISTS
+from oulipoly_tui.view.spans import Line, cells, cut
 from oulipoly_tui.view.transcript import Drawn, Folds, entry_lines, foldable, marked, part_with
 from oulipoly_tui.widgets.lines import Lines
 
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
 PAGE = 32  # places
 _PAGES_KEPT = 80
 _LAID_KEPT = 3_000  # places
-_STRIPS_KEPT = 2_000
+_STRIPS_KEPT = 1_000  # places
 _WHEEL = 3  # lines
 _WAITING = (Drawn((("…", "dim"),)),)
 _GUTTER = 2
@@ -65,7 +67,8 @@ class TranscriptView(Lines, can_focus=True):
         self._asked: dict[int, int] = {}
         self._questions = 0
         self._laid: OrderedDict[int, tuple[Drawn, ...]] = OrderedDict()
-        self._strips: dict[tuple[int, int, bool], Strip] = {}
+        self._strips: OrderedDict[int, dict[tuple[int, bool], Strip]] = OrderedDict()  # by place
+        self._styles: dict[str, Style] = {}  # by tone; asking the style sheet for each word takes its time
         self._top = (0, 0)  # place and line that are drawn first
         self._row = 0  # of the cursor on the screen
         self._from_below = False  # the top came into view from below
@@ -95,14 +98,16 @@ class TranscriptView(Lines, can_focus=True):
     def put(self, number: int, entries: tuple[Entry, ...]) -> None:
         """Take a page that was asked for elsewhere."""
         self._asked.pop(number, None)
-        waited_for_top = self._top[0] // PAGE == number and number not in self._pages
+        before = self._pages.get(number)
+        waited_for_top = self._top[0] // PAGE == number and before is None
         self._pages[number] = entries
         self._pages.move_to_end(number)
         while len(self._pages) > _PAGES_KEPT:
             self._pages.popitem(last=False)
-        for place in range(number * PAGE, (number + 1) * PAGE):
-            self._laid.pop(place, None)
-        self._strips.clear()
+        kept = before or ()
+        for place, entry in enumerate(entries):
+            if place >= len(kept) or kept[place] != entry:
+                self._drop(number * PAGE + place)
         if self.is_following:
             self._to_end()
         elif waited_for_top and self._from_below:
@@ -110,9 +115,13 @@ class TranscriptView(Lines, can_focus=True):
         else:
             self._redraw()
 
-    def grew(self, length: int, first_changed: int) -> None:
-        """Take note of new places; pages that hold old ones are asked for again."""
+    def grew(self, length: int, first_changed: int, entries: tuple[Entry, ...] = ()) -> None:
+        """Take note of new places, whose entries may come with them; else pages are asked for again."""
         self.length = length
+        if entries and self._join(first_changed, entries):
+            if self.is_following:
+                self._to_end()
+            return
         for number in [number for number in self._pages if (number + 1) * PAGE > first_changed]:
             self._renew(number, first_changed)
         if self.is_following:
@@ -281,8 +290,8 @@ class TranscriptView(Lines, can_focus=True):
             return Strip.blank(width, self.rich_style)
         place, line, drawn = view[y]
         is_cursor = y == min(self._row, len(view) - 1) and self.has_focus
-        key = (place, line, is_cursor)
-        found = self._strips.get(key)
+        strips = self._strips.setdefault(place, {})
+        found = strips.get((line, is_cursor))
         if found is None:
             base = self.rich_style
             if is_cursor:
@@ -291,12 +300,11 @@ class TranscriptView(Lines, can_focus=True):
             mark = _CURSOR if is_cursor else _NO_CURSOR
             found = self._strip(((mark, "accent" if is_cursor else ""), *spans), max(0, width - 1), base)
             if len(self._strips) > _STRIPS_KEPT:
-                self._strips.clear()
+                self._strips.popitem(last=False)
             if drawn is not _WAITING[0]:
-                self._strips[key] = found
+                strips[line, is_cursor] = found
         thumb = "┃" if y == self._thumb(len(view)) else " "
-        style = self.rich_style + self.get_component_rich_style("tone--dim", partial=True)
-        return Strip([*found, Segment(thumb, style)], width)
+        return Strip([*found, Segment(thumb, self.rich_style + self._style("dim"))], width)
 
     def on_mount(self) -> None:
         """Know our size."""
@@ -322,6 +330,7 @@ class TranscriptView(Lines, can_focus=True):
     def notify_style_update(self) -> None:
         """Draw anew in other colours."""
         self._strips.clear()
+        self._styles.clear()
         super().notify_style_update()
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
@@ -354,6 +363,24 @@ class TranscriptView(Lines, can_focus=True):
 
     def _count(self) -> int:
         return self.size.height
+
+    def _strip(self, line: Line, width: int, base: Style) -> Strip:
+        segments, left = [], width
+        for text, tone in line:
+            shown = cut(text, left)
+            left -= cells(shown)
+            segments.append(Segment(shown, base + self._style(tone) if tone else base))
+            if left <= 0:
+                break
+        if left > 0:
+            segments.append(Segment(" " * left, base))
+        return Strip(segments, width)
+
+    def _style(self, tone: str) -> Style:
+        found = self._styles.get(tone)
+        if found is None:
+            found = self._styles[tone] = self.get_component_rich_style(f"tone--{tone}", partial=True)
+        return found
 
     def _measure(self) -> None:
         self.virtual_size = Size(self.size.width, self.size.height)
@@ -468,15 +495,31 @@ class TranscriptView(Lines, can_focus=True):
         kept = self._pages[number][: max(0, first_changed - number * PAGE)]
         self._pages[number] = kept
         for place in range(first_changed, (number + 1) * PAGE):
-            self._laid.pop(place, None)
-        self._strips.clear()
+            self._drop(place)
         self._asked.pop(number, None)
         self._ask(number)
 
+    def _join(self, first: int, entries: tuple[Entry, ...]) -> bool:
+        """Put new entries behind what is there; return whether all that is before them in their page is."""
+        number, index = divmod(first, PAGE)
+        known = self._pages.get(number, ()) if index else ()
+        if len(known) < index:
+            return False
+        joined = [*known[:index], *entries]
+        for place in range(first, first + len(entries)):
+            self._drop(place)
+        for at in range(0, len(joined), PAGE):
+            self._asked.pop(number + at // PAGE, None)
+            self._pages[number + at // PAGE] = tuple(joined[at : at + PAGE])
+        return True
+
+    def _drop(self, place: int) -> None:
+        self._laid.pop(place, None)
+        self._strips.pop(place, None)
+
     def _relay(self, place: int, part: int) -> None:
         """Lay a place out again and keep the cursor on its part."""
-        self._laid.pop(place, None)
-        self._strips.clear()
+        self._drop(place)
         self.is_following = False
         lines = self._lines_at(place)
         if self._top[0] == place:
@@ -499,7 +542,7 @@ class TranscriptView(Lines, can_focus=True):
             self._opened ^= {(place, -2)}
         if foldable(entry, part) and not self._folds.is_open(place, part):
             self._opened ^= {(place, part)}
-        self._laid.pop(place, None)
+        self._drop(place)
 
     def _jump(self, by: int) -> None:
         moved = self.scroll_lines(by)

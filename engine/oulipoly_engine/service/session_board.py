@@ -1,0 +1,106 @@
+"""Every conversation with what a list says of it, read again only when something has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from oulipoly_engine.core.accounts import StorageType
+from oulipoly_engine.core.query import Query
+from oulipoly_engine.core.storage_root import storage_root
+from oulipoly_engine.core.turn_tree import TurnTree
+from oulipoly_engine.service.conversations import Catalogue, Listed, turn_tree
+from oulipoly_engine.service.locate import Locator
+from oulipoly_engine.service.owner import claude_sessions, open_elsewhere
+from oulipoly_engine.service.transcript_files import own_folder
+from oulipoly_engine.store import archive, session_mark
+from oulipoly_engine.store.db import Store
+from oulipoly_engine.store.session_mark import Mark
+from oulipoly_engine.store.turn_pages import by_row
+
+Owner = tuple[str, str]  # (account, session id)
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """All conversations at one instant, in no order."""
+
+    at: datetime
+    rows: tuple[Listed, ...] = ()
+    kept: frozenset[Owner] = frozenset()  # whose transcript the archive has a copy of
+    live: frozenset[Owner] = frozenset()  # that a CLI has open now
+    undescribed: int = 0
+    mark: Mark = ()
+    home: str = ""  # what `~` stands for
+    by_chain: Mapping[str, Listed] | None = None
+
+    def of_chain(self, chain_id: str) -> Listed | None:
+        """Return a conversation by its chain."""
+        return None if self.by_chain is None else self.by_chain.get(chain_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """What lies in one conversation: the tree of its turns, and the files of its sub-agents."""
+
+    tree: TurnTree
+    firsts: Mapping[int, tuple[str, str]] = field(default_factory=dict)  # row of a line's first turn -> id, instant
+    side_files: tuple[tuple[str, Path], ...] = ()  # (name, file)
+
+
+@dataclass(frozen=True, slots=True)
+class Boards:
+    """Reads boards."""
+
+    store: Store
+    catalogue: Catalogue
+    locator: Locator
+    describing_s: float = 0.5  # how long to describe what is new, before it is listed
+
+    def read(self, now: datetime, before: Board | None, *, may_write: bool) -> Board:
+        """Return the board of now; parts of the one before are kept where nothing has changed."""
+        left = self.catalogue.refresh(self.describing_s) if may_write else 0
+        mark = session_mark.mark(self.store)
+        live = frozenset(self.live())
+        if before is not None and before.mark == mark and before.live == live and before.undescribed == left:
+            return before
+        rows = self.catalogue.list(Query()).rows if before is None or before.mark != mark else before.rows
+        kept = frozenset(
+            (copy.account, copy.session_id) for copy in archive.transcripts(self.store) if copy.is_pruned is False
+        )
+        chains = {one.conversation.chain_id: one for one in rows}
+        return Board(now, rows, kept, live, left, mark, str(self.locator.home), chains)
+
+    def live(self) -> Iterator[Owner]:
+        """Yield the sessions that CLIs have open, by the marks that they leave."""
+        for name, account in self.locator.accounts.items():
+            root = storage_root(account, self.locator.home)
+            kind = None if account.storage is None else account.storage.storage_type
+            if root is None:
+                continue
+            with suppress(OSError):
+                if kind is StorageType.CLAUDE_CODE:
+                    yield from ((name, str(state.get("sessionId"))) for _, state in claude_sessions(root))
+                elif kind is StorageType.CODEX_SESSION:
+                    locks = sorted((root.parent / "thread-writer-locks").glob("*.lock"))
+                    names = (path.stem for path in locks)
+                    yield from ((name, one) for one in names if open_elsewhere(kind, root, one) is not None)
+
+    def inside(self, account: str, session_id: str, transcript: str | None) -> Inside:
+        """Return the tree of a session's turns and its sub-agents' files."""
+        files = () if transcript is None else tuple(_side_files(Path(transcript)))
+        tree = turn_tree(self.store, account, session_id)
+        rows = by_row(self.store, [line.rows[0] for line in tree.lines])
+        return Inside(tree, {turn.row_id: (turn.turn_id, turn.timestamp) for turn in rows}, files)
+
+
+def _side_files(transcript: Path) -> Iterator[tuple[str, Path]]:
+    with suppress(OSError):
+        yield from (
+            (Path(name).stem, path)
+            for name, path in own_folder(transcript)
+            if path.name.startswith("agent-") and path.suffix == ".jsonl"
+        )

@@ -1,0 +1,270 @@
+"""The REPL pane with real programs in real hosts: where the keys go, what is said, what comes back."""
+
+import os
+import signal
+
+import pytest
+from textual import events
+
+from oulipoly_tui.messages import ReplWanted
+from oulipoly_tui.widgets.terminal_view import TerminalView
+
+
+def shown(app):
+    """Return the text of the terminal that is shown."""
+    view = next((one for one in app.query(TerminalView) if one.display), None)
+    return "" if view is None else "\n".join(view.render_line(y).text.rstrip() for y in range(view.size.height))
+
+
+def tabs(app):
+    return app.query_one("#repl-tabs")
+
+
+def has_keys(app):
+    return isinstance(app.focused, TerminalView)
+
+
+async def say(pilot, text):
+    """Type a line as a user does."""
+    await pilot.press(*("space" if letter == " " else letter for letter in text), "enter")
+
+
+@pytest.fixture
+def toasts(monkeypatch):
+    """Collect what is said."""
+    from oulipoly_tui.app import AgentsApp
+
+    said = []
+    before = AgentsApp.say
+    monkeypatch.setattr(AgentsApp, "say", lambda app, text, **more: (said.append(text), before(app, text, **more)))
+    return said
+
+
+async def test_a_model_is_talked_to_on_its_best_account_and_the_keys_are_the_terminals(
+    repl_world, running, settled, toasts, hosts
+):
+    async with running((100, 30)) as (app, pilot):
+        app.post_message(ReplWanted("opus"))
+        await settled(pilot, lambda: has_keys(app) and "hello from bob" in shown(app))
+        await say(pilot, "echo $((40+2))q1")
+        await settled(pilot, lambda: "42q1" in shown(app))
+
+        assert any(text.startswith("bob: ") for text in toasts)
+        assert ["bob"] == [one.account for one in hosts.living()]
+        assert "ctrl+] leaves" in app.frame.find("repl").border_title
+
+
+async def test_one_chord_leads_to_the_tabs_and_escape_on_to_the_frame(repl_world, running, settled, hosts):
+    hosts.start("cat")
+    async with running((100, 30)) as (app, pilot):
+        await pilot.press("5")
+        await settled(pilot, lambda: has_keys(app))
+        await pilot.press("q", "1", "escape", "ctrl+p")  # the program's, every one
+        await pilot.press("ctrl+right_square_bracket")
+        assert tabs(app).has_focus
+
+        await pilot.press("escape")
+        await settled(pilot, lambda: app.frame.current.id == "pools")
+        assert app.is_running
+
+
+async def test_palette_opens_from_the_tabs_and_by_a_click_inside_a_terminal(repl_world, running, settled, hosts):
+    hosts.start("cat")
+    async with running((100, 30)) as (app, pilot):
+        await pilot.press("5")
+        await settled(pilot, lambda: has_keys(app))
+        place = next(hint for hint in app.frame.query_one("#footer").hints if hint.id == "frame.palette")
+        await pilot.click("#footer", offset=(place.start + 1, 0))
+        await settled(pilot, lambda: app.screen is not app.frame)
+        await pilot.press("escape")
+        await settled(pilot, lambda: has_keys(app))
+        app.order("terminal leave")
+        await settled(pilot, lambda: tabs(app).has_focus)
+        await pilot.press("ctrl+p")
+
+        assert app.screen is not app.frame
+
+
+@pytest.mark.parametrize("where", ["#repl-tabs", "#pools-list"])
+async def test_a_click_beside_leads_out(repl_world, running, settled, hosts, where):
+    hosts.start("cat")
+    async with running((100, 30)) as (app, pilot):
+        await pilot.press("5")
+        await settled(pilot, lambda: has_keys(app))
+        await pilot.click(where, offset=(30, 0))
+
+        await settled(pilot, lambda: not has_keys(app))
+
+
+async def test_hidden_terminals_mark_their_tabs_and_get_no_pictures(repl_world, running, settled, hosts):
+    hosts.start("cat")
+    hosts.start("sh", "-c", r"sleep 0.5; printf 'hi\a'; exec cat")
+    async with running((100, 30)) as (app, pilot):
+        await pilot.press("5")
+        pane = app.frame.find("repl")
+        await settled(pilot, lambda: len(pane._opened) == 2)
+        second = list(pane._opened.values())[1]
+        await settled(pilot, lambda: second.tab.has_bell)
+
+        assert "♪" in tabs(app)._lines[0][1][0]
+        assert 0 == second.view._strips.count
+        await pilot.press("ctrl+right_square_bracket", "right")
+        await settled(pilot, lambda: "hi" in shown(app))
+        assert not second.tab.has_bell
+
+
+async def test_end_of_a_program_is_shown_and_its_tab_closed_at_will(repl_world, running, settled, hosts):
+    hosts.start("sh", "-c", "echo the last words; read x; exit 3")
+    async with running((100, 30)) as (app, pilot):
+        await pilot.press("5")
+        await settled(pilot, lambda: has_keys(app))
+        await pilot.press("enter")
+        pane = app.frame.find("repl")
+        await settled(pilot, lambda: pane._current.tab.is_ended)
+
+        assert "the last words" in shown(app)
+        assert "ended 3" in tabs(app)._lines[0][0][0]
+        assert tabs(app).has_focus
+        await pilot.press("x")
+        await settled(pilot, lambda: pane._current is None and not hosts.living())
+
+
+async def test_program_that_is_ended_is_asked_about_first(repl_world, running, settled, hosts):
+    hosts.start("sh", "-c", "trap '' HUP; echo deaf; while :; do sleep 0.05; done")
+    async with running((100, 30)) as (app, pilot):
+        await pilot.press("5")
+        await settled(pilot, lambda: "deaf" in shown(app))
+        await pilot.press("ctrl+right_square_bracket", "D", "y")
+
+        pane = app.frame.find("repl")
+        await settled(pilot, lambda: pane._current.tab.is_ended)
+        assert 137 == pane._current.tab.code
+
+
+async def test_a_host_that_is_killed_is_said(repl_world, running, settled, hosts, toasts, alive):
+    terminal = hosts.start("cat")
+    async with running((100, 30)) as (app, pilot):
+        await pilot.press("5")
+        await settled(pilot, lambda: has_keys(app))
+        pids = (terminal.host_pid, hosts.now(terminal).screen_pid)
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+
+        await settled(pilot, lambda: any("host has died" in text for text in toasts))
+        assert tabs(app).has_focus
+        assert not any(map(alive, pids))
+
+
+async def test_a_screen_that_dies_comes_back_in_its_tab(repl_world, running, settled, hosts, toasts):
+    terminal = hosts.start("sh", "-i")
+    async with running((100, 30)) as (app, pilot):
+        await pilot.press("5")
+        await settled(pilot, lambda: has_keys(app) and "$" in shown(app))
+        os.kill(hosts.now(terminal).screen_pid, signal.SIGKILL)
+        await settled(pilot, lambda: any("started again" in text for text in toasts))
+        await say(pilot, "echo a$((1+1))b")
+
+        await settled(pilot, lambda: "a2b" in shown(app))
+
+
+async def test_read_only_app_shows_and_types_nothing(repl_world, running, settled, hosts):
+    hosts.start("sh", "-c", "echo to be read; exec cat")
+    async with running((100, 30), read_only=True) as (app, pilot):
+        await pilot.press("5")
+        await settled(pilot, lambda: "to be read" in shown(app))
+        assert tabs(app).has_focus
+        view = app.query_one(TerminalView)
+        view.focus()
+        await say(pilot, "typed")
+        view.post_message(events.Paste("pasted"))
+        await pilot.pause(0.3)
+
+        assert "typed" not in shown(app)
+        assert "pasted" not in shown(app)
+
+
+async def test_clipboard_is_asked_for_once(repl_world, running, settled, hosts, toasts):
+    hosts.start("sh", "-c", r"while read x; do printf '\033]52;c;aGVsbG8=\a'; done")
+    async with running((100, 30)) as (app, pilot):
+        await pilot.press("5")
+        await settled(pilot, lambda: has_keys(app))
+        await pilot.press("enter")
+        await settled(pilot, lambda: app.screen is not app.frame)
+        assert not any("copied" in text for text in toasts)
+        await pilot.press("y")
+        await settled(pilot, lambda: "copied 5 characters" in toasts)
+        await pilot.press("enter")
+
+        await settled(pilot, lambda: 2 == toasts.count("copied 5 characters"))
+
+
+async def test_a_session_that_is_open_is_turned_to_and_not_begun_again(repl_world, running, settled, hosts, toasts):
+    async with running((100, 30)) as (app, pilot):
+        app.post_message(ReplWanted("opus"))
+        await settled(pilot, lambda: "hello from bob" in shown(app))
+        pane = app.frame.find("repl")
+        first = pane._current
+        from dataclasses import replace
+
+        first.terminal = replace(first.terminal, session_id="0123")
+        app.post_message(ReplWanted("opus", None, "0123"))
+
+        await settled(pilot, lambda: any("open already" in text for text in toasts))
+        assert 1 == len(hosts.living())
+
+
+async def test_a_terminal_that_cannot_be_begun_is_said_and_nothing_waits(repl_world, running, settled, toasts):
+    repl_world.account("dan")
+    repl_world.model("mute", "dan")
+    async with running((100, 30)) as (app, pilot):
+        app.post_message(ReplWanted("mute"))
+        await settled(pilot, lambda: any("interactive_args" in text for text in toasts))
+
+        assert tabs(app).has_focus
+        assert "opening" not in str(tabs(app)._lines)
+
+
+async def test_the_last_shown_terminal_is_shown_again(repl_world, running, settled, hosts):
+    hosts.start("sh", "-c", "echo first; cat")
+    second = hosts.start("sh", "-c", "echo second; cat")
+    async with running((100, 30), saved={"pane": "repl", "panes": {"repl": {"terminal": second.id}}}) as (app, pilot):
+        await settled(pilot, lambda: "second" in shown(app))
+        assert 2 == len(app.frame.find("repl")._opened)
+
+
+async def test_a_chord_that_the_tmux_around_takes_is_told_and_another_works(
+    repl_world, running, settled, hosts, toasts, monkeypatch
+):
+    from oulipoly_engine.engine_terminals import Terminals
+
+    monkeypatch.setattr(Terminals, "outer_prefixes", lambda _: ("C-]",))
+    hosts.start("cat")
+    async with running((100, 30)) as (app, pilot):
+        await pilot.press("5")
+        await settled(pilot, lambda: has_keys(app) and any("may never come here" in text for text in toasts))
+        await pilot.press("ctrl+backslash")
+
+        assert tabs(app).has_focus
+        assert "ctrl+\\ leaves" in app.frame.find("repl").border_title
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (200, 50)])
+async def test_terminal_has_the_panes_size(repl_world, running, settled, hosts, size):
+    hosts.start("sh", "-c", "trap 'stty size' WINCH; stty size; while :; do sleep 0.05; done")
+    async with running(size) as (app, pilot):
+        await pilot.press("5")
+        await settled(pilot, lambda: has_keys(app))
+        view = app.query_one(TerminalView)
+
+        await settled(pilot, lambda: f"{view.size.height} {view.size.width}" in shown(app))
+
+
+async def test_pane_without_colour_says_by_marks_what_it_says_by_tones(repl_world, running, settled, hosts, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    hosts.start("sh", "-c", r"printf '\033[31mred\033[0m'; cat")
+    async with running((100, 30)) as (app, pilot):
+        await pilot.press("5")
+        await settled(pilot, lambda: "red" in shown(app))
+
+        assert tabs(app)._lines[0][0][0].startswith("[1 ")
+    monkeypatch.delenv("NO_COLOR")

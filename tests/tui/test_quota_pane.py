@@ -1,0 +1,169 @@
+"""The Quota pane: each key does what it says; the chart, the record, and who burned it."""
+
+from datetime import timedelta
+from functools import partial
+
+import pytest
+
+from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.core.ledger import Place
+from oulipoly_engine.paths import from_environment
+from oulipoly_engine.store import ledger
+from oulipoly_engine.store.db import open_store
+from oulipoly_tui.panes.table import PANES
+
+COUNTS = (1000, 500, 0, 0, 0, 0)
+
+
+@pytest.fixture
+def running(running):
+    """Open the app with the two panes that know each other."""
+    return partial(running, panes=["pools", "quota"], saved={"pane": "quota"})
+
+
+@pytest.fixture
+def burned(app_world):
+    """Calls of ada: three by one session, one by another of the same project, two days ago."""
+    now = SystemClock().now()
+    store = open_store(from_environment().state_db)
+    recent, old = (round((now - timedelta(hours=age)).timestamp() * 1000) for age in (1, 48))
+    places = [Place("ada", "claude", f"{name}-1234", "/w/turtle", "claude-opus-4-1", False) for name in ("one", "two")]
+    calls = {f"call{number}": (recent, places[0], COUNTS, None) for number in range(3)}
+    ledger.write(store, ledger.Batch(calls | {"old": (old, places[1], COUNTS, None)}))
+    store.close()
+
+
+def _list(app):
+    return app.frame.query_one("#quota-list")
+
+
+def _text(app, part):
+    return "\n".join("".join(text for text, _ in line) for line in app.frame.query_one(f"#quota-{part}").lines)
+
+
+async def _read(app, pilot, settled):
+    app.order("refresh")
+    await settled(pilot, lambda: app.snapshot.account("ada").quota.windows and not app.busy)
+    _list(app).go_to("ada\n5h")
+    await settled(pilot, lambda: _text(app, "record").startswith("ada 5h") and not app.busy)
+
+
+async def test_the_chosen_window_is_drawn_with_its_record(app_world, running, settled):
+    async with running((120, 34)) as (app, pilot):
+        await _read(app, pilot, settled)
+
+        assert "100 %┤" in _text(app, "chart")
+        assert "94 % read" in _text(app, "record")
+        assert "too few cycles" in _text(app, "record")
+
+
+async def test_the_record_follows_the_cursor(app_world, running, settled):
+    async with running((120, 34)) as (app, pilot):
+        await _read(app, pilot, settled)
+        await pilot.press("down")
+        await settled(pilot, lambda: _text(app, "record").startswith("ada weekly"))
+
+
+async def test_brackets_change_the_range_up_to_its_ends(app_world, running, settled):
+    async with running((120, 34)) as (app, pilot):
+        await _read(app, pilot, settled)
+        chart, pane = app.frame.query_one("#quota-chart"), app.frame.current
+        seen = []
+        for key in ("right_square_bracket", "right_square_bracket", *["left_square_bracket"] * 4):
+            before = str(chart.border_title)
+            await pilot.press(key)
+            await settled(pilot, lambda before=before: str(chart.border_title) != before)
+            seen.append(str(chart.border_title).split(" · ")[1])
+            if seen[-1] == "30 d":
+                assert pane.obstacle("longer") == "a month is the longest range"
+
+        assert ["7 d", "30 d", "7 d", "1 d", "5 h", "1 h"] == seen
+        assert pane.obstacle("shorter") == "an hour is the shortest range"
+
+
+async def test_b_lists_sessions_then_projects_then_models_then_nothing(burned, running, settled):
+    async with running((120, 34)) as (app, pilot):
+        await _read(app, pilot, settled)
+        for expected in ("one-1234", "/w/turtle", "claude-opus-4-1"):
+            await pilot.press("b")
+            await settled(pilot, lambda expected=expected: expected in _text(app, "burners"))
+            assert "100 %" in _text(app, "burners")
+        await pilot.press("b")
+        await settled(pilot, lambda: _text(app, "burners") == "")
+
+
+async def test_who_burned_it_is_of_the_range_that_is_shown(burned, running, settled):
+    async with running((120, 34)) as (app, pilot):
+        await _read(app, pilot, settled)
+        await pilot.press("b")
+        await settled(pilot, lambda: "one-1234" in _text(app, "burners"))
+        assert "two-1234" not in _text(app, "burners")
+        await pilot.press("right_square_bracket")
+        await settled(pilot, lambda: "two-1234" in _text(app, "burners"))
+
+        assert "75 %" in _text(app, "burners")
+        assert "25 %" in _text(app, "burners")
+
+
+async def test_an_account_without_calls_says_what_would_tell_of_them(app_world, running, settled):
+    async with running((120, 34)) as (app, pilot):
+        await _read(app, pilot, settled)
+        await pilot.press("b")
+        await settled(pilot, lambda: "no API call is known in this range" in _text(app, "burners"))
+
+
+async def test_escape_closes_who_burned_it_and_a_start_brings_it_back(burned, running, settled):
+    async with running((120, 34)) as (app, pilot):
+        await _read(app, pilot, settled)
+        await pilot.press("b")
+        assert "session" == app.frame.current.state()["burners"]
+        await pilot.press("escape")
+        assert app.frame.current.state()["burners"] is None
+    saved = {"pane": "quota", "panes": {"quota": {"burners": "project"}}}
+    async with running((120, 34), saved=saved) as (app, pilot):
+        await settled(pilot, lambda: "/w/turtle" in _text(app, "burners"))
+
+
+async def test_calls_that_join_show_up(burned, running, settled):
+    async with running((120, 34)) as (app, pilot):
+        await _read(app, pilot, settled)
+        await pilot.press("b")
+        await settled(pilot, lambda: "3 calls" in _text(app, "burners"))
+        now = round(app.engine.surroundings.clock.now().timestamp() * 1000) - 1000
+        place = Place("ada", "claude", "new-5678", "/w/turtle", "claude-opus-4-1", False)
+        ledger.write(app.engine.store(), ledger.Batch({"new": (now, place, COUNTS, None)}))
+        await pilot.press("left_square_bracket")
+        await settled(pilot, lambda: "4 calls" in _text(app, "burners"))
+
+
+async def test_u_reads_the_account_of_the_row(app_world, running, settled):
+    async with running((120, 34)) as (app, pilot):
+        _list(app).go_to("bob\n")
+        await pilot.press("u")
+        await settled(pilot, lambda: app.snapshot.account("bob").quota.windows)
+
+
+async def test_w_and_enter_go_to_the_pools(app_world, running, settled):
+    async with running((120, 34)) as (app, pilot):
+        for key in ("w", "enter"):
+            await app.frame.turn_to("quota")
+            await pilot.press(key)
+            await settled(pilot, lambda: app.frame.area.focused_pane == "pools")
+
+
+async def test_nothing_configured_says_what_will_show(empty_world, running, screen_text):
+    async with running((80, 24)) as (app, _):
+        pane = next(entry for entry in PANES if entry.id == "quota")
+
+        assert app.frame.find(pane.id).has_class("-empty")
+        assert app.frame.find(pane.id).obstacle("burners") == "choose an account first"
+
+
+@pytest.mark.parametrize("size", [(20, 5), (60, 12), (80, 24), (200, 50)], ids=str)
+async def test_it_draws_with_its_burners_at_every_size(burned, running, screen_text, settled, size):
+    async with running(size) as (app, pilot):
+        await _read(app, pilot, settled)
+        await pilot.press("b")
+        await settled(pilot, lambda: not app.busy)
+
+        assert "> " in "\n".join(screen_text(app))

@@ -1,0 +1,152 @@
+"""How the Sessions pane comes to its rows: read, filtered, sorted and grouped in threads, one of each at a time."""
+
+from __future__ import annotations
+
+import gc
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from textual.widgets import Static
+
+from oulipoly_engine.core.conversations import Sort
+from oulipoly_engine.core.query import Query
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_tui.view.sessions import Group, Grouping, groups
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from oulipoly_engine.engine_sessions import Board, Inside
+    from oulipoly_engine.service.conversations import Listed
+    from oulipoly_engine.store.spawned import Spawned
+
+
+class SessionReading:
+    """The reading half of the pane."""
+
+    app: Any
+    display: Any
+    board: Board | None
+    marked: set[str]
+    query_one: Callable[..., Any]
+    add_class: Callable[..., Any]
+    remove_class: Callable[..., Any]
+    _draw: Callable[[], None]
+    _now: Callable[[], datetime]
+    _text: str
+    _sort: Sort
+    _grouping: Grouping
+    _found: tuple[Group, ...]
+    _opened: set[str]
+    _inside: dict[str, Inside]
+    _trace: tuple[Spawned, ...] | None
+    _is_reading: bool
+    _is_stale: bool
+    _is_arranging: bool
+    _is_changed: bool
+
+    def _read(self) -> None:
+        app: Any = self.app
+        if app.engine is None:
+            return
+        if self._is_reading:
+            self._is_stale = True
+            return
+        self._is_reading, self._is_stale = True, False
+        app.work("sessions", partial(_reading, app.engine, self.board), self._arrived)
+
+    def _arrived(self, board: Board | Exception) -> None:
+        self._is_reading = False
+        if isinstance(board, Exception):
+            app: Any = self.app
+            app.say(f"the list is as it was: {getattr(board, 'message', board)}", severity="warning")
+            return
+        if board is not self.board:
+            if self.board is None:
+                gc.freeze()  # a whole collection walks all of these: 150 ms at 10,000, and a key must not wait so long
+            self.board = board
+            self._inside.clear()  # what was opened is looked at again
+            for chain in self._opened:
+                listed = board.of_chain(chain)
+                if listed is not None:
+                    self._look_inside(listed)
+            self.marked &= set(board.by_chain or ())
+            self._arrange()
+        if self._is_stale:
+            self._read()
+
+    def _arrange(self) -> None:
+        """Filter, sort and group in a thread; what was asked meanwhile is done after it."""
+        app: Any = self.app
+        if self.board is None:
+            return
+        if self._is_arranging:
+            self._is_changed = True
+            return
+        self._is_arranging, self._is_changed = True, False
+        query = self._query()
+        if query is None:
+            self._is_arranging = False
+            return
+        work = partial(groups, self.board, query, self._sort, self._grouping, self._now())
+        app.work("arrange", work, self._arranged)
+
+    def _arranged(self, found: tuple[Group, ...]) -> None:
+        self._is_arranging = False
+        self._found = found
+        self._draw()
+        if self._is_changed:
+            self._arrange()
+
+    def _query(self) -> Query | None:
+        """Return the filter; None, and what is wrong, where it cannot be understood yet."""
+        app: Any = self.app
+        try:
+            query: Query = app.engine.sessions.query(self._text)
+        except UsageInvalid as error:
+            self.query_one("#sessions-wrong", Static).update(error.message)
+            self.add_class("-wrong")
+            return None
+        self.remove_class("-wrong")
+        return query
+
+    def _filtered(self) -> None:
+        self._text = self.query_one("#sessions-filter").value
+        self._arrange()
+
+    def _open_inside(self, listed: Listed) -> None:
+        chain = listed.conversation.chain_id
+        self._opened.add(chain)
+        if chain not in self._inside:
+            self._look_inside(listed)
+
+    def _look_inside(self, listed: Listed) -> None:
+        app: Any = self.app
+        chain = listed.conversation.chain_id
+
+        def looked(found: Inside) -> None:
+            self._inside[chain] = found
+            self._draw()
+
+        app.work("branches", partial(app.engine.sessions.inside, listed.conversation), looked)
+
+    def _traces(self, found: tuple[Spawned, ...]) -> None:
+        self._trace = found
+        self._draw()
+
+    def _scan_quietly(self) -> None:
+        app: Any = self.app
+        if app.engine is not None and not app.options.read_only and self.display:
+            app.work("scan", app.engine.sessions.scan)
+
+
+def _reading(engine: Any, before: Board | None) -> Board | Exception:  # noqa: ANN401 - the Engine, whose import is deferred
+    """Return the board, or what failed: the old list stays then."""
+    from oulipoly_engine.errors import RunnerError  # noqa: PLC0415 - loaded already
+
+    try:
+        found: Board = engine.sessions.board(before)
+    except RunnerError as error:
+        return error
+    return found

@@ -1,0 +1,57 @@
+"""What wants the user, in the order in which `n` goes through it; the header counts the same. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from oulipoly_tui.view import words
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.alerts import Alert
+    from oulipoly_engine.engine import Snapshot
+    from oulipoly_engine.events import AlertRaised
+
+PROBLEMS = "problems"  # the list of them, which is no pane
+
+
+class Attention(NamedTuple):
+    """One thing that wants the user."""
+
+    text: str  # one sentence without its full stop
+    pane: str  # where it is seen; PROBLEMS: in the list
+    key: str = ""  # what the pane's `show` finds it by
+
+
+def of_snapshot(snapshot: Snapshot | None) -> tuple[Attention, ...]:
+    """Return what the engine knows of: errors in one entry each, then alerts."""
+    if snapshot is None:
+        return ()
+    wrong = [Attention(one.cause, PROBLEMS, one.cause) for one in snapshot.problems if one.is_error]
+    due = [Attention(alert_text(one, snapshot.at), "quota", f"{one.account}\n{one.window}") for one in snapshot.alerts]
+    return (*wrong, *due)
+
+
+def alert_text(alert: Alert | AlertRaised, now: datetime) -> str:
+    """Return an alert as one sentence, its times as the user's clock has them."""
+    head = f"{alert.account} {alert.window} is {words.percent(alert.used)} used"
+    reset = f"resets {words.clock(alert.resets_at, now)}"
+    if alert.dry_at is None:
+        return f"{head}, {reset}"
+    return f"{head}, dry about {words.clock(alert.dry_at, now)} at this pace, {reset}"
+
+
+def everything(snapshot: Snapshot | None, of_panes: Iterable[Attention]) -> tuple[Attention, ...]:
+    """Return all of it, what panes tell of first: a terminal that rings is what the user waits for."""
+    return (*of_panes, *of_snapshot(snapshot))
+
+
+def following(found: tuple[Attention, ...], last: Attention | None) -> Attention | None:
+    """Return the next one after the last that was gone to; one that is no more begins again."""
+    if not found:
+        return None
+    places = [(one.pane, one.key) for one in found]  # the words change while it stays the same thing
+    before = None if last is None else (last.pane, last.key)
+    place = places.index(before) + 1 if before in places else 0
+    return found[place % len(found)]

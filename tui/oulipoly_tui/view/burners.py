@@ -1,0 +1,69 @@
+"""Who burned an account's quota: a row a session, project or model, the greatest part first. Pure."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.core.report import Grouping
+from oulipoly_tui.view import words
+from oulipoly_tui.view.spans import Line, Span, cells, cut, fitted, wrapped
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.report import Line as Total
+    from oulipoly_engine.service.burners import Burner, Burners
+
+ORDER = (Grouping.SESSION, Grouping.PROJECT, Grouping.MODEL)  # as `b` goes through them
+_PLURAL = {Grouping.SESSION: "sessions", Grouping.PROJECT: "projects", Grouping.MODEL: "models"}
+_BAR, _NUMBERS = 10, 26
+_BAR_FROM = 64  # columns at which the bar finds room
+_ID = 8  # characters of a session's id that people tell apart
+
+
+def burner_lines(found: Burners, by: Grouping, range_name: str, width: int) -> tuple[Line, ...]:
+    """Return a heading, and a line for each; what is a part of what is said in the heading."""
+    rows = found.by.get(by, ())
+    heading: Line = ((f"{_PLURAL[by]} that burned {found.account}, {range_name}", "heading"),)
+    if not rows:
+        text = "no API call is known in this range: transcripts tell of them, once sessions.toml names the account"
+        return wrapped((heading, ((text, "dim"),)), width)
+    whole: Line = ((f"parts of {_amounts(found.whole)}, by {'API value' if found.is_by_value else 'tokens'}", "dim"),)
+    return (heading, whole, *(_row(row, by, width) for row in rows))
+
+
+def tokens(count: int) -> str:
+    """Return a count of tokens in the unit that fits."""
+    for unit, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return str(count)
+
+
+def _row(row: Burner, by: Grouping, width: int) -> Line:
+    spans: list[Span] = [(fitted(words.percent(row.share), 5, right=True) + " ", "strong")]
+    if width >= _BAR_FROM:
+        filled = round(row.share * _BAR)
+        spans.append(("█" * filled + "░" * (_BAR - filled) + " ", "accent"))
+    numbers = _amounts(row.line)
+    left = max(10, width - sum(cells(text) for text, _ in spans) - max(_NUMBERS, cells(numbers)) - 1)
+    name = fitted(_name(row, by, left), left)
+    return (*spans, (name, ""), (" " + numbers, "dim"))
+
+
+def _name(row: Burner, by: Grouping, width: int) -> str:
+    if by is Grouping.SESSION:
+        return f"{row.key[:_ID]} {row.title or _folder(row)}".rstrip()
+    if by is Grouping.PROJECT and cells(row.key) > width:  # its end tells more than its beginning
+        tail = PurePath(row.key).name
+        return cut(f"…/{tail}", width)
+    return row.key
+
+
+def _folder(row: Burner) -> str:
+    return PurePath(row.line.keys[2]).name if len(row.line.keys) > 2 else ""
+
+
+def _amounts(line: Total) -> str:
+    calls, total = line.calls, line.tokens.total
+    value = "" if line.unpriced else f" ${line.value:,.2f}"
+    return f"{calls:,} call{'s' * (calls != 1)} {tokens(total)}{value}"
