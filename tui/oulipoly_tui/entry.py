@@ -96,6 +96,7 @@ def options(paths: Paths, arguments: Sequence[str]) -> Options:
         read_only=found.read_only or "--read-only" in arguments,
         saved=saved,
         themes=tuple(themes),
+        escape_leaves=found.escape_leaves,
     )
 
 

@@ -11,6 +11,7 @@ from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.demo import world
 from oulipoly_engine.process.become import become
 from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.service import demo_past
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
@@ -37,6 +38,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     if options.reset:
         world.reset(root)
     built = world.ensure(root)
+    demo_past.ensure(built)
     if options.path:
         output.write_line(str(built.root))
         return 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -25,8 +26,17 @@ _INTERRUPTED = "[Request interrupted by user]"
 class ClaudeConversation:
     """One conversation and its transcript."""
 
-    def __init__(self, seat: Seat, session_id: str, *, entrypoint: str, records: list[dict[str, Any]]) -> None:
+    def __init__(
+        self,
+        seat: Seat,
+        session_id: str,
+        *,
+        entrypoint: str,
+        records: list[dict[str, Any]],
+        new_id: Callable[[], str] = ids.random_uuid,
+    ) -> None:
         """Wrap the conversation that `records` hold; none: it begins with the first prompt."""
+        self._new_id = new_id
         self.session_id = session_id
         self.path = folder(seat) / f"{session_id}.jsonl"
         self.answer: dict[str, Any] = {}  # the record of the last answer
@@ -50,7 +60,7 @@ class ClaudeConversation:
 
     def begin(self, prompt: str, model: str, now: float) -> None:
         """Write down the prompt; raises FileExistsError when a new conversation's id was taken meanwhile."""
-        record = self._record("user", {"role": "user", "content": prompt}, now)
+        record = self.record("user", {"role": "user", "content": prompt}, now)
         record |= {"permissionMode": "default", "promptSource": "sdk"}
         jsonl.append(self.path, [record], new=self._is_new)
         self._is_new = False
@@ -60,18 +70,18 @@ class ClaudeConversation:
         """Write down the answer and which leaf a resume goes on from."""
         text = kept(answer.text)
         message = api_message(text, answer.model, answer.tokens)
-        self._answered(self._record("assistant", message, now), text)
+        self._answered(self.record("assistant", message, now), text)
 
     def fail(self, failure: Failure, now: float) -> None:
         """Write down the refusal as Claude does: as an answer by nobody."""
-        record = self._record("assistant", synthetic_message(failure.text), now)
+        record = self.record("assistant", synthetic_message(failure.text), now)
         record |= {"error": failure.slug, "isApiErrorMessage": True, "apiErrorStatus": failure.status}
         self._answered(record, failure.text)
 
     def interrupt(self, now: float) -> None:
         """Write down that the user stopped the answer."""
         content = [{"type": "text", "text": _INTERRUPTED}]
-        jsonl.append(self.path, [self._record("user", {"role": "user", "content": content}, now)])
+        jsonl.append(self.path, [self.record("user", {"role": "user", "content": content}, now)])
 
     def close(self) -> None:
         """Remove the file that says this process has the session open."""
@@ -84,13 +94,23 @@ class ClaudeConversation:
         jsonl.append(self.path, [record, last | {"sessionId": self.session_id}])
         self._turns.append(Turn("assistant", text))
 
-    def _record(self, kind: str, message: dict[str, Any], now: float) -> dict[str, Any]:
+    @property
+    def leaf(self) -> str | None:
+        """Return the message that the next one follows."""
+        return self._leaf
+
+    def go_back(self, leaf: str | None) -> None:
+        """Let the next message follow an earlier one: a branch begins, or a side chain ends."""
+        self._leaf = leaf
+
+    def record(self, kind: str, message: dict[str, Any], now: float) -> dict[str, Any]:
+        """Make the next message's record, which is not written yet."""
         record = {
             "parentUuid": self._leaf,
             "isSidechain": False,
             "type": kind,
             "message": message,
-            "uuid": ids.random_uuid(),
+            "uuid": self._new_id(),
             "timestamp": quota.instant_text(now),
             "userType": "external",
             "entrypoint": self._entrypoint,

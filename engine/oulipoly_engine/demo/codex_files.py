@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -28,12 +29,24 @@ class SessionOpen(Exception):
 class CodexConversation:
     """One conversation and its rollout."""
 
-    def __init__(self, seat: Seat, session_id: str, path: Path, *, source: str, records: list[dict[str, Any]]) -> None:
+    def __init__(  # what a past conversation is told beside what a present one finds out
+        self,
+        seat: Seat,
+        session_id: str,
+        path: Path,
+        *,
+        source: str,
+        records: list[dict[str, Any]],
+        new_id: Callable[[float], str] = ids.timed_uuid,
+        tiers_at: Callable[[float], tuple[Tier, ...]] | None = None,
+    ) -> None:
         """Wrap the conversation that `records` hold; none: it begins with the first prompt."""
         self.session_id = session_id
         self.path = path
         self.total = _total(records)
         self._seat = seat
+        self._new_id = new_id
+        self._tiers_at = tiers_at or seat.meter.read
         self._source = source
         self._is_new = not records
         self._turns = _turns(records)
@@ -51,12 +64,12 @@ class CodexConversation:
 
     def begin(self, prompt: str, model: str, now: float) -> None:
         """Write down the prompt, after the header if the rollout is new."""
-        self._turn_id, self._began = ids.timed_uuid(now), now
+        self._turn_id, self._began = self._new_id(now), now
         cwd = str(self._seat.cwd)
         head = [("session_meta", self._header(now))] if self._is_new else []
         environment = f"<environment_context>\n  <cwd>{cwd}</cwd>\n  <shell>demo</shell>\n</environment_context>"
         started = {"type": "task_started", "turn_id": self._turn_id, "started_at": int(now)}
-        self._append(
+        self.append(
             now,
             *head,
             ("event_msg", started | {"model_context_window": _CONTEXT_TOKENS}),
@@ -77,7 +90,7 @@ class CodexConversation:
             "last_token_usage": _usage(answer.tokens),
             "model_context_window": _CONTEXT_TOKENS,
         }
-        self._append(
+        self.append(
             now,
             ("event_msg", {"type": "agent_message", "message": text}),
             ("response_item", _message("assistant", text)),
@@ -89,11 +102,11 @@ class CodexConversation:
     def fail(self, failure: Failure, now: float) -> None:
         """Write down that the turn ended without an answer; Codex keeps the reason to itself."""
         count = [("event_msg", self._token_count(None, now, full=True))] if failure.kind == "quota" else []
-        self._append(now, *count, ("event_msg", self._completed(None, now)))
+        self.append(now, *count, ("event_msg", self._completed(None, now)))
 
     def interrupt(self, now: float) -> None:
         """Write down that the user stopped the answer."""
-        self._append(now, ("event_msg", {"type": "turn_aborted", "turn_id": self._turn_id, "reason": "interrupted"}))
+        self.append(now, ("event_msg", {"type": "turn_aborted", "turn_id": self._turn_id, "reason": "interrupted"}))
 
     def close(self) -> None:
         """Let others write the conversation."""
@@ -113,7 +126,8 @@ class CodexConversation:
             raise SessionOpen(message) from None
         return descriptor
 
-    def _append(self, now: float, *items: tuple[str, dict[str, Any]]) -> None:
+    def append(self, now: float, *items: tuple[str, dict[str, Any]]) -> None:
+        """Write down items: (type, payload) each."""
         stamp = quota.instant_text(now)
         records = [{"timestamp": stamp, "type": kind, "payload": payload} for kind, payload in items]
         jsonl.append(self.path, records, new=self._is_new and items[0][0] == "session_meta")
@@ -150,7 +164,7 @@ class CodexConversation:
         }
 
     def _token_count(self, info: dict[str, Any] | None, now: float, *, full: bool = False) -> dict[str, Any]:
-        tiers = self._seat.meter.read(now)
+        tiers = self._tiers_at(now)
         primary = next(tier for tier in tiers if tier.kind == "short")
         secondary = next(tier for tier in tiers if tier.kind == "long")
         if full and quota.blocking(tiers, now) is None:  # the refusal was asked for by a directive
@@ -162,10 +176,14 @@ class CodexConversation:
 def start(seat: Seat, *, source: str, now: float) -> CodexConversation:
     """Return a new conversation, which is written with its first prompt."""
     session_id = ids.timed_uuid(now)
+    return CodexConversation(seat, session_id, rollout(seat, session_id, now), source=source, records=[])
+
+
+def rollout(seat: Seat, session_id: str, now: float) -> Path:
+    """Return where the rollout of a conversation lies that begins now."""
     local = datetime.fromtimestamp(now).astimezone()
     name = f"rollout-{local:%Y-%m-%dT%H-%M-%S}-{session_id}.jsonl"
-    path = seat.home / "sessions" / f"{local:%Y}" / f"{local:%m}" / f"{local:%d}" / name
-    return CodexConversation(seat, session_id, path, source=source, records=[])
+    return seat.home / "sessions" / f"{local:%Y}" / f"{local:%m}" / f"{local:%d}" / name
 
 
 def resume(seat: Seat, session_id: str, *, source: str) -> CodexConversation | None:

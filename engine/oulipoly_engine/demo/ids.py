@@ -18,6 +18,11 @@ def timed_uuid(now: float) -> str:
     return _text(bytearray(int(now * 1000).to_bytes(6, "big") + os.urandom(10)), version=7)
 
 
+def uuid_of(raw: bytes, *, version: int) -> str:
+    """Return the UUID that 16 bytes make, so that dice can name what shall have the same name every time."""
+    return _text(bytearray(raw), version=version)
+
+
 def is_uuid(text: str) -> bool:
     """Tell whether `text` is a UUID in the usual 36 characters."""
     return _UUID.fullmatch(text) is not None

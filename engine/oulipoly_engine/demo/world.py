@@ -28,7 +28,7 @@ from oulipoly_engine.demo.world_files import ACCOUNTS, Setting
 from oulipoly_engine.errors import RequestRefused
 
 MARKER = ".oulipoly-demo.json"
-_FORMAT = 1  # raised when a world of an older shape must be rebuilt
+_FORMAT = 2  # raised when a world of an older shape must be rebuilt
 _LIBRARY = Path(__file__).resolve().parents[2]
 # (share of the short tier, how much of it has passed, the same of the long tier), 0..1; None: not begun.
 _SEEDS: dict[str, tuple[tuple[float, float] | None, tuple[float, float] | None]] = {
@@ -111,7 +111,7 @@ def default_root(environ: Mapping[str, str] | None = None) -> Path:
 def ensure(root: Path, *, python: str = sys.executable, options: Options = Options()) -> World:
     """Return the world at `root`, built anew where it is missing or made by another version or interpreter."""
     root = root.absolute()
-    with _lock(root):
+    with locked(root):
         if _marker(root) != _stamp(python):
             _replace(root, python, options)
     return World(root, python)
@@ -120,7 +120,7 @@ def ensure(root: Path, *, python: str = sys.executable, options: Options = Optio
 def build(root: Path, *, python: str = sys.executable, options: Options = Options()) -> World:
     """Build the world at `root` from nothing; a demo world that stands there is replaced."""
     root = root.absolute()
-    with _lock(root):
+    with locked(root):
         _replace(root, python, options)
     return World(root, python)
 
@@ -133,7 +133,7 @@ def remove(root: Path) -> bool:
     root = root.absolute()
     if not _exists(root):
         return False
-    with _lock(root):
+    with locked(root):
         _put_away(root)
     return True
 
@@ -291,7 +291,7 @@ def _check_owner(root: Path) -> None:
 
 
 @contextlib.contextmanager
-def _lock(root: Path) -> Iterator[None]:
+def locked(root: Path) -> Iterator[None]:
     """Let one process at a time build or delete the world; the lock file stays, so that all lock the same one."""
     root.parent.mkdir(parents=True, exist_ok=True)
     path = root.parent / f".{root.name}.lock"

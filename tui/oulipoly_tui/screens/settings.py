@@ -86,6 +86,8 @@ class SettingsScreen(ModalScreen[None]):
 
     @on(Input.Changed)
     def _draw(self) -> None:
+        if not self._sections:  # still being read: a cursor set now would stay at the keys
+            return
         rows = self.query_one(VirtualList)
         width = max(40, rows.scrollable_content_region.width - GUTTER)
         rows.show_rows(setting_rows(self._sections, self._app.keys, width, self.query_one(Input).value))

@@ -1,0 +1,41 @@
+"""The settings for a face: all of them, what is wrong with a new value, and its saving unless nothing may change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from oulipoly_engine.config import settings_edit
+from oulipoly_engine.config.settings_edit import Section, Setting
+from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.paths import Paths
+
+__all__ = ["Section", "Setting", "Settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """One user's configuration files, setting by setting."""
+
+    paths: Paths
+    models_dir: Path | None = None
+    read_only: bool = False
+
+    def sections(self) -> tuple[Section, ...]:
+        """Return every setting."""
+        return settings_edit.sections(self.paths, self.models_dir)
+
+    def key(self, identity: str, keys: str) -> Setting:
+        """Return the setting that binds a key of the app."""
+        return settings_edit.key_setting(self.paths, identity, keys)
+
+    def refusal(self, setting: Setting, typed: str) -> str | None:
+        """Say what is wrong with a new value; None: it can be saved."""
+        return settings_edit.refusal(setting, typed)
+
+    def save(self, setting: Setting, typed: str) -> None:
+        """Write a new value. Raises RequestRefused in read-only mode, ConfigInvalid where it is refused."""
+        if self.read_only:
+            message = "this app is read-only and does not change settings: start it without --read-only"
+            raise RequestRefused(message)
+        settings_edit.save(setting, typed)

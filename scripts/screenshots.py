@@ -1,0 +1,301 @@
+#!/usr/bin/env python3
+"""Draw the pictures in screenshots/ from the demo world: the same content, clock, sizes and fonts every time.
+
+    scripts/screenshots.py [NAME...]    draw all of them, or some: SVG, and PNG where `resvg_py` is installed
+    scripts/screenshots.py --check      draw the SVGs aside; exit 1 and name those that differ from the kept ones
+
+Run it in the development environment. A scene is one small function in SCENES: it presses keys until the screen shows
+what it is about.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "engine"), str(ROOT / "tui")]
+
+from textual.widgets import Input  # noqa: E402
+
+from oulipoly_engine.clock import SystemClock  # noqa: E402
+from oulipoly_engine.demo import world as worlds  # noqa: E402
+from oulipoly_engine.engine import Engine, Surroundings  # noqa: E402
+from oulipoly_engine.paths import Paths, from_environment  # noqa: E402
+from oulipoly_engine.service import demo_past  # noqa: E402
+from oulipoly_tui.app import AgentsApp, Options  # noqa: E402
+
+FOLDER = ROOT / "screenshots"
+NOW = datetime(2026, 11, 20, 15, 30, tzinfo=UTC)
+USUAL, SMALL, WIDE = (120, 36), (80, 24), (200, 50)
+_PATIENCE_S = 20.0
+_STEP_S = 0.02
+_LOOK_S, _SAME = 0.1, 3  # a screen that looks the same so often, so far apart, is done
+_PNG_WIDTH = 1440
+_RANDOM = re.compile(r"terminal-\d+")
+
+
+class Still(SystemClock):
+    """A clock that stands still."""
+
+    def now(self) -> datetime:
+        """Return the one instant."""
+        return NOW
+
+
+@dataclass(slots=True)
+class Stage:
+    """The app while a picture is prepared."""
+
+    app: AgentsApp
+    pilot: Any
+
+    async def press(self, *keys: str) -> None:
+        """Press keys, and wait until what they began has ended."""
+        for key in keys:
+            await self.pilot.press(key)
+            await self.settle()
+
+    async def settle(self) -> None:
+        """Wait for the app's work."""
+        await self.until(lambda: self.app.snapshot is not None and not self.app.busy)
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait for a condition."""
+        end = time.monotonic() + _PATIENCE_S
+        while not condition():
+            if time.monotonic() > end:
+                message = f"the screen never came to what the scene waits for:\n{self.text()}"
+                raise TimeoutError(message)
+            await self.pilot.pause(_STEP_S)
+        await self.pilot.pause(_STEP_S)
+        await self.pilot.pause()
+
+    def text(self) -> str:
+        """Return what is on the screen."""
+        strips = self.app.screen._compositor.render_strips()
+        return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+    async def still(self) -> str:
+        """Return the screen once it has stopped changing: some of it is drawn when it is known how large it is."""
+        before, same = "", 0
+        while same < _SAME:
+            await self.settle()
+            await self.pilot.pause(_LOOK_S)
+            now = self.app.export_screenshot(title="agents")
+            same = same + 1 if now == before else 0
+            before = now
+        return before
+
+
+Act = Callable[[Stage], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One picture."""
+
+    name: str
+    act: Act
+    size: tuple[int, int] = USUAL
+    options: dict[str, Any] = field(default_factory=dict)
+    in_demo: bool = True  # otherwise in a home where nothing is configured
+
+
+async def _as_it_opens(stage: Stage) -> None:
+    await stage.settle()
+
+
+async def _why(stage: Stage) -> None:
+    await stage.press("1", "w")
+
+
+async def _what_if(stage: Stage) -> None:
+    await stage.press("1", "W")
+
+
+async def _quota(stage: Stage) -> None:
+    await stage.press("2", "home", "down", "down")
+
+
+async def _quota_week(stage: Stage) -> None:
+    await stage.press("2", "home", "down", "down", "t")
+
+
+async def _sessions(stage: Stage) -> None:
+    await stage.press("3", "home", "down", "down")
+
+
+async def _transcript(stage: Stage) -> None:
+    await stage.press("3", "home", "down", "enter", "4")
+
+
+async def _help(stage: Stage) -> None:
+    await stage.press("question_mark")
+
+
+async def _settings(stage: Stage) -> None:
+    await stage.press("comma", *["down"] * 3)
+
+
+async def _trace(stage: Stage) -> None:
+    await stage.press("3", "t", "home", "down")
+
+
+async def _terminal(stage: Stage) -> None:
+    await stage.press("1", "r")
+    await stage.until(lambda: "/help" in stage.text())
+    await stage.pilot.press(*_keys("list 4 ideas for a turtle"), "enter")
+    await stage.until(lambda: all(word in stage.text() for word in ("4. ", "in use by 1", " live ")))
+
+
+def _keys(text: str) -> tuple[str, ...]:
+    return tuple("space" if character == " " else character for character in text)
+
+
+SCENES: Sequence[Scene] = (
+    Scene("pools", _as_it_opens),
+    Scene("why", _why),
+    Scene("what-if", _what_if),
+    Scene("quota", _quota),
+    Scene("quota-week", _quota_week),
+    Scene("sessions", _sessions),
+    Scene("transcript", _transcript),
+    Scene("wide", _transcript, WIDE),
+    Scene("trace", _trace),
+    Scene("settings", _settings),
+    Scene("small", _as_it_opens, SMALL),
+    Scene("help", _help),
+    Scene("first-run", _as_it_opens, SMALL, in_demo=False),
+    Scene("light", _transcript, options={"theme": "light"}),
+    Scene("high-contrast", _quota, options={"theme": "contrast"}),
+    Scene("terminal", _terminal),  # the last one: it leaves the demo world with a reading and an invocation more
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Draw, or compare; returns the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(scene.name for scene in SCENES))
+    parser.add_argument("--check", action="store_true", help="compare with what is kept")
+    options = parser.parse_args(arguments)
+    known = {scene.name for scene in SCENES}
+    if unknown := set(options.names) - known:
+        parser.error(f"there is no scene {', '.join(sorted(unknown))}")
+    scenes = [scene for scene in SCENES if not options.names or scene.name in options.names]
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    with tempfile.TemporaryDirectory(prefix="agents-pictures-") as scratch:
+        pictures = draw(scenes, Path(scratch))
+    return check(pictures) if options.check else keep(pictures)
+
+
+def draw(scenes: Sequence[Scene], scratch: Path) -> dict[str, str]:
+    """Return the scenes' SVGs by name; everything else happens below `scratch`."""
+    before, folder = dict(os.environ), Path.cwd()
+    demo = worlds.build(scratch / "demo")
+    demo_past.ensure(demo, NOW.timestamp())
+    # Nothing lies there, nothing is written there: whoever has no configuration is told where it would be.
+    nobody = Path("/home/you")
+    fresh = Paths(config=nobody / ".config" / "oulipoly-agent-runner", data=scratch / "fresh", home=nobody)
+    environ = {**worlds.environment_for(demo), "TZ": "UTC", "DEMO_NOW": NOW.isoformat(), "COLORTERM": "truecolor"}
+    environ |= {"DEMO_PACE": "0", "PYTHONPATH": os.pathsep.join(sys.path[:2])}  # for the terminals' hosts
+    pictures = {}
+    os.chdir(demo.home / "work" / "turtle-maps")
+    try:
+        for scene in scenes:
+            os.environ.clear()
+            os.environ.update(environ)
+            picture = asyncio.run(_picture(scene, from_environment() if scene.in_demo else fresh))
+            _refuse_traces(scene.name, picture, scratch)
+            pictures[scene.name] = picture
+    finally:
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(before)
+    return pictures
+
+
+async def _picture(scene: Scene, paths: Paths) -> str:
+    clock = Still()
+    surroundings = Surroundings(paths=paths, clock=clock)
+    wishes = Options(reduced_motion=True, reads_quota=False, **scene.options)
+    app = AgentsApp(lambda: Engine(surroundings), clock.now, wishes)
+    try:
+        async with app.run_test(size=scene.size) as pilot:
+            stage = Stage(app, pilot)
+            await stage.settle()
+            await scene.act(stage)
+            app.clear_notifications()
+            for field_ in app.screen.query(Input):
+                field_.cursor_blink = False
+            picture = await stage.still()
+            app.exit()
+    finally:
+        if app.engine is not None:
+            for terminal in app.engine.terminals.list():
+                app.engine.terminals.kill(terminal.id)
+            app.engine.close()
+    return normal(picture)
+
+
+def normal(picture: str) -> str:
+    """Take out of an SVG what differs from one drawing to the next."""
+    return _RANDOM.sub("terminal", picture)
+
+
+def keep(pictures: dict[str, str]) -> int:
+    """Write the pictures."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, picture in pictures.items():
+        (FOLDER / f"{name}.svg").write_text(picture, encoding="utf-8")
+        _write_png(FOLDER / f"{name}.png", picture)
+        print(name)
+    return 0
+
+
+def check(pictures: dict[str, str]) -> int:
+    """Compare the pictures with the kept ones."""
+    drifted = []
+    for name, picture in pictures.items():
+        kept = FOLDER / f"{name}.svg"
+        if not kept.exists() or kept.read_text(encoding="utf-8") != picture:
+            drifted.append(name)
+    for name in drifted:
+        print(f"screenshots/{name}.svg is not what the app draws: run scripts/screenshots.py {name}", file=sys.stderr)
+    return int(bool(drifted))
+
+
+def _refuse_traces(name: str, picture: str, scratch: Path) -> None:
+    """Fail where a picture tells of the machine that it was drawn on."""
+    plain = picture.replace("&#160;", " ")
+    for trace in (str(scratch), str(ROOT)):
+        if trace in plain:
+            message = f"the picture {name} shows {trace}"
+            raise ValueError(message)
+
+
+def _write_png(path: Path, picture: str) -> None:
+    with suppress(ImportError):
+        import resvg_py  # noqa: PLC0415 - of the development extra, and not there for every platform
+
+        # The pictures name a font of the web; where it is not installed, any other one with a fixed width will do.
+        local = re.sub(r"Fira Code", "DejaVu Sans Mono", re.sub(r"@font-face \{.*?\}", "", picture, flags=re.DOTALL))
+        path.write_bytes(
+            bytes(resvg_py.svg_to_bytes(svg_string=local, width=_PNG_WIDTH, monospace_family="DejaVu Sans Mono"))
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
