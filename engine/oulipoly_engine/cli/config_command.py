@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from oulipoly_engine.cli import output
+from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.config import check, show
@@ -21,7 +21,12 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         ("show", "print what is in force, secrets masked"),
     ):
         commands.add_parser(command, help=text, description=text).add_argument("--json", action="store_true")
+    text = "write a first configuration for the CLIs of this machine; what exists is never changed"
+    first = commands.add_parser("init", help=text, description=text)
+    first.add_argument("--dry-run", action="store_true", help="print the files instead of writing them")
     options = parser.parse_plain(arguments)
+    if options.command == "init":
+        return _init(context, is_dry=options.dry_run)
     return {"check": _check, "path": _path, "show": _show}[options.command](context, as_json=options.json)
 
 
@@ -77,4 +82,21 @@ def _show(context: Context, *, as_json: bool) -> int:
         output.write_json(values)
     else:
         output.write_bytes(show.as_text(values).encode("utf-8", "backslashreplace"))
+    return 0
+
+
+def _init(context: Context, *, is_dry: bool) -> int:
+    from oulipoly_engine.service.setup import propose, write_first  # noqa: PLC0415 - once in a lifetime
+
+    found = propose(context.paths)
+    for note in found.notes:
+        diagnostics.note(f"Note: {note}")
+    if is_dry:
+        for change in found.files:
+            output.write_line(f"# {change.path}\n{change.after}")
+        return 0
+    write_first(context.paths, found)
+    for change in found.files:
+        output.write_line(f"wrote {change.path}")
+    output.write_line(f"{context.program} config check tells what is wrong; {context.program} quota-check reads quota")
     return 0

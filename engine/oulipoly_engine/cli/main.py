@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oulipoly_engine import __version__
-from oulipoly_engine.cli import commands, diagnostics, healing, output
+from oulipoly_engine.cli import commands, diagnostics, healing, output, streams
 from oulipoly_engine.cli.parser import split, top_level
 from oulipoly_engine.errors import Interrupted, RunnerError, UsageInvalid
 
@@ -22,6 +22,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     A closed stdout ends quietly with 0; a bug keeps its traceback and ends with 1.
     """
+    streams.hold_places()
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         return _dispatch(arguments)
@@ -105,7 +106,7 @@ def _resume(context: Context, options: Namespace) -> int:
         if getattr(options, key):
             message = f"--{key.replace('_', '-')} does not go with --resume: the session has its instructions already"
             raise UsageInvalid(message)
-    if options.words or options.file is not None or not sys.stdin.isatty():
+    if options.words or options.file is not None or streams.is_piped():
         from oulipoly_engine.cli import resume_command  # noqa: PLC0415 - 100 ms, only this needs it
 
         return resume_command.resume(context, options)

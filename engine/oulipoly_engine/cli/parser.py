@@ -140,7 +140,17 @@ def seconds(text: str) -> float:
 def _epilog(program: str) -> str:
     lines = [f"  {entry.name:<16}{entry.summary}" for entry in commands.SUBCOMMANDS]
     return "\n".join(
-        ["commands:", *lines, "", f"`{program} COMMAND --help` tells more; `{program} demo` shows it all living."]
+        [
+            f"the app (`{program}` alone, or with these):",
+            "  --linear        plain lines and numbered menus, for screen readers",
+            "  --read-only     shows everything, changes nothing",
+            "  --no-anim       nothing moves",
+            "",
+            "commands:",
+            *lines,
+            "",
+            f"`{program} COMMAND --help` tells more; `{program} demo` shows it all living.",
+        ]
     )
 
 

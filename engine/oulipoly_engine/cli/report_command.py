@@ -34,7 +34,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         description="What accounts have used, each API call counted once, and its API value: what it would have cost "
         "at the vendors' prices. A subscription is not billed by it. Own prices go into prices.toml.",
     )
-    parser.add_argument("--by", choices=[*Grouping], default=Grouping.DAY, type=str, help="default: day")
+    groupings = [str(one) for one in Grouping]
+    parser.add_argument("--by", choices=groupings, default=groupings[0], help="default: day")
     parser.add_argument("--since", metavar="DATE", help="from this day on (2026-11-20), or from an RFC 3339 instant")
     parser.add_argument("--until", metavar="DATE", help="to this day, included, or up to an RFC 3339 instant")
     parser.add_argument("--account", help="of this account alone")

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import sys
 from argparse import SUPPRESS, Namespace
 from pathlib import Path
 
-from oulipoly_engine.cli import output
+from oulipoly_engine.cli import diagnostics, output, streams
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, seconds
 from oulipoly_engine.cli.resume_wiring import resumer
 from oulipoly_engine.cli.run_command import Terminal, conclude, folder, invoker, parent, read_prompt
-from oulipoly_engine.cli.wiring import told
+from oulipoly_engine.cli.wiring import follow_up, told
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.config import load
 from oulipoly_engine.core import markers
+from oulipoly_engine.core.categories import Category
+from oulipoly_engine.core.resolve import ResolvedSession
 from oulipoly_engine.errors import PromptMissing, RequestRefused, SessionAmbiguous, SessionNotFound
 from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.service.invoke import DispatchFailed, Request
 from oulipoly_engine.service.locate import find_typed
 from oulipoly_engine.service.resume import ResumeChoice, Wish
-from oulipoly_engine.store import chains
+from oulipoly_engine.store import archive, chains
 from oulipoly_engine.store.db import Store, open_store
 
 _RECENT = 3
@@ -32,6 +33,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         prog=f"{context.program} {name}",
         description="Give a session an answer and pass on what its CLI says. The answer may come on stdin.",
     )
+    parser.add_argument("words", nargs="*", metavar="[ID] ANSWER...", help="the session, and what it is told")
     parser.add_argument("--session-id", dest="resume", metavar="ID", help="the session; the beginning is enough")
     parser.add_argument("-m", "--model", help="default: the one that the session was last run with")
     parser.add_argument("-f", "--file", type=Path, metavar="ANSWER.md", help="read the answer from a file")
@@ -45,11 +47,14 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     options = parser.parse(arguments)
     if options.list is not None:
         return _list(context, options.list)
+    if options.resume is None and options.words:
+        options.resume, *options.words = options.words
     if options.resume is None:
         parser.error("--session-id is missing: say which session goes on")
-    if options.file is not None and options.prompt is not None:
-        parser.error("--file and --prompt are two answers: give one")
-    options.words = [] if options.prompt is None else [options.prompt]
+    if sum((options.file is not None, options.prompt is not None, bool(options.words))) > 1:
+        parser.error("--file, --prompt and the words behind the id are several answers: give one")
+    if options.prompt is not None:
+        options.words = [options.prompt]
     context = Context(context.program, context.paths, context.clock, options.models_dir, context.agents_dir)
     return resume(context, options)
 
@@ -86,7 +91,22 @@ def _resume(context: Context, options: Namespace, store: Store, text: str) -> in
         )
         runner = invoker(context, store, accounts, settings, face)
         invoked = runner.invoke(request, ResumeChoice(sessions, settled))
-    return conclude(invoked, to_stderr=options.result_on_stderr)
+    if invoked.result.error_category == Category.RESUME_SESSION_MISMATCH.value:
+        _tell_kept_copy(context, store, settled.session)
+    code = conclude(invoked, to_stderr=options.result_on_stderr)
+    follow_up(context, store, runner.freshness, invoked.result)
+    return code
+
+
+def _tell_kept_copy(context: Context, store: Store, session: ResolvedSession) -> None:
+    """Say how a session comes back that its CLI has deleted, if the archive has it."""
+    copies = archive.of_session(store, session.account, session.session_id)
+    copy = next((one for one in copies if not one.part and not one.is_pruned), None)
+    if copy is not None and not copy.path.exists():
+        diagnostics.note(
+            f"[resume] its CLI has deleted {copy.path}, of which a copy is kept: "
+            f"`{context.program} session archive --restore {session.session_id}` puts it back"
+        )
 
 
 def _answer(options: Namespace) -> str:
@@ -98,7 +118,7 @@ def _answer(options: Namespace) -> str:
         text = " ".join(options.words)
         source = "the answer is empty"
     else:
-        text = "" if sys.stdin.isatty() else sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+        text = streams.piped_text()
         source = "there is no answer payload"
     if not text.strip():
         message = f"{source}: give one with -f FILE, --prompt TEXT or on stdin"

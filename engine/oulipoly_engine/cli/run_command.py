@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from oulipoly_engine.cli import commands, diagnostics, output
+from oulipoly_engine.cli import commands, diagnostics, output, streams
 from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.wiring import freshness, told
+from oulipoly_engine.cli.wiring import follow_up, freshness, told
 from oulipoly_engine.config import load
 from oulipoly_engine.config.problem import nearest
 from oulipoly_engine.core import inputs, markers, prompt
@@ -72,7 +71,10 @@ def _run(context: Context, options: Namespace, store: Store) -> int:
     )
     face: Face = Terminal()
     runner = invoker(context, store, accounts, settings, face)
-    return conclude(runner.invoke(request), to_stderr=options.result_on_stderr)
+    invoked = runner.invoke(request)
+    code = conclude(invoked, to_stderr=options.result_on_stderr)
+    follow_up(context, store, runner.freshness, invoked.result)
+    return code
 
 
 def invoker(context: Context, store: Store, accounts: Mapping[str, Account], settings: Settings, face: Face) -> Invoker:
@@ -152,8 +154,8 @@ def _agent_file(path: Path) -> Agent:
 def _prompt(options: Namespace, words: list[str]) -> str:
     from_file = None if options.file is None else read_prompt(options.file)
     piped = None
-    if from_file is None and not words and not sys.stdin.isatty():
-        piped = sys.stdin.buffer.read().decode("utf-8", "surrogateescape")
+    if from_file is None and not words and streams.is_piped():
+        piped = streams.piped_text()
     return prompt.choose(from_file, words, piped)
 
 

@@ -12,6 +12,7 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.config.load import load_settings
+from oulipoly_engine.core.columns import size_text
 from oulipoly_engine.errors import RunnerError, SessionNotFound, UsageInvalid
 from oulipoly_engine.service.archive import Archive, ArchiveStatus, Keeping
 from oulipoly_engine.service.archive_keeper import ArchiveKeeper, Kept, Pruned
@@ -85,7 +86,9 @@ def _keep(keeper: ArchiveKeeper, *, as_json: bool) -> int:
     if as_json:
         output.write_json(_kept_document(done))
         return 0
-    output.write_line(f"{done.kept} of {done.looked_at} files kept anew; the archive takes {_size(done.stored_bytes)}")
+    output.write_line(
+        f"{done.kept} of {done.looked_at} files kept anew; the archive takes {size_text(done.stored_bytes)}"
+    )
     if done.given_up or done.not_kept:
         output.write_line(f"{done.given_up} copies were given up for archive_limit_mb, {done.not_kept} found no room")
     for note in done.notes:
@@ -113,7 +116,7 @@ def _list(archive: Archive, *, as_json: bool) -> int:
         return 0
     _show(found)
     kept = sum(one.size_bytes for one in found if one.kept_at is not None)
-    output.write_line(f"{len(found)} transcripts, {_size(kept)}, in {_size(stored)} on disk ({archive.folder})")
+    output.write_line(f"{len(found)} transcripts, {size_text(kept)}, in {size_text(stored)} on disk ({archive.folder})")
     return 0
 
 
@@ -132,9 +135,12 @@ def _at_risk(archive: Archive, days: float, *, as_json: bool) -> int:
 
 
 def _show(found: Iterable[ArchiveStatus]) -> None:
-    for one in found:
+    shown = list(found)
+    width = max((len(one.account) for one in shown), default=0)
+    for one in shown:
         when = "" if one.due is None else f"  deletable from {to_text(one.due)[:16].replace('T', ' ')}"
-        output.write_line(f"{one.session_id}  {one.account}  {_size(one.size_bytes):>8}  {_WORDS[one.keeping]}{when}")
+        account, size = f"{one.account:{width}}", f"{size_text(one.size_bytes):>7}"
+        output.write_line(f"{one.session_id}  {account}  {size}  {_WORDS[one.keeping]}{when}")
 
 
 def _entry(one: ArchiveStatus) -> dict[str, object]:
@@ -181,7 +187,8 @@ def _prune(keeper: ArchiveKeeper, *, only_copies: bool, as_json: bool) -> int:
         output.write_json(_pruned_document(done))
         return 0
     output.write_line(
-        f"{len(done.copies)} copies given up, {_size(done.freed_bytes)} freed; {_size(done.stored_bytes)} are left"
+        f"{len(done.copies)} copies given up, {size_text(done.freed_bytes)} freed; "
+        f"{size_text(done.stored_bytes)} are left"
     )
     for copy in done.only_copies:
         output.write_line(f"  - it was the only copy: {copy.session_id} of {copy.account} ({copy.path})")
@@ -200,12 +207,3 @@ def _pruned_document(done: Pruned) -> dict[str, object]:
         "stored_bytes": done.stored_bytes,
         "is_over_limit": done.is_over,
     }
-
-
-def _size(count: int) -> str:
-    value = float(count)
-    for unit in ("B", "kB", "MB"):
-        if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "B" or value >= 10 else f"{value:.1f} {unit}"
-        value /= 1000
-    return f"{value:.1f} GB"

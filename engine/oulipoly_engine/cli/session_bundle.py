@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from oulipoly_engine.cli import output, session_access
+from oulipoly_engine.cli import output, session_access, streams, wiring
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.config.load import list_models
@@ -92,15 +91,17 @@ def _unbundle(context: Context, program: str, arguments: list[str]) -> int:
     with _opened(options) as raw:
         receipt = unbundler.unpack(raw, account=options.account, cwd=cwd, dry_run=options.dry_run)
     output.write_json(_unpacked(receipt, dry_run=options.dry_run), pretty=False)
+    if receipt.chain_id is not None:
+        wiring.read_placed(context, store, [one.account for one in receipt.placements if one.left_out is None])
     return 0
 
 
 def _opened(options: Namespace) -> AbstractContextManager[BinaryIO]:
     if options.file == "-":
-        if sys.stdin.isatty():
+        if not streams.is_piped():
             message = "no bundle: name a FILE, or pipe one in"
             raise UsageInvalid(message)
-        return nullcontext(sys.stdin.buffer)
+        return nullcontext(streams.piped())
     try:
         return Path(options.file).open("rb")
     except OSError as error:

@@ -115,7 +115,7 @@ def _row(context: Context, listed: Listed, now: datetime) -> SessionRow:
         turns=one.turns,
         workspace="?" if one.workspace is None else short_path(one.workspace, person.home_of(context)),
         name=redact(one.title or "-"),
-        remark=remark(listed.has_transcript, listed.purge_at, now, _AT_RISK_DAYS),
+        remark=remark(listed.has_transcript, listed.purge_at, now, _AT_RISK_DAYS, is_kept=one.has_kept_copy),
     )
 
 

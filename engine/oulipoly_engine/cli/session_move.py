@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oulipoly_engine.cli import output, session_access
+from oulipoly_engine.cli import output, session_access, wiring
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.core.move import MoveReason
-from oulipoly_engine.core.resolve import session_uuid
 from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.service import move
 from oulipoly_engine.service.lease import Leases
-from oulipoly_engine.service.locate import find_session
+from oulipoly_engine.service.locate import find_typed
 
 
 def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
@@ -22,22 +21,23 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
         description=f"{command}: copy a session's transcript to another account and let the session go on there. The "
         "former copy stays where it is.",
     )
-    parser.add_argument("session", metavar="ID", help="full UUID of the session or of its chain")
+    parser.add_argument("session", metavar="ID", help="id of the session or of its chain; the beginning is enough")
     parser.add_argument("account", metavar="ACCOUNT", help="where it shall go; of the same CLI")
     parser.add_argument("-p", "--project", type=Path, help="folder that it shall go on in; default: where it has been")
     parser.add_argument("--dry-run", action="store_true", help="find out whether and how, and change nothing")
     parser.add_argument("--json", action="store_true", help="accepted for symmetry; the output is always JSON")
     options = parser.parse(arguments)
-    session_id = session_uuid(options.session)
-    store = session_access.store_with(context, session_id)
+    store = session_access.store_with(context, options.session)
     try:
-        session = find_session(store, session_id, context.clock.now())
+        session = find_typed(store, options.session, context.clock.now())
         leases = Leases(context.paths.data / "locks", context.clock)
         mover = move.Mover(store, session_access.locator(context), leases, context.clock)
         plan = mover.plan(session, options.account, MoveReason.MANUAL, options.project)
         with interruptible() as guard:
             moved = None if options.dry_run else mover.carry_out(plan)
             output.write_json(move.receipt(plan, moved), pretty=False)
+            if moved is not None:
+                wiring.read_placed(context, store, [options.account])
             guard.check()
     finally:
         store.close()

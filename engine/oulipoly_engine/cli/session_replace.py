@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 
-from oulipoly_engine.cli import diagnostics, output, session_access
+from oulipoly_engine.cli import diagnostics, output, session_access, streams
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.core.resolve import ResolvedSession, session_uuid
@@ -90,10 +89,10 @@ def _input(name: str | None) -> bytes:
         except OSError as error:
             message = f"{name} cannot be read: {error.strerror or error}"
             raise RunnerError(message) from error
-    if sys.stdin is None or sys.stdin.isatty():
+    if not streams.is_piped():
         message = "give the canonical lines on stdin, or name their file with --from-file"
         raise UsageInvalid(message)
-    return sys.stdin.buffer.read()
+    return streams.piped().read()
 
 
 def _tell(receipt: Receipt, **more: object) -> int:

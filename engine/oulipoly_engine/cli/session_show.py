@@ -11,7 +11,7 @@ from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.session_list import document
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core import turn_view
-from oulipoly_engine.core.columns import plain
+from oulipoly_engine.core.columns import plain, size_text
 from oulipoly_engine.core.redact import redact
 from oulipoly_engine.core.session_table import short_path
 from oulipoly_engine.core.turn_text import passages
@@ -108,8 +108,9 @@ def _file(listed: Listed, now: datetime, home: str) -> str:
         return "?"
     shown = plain(short_path(path, home))
     if not listed.has_transcript:
-        return f"{shown} (gone)"
-    size = f"{(listed.size_bytes or 0) / 1e6:.1f} MB"
+        is_kept = listed.conversation.has_kept_copy
+        return f"{shown} (gone" + ("; `session archive --restore` puts a copy there)" if is_kept else ")")
+    size = size_text(listed.size_bytes or 0)
     if listed.purge_at is None:
         return f"{shown} ({size})"
     return f"{shown} ({size}; its CLI deletes it on {listed.purge_at.astimezone(now.tzinfo):%Y-%m-%d})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +23,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _HEADINGS = ("ID", "STATE", "AGE", "PID", "COMMAND", "TITLE")
-_DETACHED_SIZE = (120, 40)  # until somebody attaches
+DETACHED_SIZE = (120, 40)  # columns and rows until somebody attaches
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A terminal that was asked for by a command line."""
+
+    terminal: Terminal
+    is_detached: bool
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
@@ -31,13 +40,19 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     return commands[name](context, f"{context.program} {name}", arguments)
 
 
+def leave_chord(context: Context) -> str:
+    """Return the key that leads out of a terminal, a name of `core.leave_key`."""
+    from oulipoly_engine.config import load  # noqa: PLC0415 - 60 ms, only showing a terminal needs the leave key
+
+    return told(load.load_settings(context.paths)).attach_leave_key
+
+
 def attach(context: Context, terminal: Terminal) -> int:
     """Show a terminal here until it ends or the user leaves, and return the program's exit code, or 0."""
-    from oulipoly_engine.config import load  # noqa: PLC0415 - 60 ms, only showing a terminal needs the leave key
-    from oulipoly_engine.service import attaching  # noqa: PLC0415 - 10 ms, as above
+    from oulipoly_engine.service import attaching  # noqa: PLC0415 - 10 ms, only showing one needs it
 
     require_terminal()
-    chord = told(load.load_settings(context.paths)).attach_leave_key
+    chord = leave_chord(context)
     with terminals.connect(context.paths, terminal, "attach") as client:
         left = attaching.show(client, terminal, chord, output.write_bytes)
     if left.problem is not None:
@@ -46,7 +61,7 @@ def attach(context: Context, terminal: Terminal) -> int:
     if left.exited is None:
         diagnostics.note(f"[left {terminal.id}: `{context.program} attach {terminal.id}` brings it back]")
         return 0
-    diagnostics.note(f"[{terminal.id} ended: {_ending(left.exited.code, left.exited.signal)}]")
+    diagnostics.note(f"[{terminal.id} ended: {ending(left.exited.code, left.exited.signal)}]")
     return left.exited.code
 
 
@@ -88,17 +103,31 @@ def _kill(context: Context, prog: str, arguments: list[str]) -> int:
     if ended is None:
         output.write_line(f"sent {options.signal} to {terminal.id} (process {terminal.pid}); it runs on")
     else:
-        output.write_line(f"{terminal.id} ended: {_ending(ended.code, ended.signal)}")
+        output.write_line(f"{terminal.id} ended: {ending(ended.code, ended.signal)}")
     return 0
 
 
 def _start(context: Context, prog: str, arguments: list[str]) -> int:
+    begun = begin(context, prog, arguments)
+    if begun.is_detached:
+        output.write_line(begun.terminal.id)
+        return 0
+    return attach(context, begun.terminal)
+
+
+def begin(context: Context, prog: str, arguments: list[str], *, lines_kept: int = 0) -> Begun:
+    """Start the command of a `terminal` command line, which the app shows in a bare pane and `--plain` without it.
+
+    lines_kept: of the window's rows that whoever shows it keeps for itself. Raises RunnerError.
+    """
     parser = Parser(
         prog=prog,
         description="Run any command in a terminal of its own, which outlives this one.",
-        usage=f"{prog} [--detach] [--size COLUMNSxROWS] [-p DIR] -- CMD [ARGS...]",
+        usage=f"{prog} [--detach | --plain] [--size COLUMNSxROWS] [-p DIR] -- CMD [ARGS...]",
     )
-    parser.add_argument("--detach", action="store_true", help="start it, print its id, and do not show it")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--detach", action="store_true", help="start it, print its id, and do not show it")
+    how.add_argument("--plain", action="store_true", help="show it without a pane around it, as `attach` does")
     parser.add_argument("--size", type=_size, metavar="COLUMNSxROWS", help="of a detached one, until it is shown")
     parser.add_argument("-p", "--project", type=Path, metavar="DIR", help="working directory of the command")
     at = arguments.index("--") if "--" in arguments else len(arguments)
@@ -108,14 +137,11 @@ def _start(context: Context, prog: str, arguments: list[str]) -> int:
         parser.error("no command: put it after `--`")
     if not options.detach:
         require_terminal()
-    columns, rows = options.size or (_DETACHED_SIZE if options.detach else size_of(1)[:2])
+    columns, rows = options.size or (DETACHED_SIZE if options.detach else size_of(1)[:2])
+    kept = 0 if options.detach else lines_kept
     folder = (options.project or Path.cwd()).absolute()
-    launch = terminals.Launch(Command(argv, inherited_environment(), folder), columns, rows)
-    terminal = terminals.start(context.paths, launch)
-    if options.detach:
-        output.write_line(terminal.id)
-        return 0
-    return attach(context, terminal)
+    launch = terminals.Launch(Command(argv, inherited_environment(), folder), columns, max(1, rows - kept))
+    return Begun(terminals.start(context.paths, launch), is_detached=options.detach)
 
 
 def _say_lost(found: Survey) -> None:
@@ -153,7 +179,8 @@ def _age(seconds: float) -> str:
     return f"{max(0, int(seconds))}s"
 
 
-def _ending(code: int, number: int | None) -> str:
+def ending(code: int, number: int | None) -> str:
+    """Say how a program ended."""
     return f"exit code {code}" if number is None else f"killed by signal {number}"
 
 

@@ -74,3 +74,13 @@ def _cells(sign: str) -> int:
     if unicodedata.combining(sign):
         return 0
     return 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+
+
+def size_text(size_bytes: int) -> str:
+    """Return a size as a person reads it: `17 kB`, `1.6 MB`."""
+    value = float(size_bytes)
+    for unit in ("B", "kB", "MB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" or value >= 10 else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"

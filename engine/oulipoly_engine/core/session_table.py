@@ -59,15 +59,27 @@ def ago(instant: datetime, now: datetime) -> str:
     return "just now"
 
 
-def remark(has_transcript: bool | None, purge_at: datetime | None, now: datetime, within_days: float) -> str:
-    """Return what is the matter with a transcript: it is gone, or its CLI deletes it soon; else nothing."""
+def remark(
+    has_transcript: bool | None,
+    purge_at: datetime | None,
+    now: datetime,
+    within_days: float,
+    *,
+    is_kept: bool | None = None,
+) -> str:
+    """Return what is the matter with a transcript: it is gone, or its CLI deletes it soon; else nothing.
+
+    is_kept: whether the archive has a copy.
+    """
     if has_transcript is False:
-        return "transcript gone"
+        return "transcript gone, a copy kept" if is_kept else "transcript gone"
     if purge_at is None:
         return ""
     days = (purge_at - now).total_seconds() / 86_400
     if days > within_days:
         return ""
+    if is_kept:
+        return "deletable now, kept" if days < 0 else f"deleted in {days:.0f} d, kept"
     return "at risk now" if days < 0 else f"at risk in {days:.0f} d"
 
 

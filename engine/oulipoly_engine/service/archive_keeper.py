@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -23,7 +23,7 @@ from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.service.archive import Archive
 from oulipoly_engine.service.object_folder import ObjectFolder
-from oulipoly_engine.service.transcript_files import FoundFile, Home, find_files
+from oulipoly_engine.service.transcript_files import FoundFile, Home, find_files, session_files
 from oulipoly_engine.store import archive as rows
 from oulipoly_engine.store.archive import Chunk, KeptCopy
 
@@ -33,6 +33,7 @@ _ROOM = 0.95  # of the limit is left filled by a pruning, so that the next file 
 _PLENTY = 0.8  # of the limit; below it copies that were given up are made again
 _MOST_BRIEFLY = 256 << 20  # bytes that a run with a budget reads of one file: some 2 s
 _KEPT_NOTES = 20
+_LOOK_AGAIN_S = 6 * 3600.0  # a look through 10,000 transcripts takes 0.4 s, too long after every run
 
 
 @dataclass(slots=True)
@@ -86,11 +87,9 @@ class ArchiveKeeper:
     ) -> Kept:
         """Keep what is new, newest first, and return what came of it; only a broken state file raises.
 
-        accounts: None for all. budget_s: leave off after so long; what is missing is for another time.
+        accounts: None for all. budget_s: leave off when copying has taken so long; what is missing is for another time.
         wait_s: how long to wait for another process.
         """
-        begun = time.monotonic()
-        deadline = None if budget_s is None else begun + budget_s
         done = Kept()
         names = self.archive.homes if accounts is None else [name for name in accounts if name in self.archive.homes]
         objects = self.archive.objects
@@ -100,13 +99,40 @@ class ArchiveKeeper:
                     done.is_busy = True
                     return done
                 try:
-                    self._keep_all([self.archive.homes[name] for name in names], objects, deadline, done)
+                    self._keep_all([self.archive.homes[name] for name in names], objects, budget_s, done)
                 finally:
                     objects.abandon()
         except OSError as error:
             done.problem = f"the archive {self.archive.folder} cannot be written: {error.strerror or error}"
         done.stored_bytes = rows.stored_bytes(self.archive.store)
         return done
+
+    def keep_session(self, account: str, session_id: str, budget_s: float) -> Kept:
+        """Keep one session's files, and look at no others; returns and raises as `keep` does."""
+        done = Kept()
+        objects, store = self.archive.objects, self.archive.store
+        try:
+            with self._locked(0.0) as is_ours:
+                if not is_ours:
+                    done.is_busy = True
+                    return done
+                try:
+                    found = list(session_files(self.archive.homes[account], session_id))
+                    known = {copy.path: copy for copy in rows.of_session(store, account, session_id)}
+                    self._keep_news(found, {account: known}, objects, budget_s, done)
+                finally:
+                    objects.abandon()
+        except OSError as error:
+            done.problem = f"the archive {self.archive.folder} cannot be written: {error.strerror or error}"
+        return done
+
+    def was_looked_through(self) -> bool:
+        """Tell whether everything was looked at within the last hours."""
+        try:
+            age_s = time.time() - self._looked.stat().st_mtime
+        except OSError:
+            return False
+        return 0 <= age_s < _LOOK_AGAIN_S
 
     def prune(self, *, only_copies: bool = False, wait_s: float = 0.0) -> Pruned:
         """Bring the archive within its limit: superseded states go first, then the oldest whose files still exist.
@@ -125,7 +151,7 @@ class ArchiveKeeper:
             message = f"the archive {self.archive.folder} cannot be pruned: {error.strerror or error}"
             raise RunnerError(message) from error
 
-    def _keep_all(self, homes: Sequence[Home], objects: ObjectFolder, deadline: float | None, done: Kept) -> None:
+    def _keep_all(self, homes: Sequence[Home], objects: ObjectFolder, budget_s: float | None, done: Kept) -> None:
         store = self.archive.store
         last_turn = rows.last_turn(store)  # before looking: what comes meanwhile is news again
         found: list[FoundFile] = []
@@ -133,11 +159,28 @@ class ArchiveKeeper:
         for home in homes:
             known[home.account] = rows.latest_of(store, home.account)
             found += find_files(home)
+        self._keep_news(found, known, objects, budget_s, done)
+        with store.write():
+            for home in homes:
+                rows.set_complete(store, home.account, last_turn if done.is_complete else None)
+        if done.is_complete:
+            self._looked.touch(0o600)
+
+    def _keep_news(
+        self,
+        found: list[FoundFile],
+        known: Mapping[str, Mapping[Path, KeptCopy]],
+        objects: ObjectFolder,
+        budget_s: float | None,
+        done: Kept,
+    ) -> None:
+        """Keep those of some files that have changed, the newest first."""
         found.sort(key=lambda file: -file.status.st_mtime_ns)
         done.looked_at = len(found)
-        has_room = not self.limit_bytes or rows.stored_bytes(store) < self.limit_bytes * _PLENTY
+        has_room = not self.limit_bytes or rows.stored_bytes(self.archive.store) < self.limit_bytes * _PLENTY
         changed = [file for file in found if _is_news(known[file.account].get(file.path), file, has_room=has_room)]
-        run = _Run(self, objects, is_brief=deadline is not None, done=done)
+        run = _Run(self, objects, is_brief=budget_s is not None, done=done)
+        deadline = None if budget_s is None else time.monotonic() + budget_s  # to look through many takes long already
         for file in changed:
             if deadline is not None and time.monotonic() > deadline:
                 break
@@ -145,9 +188,6 @@ class ArchiveKeeper:
         else:
             done.is_complete = not run.left_over
         run.flush()
-        with store.write():
-            for home in homes:
-                rows.set_complete(store, home.account, last_turn if done.is_complete else None)
 
     def _prune(self, *, only_copies: bool) -> Pruned:
         store = self.archive.store
@@ -187,6 +227,11 @@ class ArchiveKeeper:
         for digest, path in strays:
             if digest is None or digest not in known:
                 path.unlink(missing_ok=True)
+
+    @property
+    def _looked(self) -> Path:
+        """Return the empty file whose time of change says when everything was looked at."""
+        return self.archive.folder / "looked"
 
     @contextmanager
     def _locked(self, wait_s: float) -> Iterator[bool]:
@@ -358,3 +403,11 @@ def after_scan(keeper: ArchiveKeeper, budget_s: float) -> Kept | None:
     complete = rows.complete(keeper.archive.store)
     names = [name for name in keeper.archive.homes if name not in complete]
     return keeper.keep(names, budget_s=budget_s) if names else None
+
+
+def after_run(keeper: ArchiveKeeper, account: str, session_id: str | None, budget_s: float) -> None:
+    """Keep the session that a run has left; every few hours all that is new, as `after_scan` does."""
+    if session_id is None or account not in keeper.archive.homes or not keeper.was_looked_through():
+        after_scan(keeper, budget_s)
+    else:
+        keeper.keep_session(account, session_id, budget_s)

@@ -38,7 +38,7 @@ class Places:
         """Return what changes whenever any of the files does."""
         paths, models, agents = self.paths, self.models_dir or self.paths.models, self.agents_dir or self.paths.agents
         single = (paths.providers, paths.settings, paths.sessions, paths.config / "app.toml")
-        many = (path for folder in (models, agents) for path in _inside(folder))
+        many = (path for folder in (models, agents, paths.config / "themes") for path in _inside(folder))
         return tuple(mark for path in (*single, *many) if (mark := _mark(path)) is not None)
 
     def read(self) -> Configured:

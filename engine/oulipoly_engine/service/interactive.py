@@ -205,12 +205,15 @@ class Launcher:
 
     def _attach(self, chosen: Chosen, identity: str, outcome: Outcome, hints: tuple[str, ...], guard: Guard) -> Outcome:
         """Tie the run to the session that it has made, by the turns that came in."""
-        if self.freshness is None or chosen.resumes is not None:
+        if self.freshness is None:
             return outcome
         session_id = None
         with suppress(Interrupted):  # the run itself has ended, and its row is final
             guard.arm()
-            session_id = self.freshness.after_run(chosen.account, identity, hints)
+            if chosen.resumes is None:
+                session_id = self.freshness.after_run(chosen.account, identity, hints)
+            else:
+                self.freshness.catch_up(chosen.account)
             guard.disarm()
         return outcome if session_id is None else replace(outcome, session_id=session_id)
 

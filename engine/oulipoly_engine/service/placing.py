@@ -12,7 +12,7 @@ from oulipoly_engine.adapters.scripts.places import encode_project_dir
 from oulipoly_engine.core.accounts import StorageType
 from oulipoly_engine.core.bundle import BundledFile, BundledSegment, Manifest, Role, rollout_day
 from oulipoly_engine.errors import AccountUnusable, RunnerError, UsageInvalid
-from oulipoly_engine.service.transcript_files import Home
+from oulipoly_engine.service.transcript_files import Home, session_files
 
 _BLOCK = 1 << 20
 _LONGEST_NAME = 200  # characters; Claude Code cuts longer project names there and adds a hash of its own
@@ -84,6 +84,7 @@ def place(manifest: Manifest, homes: Mapping[str, Home], account: str | None, wo
             continue
         taken.add((home.account, segment.session_id))
         files = tuple(_placed(file, path) for file, path in _paths(segment, home, workspace))
+        _refuse_other_states(segment, home, files)
         placements.append(Placement(segment, home.account, files))
     return tuple(reversed(placements))
 
@@ -164,6 +165,25 @@ def _placed(file: BundledFile, path: Path) -> PlacedFile:
         raise PlaceTaken(message, path=str(path)) from error
     message = f"{path} holds something else, so nothing was written: move it away, or choose another account or folder"
     raise PlaceTaken(message, path=str(path))
+
+
+def _refuse_other_states(segment: BundledSegment, home: Home, files: tuple[PlacedFile, ...]) -> None:
+    """Raise PlaceTaken where the account has another state of the session in another place.
+
+    Which of the two its CLI goes on with would be left to chance, and what was said in the other one would be lost.
+    """
+    transcript = next(one for one in files if one.file.role is Role.TRANSCRIPT)
+    places = {one.path for one in files}
+    for found in session_files(home, segment.session_id):
+        is_same = found.status.st_size == transcript.file.size_bytes
+        if found.part or found.path in places:
+            continue
+        if not is_same or _hash_of(found.path, found.status.st_size) != transcript.file.sha256:
+            message = (
+                f"account {home.account!r} has this session in another state already, {found.path}, so nothing was "
+                "written: go on with that one, or move it away"
+            )
+            raise PlaceTaken(message, path=str(found.path))
 
 
 def _hash_of(path: Path, size: int) -> str:

@@ -137,7 +137,7 @@ class Replacer:
 
     def history(self, session: ResolvedSession) -> tuple[Replacement, ...]:
         """Return what happened to a session's transcript, the earliest first."""
-        return replacements.of_session(self.store, session.account, session.session_id)
+        return replacements.of_session(self.store, session.chain_id, session.account, session.session_id)
 
     def plan_undo(self, session: ResolvedSession, operation_uuid: str | None = None) -> Plan:
         """Return what an undo would do; reads only. Raises as `undo` does, but never SessionBusy."""

@@ -80,7 +80,8 @@ class Recovery:
         if found == journal.preimage_sha256 or journal.preimage_sha256 is None:
             self._take_back(journal)
             self._end(journal)
-            return f"the replacement of session {session_id} that was cut off had changed nothing, and was dropped"
+            what = "that was cut off or refused had changed nothing"
+            return f"the replacement of session {session_id} {what}, and was dropped"
         what = "cannot be read" if found is None else "is neither the old one nor the new one"
         return self._set_aside(session_id, f"its transcript {journal.jsonl_path} {what}")
 

@@ -55,8 +55,15 @@ def answer(
     """Return the report's rows. zone: whose days count; None: this machine's."""
     if question.by is Grouping.WINDOW:
         return tuple(_windows(store, question, known, now, zone))
-    found = _shares(store, known, _ms(question.since, 0), _ms(question.until, _EVER_MS))
+    found = shares(store, known, question.since, question.until)
     return report.lines(filter(question.takes, found), question.by, known, zone)
+
+
+def shares(
+    store: Store, known: Mapping[str, Sequence[Rate]], since: datetime | None, until: datetime | None
+) -> Iterable[Share]:
+    """Yield the calls of all accounts between two instants. until: not included."""
+    return _shares(store, known, _ms(since, 0), _ms(until, _EVER_MS))
 
 
 def _windows(

@@ -13,10 +13,12 @@ from datetime import datetime, timedelta
 from oulipoly_engine.config.problem import Level, Problem
 from oulipoly_engine.core.accounts import Account, Model, PoolMember
 from oulipoly_engine.core.alerts import DEFAULT_THRESHOLD, Alert, alerts
+from oulipoly_engine.core.categories import Category
 from oulipoly_engine.core.controls import Controls
 from oulipoly_engine.core.decision import Decision
 from oulipoly_engine.core.invocations import Invocation
 from oulipoly_engine.core.quota_source import codex_sessions_root, quota_command
+from oulipoly_engine.core.recovery import fix_of
 from oulipoly_engine.core.staleness import is_stale
 from oulipoly_engine.core.what_if import Supposition, suppose
 from oulipoly_engine.core.windows import QuotaState, mark_holds
@@ -25,10 +27,12 @@ from oulipoly_engine.service.configured import Configured
 from oulipoly_engine.service.forecasting import WindowForecast, forecasts
 from oulipoly_engine.service.select import candidates, decide_among
 from oulipoly_engine.store import activity, controls, quotas
+from oulipoly_engine.store.activity import Failure
 from oulipoly_engine.store.db import Store
 from oulipoly_engine.store.quotas import Attempts
 
 _FORECAST_AGE = timedelta(minutes=1)
+_FAILURE_AGE = timedelta(hours=6)  # after that nobody waits for its fix
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +77,7 @@ class Trouble:
     fix: str
     place: str = ""  # file and line, account, or empty
     is_error: bool = True
-    kind: str = "configuration"  # "configuration", "quota", "state"; panes may add their own
+    kind: str = "configuration"  # "configuration", "quota", "run", "state"; panes may add their own
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +138,11 @@ class SnapshotMaker:
         )
         pools = tuple(_pool(store, model, configured, pins, now) for model in configured.models.values())
         due = tuple(alert for view in accounts for alert in self._alerts(view, now))
-        troubles = (*map(_of_file, configured.problems), *(found for view in accounts for found in _of_account(view)))
+        troubles = (
+            *map(_of_file, configured.problems),
+            *(found for view in accounts for found in _of_account(view)),
+            *(_of_run(failure) for failure in activity.failures(store) if _is_news(failure, names, now)),
+        )
         self._last = Snapshot(now, accounts, pools, running, due, troubles, stored_at=now)
         return self._last
 
@@ -201,12 +209,28 @@ def _of_file(problem: Problem) -> Trouble:
     return Trouble(f"{key}{problem.message}", problem.fix, place, problem.level is Level.ERROR)
 
 
+def _is_news(failure: Failure, names: tuple[str, ...], now: datetime) -> bool:
+    """Tell whether a failure is worth a line: not long ago, and not what the user did."""
+    was_stopped = (failure.reason or "").startswith("interrupted")
+    return failure.account in names and now - failure.finished_at < _FAILURE_AGE and not was_stopped
+
+
+def _of_run(failure: Failure) -> Trouble:
+    said = failure.text or failure.reason or "without a word"
+    text = f"the last run of {failure.model} failed ({failure.category or failure.reason or 'unknown'}): {said}"
+    return Trouble(text, fix_of(failure.category, failure.reason), failure.account, is_error=False, kind="run")
+
+
 def _of_account(view: AccountView) -> tuple[Trouble, ...]:
     """Say what keeps an account's quota from being known."""
     if view.wishes.disabled:
         return ()
     if view.attempts.last_failure is not None:
         fix = f"try again: `agents quota-check {view.name}`"
+        from oulipoly_engine.core.vendor_text import heuristic  # noqa: PLC0415 - its patterns, only for a failure
+
+        if heuristic(view.attempts.last_failure) is Category.AUTH_EXPIRED:
+            fix = f"{fix_of(Category.AUTH_EXPIRED)}; then {fix}"
         if view.attempts.backoff_until is not None:
             fix = f"left alone until {view.attempts.backoff_until:%H:%M}Z; {fix} reads it at once"
         return (Trouble(view.attempts.last_failure, fix, view.name, is_error=False, kind="quota"),)

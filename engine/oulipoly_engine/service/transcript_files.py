@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -73,8 +74,8 @@ def _home(name: str, account: Account | None, scripts: SessionScripts | None, ho
     calls = [place_call(line, home) for line in lines] + [turn_call(scripts.turn_script, home) if scripts else None]
     call = next((call for call in calls if call is not None), None)
     if call is not None:
-        kind = next(kind for family, kind in _KINDS.items() if call.name.startswith(f"{family}-"))
-        return Home(name, kind, call.folder)
+        kind = next((kind for family, kind in _KINDS.items() if call.name.startswith(f"{family}-")), None)
+        return None if kind is None else Home(name, kind, call.folder)
     if account is None or storage is None or storage.storage_type not in _ROOTS:
         return None
     variable, folder = _ROOTS[storage.storage_type]
@@ -98,6 +99,24 @@ def find_files(home: Home) -> Iterator[FoundFile]:
             elif _UUID.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
                 for inner in _walk(Path(entry)):
                     yield from _found(home, inner, entry.name, os.path.relpath(inner.path, entry.path))
+
+
+def session_files(home: Home, session_id: str) -> Iterator[FoundFile]:
+    """Yield a session's transcripts and what lies in its own folders; looks at no other session's files."""
+    if home.storage_type is StorageType.CODEX_SESSION:
+        for entry in _walk(home.root):
+            if entry.name.endswith(f"-{session_id}.jsonl") and entry.name.startswith("rollout-"):
+                yield from _found(home, entry, session_id, "")
+        return
+    for project in _entries(home.root):
+        own = Path(project) / session_id
+        transcript = own.with_name(f"{session_id}.jsonl")
+        with suppress(OSError):
+            status = transcript.lstat()
+            if stat.S_ISREG(status.st_mode):
+                yield FoundFile(home.account, session_id.lower(), transcript, "", status)
+                for inner in _walk(own):
+                    yield from _found(home, inner, session_id, os.path.relpath(inner.path, own))
 
 
 def codex_id(name: str) -> str:

@@ -2,12 +2,44 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import NamedTuple
+
+from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.invocations import Invocation
 from oulipoly_engine.store import invocations
 from oulipoly_engine.store.db import Store
 
 # There is no index on the status, and a row stays running for hours at most: the newest rows hold all of them.
 _NEWEST = 5000
+
+
+class Failure(NamedTuple):
+    """The last run of an account, where it failed."""
+
+    account: str
+    model: str
+    category: str | None
+    reason: str | None
+    text: str | None  # what it said, redacted
+    finished_at: datetime
+
+
+def failures(store: Store) -> tuple[Failure, ...]:
+    """Return the last run of each account that failed in it; a success since then ends what was wrong."""
+    rows = store.rows(
+        "SELECT i.provider_name, i.model_name, i.error_category, i.terminal_reason, c.last_error, i.finished_at"
+        " FROM invocations i LEFT JOIN account_counters c ON c.model_name = i.model_name"
+        " AND c.account = i.provider_name AND c.last_error_at = i.finished_at"
+        " WHERE i.id IN (SELECT MAX(id) FROM invocations WHERE id > (SELECT MAX(id) FROM invocations) - ?"
+        " AND status IN ('succeeded', 'failed') GROUP BY provider_name)"
+        " AND i.status = 'failed' AND i.provider_name IS NOT NULL AND i.finished_at IS NOT NULL ORDER BY i.id DESC",
+        (_NEWEST,),
+    )
+    return tuple(
+        Failure(account, model, category, reason, text, from_text(finished_at))
+        for account, model, category, reason, text, finished_at in rows
+    )
 
 
 def running(store: Store, limit: int = 200) -> tuple[Invocation, ...]:

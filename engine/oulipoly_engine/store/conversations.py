@@ -20,6 +20,12 @@ _CHAINS = (
     " FROM session_chains c LEFT JOIN conversation_notes n ON n.chain_id = c.chain_id"
 )
 
+_KEPT = "SELECT account, session_id FROM archive_copies WHERE part = '' AND is_latest = 1 AND is_pruned = 0"
+_KEPT_OF = (
+    " AND session_id IN (SELECT session_id FROM session_chain_segments WHERE chain_id IN"
+    " (SELECT value FROM json_each(?)))"
+)
+
 
 def conversations(store: Store, chain_ids: Collection[str] | None = None) -> tuple[Conversation, ...]:
     """Return conversations that have a segment, in no order: all of them, or those of some chains."""
@@ -31,14 +37,31 @@ def conversations(store: Store, chain_ids: Collection[str] | None = None) -> tup
         for row in store.rows(_PARTS + narrowed.format("s"), given):
             parts.setdefault(row[-1], []).append(Part._make(row[:-1]))
         rows = store.rows(_CHAINS + narrowed.format("c"), given)
+        kept = set(store.rows(_KEPT if chain_ids is None else _KEPT + _KEPT_OF, given))
     found = []
     for chain_id, model, created_at, used_at, name, note, pinned_at in rows:
         own = parts.get(chain_id)
         if own:
             if len(own) > 1:
                 own.sort(key=lambda part: part.started_at)
-            found.append(Conversation(chain_id, model, created_at, used_at, tuple(own), name, note, pinned_at))
+            is_kept = own[0][:2] in kept  # account and session
+            one = Conversation(chain_id, model, created_at, used_at, tuple(own), name, note, pinned_at, is_kept)
+            if len(own) > 1:
+                one = one._replace(has_kept_copy=one.active[:2] in kept)
+            found.append(one)
     return tuple(found)
+
+
+def titles(store: Store, account: str, session_ids: Collection[str]) -> dict[str, str]:
+    """Return what sessions of an account are called: the user's own name, else the title; nothing for the others."""
+    rows = store.rows(
+        "SELECT f.session_id, COALESCE(NULLIF(n.name, ''), f.title) FROM session_facts f"
+        " LEFT JOIN session_chain_segments s ON s.provider_name = f.account AND s.session_id = f.session_id"
+        " LEFT JOIN conversation_notes n ON n.chain_id = s.chain_id"
+        " WHERE f.account = ? AND f.session_id IN (SELECT value FROM json_each(?))",
+        (account, json.dumps(sorted(session_ids))),
+    )
+    return {str(session): str(title) for session, title in rows if title}
 
 
 def latest(store: Store, limit: int) -> tuple[frozenset[str], int]:

@@ -110,12 +110,15 @@ def is_kept(store: Store, file_sha256: str) -> bool:
     return bool(store.rows("SELECT 1 FROM replacements WHERE preimage_file_sha256 = ? LIMIT 1", (file_sha256,)))
 
 
-def of_session(store: Store, account: str, session_id: str) -> tuple[Replacement, ...]:
-    """Return what happened to a session's transcript, the earliest first; nothing that is still under way."""
+def of_session(store: Store, chain_id: str, account: str, session_id: str) -> tuple[Replacement, ...]:
+    """Return what happened to a session's transcript, the earliest first; nothing that is still under way.
+
+    What happened on the accounts that it was moved from counts: the move has carried the outcome along.
+    """
     rows = store.rows(
-        f"SELECT {_COLUMNS} FROM replacements WHERE session_id = ? AND provider_name = ? AND committed_at IS NOT NULL"  # noqa: S608 - ours
-        " ORDER BY id",
-        (session_id, account),
+        f"SELECT {_COLUMNS} FROM replacements WHERE session_id = ?1 AND (provider_name = ?2 OR chain_id = ?3)"  # noqa: S608 - ours
+        " AND committed_at IS NOT NULL ORDER BY id",
+        (session_id, account, chain_id),
     )
     return tuple(Replacement(*row) for row in rows)
 

@@ -30,7 +30,7 @@ class Found:
         assert 0 == done.returncode, done.stderr
 
     def write(self, session, *contents, hours_ago):
-        at = datetime.now(UTC) - timedelta(hours=hours_ago)
+        at = datetime.now(UTC) - timedelta(hours=hours_ago, minutes=1)
         with (self.root / f"{session}.jsonl").open("w") as file:
             for number, content in enumerate(contents):
                 record = {"type": ("user", "assistant")[number % 2], "uuid": f"{session[:4]}-{number}", "cwd": "/work"}
@@ -84,8 +84,12 @@ def test_list_warns_of_transcripts_that_are_deleted_soon_or_gone(found):
     (found.root / f"{OTHER}.jsonl").unlink()
     shown = found.run("list")
 
-    assert "at risk in 2 d" in shown
-    assert "transcript gone" in shown
+    assert "deleted in 2 d, kept" in shown
+    assert "transcript gone, a copy kept" in shown
+
+
+def test_list_says_whether_a_copy_is_kept(found):
+    assert [True] == [one["kept_copy"] for one in found.json("list", "needle")["conversations"]]
 
 
 def test_search_marks_what_it_found(found):

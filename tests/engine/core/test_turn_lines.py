@@ -102,3 +102,37 @@ def test_foreign_values_are_shown_short():
 )
 def test_session_of_a_run_is_the_one_it_filled(active, chosen):
     assert chosen == choose_session(SessionActivity(*one) for one in active)
+
+
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        {"type": "text", "text": 'a "b" \\ \n\t\r\b\f\x00\x1f\x7f ü 🎉 \u2028 /'},
+        {"text": "the other order", "type": "text"},
+        {"type": "text", "text": ""},
+        {"type": "text", "text": "more", "x": 1.5},
+        {"type": "image"},
+    ],
+    ids=["escapes", "order", "empty", "more keys", "no text"],
+)
+def test_a_body_is_stored_as_the_encoder_writes_it(chunk):
+    turn, error = parse_line(line(body=[chunk] * 2), 1)
+
+    assert error is None
+    assert json.dumps([chunk] * 2, ensure_ascii=False, separators=(",", ":")) == turn.body
+
+
+@pytest.mark.parametrize(
+    ("told", "stored"),
+    [
+        ("2026-11-20T12:00:00.123Z", "2026-11-20T12:00:00.123000Z"),
+        ("2026-11-20 12:00:00.123Z", "2026-11-20T12:00:00.123000Z"),
+        ("2026-11-20T12:00:00,123Z", "2026-11-20T12:00:00.123000Z"),
+        ("2026-W47-5T12:00:00.123Z", "2026-11-20T12:00:00.123000Z"),
+        ("2026-11-20T13:00:00+01:00", "2026-11-20T12:00:00.000000Z"),
+    ],
+)
+def test_instants_are_stored_in_one_form(told, stored):
+    turn, _ = parse_line(line(timestamp=told), 1)
+
+    assert stored == turn.timestamp

@@ -180,6 +180,13 @@ def test_undo_goes_back_step_by_step_and_can_be_undone(bench):
     assert ["import-replace"] * 2 + ["undo"] * 4 == [one.operation for one in bench.replacer().history(bench.session)]
 
 
+def test_what_was_replaced_before_a_move_is_still_known(bench):
+    receipt = bench.edit()
+    (known,) = bench.replacer().history(replace(bench.session, account="other"))
+
+    assert receipt.operation_uuid == known.operation_uuid
+
+
 def test_undo_of_a_transcript_that_went_on_is_refused(bench):
     bench.edit()
     with bench.transcript.open("ab") as file:

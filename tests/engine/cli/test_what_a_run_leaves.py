@@ -1,0 +1,80 @@
+"""After a run its turns are stored and its transcript is kept; standard streams that are closed harm nothing."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+SESSION = "9e69e8cc-616d-4640-bf1d-96f5391b1a2e"
+RESUME = "[a.resume]\nkind = 'flag'\nflag = '--resume'\n"
+# A CLI that adds a turn to its session's transcript.
+WRITES = """printf '{"type":"assistant","sessionId":"%s","uuid":"%s","timestamp":"2026-01-02T00:00:00Z",\
+"cwd":"/work","message":{"content":"done"}}\\n' SESSION "$$" >> ROOT/-work/SESSION.jsonl; echo said"""
+
+
+@pytest.fixture
+def claude(world):
+    """A world with a Claude account whose session has one turn, scanned and kept."""
+    root = world.home / ".claude" / "projects"
+    (root / "-work").mkdir(parents=True)
+    world.root = root
+    script = WRITES.replace("SESSION", SESSION).replace("ROOT", str(root))
+    world.account("a", script, RESUME)
+    (world.config / "sessions.toml").write_text(f"[a]\nturn_script = 'claude-code-turns {root}'\n")
+    world.model("m", "a")
+    record = {"type": "user", "sessionId": SESSION, "uuid": "u1", "timestamp": "2026-01-01T00:00:00Z", "cwd": "/work"}
+    (root / "-work" / f"{SESSION}.jsonl").write_text(json.dumps(record | {"message": {"content": "ask"}}) + "\n")
+    world.run("session-scan")
+    return world
+
+
+def shown(world):
+    return json.loads(world.run("session", "show", SESSION, "--json").stdout)
+
+
+@pytest.mark.parametrize("command", [("resume", "--session-id", SESSION, "--prompt", "go"), ("resume", SESSION, "go")])
+def test_turns_of_a_resumed_session_are_there_at_once(claude, command):
+    assert 1 == shown(claude)["turns"]
+    done = claude.run(*command)
+
+    assert (0, 2) == (done.returncode, shown(claude)["turns"]), done.stderr
+
+
+def test_transcript_of_a_run_is_kept_as_it_left_it(claude):
+    claude.run("resume", SESSION, "go")
+    listed = json.loads(claude.run("session", "archive", "--list", "--json").stdout)
+
+    assert ["kept"] == [one["state"] for one in listed["transcripts"]]
+
+
+def test_archive_that_is_switched_off_keeps_nothing(claude):
+    (claude.config / "config.toml").write_text("archive = false\n")
+    claude.run("resume", SESSION, "go")
+    listed = json.loads(claude.run("session", "archive", "--list", "--json").stdout)
+
+    assert ["behind"] == [one["state"] for one in listed["transcripts"]]
+
+
+def test_answer_that_is_given_twice_is_refused(claude):
+    done = claude.run("resume", SESSION, "go", "--prompt", "on")
+
+    assert (2, True) == (done.returncode, b"several answers" in done.stderr)
+
+
+def test_session_that_its_cli_deleted_says_that_a_copy_is_kept(claude):
+    (claude.config / "providers.toml").unlink()
+    claude.account("a", "echo 'No conversation found with session ID: x'; exit 1", RESUME)
+    (claude.root / "-work" / f"{SESSION}.jsonl").unlink()
+    done = claude.run("resume", SESSION, "go")
+
+    assert f"session archive --restore {SESSION}" in done.stderr.decode()
+
+
+@pytest.mark.parametrize("command", [("resume", SESSION), ("session", "unbundle"), ("-m", "m"), ("--resume", SESSION)])
+def test_closed_stdin_is_no_input_and_no_crash(claude, command):
+    line = f"exec {sys.executable} -m oulipoly_tui {' '.join(command)} <&-"
+    done = subprocess.run(["sh", "-c", line], capture_output=True, timeout=25, check=False)
+
+    assert b"Traceback" not in done.stderr
+    assert done.returncode in (1, 2)
