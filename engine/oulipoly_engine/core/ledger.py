@@ -182,11 +182,9 @@ class Instants:
     def ms(self, text: str) -> int | None:
         """Return the milliseconds, None for what is no instant."""
         minute = self._minutes.get(text[:16])
-        if minute is not None and is_fixed(text):
-            try:
-                return minute + int(text[17:19]) * 1000 + int(text[20:23])
-            except ValueError:
-                return None
+        if minute is not None and len(text) == FIXED and text[23] == "Z":
+            digits = text[17:19] + text[20:23]
+            return minute + int(digits) if digits.isdecimal() else None
         try:
             instant = datetime.fromisoformat(text)
             if instant.tzinfo is None:

@@ -26,6 +26,7 @@ from oulipoly_engine.core.ledger import (
     merged,
     text_of,
 )
+from oulipoly_engine.core.ledger_find import find as find_mark
 
 CLI = "claude"
 # Every line that counts holds it: its own type, or that of the message which a progress record repeats. In texts
@@ -100,7 +101,7 @@ class ClaudeReader:
         find, rfind, decode, calls = buffer.find, buffer.rfind, self._decode, self._found.calls
         first = begin
         with memoryview(buffer) as view:
-            at = find(_MARK, begin, end)
+            at = find_mark(buffer, _MARK, begin, end)
             while at >= 0:
                 start = rfind(b"\n", begin, at) + 1 or begin
                 stop = find(b"\n", at, end)
@@ -109,9 +110,9 @@ class ClaudeReader:
                     line = decode(view[start : begin - 1 if stop >= 0 else end])
                 except (msgspec.MsgspecError, ValueError, RecursionError):
                     self._leniently(bytes(view[start:begin]), offset + start - first)
-                    at = find(_MARK, begin, end)
+                    at = find_mark(buffer, _MARK, begin, end)
                     continue
-                at = find(_MARK, begin, end)
+                at = find_mark(buffer, _MARK, begin, end)
                 message = line.message
                 if line.type != "assistant" or message is None:
                     if line.type == "progress":

@@ -2,7 +2,8 @@
 
 Each call is told by a `token_count` event with the thread's running totals, repeated at will; since 0.16x by a
 `token_usage_record` with the vendor's response id before it. Forks repeat their parent's events, or go on from its
-totals. Source: rollouts of 0.60.1, 0.120.0 and 0.169.0.
+totals. Until 0.60 a resumed thread began its totals anew: its first turn tells that none are known, and then totals
+that are no more than its first call's. Source: rollouts of 0.60.1, 0.120.0 and 0.169.0.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ from oulipoly_engine.core.ledger import (
     objects,
     text_of,
 )
+from oulipoly_engine.core.ledger_find import find as find_mark
 
 CLI = "codex"
 _MARK = b'"type":"t'  # the one pass over all bytes; what stands behind it decides
 _TOLD_AGAIN = b'"type":"token_count","info":{"total_token_usage":{'  # the counts behind it
+_TOLD_AGAIN_LENGTH = len(_TOLD_AGAIN)
 _C, _O, _U = b"cou"
 _META = b'"type":"session_meta"'
 
@@ -92,14 +95,14 @@ class CodexReader:
     def state(self) -> str | None:
         """Return what a later pass has to know of the file."""
         names = (self._session, self._root, self._family, self._model, self._project)
-        return json.dumps([*names, self._last, self._has_meta])
+        return json.dumps([*names, self._last, self._has_meta, self._runs, self._is_new_turn, self._has_forgotten])
 
     def begin(self, state: str | None, stem: str, stand_in_ms: int) -> None:
         """Begin a file, or go on with it."""
         self._stand_in_ms = stand_in_ms
         self._begin(stem[-36:])
         if state is not None:
-            *names, last, self._has_meta = json.loads(state)
+            *names, last, self._has_meta, self._runs, self._is_new_turn, self._has_forgotten = _told(state)
             self._session, self._root, self._family, self._model, self._project = names
             self._last = None if last is None else (last[0], last[1], last[2], last[3])
 
@@ -110,6 +113,8 @@ class CodexReader:
         self._has_meta = False
         self._place = None
         self._told = b""  # how an event begins that repeats `_last`
+        self._runs = 0  # how often the totals have begun anew
+        self._is_new_turn = self._has_forgotten = False  # no count since the turn began; it said that none is known
 
     def take(self, buffer: bytearray, begin: int, end: int, offset: int) -> None:
         """Read whole lines; offset: the place in the file of the byte at `begin`."""
@@ -122,7 +127,7 @@ class CodexReader:
                     start = rfind(b"\n", begin, at) + 1 or begin
                     stop = find(b"\n", at, end)
                     self._line(view[start : end if stop < 0 else stop], offset + start - first)
-            at = find(_MARK, begin, end)
+            at = find_mark(buffer, _MARK, begin, end)
             while at >= 0:
                 # `token_count`, `token_usage_record` or `turn_context`, by the letters that tell them from the rest.
                 letter = buffer[at + 9] if at + 14 < end else 0
@@ -130,10 +135,11 @@ class CodexReader:
                     letter = buffer[at + 14]
                     # Two of three events repeat a total that was told: seen by its bytes, they need no decoding.
                     if letter == _C and self._told and starts(self._told, at):
-                        at = find(_MARK, at + len(self._told), end)
+                        self._is_new_turn = False
+                        at = find_mark(buffer, _MARK, at + len(self._told), end)
                         continue
                 if letter not in (_C, _U):
-                    at = find(_MARK, at + 9, end)
+                    at = find_mark(buffer, _MARK, at + 9, end)
                     continue
                 start = rfind(b"\n", begin, at) + 1 or begin
                 stop = find(b"\n", at, end)
@@ -143,7 +149,7 @@ class CodexReader:
                 if self._last is not before:
                     self._told = _told_again(buffer, at, stop)
                 begin = stop + 1
-                at = find(_MARK, begin, end)
+                at = find_mark(buffer, _MARK, begin, end)
 
     def _line(self, raw: memoryview, offset: int) -> None:
         try:
@@ -160,11 +166,17 @@ class CodexReader:
         if payload is None:
             return
         if kind == "event_msg":
-            if payload.type == "token_count" and payload.info is not None:
-                self._count(line, payload.info)
+            if payload.type == "token_count":
+                if payload.info is not None:
+                    self._count(line, payload.info)
+                elif self._is_new_turn and self._last is not None:
+                    self._has_forgotten = True
+                    self._told = b""
+                self._is_new_turn = False
         elif kind == "token_usage_record":
             self._record(line, payload)
         elif kind == "turn_context":
+            self._is_new_turn = True
             if (payload.model and payload.model != self._model) or (payload.cwd and payload.cwd != self._project):
                 self._model, self._project = payload.model or self._model, payload.cwd or self._project
                 self._place = None
@@ -183,9 +195,14 @@ class CodexReader:
 
     def _count(self, line: _Line, info: _Info) -> None:
         total = None if info.total_token_usage is None else _vector(info.total_token_usage)
+        usage = info.last_token_usage
+        if total is not None and self._has_forgotten:
+            self._has_forgotten = False
+            if usage is not None and _vector(usage) == total:
+                self._runs += 1
+                self._last = None
         if total is not None and total == self._last:  # told again
             return
-        usage = info.last_token_usage
         if usage is None:
             if total is None:
                 return
@@ -196,7 +213,7 @@ class CodexReader:
         if entry is None:
             return
         if total is not None:
-            self._found.add(_key(self._root, total), entry)
+            self._found.add(_key(f"{self._root}\0{self._runs}" if self._runs else self._root, total), entry)
         else:
             self._found.add(f"\0codex\0{self._session}\0{line.timestamp}\0{_vector(usage)}", entry)
 
@@ -215,8 +232,10 @@ class CodexReader:
     def _entry(self, line: _Line, usage: _Usage) -> Entry | None:
         """Return a call; None for one that took nothing."""
         read, written, output = usage.cached_input_tokens, usage.cache_write_input_tokens, usage.output_tokens
-        fresh = max(0, usage.input_tokens - read - written)  # the CLI counts them in
-        if not fresh + output + read + written:
+        fresh = usage.input_tokens - read - written  # the CLI counts them in
+        if fresh < 0:
+            fresh = 0
+        if not (fresh or output or read or written):
             return None
         if self._place is None:
             self._place = Place(self._account, CLI, self._session, self._project, self._model, False)
@@ -232,12 +251,27 @@ def _key(family: str, total: Vector) -> str:
     return f"\0codex\0{family}\0{fresh},{cached},{output},{reasoning}"
 
 
+def _told(state: str) -> list[Any]:
+    """Return the values of a state; those that a state of before 1.0 has not are none."""
+    values: list[Any] = json.loads(state)
+    return values + [0, False, False][len(values) - 7 :]
+
+
 def _told_again(buffer: bytearray, begin: int, end: int) -> bytes:
     """Return how an event begins that repeats the total of this line; nothing where that cannot be said."""
-    name = b'"thread_token_usage":{' if buffer[begin + 14] == _U else b'"total_token_usage":{'
-    at = buffer.find(name, begin, end)
-    close = buffer.find(b"}", at, end)
-    return _TOLD_AGAIN + buffer[at + len(name) : close + 1] if at >= 0 and close >= 0 else b""
+    find = buffer.find
+    if buffer[begin + 14] == _U:
+        at = find(b'"thread_token_usage":{', begin, end) + 22
+        if at < 22:
+            return b""
+    elif buffer.startswith(_TOLD_AGAIN, begin):
+        at = begin + _TOLD_AGAIN_LENGTH
+    else:
+        at = find(b'"total_token_usage":{', begin, end) + 21
+        if at < 21:
+            return b""
+    close = find(b"}", at, end)
+    return _TOLD_AGAIN + buffer[at : close + 1] if close >= 0 else b""
 
 
 def parent_in(first_line: bytes) -> str | None:

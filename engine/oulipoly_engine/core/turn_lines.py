@@ -39,6 +39,14 @@ class LineError:
 
     line: int  # from 1; 0: not about a line
     text: str
+    file: str | None = None  # the transcript that the line stands in; None: it is the script's output
+
+    @property
+    def sentence(self) -> str:
+        """Return where it stands and what it is."""
+        if self.file is not None:
+            return f"{self.file}:{self.line}: {self.text}" if self.line else f"{self.file}: {self.text}"
+        return f"line {self.line}: {self.text}" if self.line else self.text
 
 
 _PLAIN = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))

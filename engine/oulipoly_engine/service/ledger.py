@@ -8,28 +8,30 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import Clock
-from oulipoly_engine.core.ledger import FamilyUnknown, Found, Place, Tokens
-from oulipoly_engine.service.ledger_files import LONGEST_LINE, Blocks, Seen, Source, Walk, shown, walk
+from oulipoly_engine.core.ledger import Tokens
+from oulipoly_engine.errors import SpawnFailed
+from oulipoly_engine.service.ledger_files import LONGEST_LINE, Seen, Source, Walk, walk
+from oulipoly_engine.service.ledger_reading import Reading
 from oulipoly_engine.store import ledger as rows
 from oulipoly_engine.store.db import Store
 from oulipoly_engine.store.ledger import Batch, Cursor
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.ledger import Reader
+    from oulipoly_engine.process.partner import Partner
+    from oulipoly_engine.service.ledger_partner import Sharing
 
-_BATCH_BYTES = 64 << 20  # read between two transactions
+# Read between two transactions. Calls' numbers are digests, so that each transaction writes most pages again.
+_BATCH_BYTES = 256 << 20
+_SHARED_BYTES = 200 << 20  # less is read sooner than a second process is there
 _RECENT = timedelta(days=8)  # a call of the last 7 days stands in a file that changed since
 _KEPT_NOTES = 20
-_LONGEST_META = 16 << 20  # bytes of a first line, which holds the instructions
-_PATIENCE_S = 600.0  # for the first line of a session that another one forked from
-_MOST_FORKS = 64  # generations of a session's family that are looked up
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +50,12 @@ class Updated:
 class _Pass:
     """One update under way."""
 
-    total: int
-    done: int = 0
-    since_write: int = 0
+    parts: Sequence[Sequence[Seen]]  # what changed in the last days, and the rest; oldest first
+    sizes: Mapping[str, int]  # new bytes, by path
     damaged: int = 0
+    partners_bytes: int = 0  # that it has read
+    ended_parts: int = 0  # by the partner
     notes: list[str] = field(default_factory=list)
-    batch: Batch = field(default_factory=Batch)
 
 
 def _ignored(*_: int) -> None:
@@ -61,22 +63,27 @@ def _ignored(*_: int) -> None:
 
 
 class Ledger:
-    """Keeps the ledger of some accounts; remembers what it has seen, so that a second update is quick."""
+    """Keeps the ledger of some accounts; remembers what it has seen, so that a second update is quick.
+
+    shared_bytes: from how many new bytes on a second process reads its half; None: 200 MB, where it has a processor.
+    """
 
     def __init__(
-        self, store: Store, sources: tuple[Source, ...], clock: Clock, longest_line: int = LONGEST_LINE
+        self,
+        store: Store,
+        sources: tuple[Source, ...],
+        clock: Clock,
+        longest_line: int = LONGEST_LINE,
+        shared_bytes: int | None = None,
     ) -> None:
         self._store = store
         self._sources = sources
         self._clock = clock
-        self._found = Found()
-        self._blocks = Blocks(self._found, longest_line)
-        self._places: dict[Place, int] = {}
-        self._readers: dict[Source, Reader] = {}
+        self._longest_line = longest_line
+        self._shared_bytes = shared_bytes
         self._cursors: dict[str, Cursor] | None = None
-        self._roots: dict[str, str] = {}
-        self._new_roots: dict[str, str] = {}
-        self._rollouts: dict[str, str] | None = None  # session -> path, of this pass
+        self._work = _Pass((), {})
+        self._reading = Reading(sources, self._write, {}, longest_line)
 
     def update(
         self,
@@ -92,146 +99,100 @@ class Ledger:
         """
         known = self._known()
         found = found or walk(self._sources, known)
-        before = self._blocks.bytes_read
-        now_ns = round((self._clock.now() - _RECENT).timestamp()) * 1_000_000_000
-        order = sorted(found.changed, key=lambda seen: (seen.mtime_ns < now_ns, seen.mtime_ns, seen.path))
-        work = _Pass(sum(_new_bytes(seen, known) for seen in order), notes=found.notes)
-        self._rollouts = None
-        is_told = False
+        now = self._clock.now()
+        since_ns = round((now - _RECENT).timestamp()) * 1_000_000_000
+        order = sorted(found.changed, key=lambda seen: (seen.mtime_ns, seen.path))
+        split = sum(seen.mtime_ns < since_ns for seen in order)
+        parts = (order[split:], order[:split])
+        work = self._work = _Pass(parts, {seen.path: _new_bytes(seen, known) for seen in order}, notes=found.notes)
+        self._reading.begin(now.timestamp(), _BATCH_BYTES)
         with _no_collecting(len(order)):
-            for seen in order:
-                if not is_told and seen.mtime_ns < now_ns:
-                    self._write(work)
-                    recent()
-                    is_told = True
-                self._read(seen, work)
-                progress(work.done, work.total)
-            work.batch.gone = found.gone
-            self._write(work)
+            self._read(progress, recent)
+            if found.gone:
+                rows.write(self._store, Batch(gone=found.gone))
             rows.index_calls(self._store)
         for path in found.gone:
             del known[path]
-        if not is_told:
-            recent()
+        work.notes += self._reading.notes
         notes = tuple(work.notes[:_KEPT_NOTES])
         if len(work.notes) > _KEPT_NOTES:
             notes += (f"{len(work.notes) - _KEPT_NOTES} more",)
-        return Updated(found.count, found.size, len(order), self._blocks.bytes_read - before, work.damaged, notes)
+        return Updated(found.count, found.size, len(order), self._bytes_done(), work.damaged, notes)
 
     def _known(self) -> dict[str, Cursor]:
         if self._cursors is None:
             self._cursors = rows.cursors(self._store)
-            self._roots = rows.roots(self._store)
+            self._reading.roots.update(rows.roots(self._store))
         return self._cursors
 
-    def _read(self, seen: Seen, work: _Pass) -> None:
-        known = self._known()
-        path = seen.path
-        begun = self._blocks.bytes_read
+    def _bytes_done(self) -> int:
+        return self._reading.bytes_done() + self._work.partners_bytes
 
-        def count() -> None:
-            nonlocal begun
-            work.done += self._blocks.bytes_read - begun
-            work.since_write += self._blocks.bytes_read - begun
-            begun = self._blocks.bytes_read
+    def _read(self, progress: Callable[[int, int], None], recent: Callable[[], None]) -> None:
+        """Read the parts, alone or together with a second process."""
+        work, known, reading = self._work, self._known(), self._reading
+        total = sum(work.sizes.values())
+        with ExitStack() as stack:
+            shared = self._shared(total, stack)
+            for number, files in enumerate(work.parts):
+                taken = files if shared is None else shared[0].take(number)
+                for seen in taken:
+                    reading.read(seen.path, seen.source, known.get(seen.path))
+                    if shared is not None:
+                        for frame in shared[1].come():
+                            self._take(frame)
+                    progress(self._bytes_done(), total)
+                reading.flush()
+                if shared is not None and not self._await(shared[1], number):
+                    for seen in files:  # it has failed; what is done is not read again
+                        reading.read(seen.path, seen.source, known.get(seen.path))
+                    reading.flush()
+                    shared = None
+                if number == 0:
+                    recent()
+        progress(self._bytes_done(), total)
 
-        def pause(cursor: Cursor) -> None:
-            count()
-            if work.since_write >= _BATCH_BYTES:
-                self._note(path, cursor, work)
-                self._write(work)
+    def _shared(self, total: int, stack: ExitStack) -> tuple[Sharing[Seen], Partner] | None:
+        if total < (_SHARED_BYTES if self._shared_bytes is None else self._shared_bytes):
+            return None
+        if self._shared_bytes is None and _processors() < 2:
+            return None
+        from oulipoly_engine.service.ledger_partner import shared  # noqa: PLC0415 - subprocess and more, only for much
 
+        settings = (self._clock.now().timestamp(), _BATCH_BYTES // 2, self._longest_line)
+        work = self._work
         try:
-            cursor = self._blocks.read(path, known.get(path), self._reader(seen.source), pause)
-        except FamilyUnknown:
-            return
-        except OSError as error:  # unreadable, or gone since the folder was listed
-            work.notes.append(f"{shown(path)}: {error.strerror or type(error).__name__}")
-            self._found.damaged.clear()
-            return
-        count()
-        self._note(path, cursor, work)
-        if work.since_write >= _BATCH_BYTES:
-            self._write(work)
+            return stack.enter_context(
+                shared(work.parts, work.sizes, self._known(), self._sources, self._reading.roots, settings)
+            )
+        except (SpawnFailed, OSError):
+            return None
 
-    def _note(self, path: str, cursor: Cursor, work: _Pass) -> None:
-        work.batch.cursors[path] = cursor
-        if self._found.damaged:
-            work.damaged += len(self._found.damaged)
-            work.batch.damaged.setdefault(path, []).extend(self._found.damaged)
-            self._found.damaged.clear()
+    def _await(self, partner: Partner, part: int) -> bool:
+        """Store what the partner still sends of a part; tells whether it came to the part's end."""
+        while self._work.ended_parts <= part:
+            frame = partner.next()
+            if frame is None:
+                return False
+            self._take(frame)
+        return True
 
-    def _write(self, work: _Pass) -> None:
-        batch, work.batch, work.since_write = work.batch, Batch(), 0
-        if not (batch.cursors or batch.gone or self._found.calls):
-            return
-        batch.calls, batch.roots = self._found.calls, self._new_roots
-        rows.write(self._store, batch, self._places)
-        self._found.calls.clear()
-        self._new_roots = {}
+    def _take(self, raw: bytes) -> None:
+        from oulipoly_engine.service.ledger_partner import Frame  # noqa: PLC0415 - as above
+
+        frame = Frame(raw)
+        self._work.partners_bytes += frame.read_bytes
+        self._work.notes += frame.notes
+        self._work.ended_parts += frame.is_end
+        batch = frame.batch()
+        if batch is not None:
+            self._reading.roots.update(batch.roots)
+            self._write(batch)
+
+    def _write(self, batch: Batch) -> None:
+        rows.write(self._store, batch)
+        self._work.damaged += sum(map(len, batch.damaged.values()))
         self._known().update(batch.cursors)
-
-    def _reader(self, source: Source) -> Reader:
-        reader = self._readers.get(source)
-        if reader is None:
-            reader = self._readers[source] = self._new_reader(source)
-        return reader
-
-    def _new_reader(self, source: Source) -> Reader:
-        if source.cli == "codex":
-            from oulipoly_engine.core.ledger_codex import CodexReader  # noqa: PLC0415 - msgspec, 8 ms, only to read
-
-            return CodexReader(source.account, self._found, self._root_of)
-        if source.cli == "gemini":
-            from oulipoly_engine.core.ledger_gemini import GeminiReader  # noqa: PLC0415 - as above
-
-            return GeminiReader(source.account, self._found)
-        from oulipoly_engine.core.ledger_claude import ClaudeReader  # noqa: PLC0415 - as above
-
-        return ClaudeReader(source.account, self._found)
-
-    def _root_of(self, session: str) -> str:
-        """Return the first ancestor of a session that another one forked from."""
-        root = session
-        for _ in range(_MOST_FORKS):
-            known = self._roots.get(root)
-            if known is not None:
-                root = known
-                break
-            parent = self._parent(root)
-            if parent is None or parent == session:
-                break
-            root = parent
-        if root != session:
-            self._roots[session] = self._new_roots[session] = root
-        return root
-
-    def _parent(self, session: str) -> str | None:
-        """Look into a session's rollout for the session that it forked from."""
-        if self._rollouts is None:
-            self._rollouts = dict(self._rollout_names())
-        path = self._rollouts.get(session)
-        if path is None:
-            return None
-        from oulipoly_engine.core.ledger_codex import parent_in  # noqa: PLC0415 - as above
-
-        try:
-            with open(path, "rb") as file:  # noqa: PTH123 - text
-                line = file.readline(_LONGEST_META)
-                changed_at = os.fstat(file.fileno()).st_mtime
-        except OSError:
-            return None
-        if not line.endswith(b"\n") and changed_at > self._clock.now().timestamp() - _PATIENCE_S:
-            raise FamilyUnknown(session)  # its first line is being written
-        return parent_in(line)
-
-    def _rollout_names(self) -> Iterator[tuple[str, str]]:
-        for source in self._sources:
-            if source.cli == "codex":
-                for folder, _, names in os.walk(source.root):
-                    for name in names:
-                        if name.startswith("rollout-") and name.endswith(".jsonl"):
-                            yield name[-42:-6], os.path.join(folder, name)  # noqa: PTH118 - ten thousand of them
 
 
 def local_burn(store: Store, account: str, since: datetime) -> tuple[int, Tokens]:
@@ -242,6 +203,13 @@ def local_burn(store: Store, account: str, since: datetime) -> tuple[int, Tokens
 def _new_bytes(seen: Seen, known: Mapping[str, Cursor]) -> int:
     cursor = known.get(seen.path)
     return seen.size if cursor is None or seen.size < cursor.offset else seen.size - cursor.offset
+
+
+def _processors() -> int:
+    """Return how many processors we may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @contextmanager

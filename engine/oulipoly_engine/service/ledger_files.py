@@ -16,6 +16,7 @@ from typing import NamedTuple
 from oulipoly_engine.core.ledger import Damage, Found, Reader
 from oulipoly_engine.store.ledger import Cursor
 
+PREFIXES = {"codex": "rollout-", "gemini": "session-"}  # of a transcript's name
 LONGEST_LINE = 256 << 20  # bytes; real transcripts have had lines of 50 MB, pasted images among them
 _BUFFER = 1 << 20
 _HEAD, _TAIL = 896, 64  # bytes that must be unchanged for a file to be read on; with the new tail 1 kB in all
@@ -25,7 +26,7 @@ class Source(NamedTuple):
     """A folder of transcripts and the account that wrote them."""
 
     account: str
-    cli: str  # claude, codex
+    cli: str  # claude, codex, gemini
     root: Path
 
 
@@ -78,7 +79,7 @@ def _walk_folder(
     except OSError as error:
         found.notes.append(f"{shown(folder)}: {error.strerror or type(error).__name__}")
         return False
-    prefix = "rollout-" if source.cli == "codex" else ""
+    prefix = PREFIXES.get(source.cli, "")
     for entry in listed:
         name = entry.name
         try:

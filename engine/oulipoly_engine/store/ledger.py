@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import NamedTuple
 
 from oulipoly_engine.core.ledger import Damage, Entry, Place, Tokens, call_id, place_id, storable
@@ -37,31 +38,45 @@ class Cursor(NamedTuple):
     generation: int = 0  # how often the file was found rewritten
 
 
+Row = tuple[int, ...]  # of a call: its number, instant, place's number, and counts
+
+
 @dataclass(slots=True)
 class Batch:
     """What one transaction writes."""
 
-    calls: Mapping[str, Entry] = field(default_factory=dict)  # by key
+    calls: Iterable[Row] = ()  # best in order of their numbers: pages are then filled one after the other
+    places: Mapping[int, Place] = field(default_factory=dict)  # by number
     cursors: dict[str, Cursor] = field(default_factory=dict)  # by path
     damaged: dict[str, list[Damage]] = field(default_factory=dict)  # by path
     roots: Mapping[str, str] = field(default_factory=dict)  # session -> first ancestor
     gone: Collection[str] = ()  # paths that are no more
 
 
-def write(store: Store, batch: Batch, known: dict[Place, int]) -> None:
-    """Write a batch, all of it or nothing.
+def rows_of(calls: Mapping[str, Entry], known: Mapping[Place, int]) -> tuple[dict[int, Place], list[Row]]:
+    """Return the places of some calls that are not known yet, by number, and the calls' rows in order."""
+    fresh = {place: place_id(place) for place in {entry[1] for entry in calls.values()} if place not in known}
+    rows = list(_rows(calls, {**known, **fresh} if fresh else known))
+    rows.sort(key=itemgetter(0))
+    return {number: place for place, number in fresh.items()}, rows
 
-    known: numbers of places that are stored already; the batch's are added to it.
-    """
-    numbers = {place: place_id(place) for place in {entry[1] for entry in batch.calls.values()} if place not in known}
-    known.update(numbers)
-    rows = sorted(_rows(batch.calls, known))
+
+def _rows(calls: Mapping[str, Entry], known: Mapping[Place, int]) -> Iterator[Row]:
+    last, number = None, 0
+    for key, (at, place, counts, _) in calls.items():
+        if place is not last:  # calls that come together share it
+            last, number = place, known[place]
+        yield (call_id(key), at, number, *counts)
+
+
+def write(store: Store, batch: Batch) -> None:
+    """Write a batch, all of it or nothing."""
     with store.write():
         store.execute_many(
             "INSERT OR IGNORE INTO ledger_places VALUES (?, ?, ?, ?, ?, ?, ?)",
-            ((number, *map(storable, place[:5]), place.is_sidechain) for place, number in numbers.items()),
+            ((number, *map(storable, place[:5]), place[5]) for number, place in batch.places.items()),
         )
-        store.execute_many(_JOIN, rows)
+        store.execute_many(_JOIN, batch.calls)
         store.execute_many(
             "INSERT OR REPLACE INTO ledger_files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             ((os.fsencode(path), *cursor) for path, cursor in batch.cursors.items()),
@@ -72,14 +87,6 @@ def write(store: Store, batch: Batch, known: dict[Place, int]) -> None:
             ((os.fsencode(path), *one) for path, found in batch.damaged.items() for one in found),
         )
         store.execute_many("INSERT OR REPLACE INTO ledger_roots VALUES (?, ?)", batch.roots.items())
-
-
-def _rows(calls: Mapping[str, Entry], known: Mapping[Place, int]) -> Iterator[tuple[int, ...]]:
-    last, number = None, 0
-    for key, (at, place, counts, _) in calls.items():
-        if place is not last:  # calls that come together share it
-            last, number = place, known[place]
-        yield (call_id(key), at, number, *counts)
 
 
 def index_calls(store: Store) -> None:

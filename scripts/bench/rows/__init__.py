@@ -11,7 +11,22 @@ from typing import NamedTuple
 from report import Result
 from world import World
 
-from rows import app, choosing, crowd, finding, ledger, one_shot, panes, passing, quota, screens, start_up, terminals
+from rows import (
+    app,
+    choosing,
+    crowd,
+    finding,
+    following,
+    ledger,
+    one_shot,
+    panes,
+    passing,
+    quota,
+    screens,
+    sessions,
+    start_up,
+    terminals,
+)
 
 
 class Row(NamedTuple):
@@ -47,9 +62,12 @@ ROWS = (
     Row("tree-10k", "the app's read model of 10,000 sessions", finding.conversations),
     Row("ledger-exact", "the ledger's totals against the truth, cold and grown by cuts", ledger.exact),
     Row("ledger-cold", "1 GB of transcripts into the ledger, beside ccusage", ledger.cold),
+    Row("ledger-shared", "the same in two processes", ledger.shared),
     Row("ledger-memory", "peak memory of reading 1 GB", ledger.memory),
     Row("ledger-first", "the first right 5-hour and 7-day sums of 1 GB", ledger.first),
     Row("ledger-warm", "a refresh of 10,000 transcripts, nothing new", ledger.warm),
+    Row("follow-stored", "an append beside 10,000 transcripts until it is stored", following.stored),
+    Row("follow-idle", "a follower of 10,000 transcripts to which nothing happens", following.idle),
     Row("terminal-cat", "10 MB of `cat` in a terminal against tmux", terminals.cat_plain),
     Row("terminal-colour", "10 MB of coloured `cat` in a terminal against tmux", terminals.cat_colour),
     Row("terminal-echo", "from a key to its picture", terminals.echo_quiet),
@@ -62,4 +80,6 @@ ROWS = (
     Row("pane-ink", "a picture drawn anew 30 times a second", panes.ink),
     Row("pane-idle", "an idle pane's cost", panes.idle),
     Row("pane-busy", "the app's own keys with ten flooding terminals", panes.busy),
+    Row("app-keys", "a key in the app until the screen, 10,000 sessions and 100,000 turns", sessions.key_to_screen),
+    Row("app-append", "an append to the transcript shown until the screen", sessions.append_to_screen),
 )

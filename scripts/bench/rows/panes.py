@@ -15,7 +15,7 @@ import sys
 import termios
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,8 @@ for number in range(40): print(f"  earlier line {number} of the conversation, wh
 begun, frame = time.monotonic(), 0
 print(*(["."] * 12), sep="\\n")
 while True:
-    lines = [f"\\x1b[2K\\x1b[38;2;215;119;87m{'*+x-'[frame % 4]} Thinking\\x1b[39m ({frame // 30}s, {frame * 7} tokens)"]
+    spinner = f"\\x1b[38;2;215;119;87m{'*+x-'[frame % 4]} Thinking\\x1b[39m"
+    lines = [f"\\x1b[2K{spinner} ({frame // 30}s, {frame * 7} tokens)"]
     lines += [f"\\x1b[2K\\x1b[2m  tool output line {n}: \\x1b[22m\\x1b[36mfile_{n}.py\\x1b[39m" for n in range(8)]
     lines += ["\\x1b[2K+" + "-" * 100 + "+", "\\x1b[2K| > " + " " * 97 + "|", "\\x1b[2K+" + "-" * 100 + "+"]
     write("\\x1b[?2026h\\x1b[12A" + "\\r\\n".join(lines) + "\\r\\n\\x1b[?2026l"); flush()
@@ -104,7 +105,8 @@ def ink(world: World) -> Result:
 
     found = isolated(work)
     facts = {"app_percent": 100 * found["app"]}
-    return Result("of a core for an Ink-style picture, app and host", 100 * found["all"], "%", Limit(_INK_PERCENT), facts=facts)
+    name = "of a core for an Ink-style picture, app and host"
+    return Result(name, 100 * found["all"], "%", Limit(_INK_PERCENT), facts=facts)
 
 
 def busy(world: World) -> Result:
@@ -120,14 +122,16 @@ def busy(world: World) -> Result:
             app.until("calm")
             app.press("5", "10 ")
             time.sleep(1.0)
-            app.type("\x1d1")
-            time.sleep(1.0)
+            for key in "\x1d1":  # out of the terminal, to the pools
+                app.type(key)
+                time.sleep(1.0)
             return {"keys": [app.press("j" if turn % 2 == 0 else "k", "calm") for turn in range(world.rounds(100))]}
 
     values = sorted(1000 * value for value in isolated(work)["keys"])
     series = Series(tuple(values))
     facts = {"p50_ms": series.median, "most_ms": values[-1]}
-    return Result(f"from a key of the app to its picture, p99, {_BUSY} flooding", _share(values, 0.99), "ms", Limit(_APP_KEY_MS), series, facts=facts)
+    name = f"from a key of the app to its picture, p99, {_BUSY} flooding"
+    return Result(name, _share(values, 0.99), "ms", Limit(_APP_KEY_MS), series, facts=facts)
 
 
 def _share(values: list[float], share: float) -> float:
@@ -138,7 +142,8 @@ def _keys(seconds: list[float], name: str, limit: float) -> Result:
     values = sorted(1000 * value for value in seconds)
     facts = {"p50_ms": _share(values, 0.5), "p50_limit_ms": _KEY_P50_MS, "most_ms": values[-1], "keys": len(values)}
     series = Series(tuple(values))
-    return Result(f"from a key to the real terminal, p99, {name}", _share(values, 0.99), "ms", Limit(limit), series, facts=facts)
+    what = f"from a key to the real terminal, p99, {name}"
+    return Result(what, _share(values, 0.99), "ms", Limit(limit), series, facts=facts)
 
 
 def _cat(world: World, name: str) -> Result:

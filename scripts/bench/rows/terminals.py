@@ -248,6 +248,7 @@ class Terminal:
 
 
 def processor_s(pid: int) -> float:
+    """Return a process's processor time so far."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:

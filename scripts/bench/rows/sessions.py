@@ -1,0 +1,252 @@
+"""The app with 10,000 sessions and a transcript of 100,000 turns: from a key to the screen, and from an append.
+
+Measured at the terminal's end of a PTY, from the write of a key to the first byte that is drawn for it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import select
+import signal
+import struct
+import termios
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from measure import BenchBroken, Command, Series, isolated, run
+from report import Limit, Result
+from world import World
+
+from rows import finding
+
+_SESSIONS, _TURNS = 10_000, 100_000
+_KEY_LIMIT_MS, _APPEND_LIMIT_MS = 50.0, 100.0
+_ROWS, _COLUMNS = 50, 160
+_PATIENCE_S = 30.0
+_QUIET_S = 0.12  # nothing drawn for so long: the screen is done
+_LONG = "ffffffff-0000-4000-8000-000000000000"
+
+
+def key_to_screen(world: World) -> Result:
+    """Time keys in the list, in the transcript, and while a filter is typed; the 99th of a hundred is the figure."""
+    app = _Driven(_prepared(world))
+    try:
+        app.begin()
+        keys = {name: [app.key(key) for _ in range(world.rounds(80))] for name, key in _LIST_KEYS.items()}
+        keys["filter"] = [app.key(key) for key in b"/session:0 w1 account-3"]
+        app.send(b"\x1b")
+        app.open_long()
+        keys |= {
+            f"transcript {name}": [app.key(key) for _ in range(world.rounds(80))] for name, key in _TEXT_KEYS.items()
+        }
+        spent, memory = app.spent(), app.memory_mb()
+    finally:
+        app.end()
+    values = tuple(value for found in keys.values() for value in found)
+    spread = {f"{name} p50, p99 ms": (round(_high(one, 0.5)), round(_high(one, 0.99))) for name, one in keys.items()}
+    facts: dict[str, object] = {
+        **spread,
+        "opening 100,000 turns ms": round(app.opened_ms),
+        "idle % of a core": round(spent, 2),
+        "memory MB": memory,
+    }
+    return Result(
+        "from a key to the screen, 10,000 sessions and 100,000 turns, p99",
+        _high(values, 0.99),
+        "ms",
+        Limit(_KEY_LIMIT_MS),
+        Series(values),
+        facts=facts,
+    )
+
+
+def append_to_screen(world: World) -> Result:
+    """Time from a CLI's append to the transcript until it is drawn; the 95th of a hundred is the figure."""
+    command = _prepared(world)
+    app = _Driven(command)
+    try:
+        app.begin()
+        app.open_long()
+        taken = tuple(app.append(_transcript(world), number) for number in range(world.rounds(40)))
+    finally:
+        app.end()
+    return Result(
+        "from an append to the screen, 100,000 turns before it, p95",
+        _high(taken, 0.95),
+        "ms",
+        Limit(_APPEND_LIMIT_MS),
+        Series(taken),
+    )
+
+
+_LIST_KEYS = {"down": b"j", "page": b"\x04", "up": b"k"}
+_TEXT_KEYS = {"up": b"k", "page": b"\x15", "down": b"j"}
+
+
+class _Driven:
+    """The app on a terminal of ours."""
+
+    def __init__(self, command: Command) -> None:
+        self.opened_ms = 0.0
+        self._pid, self._terminal = pty.fork()
+        if self._pid == 0:
+            environ = {**command.env, "TERM": "xterm-256color", "COLORTERM": "truecolor"}
+            os.execvpe(command.argv[0], command.argv, environ)  # noqa: S606 - no shell is wanted
+        fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, _COLUMNS, 0, 0))
+
+    def begin(self) -> None:
+        self._until(b"1 Pools")
+        self._quiet()
+        self.send(b"3")
+        self._until(f"{_SESSIONS + 1:,}".encode())
+        self._quiet(2.0)
+
+    def open_long(self) -> None:
+        self.send(b"/")
+        self.send(f"session:{_LONG[:8]}".encode())
+        self.send(b"\r")
+        self.send(b"j")
+        self._quiet(1.0)
+        begun = time.perf_counter()
+        os.write(self._terminal, b"\r")
+        self._until(b"the very last")
+        self.opened_ms = (time.perf_counter() - begun) * 1000
+        self._quiet(1.0)
+
+    def send(self, keys: bytes) -> None:
+        os.write(self._terminal, keys)
+        self._quiet()
+
+    def key(self, key: bytes | int) -> float:
+        """Press a key and return the milliseconds until something is drawn."""
+        begun = time.perf_counter()
+        os.write(self._terminal, bytes([key]) if isinstance(key, int) else key)
+        self._read(_PATIENCE_S)
+        taken = (time.perf_counter() - begun) * 1000
+        self._quiet()
+        return taken
+
+    def append(self, path: Path, number: int) -> float:
+        word = f"appended-{number}-end"
+        with path.open("ab") as file:
+            file.write(_record(_TURNS + number + 1, word))
+        begun = time.perf_counter()
+        self._until(word.encode())
+        taken = (time.perf_counter() - begun) * 1000
+        self._quiet(0.03 * (number % 7))  # so that the appends do not keep step with the looks
+        return taken
+
+    def spent(self) -> float:
+        """Return how much of a core it takes while nothing happens, in percent."""
+        before, begun = self._ticks(), time.perf_counter()
+        self._quiet(5.0)
+        seconds = (self._ticks() - before) / os.sysconf("SC_CLK_TCK")
+        return 100 * seconds / (time.perf_counter() - begun)
+
+    def memory_mb(self) -> int:
+        for line in Path(f"/proc/{self._pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS"):
+                return int(line.split()[1]) // 1024
+        return 0
+
+    def end(self) -> None:
+        os.kill(self._pid, signal.SIGKILL)
+        os.close(self._terminal)
+        os.waitpid(self._pid, 0)
+
+    def _ticks(self) -> int:
+        fields = Path(f"/proc/{self._pid}/stat").read_text().rpartition(")")[2].split()
+        return int(fields[11]) + int(fields[12])
+
+    def _until(self, word: bytes) -> None:
+        seen, deadline = b"", time.perf_counter() + _PATIENCE_S
+        while word not in seen:
+            data = self._read(max(0.0, deadline - time.perf_counter()))
+            if not data:
+                raise BenchBroken(f"{word!r} was not drawn: {seen[-300:].decode('utf-8', 'replace')}")
+            seen = seen[-20_000:] + data
+
+    def _quiet(self, least_s: float = 0.0) -> None:
+        """Read until nothing is drawn any more."""
+        begun = time.perf_counter()
+        while True:
+            ready, _, _ = select.select([self._terminal], [], [], _QUIET_S)
+            if ready:
+                os.read(self._terminal, 1 << 16)
+            elif time.perf_counter() - begun >= least_s:
+                return
+            if time.perf_counter() - begun > _PATIENCE_S:  # a clock is drawn now and then
+                return
+
+    def _read(self, patience_s: float) -> bytes:
+        ready, _, _ = select.select([self._terminal], [], [], patience_s)
+        return os.read(self._terminal, 1 << 16) if ready else b""
+
+
+def _prepared(world: World) -> Command:
+    """Make the account with its long transcript and the state file, once."""
+    state = Path(world.env("sessions")["OULIPOLY_DATA_DIR"])
+    if not (state / "state.db").exists():
+        root = _transcript(world).parent.parent
+        root.mkdir(parents=True)
+        world.serve("bench-sessions", "true")
+        with (world.config / "providers.toml").open("a", encoding="utf-8") as file:
+            file.write(
+                "[bench-sessions.session_storage]\nkind = 'script'\nstorage_type = 'claude_code'\n"
+                f"cwd_script = 'claude-code-cwd {root}'\ntranscript_script = 'claude-code-locate-transcript {root}'\n\n"
+            )
+        (world.config / "sessions.toml").write_text(f"[bench-sessions]\nturn_script = 'claude-code-turns {root}'\n")
+        isolated(lambda: _filled(state, _transcript(world)))
+        run(world.agents("session-scan", state="sessions"))  # as after a first day
+    return world.agents(state="sessions")
+
+
+def _filled(state: Path, path: Path) -> int:
+    from oulipoly_engine.service.conversations import Catalogue, Kinds  # noqa: PLC0415 - the harness must stay small
+    from oulipoly_engine.store import imported  # noqa: PLC0415 - as above
+
+    state.mkdir(parents=True)
+    store = finding._filled(state / "state.db", 4)
+    path.parent.mkdir(parents=True)
+    with path.open("wb") as file:
+        file.writelines(_record(number, "the very last" if number == _TURNS else "") for number in range(1, _TURNS + 1))
+    finding._fill(store, [("bench-sessions", _LONG, 3)], 5)
+    with store.write():
+        imported.adopt(store, "bench-sessions", [_LONG])
+    Catalogue(store, Kinds({}, {})).refresh()
+    store.close()
+    return 1
+
+
+def _transcript(world: World) -> Path:
+    return world.folder / "home" / ".bench-sessions" / "projects" / "-w" / f"{_LONG}.jsonl"
+
+
+def _record(number: int, word: str) -> bytes:
+    """Return a turn as Claude Code writes it: prose, code, a tool's call or its result."""
+    kind = ("user", "assistant")[number % 2]
+    text = word or f"# Turn {number}\n\nSome **words** and `code` of it, " + "again and again " * (number % 40)
+    block: dict[str, object] = {"type": "text", "text": text}
+    if not word and number % 5 == 0:
+        block = {"type": "tool_result", "tool_use_id": "t", "content": "line of a result\n" * (number % 90)}
+    elif not word and number % 5 == 1:
+        block = {"type": "text", "text": "```python\n" + "def f(x):\n    return x\n" * (number % 12) + "```"}
+    at = datetime(2026, 11, 1, tzinfo=UTC) + timedelta(seconds=15 * number)
+    record = {
+        "type": kind,
+        "uuid": f"00000000-0000-4000-8000-{number:012x}",
+        "sessionId": _LONG,
+        "cwd": "/w",
+        "timestamp": f"{at:%Y-%m-%dT%H:%M:%S}.000Z",
+        "message": {"role": kind, "content": [block]},
+    }
+    return json.dumps(record).encode() + b"\n"
+
+
+def _high(values: list[float] | tuple[float, ...], share: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
