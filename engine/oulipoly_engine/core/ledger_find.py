@@ -1,6 +1,6 @@
 """Find bytes in a buffer: the one pass over everything that is read, and a fifth of all the work. Pure.
 
-stringzilla, which uses the processor's vector instructions, takes a third of the time; without it everything still works.
+stringzilla, which uses vector instructions, takes a third of the time; without it everything still works.
 """
 
 from __future__ import annotations
