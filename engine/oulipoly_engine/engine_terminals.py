@@ -54,6 +54,12 @@ class Terminals:
         """Return where a terminal's host listens."""
         return Place(self._engine.paths.runtime, terminal.id).socket
 
+    def outer_prefixes(self) -> tuple[str, ...]:
+        """Return the keys that the tmux around the app takes for itself, in its own words."""
+        from oulipoly_engine.process.outer_tmux import prefixes  # noqa: PLC0415 - asked once, and not by most
+
+        return prefixes(inherited_environment())
+
     def kill(self, identity: str) -> None:
         """End a terminal's program: HUP, then KILL. Raises RunnerError when it stays."""
         self._refuse_if_read_only("end a program")
@@ -72,14 +78,20 @@ class Terminals:
 
         return self._open(choose, size)
 
-    def resume(self, session: str, account: str | None, size: tuple[int, int]) -> OpenedTerminal:
+    def fork(self, session: str, size: tuple[int, int]) -> OpenedTerminal:
+        """Begin a new session with the past of another one. Raises RunnerError."""
+        return self.resume(session, None, size, is_fork=True)
+
+    def resume(
+        self, session: str, account: str | None, size: tuple[int, int], *, is_fork: bool = False
+    ) -> OpenedTerminal:
         """Go on with a session where it lies, or on another account. Raises RunnerError."""
 
         def choose(_launcher: Launcher, _configured: Configured, resumer: Callable[[], Resumer]) -> _Choice:
             from oulipoly_engine.service.resume import Wish, chosen  # noqa: PLC0415 - only to resume
 
             sessions = resumer()
-            settled = sessions.settle(Wish(session, to_account=account), Path.cwd())
+            settled = sessions.settle(Wish(session, to_account=account, is_fork=is_fork), Path.cwd())
             compose.interactive(sessions.account(settled.session.account))
             return _Choice(chosen(sessions, settled), settled.working_directory, settled.reason)
 

@@ -15,10 +15,11 @@ from textual.app import App
 from textual.binding import BindingType
 from textual.screen import Screen
 
-from oulipoly_tui import bridge, keymap, theming
+from oulipoly_tui import bridge, keymap, signals, theming
 from oulipoly_tui.frame import Frame
 from oulipoly_tui.keymap import Keymap
 from oulipoly_tui.keys.key import FRAME, Key
+from oulipoly_tui.looks import Looks
 from oulipoly_tui.messages import EventArrived, ReplWanted, SnapshotTaken, Wish, WorkDone
 from oulipoly_tui.panes.pane import Pane
 from oulipoly_tui.panes.table import PANES, PaneEntry
@@ -73,6 +74,7 @@ class AgentsApp(App[str], inherit_bindings=False):
         now: Callable[[], datetime],
         options: Options | None = None,
         entries: Sequence[PaneEntry] = PANES,
+        read_options: Callable[[], Options] | None = None,
     ) -> None:
         super().__init__()
         self.options = options or Options()
@@ -83,6 +85,7 @@ class AgentsApp(App[str], inherit_bindings=False):
             tuple[str, bool], ...
         ] = ()  # (what failed, is it our bug), newest last, for the problems list
         self.set_up: SetUp | None = None  # what this app has written, so that it can be taken back
+        self.looks = Looks(self, read_options)
         self._open_engine = open_engine
         self._now = now
         self._frame = Frame(entries, self.options.saved)
@@ -110,6 +113,8 @@ class AgentsApp(App[str], inherit_bindings=False):
         """Show the frame at once; everything else comes after its first paint."""
         self._show_bars()
         self.call_after_refresh(self._begin)
+        if not self.is_headless:
+            signals.give_the_terminal_back(self)
 
     def _begin(self) -> None:
         self.work("open", self._open_engine, self._opened)
@@ -197,6 +202,7 @@ class AgentsApp(App[str], inherit_bindings=False):
             self.watchman.alert(message.event)
         if name == "ConfigurationChanged" and self.engine is not None:
             self.work("check", self.engine.examine, lambda _: self.take_snapshot())
+            self.looks.read()
         self._show_bars()
 
     def say(self, text: str, *, severity: str = "information") -> None:

@@ -40,7 +40,7 @@ class BareTerminal(App[int], inherit_bindings=False):
 
     def __init__(self, socket: Path, terminal: Terminal, leave: str = LEAVE) -> None:
         super().__init__()
-        constants.ESCAPE_DELAY = _ESCAPE_S  # type: ignore[misc] - read at every Escape; the variable is children's too
+        constants.ESCAPE_DELAY = _ESCAPE_S  # type: ignore[misc] # read at every Escape; the variable ESCDELAY would be its children's too
         self._socket, self._terminal, self._leave = socket, terminal, leave
         self._title = terminal.label
         self._link: TerminalLink | None = None

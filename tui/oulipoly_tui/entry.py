@@ -103,9 +103,16 @@ def options(paths: Paths, arguments: Sequence[str]) -> Options:
 def _run_app(arguments: Sequence[str]) -> int:
     from oulipoly_tui.app import AgentsApp  # noqa: PLC0415 - Textual, 200 ms, only the app needs it
 
+    for name in ("COLUMNS", "LINES"):  # Textual believes these before the terminal, and would miss every resize
+        os.environ.pop(name, None)
     paths = from_environment()
     wishes = options(paths, arguments)
-    app = AgentsApp(lambda: open_engine(paths, read_only=wishes.read_only), SystemClock().now, wishes)
+    app = AgentsApp(
+        lambda: open_engine(paths, read_only=wishes.read_only),
+        SystemClock().now,
+        wishes,
+        read_options=lambda: options(paths, arguments),
+    )
     result = app.run()
     if app.engine is not None:
         app.engine.close()

@@ -15,7 +15,7 @@ from oulipoly_engine.cli import diagnostics
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.run_command import Terminal
-from oulipoly_engine.cli.wiring import freshness, told
+from oulipoly_engine.cli.wiring import follow_up, freshness, told
 from oulipoly_engine.config import load
 from oulipoly_engine.core import inputs, prompt
 from oulipoly_engine.core.accounts import Model
@@ -63,6 +63,7 @@ def _run(context: Context, name: str, pin: str | None, folder: Path) -> int:
     done = invoker.invoke(Request(model, text, folder.absolute(), input_args))
     if done.error is not None:
         diagnostics.fail(done.error)
+    follow_up(context, store, invoker.freshness, done.result)
     store.close()
     return done.exit_code
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli import diagnostics
 from oulipoly_engine.cli.context import Context
@@ -21,6 +22,9 @@ from oulipoly_engine.service.locate import Locator, find_typed
 from oulipoly_engine.service.search import catch_up
 from oulipoly_engine.store import search_index
 from oulipoly_engine.store.db import Store, open_store
+
+if TYPE_CHECKING:
+    from oulipoly_engine.service.ingest import Ingester
 
 Run = Callable[[Context, str, str, list[str]], int]
 
@@ -46,6 +50,28 @@ def for_people(run: Run) -> Run:
 def open_existing(context: Context) -> Store | None:
     """Open the state file, None where there is none yet: a question never makes one."""
     return open_store(context.paths.state_db) if context.paths.state_db.exists() else None
+
+
+def read_new(context: Context, store: Store) -> None:
+    """Read what CLIs have written outside of us, for a moment; a broken configuration is told by `catalogue`."""
+    from oulipoly_engine.service.glance import Glance  # noqa: PLC0415 - 5 ms, not under --no-scan
+
+    def scanner() -> Ingester:
+        from oulipoly_engine.cli.wiring import ingester  # noqa: PLC0415 - 30 ms, only where something is new
+
+        return ingester(context, store, scripts)
+
+    paths = context.paths
+    try:
+        scripts = load.load_sessions(paths).value
+        found = Glance(store, scripts, paths.home, paths.data / "sessions", scanner).look()
+    except (ConfigInvalid, StoreUnusable):  # the state file may be read all the same
+        return
+    for problem in found.problems:
+        diagnostics.note(f"Warning: {problem}")
+    if found.left:
+        names = ", ".join(found.left)
+        diagnostics.note(f"not everything new was read ({names}): `{context.program} session-scan` reads the rest")
 
 
 def catalogue(context: Context, store: Store) -> Catalogue:

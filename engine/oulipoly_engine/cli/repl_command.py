@@ -37,6 +37,9 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument("-m", "--model", dest="named", metavar="MODEL", help="the same")
     parser.add_argument("--resume", metavar="ID", help="go on with a session; the beginning of its id is enough")
     parser.add_argument("--to", metavar="ACCOUNT", help="with --resume: move the session to that account first")
+    parser.add_argument(
+        "--fork", action="store_true", help="with --resume: in a new session that begins with the old one's past"
+    )
     parser.add_argument("-p", "--project", type=Path, help="working directory of the CLI")
     parser.add_argument(
         "--detach", action="store_true", help="start it in a terminal of its own and print that one's id (see `attach`)"
@@ -54,7 +57,11 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         raise UsageInvalid(message)
     if options.resume is not None:
         way = _Way(is_detached=options.detach)
-        return resume(context, options.resume, model, options.project, options.to, way=way)
+        wish = Wish(options.resume, model, _project(options.project), options.to, is_fork=options.fork)
+        return _resume(context, wish, way)
+    if options.fork:
+        message = "--fork copies a session's past, so it needs --resume"
+        raise UsageInvalid(message)
     if options.to is not None:
         message = "--to moves a session, so it needs --resume"
         raise UsageInvalid(message)
@@ -116,12 +123,16 @@ def resume(
     way: _Way = _HERE,
 ) -> int:
     """Go on with a session."""
+    return _resume(context, Wish(session, model, _project(project), to_account), way)
+
+
+def _resume(context: Context, wish: Wish, way: _Way) -> int:
     way.check()
     store = open_store(context.paths.state_db)
     try:
         accounts, settings = told(load.load_accounts(context.paths)), told(load.load_settings(context.paths))
         starts = launcher(context, store, accounts, settings)
-        going_on = _GoingOn(resumer(context, store, accounts, settings), session, model, project, to_account)
+        going_on = _GoingOn(resumer(context, store, accounts, settings), wish)
         return way.go(context, starts, going_on.choose, going_on.folder)
     finally:
         store.close()
@@ -130,11 +141,9 @@ def resume(
 class _GoingOn:
     """A session on its way to the terminal."""
 
-    def __init__(
-        self, sessions: Resumer, session: str, model: str | None, project: Path | None, to_account: str | None
-    ) -> None:
+    def __init__(self, sessions: Resumer, wish: Wish) -> None:
         self._sessions = sessions
-        self._wish = Wish(session, model, None if project is None else folder(project), to_account)
+        self._wish = wish
         self._folder = Path()
 
     def choose(self, guard: Guard) -> Chosen:
@@ -150,6 +159,10 @@ class _GoingOn:
     def folder(self) -> Path:
         """Return the folder in which the CLI works."""
         return self._folder
+
+
+def _project(named: Path | None) -> Path | None:
+    return None if named is None else folder(named)
 
 
 def _open(context: Context, project: Path | None, choose: Callable[[Launcher, Guard], Chosen], way: _Way) -> int:

@@ -14,6 +14,7 @@ from oulipoly_engine.cli.progress import Progress
 from oulipoly_engine.cli.wiring import ingester, keep_after_scan, told
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.config import load
+from oulipoly_engine.core.turn_lines import LineError
 from oulipoly_engine.errors import AccountUnusable
 from oulipoly_engine.service.ingest import Ingested, Kind
 from oulipoly_engine.store import quotas, turns
@@ -63,7 +64,7 @@ def _show(context: Context, store: Store, done: Sequence[Ingested]) -> None:
         everything, since, refreshed_at = _counts(store, result.account)
         output.write_line(f"{result.account}: {_outcome(result)}")
         for error in result.errors[:_SHOWN_ERRORS]:
-            output.write_line(f"  ! line {error.line}: {error.text}" if error.line else f"  ! {error.text}")
+            output.write_line(f"  ! {error.sentence}")
         if result.error_count > _SHOWN_ERRORS:
             output.write_line(f"  ! {result.error_count - min(_SHOWN_ERRORS, len(result.errors))} more")
         for note in result.notes[:_SHOWN_ERRORS]:
@@ -91,11 +92,17 @@ def _counts(store: Store, account: str) -> tuple[int, int, datetime | None]:
     return turns.of_account(store, account), since, refreshed_at
 
 
+def _error(error: LineError) -> dict[str, object]:
+    at = {} if error.file is None else {"file": error.file}
+    return {**at, "line": error.line, "text": error.text}
+
+
 def _entry(store: Store, result: Ingested) -> dict[str, object]:
     everything, since, refreshed_at = _counts(store, result.account)
     return {
         **asdict(result),
         "kind": result.kind.value,
+        "errors": [_error(error) for error in result.errors],
         "all_turns": everything,
         "turns_since_refresh": since,
         "refreshed_at": None if refreshed_at is None else to_text(refreshed_at),

@@ -33,6 +33,7 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     parser.add_argument("--limit", type=int, default=_SHOWN, metavar="N", help=f"default {_SHOWN}")
     parser.add_argument("--all", action="store_true", help="no limit")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--no-scan", action="store_true", help="do not look for what CLIs have just written")
     options = parser.parse(person.with_negations(arguments))
     if options.limit < 1:
         parser.error("--limit must be 1 or more")
@@ -40,6 +41,8 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     store = person.open_existing(context)
     if store is None:
         return _nothing(context, as_json=options.json)
+    if not options.no_scan:
+        person.read_new(context, store)
     known = person.catalogue(context, store)
     left = person.refresh(known, _DESCRIBE_S)
     listing = known.list(query, Sort(options.sort), None if options.all else options.limit)

@@ -28,8 +28,9 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     parser.add_argument("query", nargs="+", metavar="QUERY", help="words, phrases and fields")
     parser.add_argument("--limit", type=int, default=_SHOWN, metavar="N", help=f"default {_SHOWN}")
     parser.add_argument("--rank", action="store_true", help=f"the best of the newest {RANKED_AMONG} matches first")
-    parser.add_argument("--as-is", action="store_true", help="do not index new turns first")
+    parser.add_argument("--as-is", action="store_true", help="neither read nor index new turns first")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--no-scan", action="store_true", help="do not look for what CLIs have just written")
     options = parser.parse(person.with_negations(arguments))
     if not 1 <= options.limit <= _MOST:
         parser.error(f"--limit must be 1 to {_MOST}")
@@ -41,6 +42,8 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     if store is None:
         found = Found((), 0)
     else:
+        if not (options.no_scan or options.as_is):
+            person.read_new(context, store)
         known = person.catalogue(context, store)
         if not options.as_is:
             person.refresh(known, None)

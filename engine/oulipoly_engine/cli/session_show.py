@@ -36,10 +36,13 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     parser.add_argument("--raw", action="store_true", help="leave secrets in")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--no-pager", action="store_true", help="print at once, also on a terminal")
+    parser.add_argument("--no-scan", action="store_true", help="do not look for what CLIs have just written")
     options = parser.parse(arguments)
     if options.turns < 0:
         parser.error("--turns must not be negative")
     store = session_access.store_with(context, options.session)
+    if not options.no_scan:
+        person.read_new(context, store)
     session = person.find(store, options.session, context.clock.now())
     known = person.catalogue(context, store)
     person.refresh(known, 0.0)

@@ -35,6 +35,7 @@ class AppSettings:
     footer: str = "full"
     motion: str = "full"
     read_only: bool = False
+    escape_leaves: bool = False  # Escape pressed twice in haste leads out of a terminal
     keys: Mapping[str, str] = field(default_factory=dict)  # id of a binding -> keys by comma, or "none"
 
 
@@ -62,6 +63,7 @@ class AppTable(Table):
     footer = Key(one_of("full", "compact", "off"), "full")
     motion = Key(one_of("full", "reduced"), "full")
     read_only = Key(boolean, False)
+    escape_leaves = Key(boolean, False)
     keys: Key[Mapping[str, str]] = Key(_keys, {})
 
 
@@ -94,7 +96,16 @@ def read(paths: Paths) -> Loaded[AppSettings]:
     if table is None:
         return Loaded(AppSettings(), problems)
     return Loaded(
-        AppSettings(table.theme, table.preset, table.footer, table.motion, table.read_only, table.keys), problems
+        AppSettings(
+            table.theme,
+            table.preset,
+            table.footer,
+            table.motion,
+            table.read_only,
+            table.escape_leaves,
+            table.keys,
+        ),
+        problems,
     )
 
 

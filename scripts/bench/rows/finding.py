@@ -147,7 +147,7 @@ def _fill(store: Store, owners: list[tuple[str, str, int]], seed: int) -> None:
     with store.write():
         store.execute_many(
             "INSERT INTO session_turns (provider_name, session_id, turn_id, timestamp, role, ingested_at, body)"
-            " VALUES (?, ?, ?, ?, ?, '', ?)",
+            " VALUES (?, ?, ?, ?, ?, '9999', ?)",
             _turns(owners, random.Random(seed)),  # noqa: S311 - the same history in every run
         )
 

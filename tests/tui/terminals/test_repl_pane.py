@@ -2,10 +2,13 @@
 
 import os
 import signal
+from dataclasses import replace
 
 import pytest
 from textual import events
 
+from oulipoly_engine.engine_terminals import Terminals
+from oulipoly_tui.app import AgentsApp
 from oulipoly_tui.messages import ReplWanted
 from oulipoly_tui.widgets.terminal_view import TerminalView
 
@@ -32,8 +35,6 @@ async def say(pilot, text):
 @pytest.fixture
 def toasts(monkeypatch):
     """Collect what is said."""
-    from oulipoly_tui.app import AgentsApp
-
     said = []
     before = AgentsApp.say
     monkeypatch.setattr(AgentsApp, "say", lambda app, text, **more: (said.append(text), before(app, text, **more)))
@@ -204,8 +205,6 @@ async def test_a_session_that_is_open_is_turned_to_and_not_begun_again(repl_worl
         await settled(pilot, lambda: "hello from bob" in shown(app))
         pane = app.frame.find("repl")
         first = pane._current
-        from dataclasses import replace
-
         first.terminal = replace(first.terminal, session_id="0123")
         app.post_message(ReplWanted("opus", None, "0123"))
 
@@ -235,8 +234,6 @@ async def test_the_last_shown_terminal_is_shown_again(repl_world, running, settl
 async def test_a_chord_that_the_tmux_around_takes_is_told_and_another_works(
     repl_world, running, settled, hosts, toasts, monkeypatch
 ):
-    from oulipoly_engine.engine_terminals import Terminals
-
     monkeypatch.setattr(Terminals, "outer_prefixes", lambda _: ("C-]",))
     hosts.start("cat")
     async with running((100, 30)) as (app, pilot):
@@ -259,7 +256,9 @@ async def test_terminal_has_the_panes_size(repl_world, running, settled, hosts, 
         await settled(pilot, lambda: f"{view.size.height} {view.size.width}" in shown(app))
 
 
-async def test_pane_without_colour_says_by_marks_what_it_says_by_tones(repl_world, running, settled, hosts, monkeypatch):
+async def test_pane_without_colour_says_by_marks_what_it_says_by_tones(
+    repl_world, running, settled, hosts, monkeypatch
+):
     monkeypatch.setenv("NO_COLOR", "1")
     hosts.start("sh", "-c", r"printf '\033[31mred\033[0m'; cat")
     async with running((100, 30)) as (app, pilot):

@@ -47,7 +47,8 @@ def _set_up(app: AgentsApp, _arguments: list[str]) -> None:
 
         app.push_screen(FirstSetUp(found))
 
-    app.work("set-up", app.engine.first_set_up, arrived)  # type: ignore[union-attr] - `needs_engine` stands before it
+    if app.engine is not None:
+        app.work("set-up", app.engine.first_set_up, arrived)
 
 
 def _take_set_up_back(app: AgentsApp, _arguments: list[str]) -> str | None:

@@ -73,6 +73,24 @@ def _resume(app: AgentsApp, arguments: list[str]) -> None:
     _found(app, arguments[0], found)
 
 
+def _fork(app: AgentsApp, arguments: list[str]) -> str | None:
+    """Begin a conversation with the past of another one, in a terminal."""
+    if not app.has_pane("repl"):
+        return "this version has no terminals yet: `agents repl --resume ID --fork` does it in the shell"
+
+    def found(one: Conversation) -> None:
+        async def hand_over() -> None:
+            await app.frame.turn_to("repl")
+            pane: Any = app.frame.find("repl")
+            if pane is not None:
+                pane.fork(one.active.session_id)
+
+        app.call_next(hand_over)
+
+    _found(app, arguments[0], found)
+    return None
+
+
 def _move(app: AgentsApp, arguments: list[str]) -> None:
     text, account = arguments
     sessions = _sessions(app)
@@ -231,6 +249,7 @@ COMMANDS = (
         (_SESSION, Argument("account", accounts, is_optional=True)),
         writes=True,
     ),
+    Command("session fork", "go on in a new conversation with its past", _fork, (_SESSION,), writes=True),
     Command("session move", "move it to another account", _move, (_SESSION, _ACCOUNT), writes=True),
     Command("session name", "give it a name", _name, (_SESSION, _TEXT), writes=True),
     Command("session note", "keep a note with it", _note, (_SESSION, _TEXT), writes=True),

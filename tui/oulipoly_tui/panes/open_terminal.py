@@ -45,6 +45,10 @@ class OpenTerminal:
             has_bell, is_active = self.tab.has_bell or message.bells > 0, self.tab.is_active or message.active
             self.tab = replace(self.tab, has_bell=has_bell, is_active=is_active)
 
+    def described(self, message: wire.State, *, is_seen: bool) -> None:
+        """Take what happened before we came."""
+        self.happened(wire.Happened(title=message.title or None, bells=message.unseen_bells), is_seen=is_seen)
+
     def sized(self, message: wire.SizeSet) -> None:
         """Take whose window decides the size."""
         is_ours = (message.columns, message.rows) == tuple(self.view.size)

@@ -98,6 +98,11 @@ class ReplPane(Pane):
         start = partial(hosts.begin, model) if session is None else partial(hosts.resume, session)
         self._start(f"REPL of {model}" if model else "REPL", partial(start, account, size))
 
+    def fork(self, session: str) -> None:
+        """Open a terminal for a new session that begins with the past of another one."""
+        app: Any = self.app
+        self._start("REPL of a fork", partial(app.engine.terminals.fork, session, self._room()))
+
     def run_program(self, argv: tuple[str, ...]) -> None:
         """Run any command in a tab."""
         app: Any = self.app
@@ -255,7 +260,7 @@ class ReplPane(Pane):
         self._last = None
         if self._is_waited_for:
             self._take_keys()
-        if new and quietly:
+        if new and quietly and app.frame.current is not self:
             app.say(f"{len(new)} terminal{'s' * (len(new) != 1)} of an earlier app: pane 5")
         elif not new and not quietly:
             app.say("no terminal runs without a tab")
@@ -303,6 +308,8 @@ class ReplPane(Pane):
                 return
             case wire.Exited():
                 self._ended(opened, message)
+            case wire.State():
+                opened.described(message, is_seen=self._is_seen(opened))
             case wire.Happened():
                 self._happened(opened, message)
             case wire.SizeSet():
@@ -321,12 +328,15 @@ class ReplPane(Pane):
         self._leave_if_inside(opened)
 
     def _happened(self, opened: OpenTerminal, message: wire.Happened) -> None:
-        is_seen = opened.id == self._chosen and self.display
+        is_seen = self._is_seen(opened)
         opened.happened(message, is_seen=is_seen)
         if message.bells and not is_seen:
             self.app.bell()
         if message.notices:
             self._say(opened, message.notices[-1])
+
+    def _is_seen(self, opened: OpenTerminal) -> bool:
+        return opened.id == self._chosen and self.display
 
     def _gone(self, identity: str, text: str) -> None:
         opened = self._opened.get(identity)

@@ -1,0 +1,246 @@
+"""Terminals through our command in a real PTY: typed to, killed under, shown twice, found again."""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pexpect
+import pytest
+
+from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.paths import from_environment
+from oulipoly_engine.service import terminals
+
+CHORD = "\x1d"
+PATIENCE_S = 20
+
+
+def lives(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+@pytest.fixture
+def paths(home):
+    """The folders of this test, with an account; every terminal is ended, and nothing may be left of one."""
+    found = from_environment()
+    found.models.mkdir(parents=True)
+    found.providers.write_text("[ada]\ncommand = 'cat'\n")
+    (found.models / "opus.toml").write_text("[[providers]]\nname = 'ada'\n")
+    yield found
+    pids = set()
+    for one in terminals.survey(found, SystemClock()).terminals:
+        pids |= {one.host_pid, one.pid, one.screen_pid} - {0}
+        with contextlib.suppress(OSError):
+            os.kill(one.host_pid, signal.SIGTERM)
+    deadline = time.monotonic() + PATIENCE_S
+    while any(map(lives, pids)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    shutil.rmtree(found.runtime, ignore_errors=True)
+    assert [] == [pid for pid in pids if lives(pid)]
+
+
+@pytest.fixture
+def start(home, paths):
+    """Start our command in a terminal of its own."""
+    opened = []
+
+    def start(*arguments, dimensions=(30, 100), **more):
+        env = dict(os.environ) | {"TERM": "xterm-256color", "PS1": "$ ", "ENV": ""} | more
+        words = ["-m", "oulipoly_tui", *arguments]
+        cli = pexpect.spawn(
+            sys.executable, words, env=env, cwd=str(home), encoding="utf-8", timeout=PATIENCE_S, dimensions=dimensions
+        )
+        cli.delayafterclose = cli.delayafterterminate = cli.ptyproc.delayafterclose = 0
+        cli.delaybeforesend = None
+        opened.append(cli)
+        return cli
+
+    yield start
+    for cli in opened:
+        cli.close(force=True)
+
+
+def ended(cli):
+    cli.expect(pexpect.EOF)
+    cli.wait()
+    return cli.exitstatus
+
+
+def only(paths):
+    (found,) = terminals.survey(paths, SystemClock()).terminals
+    return found
+
+
+def test_program_is_shown_typed_to_and_its_exit_code_is_ours(start):
+    cli = start("terminal", "--", "sh", "-c", "echo hello $((40+2)); read x; echo got $x; exit 7")
+    cli.expect("hello 42")
+    cli.send("a word\r")
+
+    assert 7 == ended(cli)
+    assert "got a word" in cli.before
+
+
+def test_program_that_dies_at_once_leaves_its_words_and_its_code(start):
+    cli = start("terminal", "--", "sh", "-c", "echo its only words; kill -9 $$")
+
+    assert 137 == ended(cli)
+    assert "its only words" in cli.before
+    assert "killed by signal 9" in cli.before
+
+
+def test_command_that_there_is_not_is_refused_plainly(start):
+    cli = start("terminal", "--", "no-such-command-here")
+
+    assert 1 == ended(cli)
+    assert "no-such-command-here" in cli.before
+    assert "Traceback" not in cli.before
+
+
+@pytest.mark.parametrize("way", [(), ("--plain",)], ids=["pane", "plain"])
+def test_chord_leaves_and_attach_goes_back(start, paths, way):
+    cli = start("terminal", *way, "--", "sh", "-c", "echo here; cat")
+    cli.expect("here")
+    cli.send(CHORD)
+    assert 0 == ended(cli)
+    again = start("attach", only(paths).id)
+
+    again.expect("here")
+    assert f"attach {only(paths).id}" in cli.before
+
+
+def test_killed_while_output_flows_and_input_is_half_sent_it_is_found_as_it_was(start, paths):
+    app = start("terminal", "--", "sh", "-i")
+    app.expect(re.escape("$"))
+    app.send("kept=intact; for i in 1 2 3 4 5 6 7 8 9; do seq 20000; done; echo do''ne\r")
+    app.expect("[0-9]{5}")
+    app.send("echo never ended")
+    app.kill(signal.SIGKILL)
+    app.wait()
+
+    again = start("attach", only(paths).id)
+    again.expect("done")
+    again.send("\x03\recho $kept and well\r")
+
+    again.expect("intact and well")
+
+
+def test_app_killed_in_the_middle_shows_the_terminal_again_and_goes_on(start, paths, home):
+    start("terminal", "--detach", "--", "sh", "-i").expect(pexpect.EOF)
+    first = start()
+    first.expect("opus")
+    first.send("5")
+    first.expect("leaves")
+    first.expect(re.escape("$"))
+    first.send("kept=whole; echo re''ady; yes flood | head -200000; echo st''ill here\r")
+    first.expect("flood")
+    first.send("half a li")
+    first.kill(signal.SIGKILL)
+    first.wait()
+
+    second = start()
+    second.expect("opus")
+    second.send("5")
+    second.expect("still here")
+    second.send("\x03")
+    second.send("\recho $kept\r")
+
+    second.expect("whole")
+    assert only(paths).is_running
+
+
+def test_two_apps_show_one_terminal_and_both_type(start, paths):
+    first = start("terminal", "--", "sh", "-i", dimensions=(30, 100))
+    first.expect(re.escape("$"))
+    second = start("attach", only(paths).id, dimensions=(20, 60))
+    second.expect(re.escape("$"))
+    first.expect("60x20, as the window of attach wants it")
+    first.send("echo a$((1+1))b\r")
+    second.expect("a2b")
+    second.send("echo c$((1+2))d\r")
+
+    first.expect("c3d")
+
+
+def test_flooding_program_is_left_at_once(start, paths):
+    cli = start("terminal", "--", "yes", "on and on")
+    cli.expect("on and on")
+    begun = time.monotonic()
+    cli.send(CHORD)
+
+    assert 0 == ended(cli)
+    assert time.monotonic() - begun < 5
+    assert only(paths).is_running
+
+
+def test_program_that_ignores_hup_is_ended_by_kill(start, paths):
+    cli = start("terminal", "--", "sh", "-c", "trap '' HUP; echo deaf; while :; do sleep 0.05; done")
+    cli.expect("deaf")
+    killing = start("kill", only(paths).id)
+
+    assert 0 == ended(killing)
+    assert 137 == ended(cli)
+
+
+def test_killed_host_is_said_and_nothing_hangs(start, paths):
+    cli = start("terminal", "--", "cat")
+    cli.expect("leaves")
+    terminal = only(paths)
+    for pid in (terminal.host_pid, terminal.screen_pid):
+        os.kill(pid, signal.SIGKILL)
+
+    assert 1 == ended(cli)
+    assert "host has died" in cli.before
+    assert not lives(terminal.pid)
+
+
+def test_closed_window_leaves_the_program_running(start, paths):
+    cli = start("terminal", "--", "sh", "-c", "echo here; cat")
+    cli.expect("here")
+    terminal = only(paths)
+    cli.ptyproc.fileobj.close()
+    cli.ptyproc.wait()
+
+    assert lives(terminal.pid)
+    start("attach", terminal.id).expect("here")
+
+
+def test_whole_screen_is_handed_over_and_comes_back(start, paths):
+    start("terminal", "--detach", "--", "sh", "-i").expect(pexpect.EOF)
+    app = start(dimensions=(24, 80))
+    app.expect("opus")
+    app.send("5")
+    app.expect("leaves")
+    app.expect(re.escape("$"))
+    app.send(CHORD)
+    time.sleep(0.3)
+    app.send("f")
+    app.expect("leaves this terminal")
+    app.send("stty size\r")
+    app.expect("24 80")
+    app.send(CHORD)
+    app.expect("Pools|REPL")
+    app.send("q")
+
+    assert 0 == ended(app)
+
+
+def test_left_over_sockets_are_tidied_and_said(start, paths):
+    start("terminal", "--detach", "--", "cat").expect(pexpect.EOF)
+    terminal = only(paths)
+    for pid in (terminal.host_pid, terminal.screen_pid):
+        os.kill(pid, signal.SIGKILL)
+    (paths.runtime / "0a0a0a.sock").touch()
+    listing = start("terminals")
+
+    assert 0 == ended(listing)
+    assert f"terminal {terminal.id} is gone" in listing.before
+    assert [] == list(paths.runtime.iterdir())
