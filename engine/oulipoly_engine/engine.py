@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.service.burners import Burners
     from oulipoly_engine.service.freshness import Freshness
     from oulipoly_engine.service.settings import Settings
+    from oulipoly_engine.service.setup import SetUp
 
 __all__ = [
     "FORMS",
@@ -142,7 +143,8 @@ class Engine:
 
     def examine(self) -> None:
         """Look for what is wrong between the files too, missing programs included; the next snapshot has it."""
-        problems = self._places.examine()
+        looks = (*app_file.read(self.paths).problems, *app_file.read_themes(self.paths).problems)
+        problems = (*self._places.examine(), *looks)
         fingerprint, configured = self._places.fingerprint(), self.configured()
         self._configured = (fingerprint, replace(configured, problems=problems))
 
@@ -311,6 +313,26 @@ class Engine:
             return burners(store, self.paths, account, since, until, may_write=not self.surroundings.read_only)
         finally:
             store.close()
+
+    def first_set_up(self) -> SetUp:
+        """Return what a first configuration for the CLIs of this machine would be; nothing is written."""
+        from oulipoly_engine.service.setup import propose  # noqa: PLC0415 - once in a lifetime
+
+        return propose(self.paths)
+
+    def write_set_up(self, found: SetUp) -> None:
+        """Write a first configuration; what exists is never changed. Raises RequestRefused or ConfigInvalid."""
+        from oulipoly_engine.service.setup import write_first  # noqa: PLC0415 - once in a lifetime
+
+        self._refuse_if_read_only("write a configuration")
+        write_first(self.paths, found)
+
+    def take_set_up_back(self, found: SetUp) -> tuple[Path, ...]:
+        """Delete what was written and is as it was; return what was changed since and stays."""
+        from oulipoly_engine.service.setup import take_back  # noqa: PLC0415 - once in a lifetime
+
+        self._refuse_if_read_only("delete a configuration")
+        return take_back(found)
 
     def apply(self, model: str, texts: Sequence[str]) -> tuple[str, ...]:
         """Make a what-if's pins, drains and reserves true; return what was done, a clause each."""

@@ -81,7 +81,7 @@ def test_a_walk_by_keyboard(built, start):
     app.expect("command, an account, a key")
     back(app)
     app.send("?")
-    app.expect("frame.help|Show every key")
+    app.expect("Read this account")
     back(app)
     app.send("q")
     left = ended(app)
@@ -133,7 +133,7 @@ def test_a_broken_configuration_is_said_and_the_app_stays(demo, start):
     config = demo.home / ".config" / "oulipoly-agent-runner"
     (config / "models" / "broken.toml").write_text("providers = 3\n")
     (config / "app.toml").write_text("theme = [\n")
-    app = start(demo, dimensions=(40, 120))
+    app = start(demo, dimensions=(50, 200))
     app.expect("demo-codex1")
     app.send("!")
     app.expect("broken.toml")

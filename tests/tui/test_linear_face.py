@@ -33,6 +33,15 @@ def test_an_account_is_drained_by_number(app_world, agents):
     assert "Account bob. State: drained." in text
 
 
+def test_the_past_of_a_window_is_labelled_lines(app_world, agents):
+    text = _talk(agents, "Quota", "Read now", "How a window burned", "ada 5h", "1 d", "", "Quit")
+
+    assert "Last reading 94 %." in text
+    assert "ada 5h 94 % read" in text
+    assert "forecast " in text
+    assert "unused " in text
+
+
 def test_a_prompt_is_answered(app_world, agents):
     text = _talk(agents, "Pools", "Send a prompt", "opus", "hello there", "", "Quit")
 

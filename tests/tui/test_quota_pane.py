@@ -6,13 +6,26 @@ from functools import partial
 import pytest
 
 from oulipoly_engine.clock import SystemClock
-from oulipoly_engine.core.ledger import Place
 from oulipoly_engine.paths import from_environment
-from oulipoly_engine.store import ledger
 from oulipoly_engine.store.db import open_store
 from oulipoly_tui.panes.table import PANES
 
-COUNTS = (1000, 500, 0, 0, 0, 0)
+PLACES = {1: "one-1234", 2: "two-1234", 3: "new-5678"}  # sessions of ada, all of one project
+
+
+def add_calls(store, *calls):
+    """Put calls into the ledger. calls: (id, hours ago, place)."""
+    now = SystemClock().now()
+    with store.write():
+        store.execute_many(
+            "INSERT OR IGNORE INTO ledger_places VALUES (?, 'ada', 'claude', ?, '/w/turtle', 'claude-opus-4-1', 0)",
+            PLACES.items(),
+        )
+        store.execute_many(
+            "INSERT INTO ledger_calls (id, at_ms, place, input, output, cache_read, cache_write, cache_write_1h,"
+            " reasoning) VALUES (?, ?, ?, 1000, 500, 0, 0, 0, 0)",
+            ((number, round((now - timedelta(hours=age)).timestamp() * 1000), place) for number, age, place in calls),
+        )
 
 
 @pytest.fixture
@@ -24,12 +37,8 @@ def running(running):
 @pytest.fixture
 def burned(app_world):
     """Calls of ada: three by one session, one by another of the same project, two days ago."""
-    now = SystemClock().now()
     store = open_store(from_environment().state_db)
-    recent, old = (round((now - timedelta(hours=age)).timestamp() * 1000) for age in (1, 48))
-    places = [Place("ada", "claude", f"{name}-1234", "/w/turtle", "claude-opus-4-1", False) for name in ("one", "two")]
-    calls = {f"call{number}": (recent, places[0], COUNTS, None) for number in range(3)}
-    ledger.write(store, ledger.Batch(calls | {"old": (old, places[1], COUNTS, None)}))
+    add_calls(store, (11, 1, 1), (12, 1, 1), (13, 1, 1), (14, 48, 2))
     store.close()
 
 
@@ -129,9 +138,7 @@ async def test_calls_that_join_show_up(burned, running, settled):
         await _read(app, pilot, settled)
         await pilot.press("b")
         await settled(pilot, lambda: "3 calls" in _text(app, "burners"))
-        now = round(app.engine.surroundings.clock.now().timestamp() * 1000) - 1000
-        place = Place("ada", "claude", "new-5678", "/w/turtle", "claude-opus-4-1", False)
-        ledger.write(app.engine.store(), ledger.Batch({"new": (now, place, COUNTS, None)}))
+        add_calls(app.engine.store(), (15, 0.01, 3))
         await pilot.press("left_square_bracket")
         await settled(pilot, lambda: "4 calls" in _text(app, "burners"))
 

@@ -1,19 +1,21 @@
 """The rows of the Sessions pane: their order, their words, and how little is done for ten thousand of them."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
-from oulipoly_tui.view import sessions as view
-from oulipoly_tui.view.sessions import Grouping, Kind, Look, SessionRows, badges, groups, short_age
-from oulipoly_tui.view.spans import cells, plain
-from oulipoly_tui.view.trace import trace_rows
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.conversations import Conversation, Part, Sort
+from oulipoly_engine.core.conversations import Conversation, Part, Sort, fits
 from oulipoly_engine.core.query import Query, parse
 from oulipoly_engine.service.conversations import Listed
 from oulipoly_engine.service.session_board import Board
 from oulipoly_engine.store.spawned import Spawned
+from oulipoly_tui.view import session_groups as groups_module
+from oulipoly_tui.view import sessions as view
+from oulipoly_tui.view.session_groups import Grouping, Order, SessionIndex, groups, narrows
+from oulipoly_tui.view.sessions import Kind, Look, SessionRows, badges, short_age
+from oulipoly_tui.view.spans import cells, plain
+from oulipoly_tui.view.trace import trace_rows
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -43,6 +45,10 @@ def board(*rows, **more):
 def rows(found, width=60, grouping=Grouping.WORKSPACE, sort=Sort.USED, query=None, **look):
     put = groups(found, query or Query(), sort, grouping, NOW)
     return SessionRows(found, put, Look(width, NOW, grouping, **look))
+
+
+def asked(text):
+    return parse(text, NOW, lambda naive: naive.replace(tzinfo=UTC))
 
 
 def shown(*args, **more):
@@ -112,10 +118,78 @@ def test_ten_thousand_rows_draw_only_those_that_are_looked_at(monkeypatch):
 
 def test_a_range_takes_the_conversations_between_whichever_stands_first():
     found = rows(FEW)
-    keys = [item.key for item in found.items if item.kind is Kind.CONVERSATION]
+    keys = [row.key for row in found if row.key.startswith(Kind.CONVERSATION)]
 
     assert 3 == len(found.between(keys[0], keys[2]))
     assert found.between(keys[0], keys[2]) == found.between(keys[2], keys[0])
+
+
+def test_a_row_is_found_where_it_stands_whatever_is_opened_or_closed():
+    opened = {f"{number:08x}-c" for number in (1, 3, 5)}
+    found = rows(FEW, opened=opened, closed={"g:/srv/x"})
+
+    keys = [row.key for row in found]
+    assert list(range(len(keys))) == [found.place_of(key) for key in keys]
+    assert keys == [found.find(key).key for key in keys]
+    assert found.place_of("c:00000004-c") is None
+
+
+@pytest.mark.parametrize("text", ["words", "account:ada", "-note", "session:0000000", "is:pinned", "date:<7d", ""])
+@pytest.mark.parametrize("more", [" of", " 3", " cwd:/home/ada*", " -kept", " 1", " cli:claude", " date:>1d"])
+def test_a_filter_that_is_typed_on_finds_what_it_finds_at_once(text, more):
+    index = SessionIndex(FEW)
+    queries = [asked(one) for one in (text, text + more, text)]
+    found = [index.arranged(Order(query, Sort.USED, Grouping.ACCOUNT, NOW)).groups for query in queries]
+
+    assert [groups(FEW, query, Sort.USED, Grouping.ACCOUNT, NOW) for query in queries] == found
+    fitting = {one.conversation.chain_id for one in FEW.rows if fits(queries[1], one.conversation, one.kind)}
+    assert fitting == {one.conversation.chain_id for group in found[1] for one in group.members}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_narrower"),
+    [
+        ("roof", "roofs", True),
+        ("roof", "oof", False),
+        ("-roof", "-roo", True),
+        ("-roo", "-roof", False),
+        ("session:0", "session:01", True),
+        ("account:a", "account:a,b", False),
+        ("date:<7d", "", False),
+        ("", "anything", True),
+        ("is:pinned", "is:pinned x", True),
+    ],
+)
+def test_only_a_filter_that_surely_finds_less_goes_on_from_the_last_one(before, after, is_narrower):
+    assert narrows(asked(before), asked(after)) is is_narrower
+
+
+def test_a_filter_looks_at_what_it_has_found_already_and_no_more(monkeypatch):
+    index = SessionIndex(board(*(listed(number) for number in range(200))))
+    index.arranged(Order(asked("words 19"), Sort.USED, Grouping.NONE, NOW))
+    looked_at = []
+    monkeypatch.setattr(groups_module, "_term_check", lambda _: lambda known: looked_at.append(known) or True)
+
+    index.arranged(Order(asked("words 199"), Sort.USED, Grouping.NONE, NOW))
+
+    assert 0 < len({known.listed.conversation.chain_id for known in looked_at}) < 20
+
+
+@pytest.mark.parametrize(("offset", "heading"), [(0, "yesterday"), (9, "today")])
+def test_days_are_those_of_the_readers_zone(offset, heading):
+    zone = timezone(timedelta(hours=offset))
+    now = NOW.astimezone(zone)
+    put = groups(board(listed(1, hours=14)), Query(), Sort.USED, Grouping.DAY, now)
+
+    assert [heading] == [group.title for group in put]
+
+
+@pytest.mark.parametrize("width", [22, 26, 30, 40, 60])
+def test_what_is_at_risk_is_said_as_long_as_the_title_can_be_cut(width):
+    line = shown(board(listed(1, purge_days=2, hours=5)), width=width)[1]
+
+    assert "at risk" in line
+    assert cells(line) <= width
 
 
 @pytest.mark.parametrize(

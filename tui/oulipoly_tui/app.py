@@ -182,7 +182,7 @@ class AgentsApp(App[str], inherit_bindings=False):
         self.snapshot = snapshot
         self._frame.take(snapshot)
         self._show_bars()
-        self.watchman.entitle(snapshot)
+        self.watchman.take(snapshot)
         self.post_message(SnapshotTaken(snapshot))
         if is_first and self.engine is not None:
             self.engine.follow()
@@ -339,10 +339,7 @@ class AgentsApp(App[str], inherit_bindings=False):
 
     def action_problems(self) -> None:
         """List what is wrong."""
-        from oulipoly_tui.screens.reading import Reading  # noqa: PLC0415 - only when it is opened
-        from oulipoly_tui.view.problems import problem_lines  # noqa: PLC0415 - only when it is opened
-
-        self.push_screen(Reading("Problems", problem_lines(self.troubles())))
+        self.watchman.list_problems()
 
     async def action_next_attention(self) -> None:
         """Go to the next thing that wants the user."""

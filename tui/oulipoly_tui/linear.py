@@ -312,6 +312,14 @@ def session_lines(_snapshot: Snapshot) -> Iterator[str]:
 
 
 SESSIONS = Menu("Sessions", session_lines, (Deed("List, read, change", _sessions),))
+
+
+def _history(talk: Talk, snapshot: Snapshot) -> None:
+    from oulipoly_tui.linear_history import quota_history  # noqa: PLC0415 - 30 ms, only who looks back
+
+    quota_history(talk, snapshot)
+
+
 MENUS: tuple[Menu, ...] = (
     Menu(
         "Pools",
@@ -326,7 +334,7 @@ MENUS: tuple[Menu, ...] = (
             Deed("Keep a reserve of an account", _reserve, writes=True),
         ),
     ),
-    Menu("Quota", quota_lines, (Deed("Read now", _refresh, writes=True),)),
+    Menu("Quota", quota_lines, (Deed("Read now", _refresh, writes=True), Deed("How a window burned", _history))),
     SESSIONS,
     Menu("Running invocations", running_lines, ()),
     Menu("Problems", problem_lines, ()),

@@ -1,6 +1,7 @@
 """The first configuration for CLIs that were found: an account each login, a pool each CLI. Pure.
 
-The forms are those that `agents demo` uses and that were tried with the real CLIs, versions as of 2026-11.
+claude's and codex' forms are those of `agents demo`. gemini's and opencode's follow their documented command lines and
+have not been tried with the real programs.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import PurePosixPath
 _HEAD = "# Written by the first set-up. Change what you like; `agents config check` tells what is wrong.\n"
 _VARIABLE = {"claude": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
 _WORDS = {"claude": ("-p",), "codex": ("exec",), "gemini": ("--skip-trust",), "opencode": ("run",)}
+_FLAGS = {"claude": ("--resume", "--fork-session"), "opencode": ("-s", "")}  # to go on; with it: in a fork
 _BARE = re.compile(r"[A-Za-z0-9/._~-]+")
 _UNNAMEABLE = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -73,10 +75,13 @@ def _resume(login: Login) -> str:
     if login.cli == "codex":
         return (
             f'\n[{name}.resume]\nkind = "subcommand"\nsubcommand = ["resume"]\n'
+            'fork_args = ["fork", "{session_id}"]\n'
             f'\n[{name}.session_capture]\nkind = "stdout_json_event"\njson_flag = "--json"\nlast_message_flag = "-o"\n'
             'event_type = "thread.started"\nevent_id_path = "thread_id"\n'
         )
-    return f'\n[{name}.resume]\nkind = "flag"\nflag = {_toml("-s" if login.cli == "opencode" else "--resume")}\n'
+    flag, fork = _FLAGS.get(login.cli, ("--resume", ""))
+    forks = f"fork_args = {_toml((flag, '{session_id}', fork))}\n" if fork else ""
+    return f'\n[{name}.resume]\nkind = "flag"\nflag = {_toml(flag)}\n{forks}'
 
 
 def _storage(login: Login) -> str:

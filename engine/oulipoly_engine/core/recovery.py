@@ -6,11 +6,8 @@ from collections.abc import Mapping
 
 from oulipoly_engine.core.categories import Category
 
-SPAWN_FAILED, OUTPUT_FAILED, GUARD_DROP = (
-    "spawn_error",
-    "stdout_failed",
-    "guard_drop",
-)  # reasons beside the categories, as rows have them
+# Reasons beside the categories, as rows have them.
+SPAWN_FAILED, OUTPUT_FAILED, GUARD_DROP = "spawn_error", "stdout_failed", "guard_drop"
 _FIXES: Mapping[str, str] = {
     Category.AUTH_EXPIRED: "sign in again: start the CLI by hand with this account, or `agents repl MODEL`",
     Category.CLI_VERSION_MISMATCH: "the CLI does not know a flag: update it, or correct `args` in providers.toml or "

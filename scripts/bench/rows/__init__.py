@@ -15,6 +15,7 @@ from rows import (
     app,
     choosing,
     crowd,
+    drawing,
     finding,
     following,
     ledger,
@@ -81,5 +82,6 @@ ROWS = (
     Row("pane-idle", "an idle pane's cost", panes.idle),
     Row("pane-busy", "the app's own keys with ten flooding terminals", panes.busy),
     Row("app-keys", "a key in the app until the screen, 10,000 sessions and 100,000 turns", sessions.key_to_screen),
+    Row("app-chart", "drawing a burn chart anew", drawing.chart),
     Row("app-append", "an append to the transcript shown until the screen", sessions.append_to_screen),
 )

@@ -67,6 +67,7 @@ class _Plot:
 
     def __init__(self, burn: Burn, width: int, height: int) -> None:
         self.width, self.height = width, height
+        self._bottom = 4 * height - 1
         self._begin = burn.since.timestamp()
         self._length = max(1.0, burn.until.timestamp() - self._begin)
 
@@ -74,7 +75,7 @@ class _Plot:
         return (at.timestamp() - self._begin) / self._length * (2 * self.width - 1)
 
     def y(self, used: float) -> int:
-        return round((1 - min(1.0, max(0.0, used))) * (4 * self.height - 1))
+        return self._bottom if used <= 0 else 0 if used >= 1 else round((1 - used) * self._bottom)
 
     def column(self, at: datetime) -> int | None:
         x = round(self.x(at))
@@ -83,18 +84,18 @@ class _Plot:
     def trace(self, layer: _Layer, points: Sequence[Point], gap: Callable[[int], bool] | None = None) -> None:
         """Draw straight lines through points, which may begin and end outside; `gap` leaves columns out."""
         placed = [(self.x(at), used) for at, used in points]
-        if len(placed) == 1 and 0 <= placed[0][0] <= 2 * self.width - 1:
+        edge = 2 * self.width - 1
+        if len(placed) == 1 and 0 <= placed[0][0] <= edge:
             layer.dot(round(placed[0][0]), self.y(placed[0][1]))
         for (x0, used0), (x1, used1) in pairwise(placed):
+            first, last = max(0, round(x0)), min(edge, round(x1))
             slope = (used1 - used0) / (x1 - x0) if x1 > x0 else 0.0
-            before: int | None = None
-            for x in range(max(0, round(x0)), min(2 * self.width - 1, round(x1)) + 1):
-                y = self.y(used1 if x >= x1 else used0 + slope * max(0.0, x - x0))
-                if before is None and x1 - x0 < 1:
-                    before = self.y(used0)
+            before = self.y(used0) if x1 - x0 < 1 and first <= last else None
+            for x in range(first, last + 1):
+                y = self.y(used1 if x >= x1 else used0 + slope * (x - x0) if x > x0 else used0)
                 if gap is None:
-                    joined = y if before is None else before
-                    for between in range(min(y, joined), max(y, joined) + 1):
+                    low, high = (y, y) if before is None else (before, y) if before < y else (y, before)
+                    for between in range(low, high + 1):
                         layer.dot(x, between)
                 elif not gap(x):
                     layer.dot(x, y)
@@ -195,26 +196,32 @@ def _places(column: int, amount: str, plot: _Plot) -> Iterator[tuple[int, str, i
 def _row(
     row: int, width: int, layers: Sequence[_Layer], shaded: set[int], uprights: dict[int, Span]
 ) -> tuple[Span, ...]:
-    spans: list[Span] = []
+    """Return a row of cells; only the columns where something stands are looked at one by one."""
     masks = [layer.cells[row] for layer in layers]
-    for column in range(width):
-        dots = 0
-        tone: Tone = ""
-        for layer, mask in zip(layers, masks, strict=True):
-            if bits := mask[column]:
-                tone = tone or layer.tone
-                dots |= bits
+    merged = 0
+    for mask in masks:
+        merged |= int.from_bytes(mask)
+    dots = merged.to_bytes(width)
+    filled = {column for column, bits in enumerate(dots) if bits} if merged else set()
+    spans: list[Span] = []
+    end = 0
+    for column in sorted(filled.union(uprights, shaded)):
+        if column > end:
+            spans.append((" " * (column - end), ""))
+        end = column + 1
         mark = uprights.get(column)
-        if dots and (mark is None or mark[0] in (_RESET, _NOW)):
-            cell: Span = (chr(_BLANK + dots), tone)
+        if dots[column] and (mark is None or mark[0] in (_RESET, _NOW)):
+            tone = next(layer.tone for layer, mask in zip(layers, masks, strict=True) if mask[column])
+            cell: Span = (chr(_BLANK + dots[column]), tone)
         elif mark is not None:
             cell = mark  # an upright where there are no dots; a letter lies over them
         else:
-            cell = (_BAND, "dim") if column in shaded else (" ", "")
+            cell = (_BAND, "dim")
         if spans and spans[-1][1] == cell[1]:
-            spans[-1] = (spans[-1][0] + cell[0], cell[1])
-        else:
-            spans.append(cell)
+            cell = (spans.pop()[0] + cell[0], cell[1])
+        spans.append(cell)
+    if end < width:
+        spans.append((" " * (width - end), ""))
     return tuple(spans)
 
 

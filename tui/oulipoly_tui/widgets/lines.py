@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -20,6 +20,7 @@ from oulipoly_tui.view.spans import TONES, Line, Row, cells, cut
 
 GUTTER = 2  # columns before each row of a list, for the cursor
 _CURSOR, _NO_CURSOR = "> ", "  "
+_STRIPS_KEPT = 500
 
 
 class Lines(ScrollView, can_focus=False):
@@ -41,6 +42,7 @@ class Lines(ScrollView, can_focus=False):
     def __init__(self, lines: Sequence[Line] = (), *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._lines: Sequence[Line] = lines
+        self._base: Style | None = None  # while lines are drawn
 
     @property
     def lines(self) -> Sequence[Line]:
@@ -63,6 +65,19 @@ class Lines(ScrollView, can_focus=False):
         """Say how wide we are."""
         self._measure()
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw lines; what they have in common is asked of the style sheet once, for it takes as long as a line."""
+        self._base = self.rich_style
+        try:
+            return super().render_lines(crop)
+        finally:
+            self._base = None
+
+    @property
+    def base_style(self) -> Style:
+        """Return our own style."""
+        return self.rich_style if self._base is None else self._base
+
     def render_line(self, y: int) -> Strip:
         """Draw one line of the view."""
         return self._draw(y + self.scroll_offset.y, self.size.width)
@@ -75,8 +90,8 @@ class Lines(ScrollView, can_focus=False):
 
     def _draw(self, place: int, width: int) -> Strip:
         if place >= len(self._lines):
-            return Strip.blank(width, self.rich_style)
-        return self._strip(self._lines[place], width, self.rich_style)
+            return Strip.blank(width, self.base_style)
+        return self._strip(self._lines[place], width, self.base_style)
 
     def _strip(self, line: Line, width: int, base: Style) -> Strip:
         segments = []
@@ -138,6 +153,8 @@ class VirtualList(Lines, can_focus=True):
         self._rows: Sequence[Row] = ()
         self._cursor = 0
         self._key: str | None = None
+        self._strips: dict[int, Strip] = {}  # of the rows without the cursor, by place
+        self._drawn_as: tuple[int, Style] | None = None  # their width and style
 
     @property
     def rows(self) -> Sequence[Row]:
@@ -154,6 +171,7 @@ class VirtualList(Lines, can_focus=True):
         if rows == self._rows:
             return
         self._rows = rows
+        self._strips.clear()
         self._measure()
         before = self._key
         self._land(self._place_of(before), 1, scroll=False)
@@ -219,21 +237,40 @@ class VirtualList(Lines, can_focus=True):
         return len(self._rows)
 
     def _draw(self, place: int, width: int) -> Strip:
+        base = self.base_style
         if place >= len(self._rows):
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, base)
         row = self._rows[place]
         is_cursor = place == self._cursor and row.is_selectable
-        base = self.rich_style
-        if is_cursor:
-            base += self.get_component_rich_style("list--cursor" if self.has_focus else "list--cursor-blurred")
-        mark = _CURSOR if is_cursor else _NO_CURSOR
-        return self._strip(((mark, "accent" if is_cursor else ""), *row.line), width, base)
+        if not is_cursor:
+            return self._plain_strip(place, row, width, base)
+        base += self.get_component_rich_style("list--cursor" if self.has_focus else "list--cursor-blurred")
+        return self._strip(((_CURSOR, "accent"), *row.line), width, base)
+
+    def _plain_strip(self, place: int, row: Row, width: int, base: Style) -> Strip:
+        """Draw a row without the cursor, or take it as it was: scrolling draws all but one of them again."""
+        if self._drawn_as != (width, base) or len(self._strips) > _STRIPS_KEPT:
+            self._strips.clear()
+            self._drawn_as = (width, base)
+        found = self._strips.get(place)
+        if found is None:
+            found = self._strips[place] = self._strip(((_NO_CURSOR, ""), *row.line), width, base)
+        return found
+
+    def notify_style_update(self) -> None:
+        """Draw anew in other colours."""
+        self._strips.clear()
+        super().notify_style_update()
 
     def _place_of(self, key: str | None) -> int:
         if key is None:
             return 0
         if self._cursor < len(self._rows) and self._rows[self._cursor].key == key:
             return self._cursor
+        finder = getattr(self._rows, "place_of", None)  # who has ten thousand rows knows where each stands
+        if finder is not None:
+            place = finder(key)
+            return self._cursor if place is None else int(place)
         return next((place for place, row in enumerate(self._rows) if row.key == key), self._cursor)
 
     def _land(self, place: int, step: int, *, scroll: bool = True) -> None:
@@ -268,10 +305,10 @@ class VirtualList(Lines, can_focus=True):
             self.scroll_to(y=place - height + 1, animate=False)
 
     def _set(self, place: int, key: str | None) -> None:
-        moved = place != self._cursor
-        self._cursor = place
+        before, self._cursor = self._cursor, place
         if key != self._key:
             self._key = key
             self.post_message(self.Highlighted(self, key))
-        if moved:
-            self.refresh()
+        if place != before:
+            self.refresh_line(before)
+            self.refresh_line(place)

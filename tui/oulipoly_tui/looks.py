@@ -1,0 +1,70 @@
+"""Let the app look and listen as its files say now, while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from textual import constants
+
+from oulipoly_tui import keymap, theming
+
+if TYPE_CHECKING:
+    from oulipoly_tui.app import AgentsApp, Options
+
+
+class Looks:
+    """Reads the files again when they have changed, one reading at a time: a late one must not undo a newer one."""
+
+    def __init__(self, app: AgentsApp, read: Callable[[], Options] | None) -> None:
+        self._app = app
+        self._read = read  # None: this app was given its options, and no files
+        self._is_reading = self._is_dirty = False
+
+    def read(self) -> None:
+        """Read, and change what has changed."""
+        if self._read is None:
+            return
+        self._is_dirty = self._is_reading
+        if not self._is_reading:
+            self._is_reading = True
+            self._app.work("look", self._read, self._arrived, self._ended)
+
+    def _arrived(self, found: Options) -> None:
+        change(self._app, found)
+        self._ended()
+
+    def _ended(self, _error: Exception | None = None) -> None:
+        self._is_reading = False
+        if self._is_dirty:
+            self.read()
+
+
+def change(app: AgentsApp, found: Options) -> None:
+    """Take keys, footer, motion and themes from options that were read anew.
+
+    Read-only mode and the saved layout stay as they were at the start: the engine was opened for the one, and the other
+    is older than what is on the screen.
+    """
+    before = app.options
+    app.options = replace(found, read_only=before.read_only, saved=before.saved, reads_quota=before.reads_quota)
+    if (found.preset, found.own_keys) != (before.preset, before.own_keys):
+        app.keys = keymap.resolve(found.preset, found.own_keys, read_only=before.read_only)
+        app.set_keymap(dict(app.keys.changed))
+    app.animation_level = "none" if found.reduced_motion else constants.TEXTUAL_ANIMATIONS
+    if tuple(found.themes) != tuple(before.themes) or found.theme != before.theme:
+        _recolour(app, before, found)
+
+
+def _recolour(app: AgentsApp, before: Options, found: Options) -> None:
+    """Draw with the themes as they are now; one of the same name may have other colours."""
+    theming.register(app, found.themes)
+    wanted = found.theme if found.theme != before.theme else app.theme
+    gone = {theme.name for theme in before.themes} - {theme.name for theme in found.themes}
+    chosen = theming.choose(None if wanted in gone else wanted, app.available_themes)
+    if chosen == app.theme:
+        app.theme = next(name for name in theming.ORDER if name != chosen)  # the same name alone would change nothing
+    app.theme = chosen
+    for name in gone:
+        app.unregister_theme(name)

@@ -1,0 +1,45 @@
+"""The first set-up: what was found, what would be written for it, and the question whether to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.binding import Binding, BindingType
+
+from oulipoly_tui.screens.reading import Reading
+from oulipoly_tui.view.first_run import set_up_lines
+
+if TYPE_CHECKING:
+    from oulipoly_engine.service.setup import SetUp
+
+
+class FirstSetUp(Reading):
+    """Shows every file whole; `y` writes them, escape leaves everything as it is."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "write", "write")]
+
+    def __init__(self, found: SetUp) -> None:
+        super().__init__("Set up", set_up_lines(found))
+        self._found = found
+
+    def on_mount(self) -> None:
+        """Say what the keys do."""
+        box = self.query_one("Vertical")
+        box.border_subtitle = (
+            "y writes the files, esc leaves everything as it is" if self._found.files else "esc closes"
+        )
+
+    def action_write(self) -> None:
+        """Write the files."""
+        app: Any = self.app
+        engine, found = app.engine, self._found
+        if engine is None or not found.files:
+            return
+
+        def written(_result: None) -> None:
+            app.set_up = found
+            app.say(f"wrote {len(found.files)} files; `:setup undo` deletes them again")
+            app.take_snapshot()
+
+        self.dismiss()
+        app.work("set-up", lambda: engine.write_set_up(found), written)
