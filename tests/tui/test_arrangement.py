@@ -57,3 +57,11 @@ def test_placed_panes_fill_the_area_without_overlap(width, height, focused, deta
     assert width * height == sum(one.width * one.height for one in placed)
     assert all(0 <= one.x and one.x + one.width <= width for one in placed)
     assert all(0 <= one.y and one.y + one.height <= height for one in placed)
+
+
+def test_the_list_column_stays_as_it_was_when_the_keys_leave_it():
+    size = (120, 40)
+    before = [one for one in arrange(PANES, size, "sessions", "repl", listed="sessions") if one.x == 0]
+    after = [one for one in arrange(PANES, size, "repl", "repl", listed="sessions") if one.x == 0]
+
+    assert before == after

@@ -106,12 +106,14 @@ async def test_hidden_terminals_mark_their_tabs_and_get_no_pictures(repl_world, 
         await settled(pilot, lambda: len(pane._opened) == 2)
         second = list(pane._opened.values())[1]
         await settled(pilot, lambda: second.tab.has_bell)
+        assert [second.id] == [one.key for one in pane.attention()]
 
         assert "♪" in tabs(app)._lines[0][1][0]
         assert 0 == second.view._strips.count
         await pilot.press("ctrl+right_square_bracket", "right")
         await settled(pilot, lambda: "hi" in shown(app))
         assert not second.tab.has_bell
+        assert () == pane.attention()
 
 
 async def test_end_of_a_program_is_shown_and_its_tab_closed_at_will(repl_world, running, settled, hosts):

@@ -54,9 +54,9 @@ class OpenTerminal:
         is_ours = (message.columns, message.rows) == tuple(self.view.size)
         self.size_note = "" if is_ours else f"{message.columns}x{message.rows}, as {message.decided_by} wants it"
 
-    def ended(self, code: int | None) -> None:
-        """Take the program's end; None: its host has gone, and nobody knows the code."""
-        self.tab = replace(self.tab, is_ended=True, code=code)
+    def ended(self, code: int | None, *, is_seen: bool) -> None:
+        """Take the program's end, which rings where nobody looks. None: its host has gone, the code is not known."""
+        self.tab = replace(self.tab, is_ended=True, code=code, has_bell=not is_seen)
 
     def seen(self) -> None:
         """Take the marks away: somebody looks at it."""

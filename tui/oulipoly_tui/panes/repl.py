@@ -21,6 +21,7 @@ from oulipoly_tui.panes.open_terminal import OpenTerminal, label_of
 from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.terminal_link import TerminalLink
 from oulipoly_tui.view import chords
+from oulipoly_tui.view.attention import Attention
 from oulipoly_tui.view.repl import COPYING, EMPTY, Tab, opening_line, tab_at, tab_line
 from oulipoly_tui.widgets.lines import Lines
 from oulipoly_tui.widgets.tab_line import TabLine
@@ -107,6 +108,19 @@ class ReplPane(Pane):
         """Run any command in a tab."""
         app: Any = self.app
         self._start(argv[0], partial(app.engine.terminals.run, argv, self._room()))
+
+    def attention(self) -> tuple[Attention, ...]:
+        """Return the terminals that ring or have ended since they were last seen."""
+        waiting = [one.tab for one in self._opened.values() if one.tab.has_bell]
+        words = {True: "has ended", False: "rings"}
+        return tuple(Attention(f"{tab.label} {words[tab.is_ended]}", "repl", tab.id) for tab in waiting)
+
+    def show(self, key: str) -> bool:
+        """Show a terminal by its id; return whether there is such a one."""
+        if key not in self._opened:
+            return False
+        self._choose(key)
+        return True
 
     def obstacle(self, action: str) -> str | None:
         """Say why an action does nothing now."""
@@ -322,7 +336,7 @@ class ReplPane(Pane):
             self._draw()
 
     def _ended(self, opened: OpenTerminal, message: wire.Exited) -> None:
-        opened.ended(message.code)
+        opened.ended(message.code, is_seen=self._is_seen(opened))
         if opened.link is not None and not self._is_read_only:
             opened.link.send(wire.EndSeen())
         self._leave_if_inside(opened)
@@ -344,7 +358,7 @@ class ReplPane(Pane):
             return
         opened.link = None
         if not opened.tab.is_ended:
-            opened.ended(None)
+            opened.ended(None, is_seen=self._is_seen(opened))
             self._say(opened, text, severity="error")
         self._leave_if_inside(opened)
         self._draw()

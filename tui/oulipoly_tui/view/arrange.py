@@ -33,11 +33,18 @@ class Present(NamedTuple):
 
 
 def arrange(
-    panes: Sequence[Present], size: tuple[int, int], focused: str, detail: str | None, *, zoomed: bool = False
+    panes: Sequence[Present],
+    size: tuple[int, int],
+    focused: str,
+    detail: str | None,
+    *,
+    zoomed: bool = False,
+    listed: str | None = None,
 ) -> tuple[Placed, ...]:
     """Return the visible panes with their rectangles, which fill the size.
 
-    focused: the pane that must be visible. detail: which of the detail panes was looked at last.
+    focused: the pane that must be visible. detail, listed: which of the detail panes, and of the
+    lists, was looked at last: what is beside the focused pane stays as it was.
     """
     width, height = size
     if not panes or width < 1 or height < 1:
@@ -46,13 +53,14 @@ def arrange(
         return (Placed(focused, 0, 0, width, height),)
     if width < STACKED_BELOW:
         return _stacked(panes, size, focused, detail)
-    columns = _columns(panes, height, focused, detail, has_aside=width >= TWO_BELOW)
-    return tuple(_placed(columns, size, focused))
+    tall = focused if listed is None or any(one.id == focused and one.column == "list" for one in panes) else listed
+    columns = _columns(panes, height, focused, detail, tall, has_aside=width >= TWO_BELOW)
+    return tuple(_placed(columns, size, tall))
 
 
 def _stacked(panes: Sequence[Present], size: tuple[int, int], focused: str, detail: str | None) -> tuple[Placed, ...]:
     width, height = size
-    lists, details, _ = _columns(panes, _LEAST_HEIGHT, focused, detail, has_aside=False)
+    lists, details, _ = _columns(panes, _LEAST_HEIGHT, focused, detail, focused, has_aside=False)
     shown = [*lists[:1], *details[:1]]
     if len(shown) < 2 or height < 2 * _LEAST_HEIGHT:
         return (Placed(focused, 0, 0, width, height),)
@@ -61,13 +69,13 @@ def _stacked(panes: Sequence[Present], size: tuple[int, int], focused: str, deta
 
 
 def _columns(
-    panes: Sequence[Present], height: int, focused: str, detail: str | None, *, has_aside: bool
+    panes: Sequence[Present], height: int, focused: str, detail: str | None, tall: str, *, has_aside: bool
 ) -> tuple[list[str], list[str], list[str]]:
     lists = [pane.id for pane in panes if pane.column == "list"]
     asides = [pane.id for pane in panes if pane.column == "aside"] if has_aside else []
     details = [pane.id for pane in panes if pane.id not in lists and pane.id not in asides]
     active = focused if focused in details else detail if detail in details else next(iter(details), None)
-    return _fitting(lists, height, focused), [] if active is None else [active], _fitting(asides, height, focused)
+    return _fitting(lists, height, tall), [] if active is None else [active], _fitting(asides, height, focused)
 
 
 def _fitting(ids: list[str], height: int, focused: str) -> list[str]:
@@ -79,7 +87,7 @@ def _fitting(ids: list[str], height: int, focused: str) -> list[str]:
     return ids[first : first + room]
 
 
-def _placed(columns: Sequence[list[str]], size: tuple[int, int], focused: str) -> list[Placed]:
+def _placed(columns: Sequence[list[str]], size: tuple[int, int], tall: str) -> list[Placed]:
     width, height = size
     shown = [column for column in columns if column]
     share = _LIST_SHARE_OF_THREE if len(shown) > 2 else _LIST_SHARE
@@ -90,7 +98,7 @@ def _placed(columns: Sequence[list[str]], size: tuple[int, int], focused: str) -
     x = 0
     for column, wide in zip(shown, widths, strict=True):
         y = 0
-        for place, (pane, high) in enumerate(zip(column, _heights(column, height, focused), strict=True)):
+        for place, (pane, high) in enumerate(zip(column, _heights(column, height, tall), strict=True)):
             high = height - y if place == len(column) - 1 else high
             found.append(Placed(pane, x, y, wide, high))
             y += high
@@ -98,7 +106,7 @@ def _placed(columns: Sequence[list[str]], size: tuple[int, int], focused: str) -
     return found
 
 
-def _heights(column: Sequence[str], height: int, focused: str) -> list[int]:
-    """Give the focused pane of a column twice the others' height."""
-    weights = [2 if pane == focused else 1 for pane in column]
+def _heights(column: Sequence[str], height: int, tall: str) -> list[int]:
+    """Give the pane of a column that was looked at last twice the others' height."""
+    weights = [2 if pane == tall else 1 for pane in column]
     return [height * weight // sum(weights) for weight in weights]

@@ -38,6 +38,8 @@ class Area(Container):
         self._placing = _Placing()
         self.focused_pane = focused
         self.detail: str | None = None
+        self.listed: str | None = None
+        self._remember(focused)
         self.zoomed = zoomed
         self.is_alone = False  # nothing is configured: the pane that says so has the whole area
 
@@ -49,7 +51,12 @@ class Area(Container):
     def places(self, size: Size) -> dict[str, Placed]:
         """Return each visible pane's place."""
         found = arrange(
-            self._panes, (size.width, size.height), self.focused_pane, self.detail, zoomed=self.zoomed or self.is_alone
+            self._panes,
+            (size.width, size.height),
+            self.focused_pane,
+            self.detail,
+            zoomed=self.zoomed or self.is_alone,
+            listed=self.listed,
         )
         return {one.id: one for one in found}
 
@@ -60,11 +67,17 @@ class Area(Container):
     def turn_to(self, pane: str, *, zoomed: bool | None = None) -> None:
         """Make a pane the one that must be seen."""
         self.focused_pane = pane
-        if any(one.id == pane and one.column != "list" for one in self._panes):
-            self.detail = pane
+        self._remember(pane)
         if zoomed is not None:
             self.zoomed = zoomed
         self.show_placed()
+
+    def _remember(self, pane: str) -> None:
+        column = next((one.column for one in self._panes if one.id == pane), None)
+        if column == "list":
+            self.listed = pane
+        elif column is not None:
+            self.detail = pane
 
     def show_placed(self) -> None:
         """Show the panes that have a place, and hide the others."""
