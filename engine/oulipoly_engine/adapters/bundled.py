@@ -55,6 +55,7 @@ class TurnPass(Protocol):
     """One pass over an account's transcripts: take all of `turns()`, store them, then `keep()` the cursor."""
 
     notes: list[str]  # what could not be read, one sentence each
+    line: int  # of the transcript, that the turn yielded last came from; 0: it has none, as in a database
 
     def turns(self) -> Iterator[dict[str, object]]:
         """Yield what has been added since the last kept pass. Raises TurnsFailed."""

@@ -16,6 +16,7 @@ class OpencodeTurns:
     def __init__(self, folder: Path, state_dir: Path, *, afresh: bool) -> None:
         self._reading = Reading(folder, state_dir, afresh)
         self.notes = self._reading.notes
+        self.line = 0
 
     def turns(self) -> Iterator[dict[str, object]]:
         """Yield what has been added since the last kept pass. Raises TurnsFailed."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import SUPPRESS, Namespace
 from pathlib import Path
 
-from oulipoly_engine.cli import diagnostics, output, streams
+from oulipoly_engine.cli import diagnostics, output, session_access, streams
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, seconds
 from oulipoly_engine.cli.resume_wiring import resumer
@@ -21,7 +21,7 @@ from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.service.invoke import DispatchFailed, Request
 from oulipoly_engine.service.locate import find_typed
 from oulipoly_engine.service.resume import ResumeChoice, Wish
-from oulipoly_engine.store import archive, chains
+from oulipoly_engine.store import chains
 from oulipoly_engine.store.db import Store, open_store
 
 _RECENT = 3
@@ -100,9 +100,8 @@ def _resume(context: Context, options: Namespace, store: Store, text: str) -> in
 
 def _tell_kept_copy(context: Context, store: Store, session: ResolvedSession) -> None:
     """Say how a session comes back that its CLI has deleted, if the archive has it."""
-    copies = archive.of_session(store, session.account, session.session_id)
-    copy = next((one for one in copies if not one.part and not one.is_pruned), None)
-    if copy is not None and not copy.path.exists():
+    copy = session_access.deleted_copy(store, session)
+    if copy is not None:
         diagnostics.note(
             f"[resume] its CLI has deleted {copy.path}, of which a copy is kept: "
             f"`{context.program} session archive --restore {session.session_id}` puts it back"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.config.load import load_accounts, load_sessions
+from oulipoly_engine.core.resolve import ResolvedSession
 from oulipoly_engine.errors import ConfigInvalid, RunnerError, SessionNotFound
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.service.locate import Locator
@@ -13,6 +14,7 @@ from oulipoly_engine.store.db import Store, open_store
 
 if TYPE_CHECKING:
     from oulipoly_engine.service.archive import Archive
+    from oulipoly_engine.store.archive import KeptCopy
 
 
 def store_with(context: Context, session_id: str) -> Store:
@@ -38,6 +40,25 @@ def locator(context: Context) -> Locator:
     except ConfigInvalid as error:
         raise RunnerError(error.message) from error
     return Locator(accounts, scripts, paths.data / "sessions", paths.home, inherited_environment())
+
+
+def tell_kept_copy(context: Context, store: Store, session: ResolvedSession, error: RunnerError) -> None:
+    """Add to an error how a transcript comes back that its CLI has deleted, if the archive has it."""
+    copy = deleted_copy(store, session)
+    if copy is not None:
+        error.message += (
+            f"; its CLI has deleted it, and a copy is kept: `{context.program} session archive --restore "
+            f"{session.session_id}` puts it back"
+        )
+
+
+def deleted_copy(store: Store, session: ResolvedSession) -> KeptCopy | None:
+    """Return the kept copy of a session's transcript if the transcript itself is gone."""
+    from oulipoly_engine.store import archive as copies  # noqa: PLC0415 - 3 ms, only where something is missing
+
+    found = copies.of_session(store, session.account, session.session_id)
+    copy = next((one for one in found if not one.part and not one.is_pruned), None)
+    return None if copy is None or copy.path.exists() else copy
 
 
 def archive(context: Context, store: Store) -> Archive:

@@ -6,6 +6,7 @@ from oulipoly_engine.cli import output, session_access
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.core.resolve import session_uuid
+from oulipoly_engine.errors import StorageUnsupported
 from oulipoly_engine.service import locate
 
 
@@ -17,6 +18,10 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     session_id = session_uuid(parser.parse(arguments).session)
     store = session_access.store_with(context, session_id)
     session = locate.find_session(store, session_id, context.clock.now())
-    location = session_access.locator(context).locate(session)
+    try:
+        location = session_access.locator(context).locate(session)
+    except StorageUnsupported as error:
+        session_access.tell_kept_copy(context, store, session, error)
+        raise
     output.write_json(locate.document(location), pretty=False)
     return 0

@@ -8,6 +8,7 @@ from oulipoly_engine.cli import output, session_access, wiring
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.core.move import MoveReason
+from oulipoly_engine.errors import MoveRefused, StorageUnsupported
 from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.service import move
 from oulipoly_engine.service.lease import Leases
@@ -32,7 +33,11 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
         session = find_typed(store, options.session, context.clock.now())
         leases = Leases(context.paths.data / "locks", context.clock)
         mover = move.Mover(store, session_access.locator(context), leases, context.clock)
-        plan = mover.plan(session, options.account, MoveReason.MANUAL, options.project)
+        try:
+            plan = mover.plan(session, options.account, MoveReason.MANUAL, options.project)
+        except (MoveRefused, StorageUnsupported) as error:
+            session_access.tell_kept_copy(context, store, session, error)
+            raise
         with interruptible() as guard:
             moved = None if options.dry_run else mover.carry_out(plan)
             output.write_json(move.receipt(plan, moved), pretty=False)

@@ -8,6 +8,7 @@ from pathlib import Path
 from oulipoly_engine.cli import diagnostics, output, session_access, streams
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.config.load import load_settings
 from oulipoly_engine.core.resolve import ResolvedSession, session_uuid
 from oulipoly_engine.core.rewrite_steps import Kind
 from oulipoly_engine.core.turn_diff import diff, documents
@@ -15,7 +16,6 @@ from oulipoly_engine.errors import RunnerError, SessionNotFound, UsageInvalid
 from oulipoly_engine.service.locate import find_session, find_typed
 from oulipoly_engine.service.replace import Plan, Receipt, Replacer
 from oulipoly_engine.store.db import Store, open_store
-from oulipoly_engine.store.replacements import Replacement
 
 _HASH = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 
@@ -64,7 +64,7 @@ def _undo(context: Context, program: str, arguments: list[str]) -> int:
     session = find_typed(store, options.session, context.clock.now())
     replacer = _replacer(context, store)
     if options.list:
-        return _list(session, replacer.history(session), as_json=options.json)
+        return _list(session, replacer, as_json=options.json)
     if options.dry_run:
         return _show(replacer.plan_undo(session, options.operation), as_json=options.json)
     receipt = replacer.undo(session, options.operation)
@@ -72,7 +72,9 @@ def _undo(context: Context, program: str, arguments: list[str]) -> int:
 
 
 def _replacer(context: Context, store: Store) -> Replacer:
-    return Replacer(store, session_access.locator(context), context.clock, context.paths.data)
+    limit = load_settings(context.paths).value.preimage_limit_bytes
+    locator = session_access.locator(context)
+    return Replacer(store, locator, context.clock, context.paths.data, preimage_limit_bytes=limit)
 
 
 def _preimage(text: str | None) -> str | None:
@@ -132,7 +134,8 @@ def _show(plan: Plan, *, as_json: bool) -> int:
     return 0
 
 
-def _list(session: ResolvedSession, known: tuple[Replacement, ...], *, as_json: bool) -> int:
+def _list(session: ResolvedSession, replacer: Replacer, *, as_json: bool) -> int:
+    known = replacer.history(session)
     if as_json:
         rows = [
             {
@@ -145,6 +148,7 @@ def _list(session: ResolvedSession, known: tuple[Replacement, ...], *, as_json: 
                 "postimage_sha256": one.postimage_sha256,
                 "jsonl_path": one.path,
                 "preimage_size_bytes": one.preimage_size_bytes,
+                "preimage_kept": replacer.can_undo(one),
             }
             for one in known
         ]
@@ -155,7 +159,7 @@ def _list(session: ResolvedSession, known: tuple[Replacement, ...], *, as_json: 
     for one in known:
         state = f"undone {one.undone_at}" if one.undone_at else "stands"
         what = f"undo of {one.undoes}" if one.undoes else one.operation
-        output.write_line(
-            f"{one.committed_at}  {one.operation_uuid}  {what}  {state}  kept {one.preimage_size_bytes} bytes"
-        )
+        is_kept = replacer.can_undo(one)
+        kept = f"kept {one.preimage_size_bytes} bytes" if is_kept else "not kept any more (preimage_limit_mb)"
+        output.write_line(f"{one.committed_at}  {one.operation_uuid}  {what}  {state}  {kept}")
     return 0

@@ -98,7 +98,7 @@ def _command(command: str | None, home: Path) -> str | None:
 
 
 def _resume(table: ResumeTable | None) -> ResumeSpec | None:
-    return None if table is None else ResumeSpec(table.flag, tuple(table.subcommand or ()))
+    return None if table is None else ResumeSpec(table.flag, tuple(table.subcommand or ()), tuple(table.fork_args))
 
 
 def _capture(table: CaptureTable | None) -> CaptureSpec:

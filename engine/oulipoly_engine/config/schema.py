@@ -52,9 +52,13 @@ class ResumeTable(Table):
     kind = Key(one_of("flag", "subcommand"))
     flag = optional(text)
     subcommand = optional(list_of(text))
+    fork_args = items(text)
 
     def refusals(self) -> Iterator[Fault]:
         """Find a key that the kind needs, or does not take."""
+        if self.fork_args and not any("{session_id}" in word for word in self.fork_args):
+            message = "`fork_args` does not say which session is forked"
+            yield Fault(("fork_args",), message, 'put "{session_id}" where its id belongs')
         pair = {"flag": self.flag, "subcommand": self.subcommand}
         value = pair.pop(self.kind)
         if not value or (isinstance(value, str) and not value.strip()):
@@ -238,6 +242,7 @@ class SettingsTable(Table):
     attach_leave_key = Key(one_of(*leave_key.BYTES), leave_key.DEFAULT)
     archive = Key(boolean, True)
     archive_limit_mb = Key(count, 2048)
+    preimage_limit_mb = Key(count, 1024)
 
 
 def check(table: type[TableT], raw: object, at: KeyPath = ()) -> tuple[TableT | None, tuple[Fault, ...]]:

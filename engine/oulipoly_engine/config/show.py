@@ -49,6 +49,7 @@ def effective(paths: Paths, models_dir: Path | None = None, agents_dir: Path | N
             "attach_leave_key": settings.value.attach_leave_key,
             "archive": settings.value.archive,
             "archive_limit_mb": settings.value.archive_limit_bytes >> 20,
+            "preimage_limit_mb": settings.value.preimage_limit_bytes >> 20,
         },
         "accounts": {name: _account(account) for name, account in accounts.value.items()},
         "models": {loaded.value.name: _model(loaded.value) for loaded in models if loaded.value is not None},
@@ -102,9 +103,10 @@ def _masked(text: str | None) -> str | None:
 def _resume(resume: ResumeSpec | None) -> dict[str, Any] | None:
     if resume is None:
         return None
+    fork = {"fork_args": mask.words(resume.fork_args)} if resume.fork_args else {}
     if resume.flag is not None:
-        return {"kind": "flag", "flag": resume.flag}
-    return {"kind": "subcommand", "subcommand": mask.words(resume.subcommand)}
+        return {"kind": "flag", "flag": resume.flag, **fork}
+    return {"kind": "subcommand", "subcommand": mask.words(resume.subcommand), **fork}
 
 
 def _capture(capture: CaptureSpec) -> dict[str, Any]:

@@ -27,6 +27,7 @@ def read_settings(paths: Paths) -> Loaded[Settings]:
         attach_leave_key=table.attach_leave_key,
         archive=table.archive,
         archive_limit_bytes=table.archive_limit_mb << 20,
+        preimage_limit_bytes=table.preimage_limit_mb << 20,
     )
     return Loaded(settings, file.problems(faults))
 

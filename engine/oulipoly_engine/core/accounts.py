@@ -39,10 +39,15 @@ class ResumeSpec:
 
     flag: str | None = None
     subcommand: tuple[str, ...] = ()
+    fork_args: tuple[str, ...] = ()  # begin a session with another one's past; `{session_id}` stands for that one
 
     def compose(self, session_id: str) -> tuple[str, ...]:
         """Return the arguments that resume `session_id`."""
         return (self.flag, session_id) if self.flag is not None else (*self.subcommand, session_id)
+
+    def fork(self, session_id: str) -> tuple[str, ...]:
+        """Return the arguments that begin a session with the past of `session_id`; none where the CLI cannot."""
+        return tuple(word.replace("{session_id}", session_id) for word in self.fork_args)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +155,7 @@ class Settings:
     attach_leave_key: str = "ctrl+]"  # of core.leave_key.BYTES: what `attach` keeps for itself
     archive: bool = True  # keep copies of transcripts after each scan
     archive_limit_bytes: int = 2 << 30  # of the kept copies, compressed; 0: no limit
+    preimage_limit_bytes: int = 1 << 30  # of what replacements replaced, compressed; 0: no limit
 
 
 def group_name(model: str) -> tuple[str, str | None]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os.path
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
@@ -140,24 +140,48 @@ def purge_at(kind: str, mtime_ms: int | None, keeps_days: float | None) -> datet
 
 def fits(query: Query, conversation: Conversation, kind: str) -> bool:
     """Tell whether a query fits a conversation: its words the name, title, note, folder, ids, account and model."""
-    active = conversation.active
+    if not flags_fit(query, conversation):
+        return False
+    for field in query.fields:
+        texts = field_texts(field.name, conversation, kind)
+        if texts is not None and not field_fits(field, texts):
+            return False
+    if not query.terms:
+        return True
+    haystack = searched_text(conversation, kind)
+    return all((term.text.lower() in haystack) is not term.is_negated for term in query.terms)
+
+
+def flags_fit(query: Query, conversation: Conversation) -> bool:
+    """Tell whether a conversation has the dates, the pin and the side chains that a query asks for."""
     if query.pinned is not None and query.pinned is (conversation.pinned_at is None):
         return False
     if query.sidechain is not None and query.sidechain is not any(part.side_chains for part in conversation.parts):
         return False
-    if not _is_dated(query, conversation):
-        return False
-    texts: Mapping[FieldName, Sequence[str | None]] = {
-        FieldName.ACCOUNT: (active.account,),
-        FieldName.CLI: (kind,),
-        FieldName.MODEL: (conversation.model, active.cli_model),
-        FieldName.CWD: (conversation.workspace,),
-        FieldName.SESSION: (conversation.chain_id, *(part.session_id for part in conversation.parts)),
-    }
-    if not all(field_fits(field, texts[field.name]) for field in query.fields if field.name in texts):
-        return False
-    if not query.terms:
-        return True
+    return _is_dated(query, conversation)
+
+
+def field_texts(name: FieldName, conversation: Conversation, kind: str) -> tuple[str | None, ...] | None:
+    """Return what a field is compared with; None for one that only turns have."""
+    active = conversation.active
+    match name:
+        case FieldName.ACCOUNT:
+            return (active.account,)
+        case FieldName.CLI:
+            return (kind,)
+        case FieldName.MODEL:
+            return (conversation.model, active.cli_model)
+        case FieldName.CWD:
+            return (conversation.workspace,)
+        case FieldName.SESSION:
+            return (conversation.chain_id, *(part.session_id for part in conversation.parts))
+        case FieldName.ROLE:
+            return None
+
+
+def searched_text(conversation: Conversation, kind: str) -> str:
+    """Return the lower-case text in which a query's words are looked for, a line each piece."""
+    active = conversation.active
     everything = [
         conversation.title,
         conversation.note,
@@ -168,8 +192,7 @@ def fits(query: Query, conversation: Conversation, kind: str) -> bool:
     everything += [kind, active.account, active.cli_model]
     for part in conversation.parts:
         everything += (part.title, part.session_id)
-    haystack = "\n".join(text for text in everything if text).lower()
-    return all((term.text.lower() in haystack) is not term.is_negated for term in query.terms)
+    return "\n".join(text for text in everything if text).lower()
 
 
 def field_fits(field: Field, texts: Iterable[str | None]) -> bool:

@@ -18,6 +18,7 @@ _ADAPTERS: Mapping[str, tuple[str, str]] = {
 }
 _CODEX = ("codex-cwd", "codex-turns")
 _GEMINI = ("gemini-cwd", "gemini-turns")  # has transcripts, and no endpoint that tells its quota
+_OPENCODE = ("opencode-cwd", "opencode-turns")  # has a database, and no endpoint either
 _BARE = re.compile(r"[A-Za-z0-9/._~-]+", re.ASCII)
 _WITH_VARIABLE = re.compile(r"[A-Za-z0-9/._~ ${}-]*\$[A-Za-z0-9/._~ ${}-]*", re.ASCII)
 
@@ -62,16 +63,17 @@ def codex_sessions_root(account: Account, scripts: SessionScripts | None) -> str
 
 
 def transcripts_folder(account: Account | None, scripts: SessionScripts | None) -> tuple[str, str] | None:
-    """Return whose transcripts an account's scripts name, `claude`, `codex` or `gemini`, and their folder as written.
+    """Return whose transcripts an account's scripts name and their folder as written.
 
-    None if no script names one that we know. `~/` and variables in it are not expanded.
+    Whose: `claude`, `codex`, `gemini` or `opencode`. None if no script names one that we know. `~/` and variables in
+    the folder are not expanded.
     """
     storage = None if account is None or account.storage is None else account.storage.cwd_script
     for script in (storage, None if scripts is None else scripts.turn_script):
         found = None if script is None else _session_folder(script)
         if found is not None:
-            cli = "codex" if found[0] in _CODEX else "gemini" if found[0] in _GEMINI else "claude"
-            return cli, str(found[1])
+            names = (("codex", _CODEX), ("gemini", _GEMINI), ("opencode", _OPENCODE))
+            return next((cli for cli, programs in names if found[0] in programs), "claude"), str(found[1])
     return None
 
 
@@ -95,7 +97,7 @@ def _session_folder(script: str) -> tuple[str, PurePosixPath] | None:
     if len(words) < 2 or words[1].startswith("-"):
         return None
     program = PurePosixPath(words[0]).name
-    return (program, PurePosixPath(words[1])) if program in _ADAPTERS or program in _GEMINI else None
+    return (program, PurePosixPath(words[1])) if program in (*_ADAPTERS, *_GEMINI, *_OPENCODE) else None
 
 
 def _shell_word(path: str) -> str:

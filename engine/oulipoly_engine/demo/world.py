@@ -28,7 +28,7 @@ from oulipoly_engine.demo.world_files import ACCOUNTS, Setting
 from oulipoly_engine.errors import RequestRefused
 
 MARKER = ".oulipoly-demo.json"
-_FORMAT = 2  # raised when a world of an older shape must be rebuilt
+_FORMAT = 3  # raised when a world of an older shape must be rebuilt
 _LIBRARY = Path(__file__).resolve().parents[2]
 # (share of the short tier, how much of it has passed, the same of the long tier), 0..1; None: not begun.
 _SEEDS: dict[str, tuple[tuple[float, float] | None, tuple[float, float] | None]] = {

@@ -48,6 +48,9 @@ def texts(setting: Setting) -> Iterator[tuple[Path, str]]:
     yield CONFIG / "providers.toml", _DEMO + "".join(_provider(setting, *account) for account in ACCOUNTS.items())
     yield CONFIG / "sessions.toml", _DEMO + "".join(_sessions(setting, *account) for account in ACCOUNTS.items())
     yield CONFIG / "config.toml", _DEMO + 'default_provider = "demo-claude2"\n'
+    for account, vendor in ACCOUNTS.items():
+        if vendor == "codex":
+            yield account_home(Path(), account) / "config.toml", _DEMO + _CODEX_CONFIG
     for name, text in _MODELS.items():
         yield CONFIG / "models" / f"{name}.toml", _DEMO + text
     for name, text in _AGENTS.items():
@@ -87,7 +90,8 @@ def _claude(setting: Setting, account: str, home: Path) -> str:
     return (
         f"auth_refresh_command = {_toml(f'{account} auth status')}\n"
         'args = ["-p"]\nprompt_mode = "stdin"\n\n'
-        f'[{account}.resume]\nkind = "flag"\nflag = "--resume"\n\n'
+        f'[{account}.resume]\nkind = "flag"\nflag = "--resume"\n'
+        'fork_args = ["--resume", "{session_id}", "--fork-session"]\n\n'
         f'[{account}.session_storage]\nkind = "script"\n'
         f"cwd_script = {_toml(f'claude-code-cwd {projects}')}\n"
         f"transcript_script = {_toml(f'claude-code-locate-transcript {projects}')}\n"
@@ -146,6 +150,8 @@ _NO_CAPTURE = (
     "# No session_capture: forced_flag_verified makes this CLI print JSON lines, the demo is nicer as text.\n"
     "# The sessions are found through their transcripts (sessions.toml). The Codex accounts capture theirs.\n"
 )
+# The provider that the demo's rollouts name; an account that does not define it could not go on with another's.
+_CODEX_CONFIG = 'model_provider = "demo"\n\n[model_providers.demo]\nname = "Demo, asks nobody"\n'
 _PROMPT_INPUT = """
 [[inputs]]
 name = "prompt"

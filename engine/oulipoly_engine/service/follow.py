@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -265,6 +266,8 @@ class _Work:
                 self._retry_databases[name] = time.monotonic() + _AGAIN_S[result.kind]
             else:
                 self._databases[name] = stamp
+                with suppress(_Stopped):
+                    self._ledger.update(self._go_on, found=Walk())
 
     def _save(self) -> None:
         from oulipoly_engine.adapters.scripts.turns import TurnsFailed  # noqa: PLC0415 - loaded by now

@@ -29,7 +29,8 @@ class Plan:
     def roots(self) -> tuple[Root, ...]:
         """Return the folders to watch, each once."""
         turns = (Root(_text(call.folder), _PREFIXES[call.name]) for call in self.calls.values())
-        ledger = (Root(_text(one.root), PREFIXES.get(one.cli, "")) for one in self.sources)
+        files = (one for one in self.sources if one.cli != "opencode")  # which has one database, looked at by itself
+        ledger = (Root(_text(one.root), PREFIXES.get(one.cli, "")) for one in files)
         return tuple(dict.fromkeys((*turns, *ledger)))
 
     def readers_of(self, path: str) -> list[str]:

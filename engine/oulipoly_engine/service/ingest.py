@@ -176,7 +176,7 @@ class Ingester:
 
         tally, at = _Tally(), self.clock.now()
         try:
-            for batch in _batches(_checked_records(reading.turns(), tally)):
+            for batch in _batches(_checked_records(reading, tally)):
                 if stopped.is_set():
                     return _failed(name, "was stopped")
                 with self.store.write():
@@ -225,9 +225,13 @@ def attach_session(store: Store, row: Invocation) -> str | None:
     return session_id
 
 
-def _checked_records(records: Iterable[Mapping[str, object]], tally: _Tally) -> Iterator[TurnLine]:
-    for number, record in enumerate(records, 1):
-        yield from _counted(parse_record(record, number), tally)
+def _checked_records(reading: TurnPass, tally: _Tally) -> Iterator[TurnLine]:
+    for record in reading.turns():
+        turn, error = parse_record(record, reading.line)
+        if error is not None:
+            file = record.get("source_file")
+            error = replace(error, file=file if isinstance(file, str) else None)
+        yield from _counted((turn, error), tally)
 
 
 def _checked_lines(output: bytes, tally: _Tally) -> Iterator[TurnLine]:

@@ -77,6 +77,8 @@ class Ledger:
         shared_bytes: int | None = None,
     ) -> None:
         self._store = store
+        self._databases = tuple(source for source in sources if source.cli == "opencode")
+        sources = tuple(source for source in sources if source.cli != "opencode")
         self._sources = sources
         self._clock = clock
         self._longest_line = longest_line
@@ -107,6 +109,7 @@ class Ledger:
         work = self._work = _Pass(parts, {seen.path: _new_bytes(seen, known) for seen in order}, notes=found.notes)
         self._reading.begin(now.timestamp(), _BATCH_BYTES)
         with _no_collecting(len(order)):
+            self._read_databases()
             self._read(progress, recent)
             if found.gone:
                 rows.write(self._store, Batch(gone=found.gone))
@@ -118,6 +121,16 @@ class Ledger:
         if len(work.notes) > _KEPT_NOTES:
             notes += (f"{len(work.notes) - _KEPT_NOTES} more",)
         return Updated(found.count, found.size, len(order), self._bytes_done(), work.damaged, notes)
+
+    def _read_databases(self) -> None:
+        """Read what opencode has written, whichever transcripts were named: it is two looks where nothing was."""
+        if self._databases:
+            from oulipoly_engine.service.ledger_database import read_database  # noqa: PLC0415 - sqlite, for opencode
+
+            for source in self._databases:
+                batch = read_database(source, self._known(), self._work.notes)
+                if batch is not None:
+                    self._write(batch)
 
     def _known(self) -> dict[str, Cursor]:
         if self._cursors is None:

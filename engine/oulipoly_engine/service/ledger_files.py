@@ -26,7 +26,7 @@ class Source(NamedTuple):
     """A folder of transcripts and the account that wrote them."""
 
     account: str
-    cli: str  # claude, codex, gemini
+    cli: str  # claude, codex, gemini, opencode
     root: Path
 
 

@@ -24,7 +24,7 @@ def sources(
     for name in dict.fromkeys((*accounts, *scripts)):
         folder = transcripts_folder(accounts.get(name), scripts.get(name))
         if folder is None:
-            absent[name] = "no ledger: its scripts name no transcripts of Claude Code, Codex or Gemini"
+            absent[name] = "no ledger: its scripts name no transcripts of Claude Code, Codex, Gemini or opencode"
             continue
         root = folder_of(folder[1], home, environ)
         owner = found.setdefault(os.path.realpath(root), Source(name, folder[0], root))

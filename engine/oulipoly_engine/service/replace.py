@@ -23,7 +23,7 @@ from oulipoly_engine.core.resolve import ResolvedSession
 from oulipoly_engine.core.rewrite import Reading, Rewrite
 from oulipoly_engine.core.rewrite_steps import Kind, Step, compared
 from oulipoly_engine.core.wanted import Wanted
-from oulipoly_engine.errors import PreimageMismatch, RequestRefused, SessionBusy
+from oulipoly_engine.errors import PreimageMismatch, RequestRefused, RunnerError, SessionBusy
 from oulipoly_engine.service.lease import Leases
 from oulipoly_engine.service.locate import Locator, unsupported
 from oulipoly_engine.service.replace_journal import JournalFolder, Preimages, guarded, write
@@ -103,6 +103,7 @@ class Replacer:
     clock: Clock
     data: Path  # our data folder
     at_step: Callable[[str], None] = _go_on  # told of each step of the protocol when it is done
+    preimage_limit_bytes: int = 1 << 30  # of all that is kept for undoing, compressed; 0: no limit
 
     def wanted(self, session: ResolvedSession, lines: bytes) -> tuple[Wanted, ...]:
         """Read canonical lines for a session. Raises ReplacementInvalid, naming the line."""
@@ -139,6 +140,10 @@ class Replacer:
         """Return what happened to a session's transcript, the earliest first."""
         return replacements.of_session(self.store, session.chain_id, session.account, session.session_id)
 
+    def can_undo(self, replacement: Replacement) -> bool:
+        """Return whether what a replacement replaced is still kept."""
+        return self._preimages.has(replacement.preimage_file_sha256)
+
     def plan_undo(self, session: ResolvedSession, operation_uuid: str | None = None) -> Plan:
         """Return what an undo would do; reads only. Raises as `undo` does, but never SessionBusy."""
         return self._planned(UNDO, session, self._restorer(self._chosen(session, operation_uuid)), None)
@@ -169,6 +174,12 @@ class Replacer:
                     f"{chosen.committed_at}: what came later would be lost, so it is left as it is"
                 )
                 raise PreimageMismatch(message, expected=chosen.postimage_file_sha256, actual=image.file_sha256)
+            if not self.can_undo(chosen):
+                message = (
+                    f"what the replacement {chosen.operation_uuid} replaced is not kept any more: it was given up for "
+                    "preimage_limit_mb of config.toml, or removed"
+                )
+                raise RequestRefused(message)
             data = self._preimages.read(chosen.preimage_file_sha256)
             before = target.read(data)
             return Rewrite(data, before, compared(reading.records, before.records), ())
@@ -233,6 +244,33 @@ class Replacer:
         preimage_sha256: str | None,
         wanted: Sequence[Wanted],
         undoes: str | None = None,
+    ) -> Receipt:
+        receipt = self._replaced(operation, session, compose, preimage_sha256, wanted, undoes)
+        with contextlib.suppress(OSError, RunnerError):  # it has happened, whatever can be pruned
+            self._prune()
+        return receipt
+
+    def _prune(self) -> None:
+        """Give up what older replacements replaced, beyond the limit; only while nobody replaces."""
+        sizes = self._preimages.sizes() if self.preimage_limit_bytes else {}
+        excess = sum(sizes.values()) - self.preimage_limit_bytes
+        if not sizes or excess <= 0:
+            return
+        with self._journals.exclusive() as is_ours:
+            for digest in replacements.droppable(self.store) if is_ours else ():
+                if excess <= 0:
+                    break
+                self._preimages.drop(digest)
+                excess -= sizes.get(digest, 0)
+
+    def _replaced(
+        self,
+        operation: str,
+        session: ResolvedSession,
+        compose: Composer,
+        preimage_sha256: str | None,
+        wanted: Sequence[Wanted],
+        undoes: str | None,
     ) -> Receipt:
         replacements.require_shape(self.store)
         target = self._target(session)

@@ -144,6 +144,14 @@ class Preimages:
             raise RunnerError(message)
         return data
 
+    def has(self, file_sha256: str) -> bool:
+        """Return whether a transcript is still kept."""
+        return self.path(file_sha256).exists()
+
+    def sizes(self) -> dict[str, int]:
+        """Return the size in bytes of every kept transcript, compressed, by its hash. Raises OSError."""
+        return {path.name.removesuffix(".gz"): path.stat().st_size for path in self.folder.glob("*/*.gz")}
+
     def drop(self, file_sha256: str) -> None:
         """Forget a transcript that nobody needs."""
         with contextlib.suppress(OSError):

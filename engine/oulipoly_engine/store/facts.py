@@ -18,7 +18,9 @@ _FIRST_TURNS = 12  # of a user, among which a title is looked for
 
 _COUNTED = (
     "COUNT(*), COALESCE(SUM(role = 'assistant'), 0), COALESCE(SUM(is_sidechain <> 0), 0),"
-    " COALESCE(SUM(is_sidechain <> 0 AND parent_turn_id IS NULL), 0), MIN(timestamp), MAX(timestamp)"
+    " COALESCE(SUM(is_sidechain <> 0 AND parent_turn_id IS NULL), 0), MIN(timestamp),"
+    # A turn of the year 9999 was not used later than it was read.
+    " MAX(MIN(timestamp, ingested_at))"
 )
 _COLUMNS = "account, session_id, turns, assistant_turns, sidechain_turns, side_chains, first_turn_at, last_turn_at"
 

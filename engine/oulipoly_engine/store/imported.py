@@ -17,12 +17,14 @@ ATTACH_METHOD = "turn_script"  # the capture method of a session that was found 
 def adopt(store: Store, account: str, session_ids: Collection[str]) -> int:
     """Give each of an account's sessions without a segment a chain of its own, and return how many were made.
 
-    Runs inside the caller's write transaction, after the sessions' turns are stored.
+    Runs inside the caller's write transaction, after the sessions' turns are stored. A turn of the far future makes its
+    chain used when it was read.
     """
     rows = store.rows(
         "SELECT j.value, (SELECT MIN(timestamp) FROM session_turns t WHERE t.provider_name = ?1 AND"
-        " t.session_id = j.value), (SELECT MAX(timestamp) FROM session_turns t WHERE t.provider_name = ?1 AND"
-        " t.session_id = j.value) FROM json_each(?2) j WHERE NOT EXISTS (SELECT 1 FROM session_chain_segments s"
+        " t.session_id = j.value), (SELECT MIN(timestamp, ingested_at) FROM session_turns t WHERE"
+        " t.provider_name = ?1 AND t.session_id = j.value ORDER BY timestamp DESC LIMIT 1) FROM json_each(?2) j"
+        " WHERE NOT EXISTS (SELECT 1 FROM session_chain_segments s"
         " WHERE s.session_id = j.value AND s.provider_name = ?1) ORDER BY 2, 1",
         (account, json.dumps(sorted(session_ids))),
     )

@@ -110,6 +110,21 @@ def is_kept(store: Store, file_sha256: str) -> bool:
     return bool(store.rows("SELECT 1 FROM replacements WHERE preimage_file_sha256 = ? LIMIT 1", (file_sha256,)))
 
 
+def droppable(store: Store) -> tuple[str, ...]:
+    """Return the hashes of replaced transcripts that may be given up, the oldest first.
+
+    What a session's latest operation and its latest replacement that stands would bring back is not among them, nor
+    what one under way needs.
+    """
+    rows = store.rows(
+        "SELECT preimage_file_sha256 FROM replacements GROUP BY preimage_file_sha256 HAVING SUM(committed_at IS NULL"
+        " OR id IN (SELECT MAX(id) FROM replacements GROUP BY session_id)"
+        " OR id IN (SELECT MAX(id) FROM replacements WHERE operation = 'import-replace' AND undone_at IS NULL"
+        " GROUP BY session_id)) = 0 ORDER BY MAX(id)"
+    )
+    return tuple(str(digest) for (digest,) in rows)
+
+
 def of_session(store: Store, chain_id: str, account: str, session_id: str) -> tuple[Replacement, ...]:
     """Return what happened to a session's transcript, the earliest first; nothing that is still under way.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple
 
 from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.cjk import has_runs, paired_phrase
 from oulipoly_engine.core.conversations import glob_of
 from oulipoly_engine.core.query import Field, FieldName, Term
 from oulipoly_engine.store.db import Store
@@ -54,7 +55,17 @@ def search(store: Store, wanted: Wanted, limit: int) -> tuple[Match, ...]:
     with store.read():
         few = wanted.sessions if wanted.sessions is not None and len(wanted.sessions) <= _FEW_SESSIONS else None
         conditions, given = _conditions(store, wanted, wanted.sessions if few is None else None)
-        found = store.rows(_NEWEST.format(conditions=conditions), (_expression(wanted, few), *given, limit))
+        # A turn with signs of Chinese or Japanese is in the index of pairs, whole.
+        is_paired = any(has_runs(term.text) for term in wanted.terms if not term.is_negated)
+        if not is_paired:
+            wanted, never = _without_pairs(wanted)
+            if never:
+                conditions += (
+                    " AND f.rowid NOT IN (SELECT rowid FROM turn_search_pairs WHERE turn_search_pairs MATCH ?)"
+                )
+                given.append(never)
+        question = _NEWEST.format(table="turn_search_pairs" if is_paired else "turn_search", conditions=conditions)
+        found = store.rows(question, (_expression(wanted, few), *given, limit))
     return tuple(
         sorted((Match(*row) for row in found), key=lambda match: (match.timestamp, match.row_id), reverse=True)
     )
@@ -132,9 +143,16 @@ def chains_of(store: Store, keys: Collection[SessionKey]) -> dict[SessionKey, st
 _COLUMNS = "t.id, t.provider_name, t.session_id, t.turn_id, t.role, t.timestamp, t.body"
 # CROSS JOIN: the index must be walked from its newest match and the rest looked up, never the other way round.
 _NEWEST = (
-    f"SELECT {_COLUMNS} FROM turn_search f CROSS JOIN search_docs d CROSS JOIN session_turns t"  # noqa: S608 - our own words
-    " WHERE turn_search MATCH ? AND d.doc = f.rowid AND t.id = d.turn {conditions} ORDER BY f.rowid DESC LIMIT ?"
+    f"SELECT {_COLUMNS} FROM {{table}} f CROSS JOIN search_docs d CROSS JOIN session_turns t"  # noqa: S608 - our own words
+    " WHERE {table} MATCH ? AND d.doc = f.rowid AND t.id = d.turn {conditions} ORDER BY f.rowid DESC LIMIT ?"
 )
+
+
+def _without_pairs(wanted: Wanted) -> tuple[Wanted, str]:
+    """Return what is wanted without Chinese and Japanese words that must not be there, and an expression of these."""
+    never = [term for term in wanted.terms if has_runs(term.text)]
+    kept = tuple(term for term in wanted.terms if term not in never)
+    return replace(wanted, terms=kept), " OR ".join(f"({_text(term)})" for term in never)
 
 
 def _expression(wanted: Wanted, sessions: Collection[SessionKey] | None) -> str:
@@ -161,8 +179,10 @@ def _expression(wanted: Wanted, sessions: Collection[SessionKey] | None) -> str:
 
 
 def _text(term: Term) -> str:
-    words = term.text.replace('"', " ").replace("\0", " ")
-    return f'{{text}}: "{words}"{"*" if term.is_prefix else ""}'
+    words, is_prefix = term.text.replace('"', " ").replace("\0", " "), term.is_prefix
+    if has_runs(words):
+        words, is_prefix = paired_phrase(words, is_prefix=is_prefix)
+    return f'{{text}}: "{words}"{"*" if is_prefix else ""}'
 
 
 def _tags(quoted: Iterable[str]) -> str:

@@ -73,6 +73,16 @@ def test_list_gives_scripts_the_same_as_json(found):
     assert [True] == [segment["is_active"] for segment in one["segments"]]
 
 
+def test_questions_know_what_a_cli_wrote_since_the_last_scan(found):
+    found.write("7" * 8 + OTHER[8:], "a brand-new thing", hours_ago=0)
+
+    assert 2 == found.json("list", "--no-scan")["total"]
+    assert "nothing was found" in found.run("search", "brand", "--no-scan")
+    assert "a brand-new thing" in found.run("show", "77777777")
+    found.write("8" * 8 + OTHER[8:], "one more thing", hours_ago=0)
+    assert [4, 1] == [found.json("list")["total"], len(found.json("search", '"one more thing"')["hits"])]
+
+
 def test_list_tells_how_many_more_there_are(found):
     assert "1 more: --all" in found.run("list", "--limit", "1")
     assert 3 == len(found.run("list", "--all").splitlines())

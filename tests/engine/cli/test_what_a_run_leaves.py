@@ -48,6 +48,15 @@ def test_transcript_of_a_run_is_kept_as_it_left_it(claude):
     assert ["kept"] == [one["state"] for one in listed["transcripts"]]
 
 
+def test_run_that_the_app_started_leaves_the_same(claude):
+    command = [sys.executable, "-m", "oulipoly_engine.cli.app_one_shot", "--model", "m"]
+    done = subprocess.run(command, input=b"go", capture_output=True, timeout=25, check=False)
+    listed = json.loads(claude.run("session", "archive", "--list", "--json").stdout)
+    session = json.loads(claude.run("session", "show", SESSION, "--json", "--no-scan").stdout)
+
+    assert (0, ["kept"], 2) == (done.returncode, [one["state"] for one in listed["transcripts"]], session["turns"])
+
+
 def test_archive_that_is_switched_off_keeps_nothing(claude):
     (claude.config / "config.toml").write_text("archive = false\n")
     claude.run("resume", SESSION, "go")
@@ -69,6 +78,21 @@ def test_session_that_its_cli_deleted_says_that_a_copy_is_kept(claude):
     done = claude.run("resume", SESSION, "go")
 
     assert f"session archive --restore {SESSION}" in done.stderr.decode()
+
+
+@pytest.mark.parametrize("command", [("locate", SESSION), ("move", SESSION, "b")])
+def test_what_needs_a_deleted_transcript_says_that_a_copy_is_kept(claude, command):
+    storage = (
+        f"[NAME.session_storage]\nkind = 'script'\ncwd_script = 'claude-code-cwd {claude.root}'\n"
+        f"transcript_script = 'claude-code-locate-transcript {claude.root}'\nstorage_type = 'claude_code'\n"
+    )
+    (claude.config / "providers.toml").unlink()
+    for name in "ab":
+        claude.account(name, "true", RESUME.replace("[a.", f"[{name}.") + storage.replace("NAME", name))
+    (claude.root / "-work" / f"{SESSION}.jsonl").unlink()
+    done = claude.run("session", *command)
+
+    assert f"session archive --restore {SESSION}` puts it back" in done.stderr.decode()
 
 
 @pytest.mark.parametrize("command", [("resume", SESSION), ("session", "unbundle"), ("-m", "m"), ("--resume", SESSION)])

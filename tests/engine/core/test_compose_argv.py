@@ -100,3 +100,15 @@ def test_codex_arguments_may_not_repeat(account_args, model_args, overlap):
 )
 def test_model_name_splits_at_the_first_tilde(name, parts):
     assert parts == group_name(name)
+
+
+def test_a_fork_puts_the_id_where_the_account_says():
+    spec = ResumeSpec("--resume", fork_args=("--resume", "{session_id}", "--fork-session"))
+
+    assert ("--resume", "abc", "--fork-session") == compose.fork_args(Account("a", "claude", resume=spec), "abc")
+
+
+@pytest.mark.parametrize("spec", [None, ResumeSpec("--resume")], ids=["no-table", "no-fork"])
+def test_an_account_that_cannot_fork_says_what_to_add(spec):
+    with pytest.raises(AccountUnusable, match="add `fork_args` to"):
+        compose.fork_args(Account("a", "claude", resume=spec), "abc")

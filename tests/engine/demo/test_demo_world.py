@@ -69,6 +69,15 @@ def test_accounts_begin_with_different_use(root):
     assert 5 == len(set(used.values()))
 
 
+def test_every_codex_account_defines_the_provider_that_the_rollouts_name(root):
+    demo = world.ensure(root)
+
+    defined = [
+        toml(demo.account_home(name) / "config.toml")["model_providers"] for name in ("demo-codex1", "demo-codex2")
+    ]
+    assert [["demo"]] * 2 == [list(providers) for providers in defined]
+
+
 def test_claude_capture_is_an_option(root):
     demo = world.build(root, options=Options(capture_claude=True))
 

@@ -117,6 +117,24 @@ def test_lines_that_are_no_turns_are_errors_with_their_numbers(bench):
     assert [("S", "1", None), ("S", "3", None)] == bench.stored("a")
 
 
+def test_a_transcripts_bad_line_is_told_with_its_file_and_line(bench):
+    path = bench.claude("c", record("1") + b"\n{}\n" + record("2", at="never"))
+    bench.ingest("c")
+    with path.open("ab") as file:
+        file.write(record("3") + record("4", at="2026-13-01T00:00:00Z"))
+    (error,) = bench.ingest("c").errors
+
+    assert f"{path}:6: `timestamp` must be RFC 3339" in error.sentence
+
+
+def test_a_session_of_the_year_9999_was_used_when_it_was_found(bench):
+    bench.prints("a", turn("1", timestamp="9999-01-01T00:00:00Z"))
+    bench.ingest("a")
+
+    assert [(bench.at(0),)] == bench.store.rows("SELECT last_used_at FROM session_chains")
+    assert [("9999-01-01T00:00:00.000000Z",)] == bench.store.rows("SELECT timestamp FROM session_turns")
+
+
 def test_errors_are_kept_up_to_a_bound_and_counted_beyond(bench):
     bench.prints("a", *["oops"] * 50)
     result = bench.ingest("a")

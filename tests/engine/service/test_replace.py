@@ -187,6 +187,27 @@ def test_what_was_replaced_before_a_move_is_still_known(bench):
     assert receipt.operation_uuid == known.operation_uuid
 
 
+def test_the_oldest_preimages_are_given_up_beyond_the_limit_and_never_a_sessions_newest(bench):
+    for text in ("first", "second", "third"):
+        replacer = replace(bench.replacer(), preimage_limit_bytes=1)
+        replacer.carry_out(bench.session, bench.edited(text))
+    known = replacer.history(bench.session)
+
+    assert [False, False, True] == [replacer.can_undo(one) for one in known]
+    replacer.undo(bench.session)
+    assert claude_lines("one", "second") == bench.transcript.read_bytes()
+    with pytest.raises(RequestRefused, match="preimage_limit_mb"):
+        replacer.undo(bench.session)
+    assert claude_lines("one", "second") == bench.transcript.read_bytes()
+
+
+def test_nothing_is_given_up_within_the_limit_or_without_one(bench):
+    for limit, text in ((0, "first"), (1 << 30, "second"), (0, "third")):
+        replace(bench.replacer(), preimage_limit_bytes=limit).carry_out(bench.session, bench.edited(text))
+
+    assert 3 == len(bench.kept())
+
+
 def test_undo_of_a_transcript_that_went_on_is_refused(bench):
     bench.edit()
     with bench.transcript.open("ab") as file:

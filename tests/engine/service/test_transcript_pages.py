@@ -1,7 +1,6 @@
 """Pages of a transcript: any place costs the same, what is appended is taken in, where it comes from is told."""
 
 import json
-import os
 from hashlib import sha256
 
 import pytest
@@ -92,7 +91,7 @@ def test_a_file_rewritten_in_place_is_a_new_one_even_when_it_is_longer(pages, pa
 def test_a_file_put_in_its_place_is_a_new_one(pages, path, tmp_path):
     other = tmp_path / "other"
     other.write_text(record(9, "another") + "\n")
-    os.replace(other, path)
+    other.replace(path)
 
     assert pages.grow().is_new_file
     assert ["another"] == texts(pages)

@@ -27,9 +27,9 @@ def store(tmp_path):
     made.close()
 
 
-def add(store, *found, account="acc"):
+def add(store, *found, account="acc", at=NOW + timedelta(days=1)):
     with store.write():
-        turns.insert_new(store, account, found, NOW)
+        turns.insert_new(store, account, found, at)
 
 
 def change(store, sql, *parameters):
@@ -55,6 +55,14 @@ def truth(store):
         " SUM(is_sidechain AND parent_turn_id IS NULL), MIN(timestamp), MAX(timestamp) FROM session_turns"
         " GROUP BY 1, 2 ORDER BY 1, 2"
     )
+
+
+def test_a_turn_of_the_far_future_was_used_when_it_was_read(store):
+    add(store, turn(1), turn(250_000_000_000), at=NOW + timedelta(hours=1))
+    add(store, turn(250_000_000_001), at=NOW + timedelta(hours=2))
+    count(store)
+
+    assert [(to_text(NOW + timedelta(hours=2)),)] == store.rows("SELECT last_turn_at FROM session_facts")
 
 
 def test_turns_are_counted_by_session_as_they_come(store):
