@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,10 +16,13 @@ from oulipoly_engine.events import Event
 from oulipoly_engine.service.new_file import new_file
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.conversations import Part
     from oulipoly_engine.core.dialogue import Wanted
     from oulipoly_engine.service.replace import Plan
 
 FORMATS = ("markdown", "html", "canonical-jsonl")
+_SHORT_ID, _LONGEST_ID = 8, 80  # signs of a file's name
+_UNNAMEABLE = re.compile(r"[^A-Za-z0-9._-]")
 SUFFIXES = {"markdown": "md", "html": "html", "canonical-jsonl": "jsonl"}
 
 
@@ -53,6 +58,25 @@ class Import:
     path: Path
     plan: Plan
     lines: bytes = field(repr=False, default=b"")
+
+
+def file_names(parts: Sequence[Part], suffix: str) -> tuple[str, ...]:
+    """Return a file name for each session, no two alike: as much of its id as tells it from the others.
+
+    The ids of Codex begin with the time, so that their first eight signs are often the same. A copy on another account
+    has the same id; some disks take upper and lower case for the same.
+    """
+    names = [_plain_name(part.session_id)[:_SHORT_ID] for part in parts]
+    longer = [_plain_name(part.session_id) for part in parts]
+    longest = [f"{name}-{_plain_name(part.account)}" for name, part in zip(longer, parts, strict=True)]
+    for wider in (longer, longest, [f"{name}-{number}" for number, name in enumerate(longest, 1)]):
+        counts = Counter(name.casefold() for name in names)
+        names = [wide if counts[name.casefold()] > 1 else name for name, wide in zip(names, wider, strict=True)]
+    return tuple(f"{name}.{suffix}" for name in names)
+
+
+def _plain_name(text: str) -> str:
+    return _UNNAMEABLE.sub("-", text)[:_LONGEST_ID].lstrip(".-") or "session"
 
 
 def wanted(wish: ExportWish) -> Wanted:

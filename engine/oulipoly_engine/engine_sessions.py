@@ -24,6 +24,7 @@ from oulipoly_engine.engine_session_values import (
     ExportWish,
     Import,
     SessionsChanged,
+    file_names,
     limited,
     refused,
     wanted,
@@ -85,10 +86,10 @@ class Sessions:
 
     # ---- questions
 
-    def board(self, before: Board | None = None) -> Board:
-        """Return every conversation; the one before itself where nothing has changed."""
+    def board(self, before: Board | None = None, *, looks: bool = False) -> Board:
+        """Return every conversation; the one before where nothing has changed. looks: at each transcript again."""
         with self._stored() as store:
-            return self._boards(store).read(self._now(), before, may_write=not self._read_only)
+            return self._boards(store).read(self._now(), before, may_write=not self._read_only, looks=looks)
 
     def conversation(self, text: str) -> Conversation:
         """Return what a person means by an id or its beginning. Raises SessionNotFound and SessionAmbiguous."""
@@ -262,9 +263,9 @@ class Sessions:
             with self._documents(store).rendered(session, style) as document:
                 return written(path, document.blocks(), force=force)
 
-    def export_name(self, conversation: Conversation, wish: ExportWish) -> str:
-        """Return the file name that is offered."""
-        return f"{conversation.active.session_id[:8]}.{SUFFIXES.get(wish.format, 'txt')}"
+    def export_names(self, found: Sequence[Conversation], wish: ExportWish) -> tuple[str, ...]:
+        """Return the file names that are offered, no two alike."""
+        return file_names([one.active for one in found], SUFFIXES.get(wish.format, "txt"))
 
     def bundle(self, chain_id: str, path: Path, *, force: bool = False) -> Exported:
         """Pack a conversation with all that resuming it elsewhere needs."""
@@ -415,7 +416,8 @@ class Sessions:
     def _replacer(self, store: Store) -> Replacer:
         from oulipoly_engine.service.replace import Replacer  # noqa: PLC0415 - only an import needs it
 
-        return Replacer(store, self._locator(), self._clock, self._home.paths.data)
+        limit = self._home.configured().settings.preimage_limit_bytes
+        return Replacer(store, self._locator(), self._clock, self._home.paths.data, preimage_limit_bytes=limit)
 
     def _session(self, store: Store, chain_id: str) -> ResolvedSession:
         return find_typed(store, chain_id, self._now())

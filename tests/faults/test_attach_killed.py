@@ -76,7 +76,7 @@ def test_killed_client_leaves_the_program_as_it_was(run, terminal):
 
 
 def test_terminal_runs_a_command_and_ends_with_its_exit_code(run):
-    child = run("terminal", "--", "sh", "-c", "read x; echo got $x; exit 5")
+    child = run("terminal", "--plain", "--", "sh", "-c", "read x; echo got $x; exit 5")
     child.expect_exact("ctrl+] leaves")
     child.sendline("this")
     child.expect_exact("got this")

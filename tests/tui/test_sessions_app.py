@@ -1,14 +1,17 @@
 """The Sessions and Transcript panes over real transcripts and a real state file."""
 
 import json
+from contextlib import asynccontextmanager
 from datetime import timedelta
+from hashlib import sha256
 
 import pytest
+
+from oulipoly_engine.clock import SystemClock, to_text
+from oulipoly_engine.engine_sessions import ExportWish
 from oulipoly_tui.view.spans import plain
 from oulipoly_tui.widgets.lines import VirtualList
 from oulipoly_tui.widgets.transcript_view import TranscriptView
-
-from oulipoly_engine.clock import SystemClock, to_text
 
 FIRST, SECOND = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 HOSTILE = "a \x1b]0;owned\x07 [bold]tag[/] \x1b[31mred\x1b[0m \x9b5n end"
@@ -93,7 +96,6 @@ def holds(app, text):
 @pytest.fixture
 def listed(running, settled):
     """Open the app with the list on the screen; the first scan has been done."""
-    from contextlib import asynccontextmanager
 
     @asynccontextmanager
     async def run(size=(100, 30), **options):
@@ -139,7 +141,6 @@ async def test_the_filter_narrows_as_it_is_typed_and_says_what_it_does_not_under
         await settled(pilot, lambda: len(rows(app)) == 2)
         await pilot.press("space", *"acount:x")
         await settled(pilot, lambda: any("there is no field acount" in line for line in screen_text(app)))
-
 
 
 async def test_a_heading_folds_and_a_conversation_shows_its_segments(talks, listed, settled):
@@ -271,8 +272,6 @@ async def test_keys_go_from_turn_to_turn(talks, listed, settled):
 
 
 async def test_provenance_names_file_line_and_hash(talks, listed, settled, screen_text):
-    from hashlib import sha256
-
     first, _ = talks
     async with listed() as (app, pilot):
         await opened(app, pilot, settled, "Mend", "Done")
@@ -314,8 +313,6 @@ async def test_a_vanished_transcript_is_read_from_the_stored_turns(talks, listed
 
 
 async def test_an_edited_export_is_shown_done_and_taken_back(talks, listed, settled, screen_text, tmp_path):
-    from oulipoly_engine.engine_sessions import ExportWish
-
     first, _ = talks
     before = first.path.read_bytes()
     async with listed() as (app, pilot):

@@ -1,12 +1,12 @@
 """Turns as lines: Markdown, folds, what is hostile; and the view over any number of them."""
 
 import pytest
-from oulipoly_tui.view.markdown import code_blocks, markdown
-from oulipoly_tui.view.spans import cells, plain
-from oulipoly_tui.view.transcript import Folds, entry_lines, message_text, part_with
 
 from oulipoly_engine.core.dialogue import Kind, Part, Turn
 from oulipoly_engine.service.transcript_pages import Entry
+from oulipoly_tui.view.markdown import code_blocks, markdown
+from oulipoly_tui.view.spans import cells, plain
+from oulipoly_tui.view.transcript import Folds, entry_lines, message_text, part_with
 
 TEXT = """# A heading
 

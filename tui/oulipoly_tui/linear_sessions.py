@@ -32,7 +32,7 @@ def open_list(talk: Talk, snapshot: Snapshot) -> None:
         return
     query, board = sessions.query(text), sessions.board()
     found = ordered((one.conversation for one in board.rows if fits(query, one.conversation, one.kind)), Sort.USED)
-    talk.say(f"{len(found)} conversations.")
+    talk.say(f"{len(found)} conversation{'s' * (len(found) != 1)}.")
     for start in range(0, len(found), _AT_ONCE):
         page = found[start : start + _AT_ONCE]
         names = [f"{line(one, board, snapshot)}" for one in page]
@@ -48,9 +48,10 @@ def open_list(talk: Talk, snapshot: Snapshot) -> None:
 def line(one: Conversation, board: Board, snapshot: Snapshot) -> str:
     """Return a conversation in a line."""
     listed = board.of_chain(one.chain_id)
-    told = ", ".join(text for text, _ in badges(listed, board, snapshot.at)) if listed is not None else ""
+    now = snapshot.at.astimezone()
+    told = ", ".join(text for text, _ in badges(listed, board, now)) if listed is not None else ""
     place = plain(one.workspace or "workspace unknown")
-    age = short_age(one.last_used_at, snapshot.at)
+    age = short_age(one.last_used_at, now)
     return f"{title_of(one)}. Account {one.active.account}. In {place}. {age}." + (f" {told}." if told else "")
 
 

@@ -60,6 +60,22 @@ def resume_args(account: Account, session_id: str) -> tuple[str, ...]:
     return account.resume.compose(session_id)
 
 
+def fork_args(account: Account, session_id: str) -> tuple[str, ...]:
+    """Return the arguments that begin a new session with the past of another one, which stays as it is.
+
+    Raises AccountUnusable when the account does not say how.
+    """
+    found = () if account.resume is None else account.resume.fork(session_id)
+    if not found:
+        message = (
+            f"the account {account.name!r} does not say how its CLI forks a session: add `fork_args` to "
+            f"[{account.name}.resume] in {_file(account)}; for Claude Code it is "
+            '`fork_args = ["--resume", "{session_id}", "--fork-session"]`'
+        )
+        raise AccountUnusable(message)
+    return found
+
+
 def capture_args(capture: CaptureSpec, *, session_id: str, last_message_file: Path) -> tuple[str, ...]:
     """Return the arguments that make a CLI tell its session id.
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from oulipoly_engine.core.cjk import has_runs
 from oulipoly_engine.core.query import Term
 
 _WORD = re.compile(r"[^\W_]+")
@@ -99,10 +100,12 @@ def _matcher(terms: tuple[Term, ...]) -> re.Pattern[str] | None:
     for term in terms:
         words = _WORD.findall(fold(term.text))
         if words:
-            end = "" if term.is_prefix else r"(?![^\W_])"
-            patterns.append(r"[\W_]+".join(map(re.escape, words)) + end)
+            # Chinese and Japanese words stand in the middle of others.
+            begin = "" if has_runs(words[0][0]) else r"(?<![^\W_])"
+            end = "" if term.is_prefix or has_runs(words[-1][-1]) else r"(?![^\W_])"
+            patterns.append(begin + r"[\W_]+".join(map(re.escape, words)) + end)
     # The longest first, so that a phrase is marked whole where one of its words is looked for, too.
-    return re.compile(rf"(?<![^\W_])(?:{'|'.join(sorted(patterns, key=len, reverse=True))})") if patterns else None
+    return re.compile("|".join(sorted(patterns, key=len, reverse=True))) if patterns else None
 
 
 @lru_cache(maxsize=4096)

@@ -122,6 +122,8 @@ class Launcher:
         account = self._account(chosen.account)
         identity = str(uuid.uuid4())
         resume = () if chosen.resumes is None else compose.resume_args(account, chosen.resumes)
+        if chosen.forks is not None:
+            resume = compose.fork_args(account, chosen.forks)
         env = compose.environment(inherited_environment(), account) | markers.parent_env(account.name, identity)
         env.pop(_RETURN_CHANNEL, None)
         command = Command(compose.interactive(account, chosen.member, resume_args=resume), env, working_directory)

@@ -74,6 +74,7 @@ class Chosen:
     resumes: str | None = None  # the session that it goes on with
     asked_id: str | None = None  # what the user named that session by
     chain_id: str | None = None
+    forks: str | None = None  # the session whose past a new one begins with
 
 
 class Choice(Protocol):

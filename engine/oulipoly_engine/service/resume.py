@@ -39,6 +39,7 @@ class Wish:
     model: str | None = None  # None: the session's own
     project: Path | None = None  # None: where the session has been
     to_account: str | None = None  # move it there first
+    is_fork: bool = False  # begin a new session with its past, and leave it as it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,9 +89,15 @@ class Resumer:
         except (SessionNotFound, SessionAmbiguous) as error:
             raise RequestRefused(error.message) from error
         model = self._model(session, wish.model)
-        self.account(session.account)
+        account = self.account(session.account)
         place = wish.project or self._workspace(session) or working_directory
         settled = Resumption(wish, session, model, place, f"the session lies on {session.account}")
+        if wish.is_fork:
+            if wish.to_account is not None:
+                message = "a fork begins where its session lies: leave out --to, or move the fork afterwards"
+                raise RequestRefused(message)
+            compose.fork_args(account, "-")  # refused before anything is announced
+            return replace(settled, reason=f"a fork begins where its session lies, on {session.account}")
         return self._placed(settled, ())
 
     def after_quota_failure(self, before: Resumption, tried: Sequence[str]) -> Resumption | None:
@@ -250,6 +257,10 @@ class ResumeChoice:
 def chosen(resumer: Resumer, settled: Resumption) -> Chosen:
     """Tell the selection line that the contract demands, and return the choice."""
     account = settled.session.account
+    if settled.wish.is_fork:
+        resumer.note(f"[fork] {settled.session.session_id} -> {account}")
+        member, decision = member_of(settled.model, account), resumer.decision(settled)
+        return Chosen(account, member, decision, settled.model_name, forks=settled.session.session_id)
     resumer.note(f"[resume] -> {account}")
     return Chosen(
         account,

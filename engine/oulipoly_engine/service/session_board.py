@@ -30,6 +30,7 @@ class Board:
 
     at: datetime
     rows: tuple[Listed, ...] = ()
+    forkable: frozenset[str] = frozenset()  # accounts whose CLI can begin a session with another one's past
     kept: frozenset[Owner] = frozenset()  # whose transcript the archive has a copy of
     live: frozenset[Owner] = frozenset()  # that a CLI has open now
     undescribed: int = 0
@@ -60,19 +61,41 @@ class Boards:
     locator: Locator
     describing_s: float = 0.5  # how long to describe what is new, before it is listed
 
-    def read(self, now: datetime, before: Board | None, *, may_write: bool) -> Board:
-        """Return the board of now; parts of the one before are kept where nothing has changed."""
+    def read(self, now: datetime, before: Board | None, *, may_write: bool, looks: bool = False) -> Board:
+        """Return the board of now; parts of the one before are kept where nothing has changed.
+
+        looks: look at every transcript again: no mark tells that somebody has deleted one.
+        """
         left = self.catalogue.refresh(self.describing_s) if may_write else 0
         mark = session_mark.mark(self.store)
         live = frozenset(self.live())
-        if before is not None and before.mark == mark and before.live == live and before.undescribed == left:
-            return before
-        rows = self.catalogue.list(Query()).rows if before is None or before.mark != mark else before.rows
+        forkable = frozenset(
+            name for name, one in self.locator.accounts.items() if one.resume is not None and one.resume.fork_args
+        )
+        told = (mark, live, left, forkable)
+        is_same = before is not None and (before.mark, before.live, before.undescribed, before.forkable) == told
+        if before is not None and before.mark == mark:
+            rows = tuple(map(self._looked, before.rows)) if looks else before.rows
+            if is_same and all(new is old for new, old in zip(rows, before.rows, strict=True)):
+                return before
+        else:
+            rows = self._rows(before)
         kept = frozenset(
             (copy.account, copy.session_id) for copy in archive.transcripts(self.store) if copy.is_pruned is False
         )
         chains = {one.conversation.chain_id: one for one in rows}
-        return Board(now, rows, kept, live, left, mark, str(self.locator.home), chains)
+        home = str(self.locator.home)
+        return Board(now, rows, forkable, kept, live, left, mark=mark, home=home, by_chain=chains)
+
+    def _looked(self, old: Listed) -> Listed:
+        new = self.catalogue.look(old.conversation)
+        return old if new == old else new
+
+    def _rows(self, before: Board | None) -> tuple[Listed, ...]:
+        """Return the rows; one that is as it was is the same object, so that whoever knows it keeps what he knows."""
+        known = {} if before is None or before.by_chain is None else before.by_chain
+        rows = self.catalogue.list(Query()).rows
+        return tuple(old if (old := known.get(one.conversation.chain_id)) == one else one for one in rows)
 
     def live(self) -> Iterator[Owner]:
         """Yield the sessions that CLIs have open, by the marks that they leave."""

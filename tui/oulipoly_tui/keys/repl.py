@@ -10,9 +10,7 @@ KEYS = (
     Key("repl.enter", "enter", "enter", "type", "Give the keys to the terminal", _HERE, writes=True, weight=9),
     Key("repl.next", "right,l,tab", "next", "next", "Show the next terminal", _HERE, weight=6),
     Key("repl.previous", "left,h,shift+tab", "previous", "", "Show the terminal before", _HERE),
-    Key(
-        "repl.new", "r", "new", "new", "Talk to the same model in another terminal", _HERE, writes=True, weight=7
-    ),
+    Key("repl.new", "r", "new", "new", "Talk to the same model in another terminal", _HERE, writes=True, weight=7),
     Key("repl.copy", "c", "copy", "copy", "Walk over the whole text by keys, select and copy", _HERE, weight=5),
     Key("repl.find", "slash", "find", "find", "Search the whole text", _HERE, weight=5),
     Key(

@@ -55,9 +55,9 @@ class SessionDeeds:
         board = self.board
         owner = (one.active.account, one.active.session_id)
         is_kept = board is not None and owner in board.kept
-        if action in ("resume", "resume_elsewhere") and not self.app.has_pane("repl"):
+        if action in ("resume", "resume_elsewhere", "fork") and not self.app.has_pane("repl"):
             return "this version has no terminals yet: `agents repl --resume` does it in the shell"
-        if action in ("resume", "resume_elsewhere", "move") and listed.has_transcript is False:
+        if action in ("resume", "resume_elsewhere", "fork", "move") and listed.has_transcript is False:
             return "its transcript is gone" + (": B puts the archive's copy back" if is_kept else "")
         if (
             action in ("resume_elsewhere", "move", "export", "import_file")
@@ -66,6 +66,8 @@ class SessionDeeds:
         ):
             busy = "it is open in its CLI: leave it there first"
             return None if action == "export" else busy
+        if action == "fork" and board is not None and one.active.account not in board.forkable:
+            return f"{one.active.account} does not say how its CLI forks: `fork_args` under its [….resume] does"
         if action == "restore" and (listed.has_transcript is not False or not is_kept):
             return "its transcript is there" if listed.has_transcript else "the archive has no copy of it"
         return None
@@ -81,6 +83,12 @@ class SessionDeeds:
     def action_resume_elsewhere(self) -> None:
         """Choose an account, move it there, go on."""
         self._with_account("Go on where?", "session resume")
+
+    def action_fork(self) -> None:
+        """Go on in a new conversation that begins with its past."""
+        listed = self.listed
+        if listed is not None:
+            self.wish("session fork", listed.conversation.chain_id)
 
     def action_move(self) -> None:
         """Choose an account and move it there."""

@@ -11,7 +11,7 @@ from textual.widgets import Static
 from oulipoly_engine.core.conversations import Sort
 from oulipoly_engine.core.query import Query
 from oulipoly_engine.errors import UsageInvalid
-from oulipoly_tui.view.sessions import Group, Grouping, groups
+from oulipoly_tui.view.session_groups import Arranged, Grouping, Order, SessionIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,14 +30,13 @@ class SessionReading:
     board: Board | None
     marked: set[str]
     query_one: Callable[..., Any]
-    add_class: Callable[..., Any]
-    remove_class: Callable[..., Any]
     _draw: Callable[[], None]
     _now: Callable[[], datetime]
     _text: str
     _sort: Sort
     _grouping: Grouping
-    _found: tuple[Group, ...]
+    _found: Arranged
+    _index: SessionIndex | None
     _opened: set[str]
     _inside: dict[str, Inside]
     _trace: tuple[Spawned, ...] | None
@@ -45,6 +44,7 @@ class SessionReading:
     _is_stale: bool
     _is_arranging: bool
     _is_changed: bool
+    _looks_again: bool = False
 
     def _read(self) -> None:
         app: Any = self.app
@@ -54,18 +54,24 @@ class SessionReading:
             self._is_stale = True
             return
         self._is_reading, self._is_stale = True, False
-        app.work("sessions", partial(_reading, app.engine, self.board), self._arrived)
+        board = partial(app.engine.sessions.board, self.board, looks=self._looks_again)
+        self._looks_again = False
+        app.work("sessions", partial(_reading, board, self.board, self._index), self._arrived)
 
-    def _arrived(self, board: Board | Exception) -> None:
+    def _look_again(self) -> None:
+        """Read the list and look at every transcript: no event tells that one was deleted."""
+        self._looks_again = True
+        self._read()
+
+    def _arrived(self, found: tuple[Board, SessionIndex] | Exception) -> None:
         self._is_reading = False
-        if isinstance(board, Exception):
+        if isinstance(found, Exception):
             app: Any = self.app
-            app.say(f"the list is as it was: {getattr(board, 'message', board)}", severity="warning")
+            app.say(f"the list is as it was: {getattr(found, 'message', found)}", severity="warning")
             return
+        board, index = found
         if board is not self.board:
-            if self.board is None:
-                gc.freeze()  # a whole collection walks all of these: 150 ms at 10,000, and a key must not wait so long
-            self.board = board
+            self.board, self._index = board, index
             self._inside.clear()  # what was opened is looked at again
             for chain in self._opened:
                 listed = board.of_chain(chain)
@@ -79,7 +85,7 @@ class SessionReading:
     def _arrange(self) -> None:
         """Filter, sort and group in a thread; what was asked meanwhile is done after it."""
         app: Any = self.app
-        if self.board is None:
+        if self._index is None:
             return
         if self._is_arranging:
             self._is_changed = True
@@ -89,10 +95,10 @@ class SessionReading:
         if query is None:
             self._is_arranging = False
             return
-        work = partial(groups, self.board, query, self._sort, self._grouping, self._now())
-        app.work("arrange", work, self._arranged)
+        order = Order(query, self._sort, self._grouping, self._now())
+        app.work("arrange", partial(self._index.arranged, order), self._arranged)
 
-    def _arranged(self, found: tuple[Group, ...]) -> None:
+    def _arranged(self, found: Arranged) -> None:
         self._is_arranging = False
         self._found = found
         self._draw()
@@ -105,10 +111,11 @@ class SessionReading:
         try:
             query: Query = app.engine.sessions.query(self._text)
         except UsageInvalid as error:
-            self.query_one("#sessions-wrong", Static).update(error.message)
-            self.add_class("-wrong")
+            wrong = self.query_one("#sessions-wrong", Static)
+            wrong.update(error.message)
+            wrong.add_class("-wrong")
             return None
-        self.remove_class("-wrong")
+        self.query_one("#sessions-wrong", Static).remove_class("-wrong")
         return query
 
     def _filtered(self) -> None:
@@ -137,16 +144,31 @@ class SessionReading:
 
     def _scan_quietly(self) -> None:
         app: Any = self.app
-        if app.engine is not None and not app.options.read_only and self.display:
-            app.work("scan", app.engine.sessions.scan)
+        if app.engine is None or not self.display:
+            return
+        if app.options.read_only:
+            self._look_again()
+        else:
+            app.work("scan", app.engine.sessions.scan, lambda _new: self._look_again())
 
 
-def _reading(engine: Any, before: Board | None) -> Board | Exception:  # noqa: ANN401 - the Engine, whose import is deferred
-    """Return the board, or what failed: the old list stays then."""
+def _reading(
+    read: Callable[[], Board],
+    before: Board | None,
+    index: SessionIndex | None,
+) -> tuple[Board, SessionIndex] | Exception:
+    """Return the board, ready to be filtered, or what failed: the old list stays then."""
     from oulipoly_engine.errors import RunnerError  # noqa: PLC0415 - loaded already
 
     try:
-        found: Board = engine.sessions.board(before)
+        board = read()
     except RunnerError as error:
         return error
-    return found
+    if board is before and index is not None:
+        return board, index
+    made = SessionIndex(board, index)
+    if before is None:
+        # A whole collection walks all of these: 150 ms at 10,000, and a key must not wait so long. Later boards share
+        # nearly all of their rows with this one.
+        gc.freeze()
+    return board, made

@@ -17,7 +17,8 @@ from oulipoly_engine.core.conversations import Sort
 from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.panes.session_deeds import SessionDeeds
 from oulipoly_tui.panes.session_reading import SessionReading
-from oulipoly_tui.view.sessions import Group, Grouping, Item, Kind, Look, SessionRows, title_of
+from oulipoly_tui.view.session_groups import Arranged, Grouping, SessionIndex
+from oulipoly_tui.view.sessions import Item, Kind, Look, SessionRows, title_of
 from oulipoly_tui.view.spans import Line
 from oulipoly_tui.view.transcript import Target
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
@@ -36,7 +37,7 @@ _PREVIEW_S = 0.12  # the cursor rests so long before the transcript follows it
 _READ_EVERY_S = 1.0  # at most: others may write four times a second
 _SCAN_EVERY_S = 120.0
 _NEEDS_CONVERSATION = frozenset(
-    ("resume", "resume_elsewhere", "move", "mark", "range", "pin", "rename", "note", "archive", "restore")
+    ("resume", "resume_elsewhere", "fork", "move", "mark", "range", "pin", "rename", "note", "archive", "restore")
 ) | {"export", "import_file", "bundle", "copy"}
 _EMPTY: tuple[Line, ...] = (
     (("No conversation is known yet.", "strong"),),
@@ -60,7 +61,8 @@ class SessionsPane(SessionReading, SessionDeeds, Pane):
         self._text = ""
         self._sort = Sort.USED
         self._grouping = Grouping.WORKSPACE
-        self._found: tuple[Group, ...] = ()
+        self._found = Arranged()
+        self._index: SessionIndex | None = None
         self._folded: set[str] = set()
         self._opened: set[str] = set()
         self._inside: dict[str, Inside] = {}
@@ -80,7 +82,7 @@ class SessionsPane(SessionReading, SessionDeeds, Pane):
         yield Lines(_EMPTY, id="sessions-empty")
 
     def on_mount(self) -> None:
-        """Look for new transcripts now and then."""
+        """Look for new and lost transcripts now and then."""
         self.set_interval(_SCAN_EVERY_S, self._scan_quietly)
 
     # ---- what comes from outside
@@ -93,7 +95,8 @@ class SessionsPane(SessionReading, SessionDeeds, Pane):
             self._scan_quietly()
 
     def happened(self, event: Event) -> None:
-        """Read the list again when turns came, or somebody wrote."""
+        """Read the list again when turns came, or somebody wrote; after a deed of ours its files may be elsewhere."""
+        self._looks_again = self._looks_again or type(event).__name__ == "SessionsChanged"
         if type(event).__name__ in ("TurnsIngested", "StateChanged", "SessionsChanged"):
             self._soon("read", _READ_EVERY_S, self._read, keeps=True)
 
@@ -120,9 +123,9 @@ class SessionsPane(SessionReading, SessionDeeds, Pane):
         if self._range_from is not None:
             self._range_from = None
             self._draw()
-        elif self.has_class("-filter"):
-            self.query_one("#sessions-filter", Input).value = ""
-            self.remove_class("-filter")
+        elif (line := self.query_one("#sessions-filter", Input)).has_class("-filter"):
+            line.value = ""
+            line.remove_class("-filter")
             self.focus_inside()
         elif self._trace is not None:
             self.action_trace()
@@ -208,8 +211,8 @@ class SessionsPane(SessionReading, SessionDeeds, Pane):
 
     def action_filter(self) -> None:
         """Type a filter."""
-        self.add_class("-filter")
-        self.query_one("#sessions-filter", Input).focus()
+        # On the line alone: a class of the pane would have all that lies in it styled anew.
+        self.query_one("#sessions-filter", Input).add_class("-filter").focus()
 
     def action_expand(self) -> None:
         """Show what lies in it."""
@@ -244,8 +247,7 @@ class SessionsPane(SessionReading, SessionDeeds, Pane):
 
     def action_mark(self) -> None:
         """Mark the conversation, or no longer, and go on; a heading stands for all below it."""
-        item = self.item
-        if item is None:
+        if (item := self.item) is None:
             return
         members = item.group.members if item.kind is Kind.GROUP else () if item.listed is None else (item.listed,)
         chains = {one.conversation.chain_id for one in members}
@@ -300,7 +302,12 @@ class SessionsPane(SessionReading, SessionDeeds, Pane):
         """Read what the CLIs have written."""
         app: Any = self.app
         app.say("reading transcripts …")
-        app.work("scan", app.engine.sessions.scan, lambda new: app.say(f"{new:,} new turn{'s' * (new != 1)}"))
+
+        def scanned(new: int) -> None:
+            app.say(f"{new:,} new turn{'s' * (new != 1)}")
+            self._look_again()
+
+        app.work("scan", app.engine.sessions.scan, scanned)
 
     # ---- what the widgets say
 
@@ -312,7 +319,7 @@ class SessionsPane(SessionReading, SessionDeeds, Pane):
     def _submitted(self) -> None:
         self.focus_inside()
         if not self._text:
-            self.remove_class("-filter")
+            self.query_one("#sessions-filter", Input).remove_class("-filter")
 
     @on(VirtualList.Highlighted, "#sessions-list")
     def _moved(self) -> None:
@@ -372,7 +379,7 @@ class SessionsPane(SessionReading, SessionDeeds, Pane):
     def _now(self) -> datetime:
         if self._snapshot is None:
             raise RuntimeError("drawn before the first snapshot")  # nothing is read before it either
-        return self._snapshot.at
+        return self._snapshot.at.astimezone()  # days are the user's own
 
     def _draw(self) -> None:
         if not self.is_mounted or self.board is None or self._snapshot is None:

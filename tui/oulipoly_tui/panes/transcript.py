@@ -19,7 +19,8 @@ from oulipoly_tui.panes.transcript_work import find_around, inside_of, open_foll
 from oulipoly_tui.view.spans import Line, Row, wrapped
 from oulipoly_tui.view.transcript import Target, code_of, is_users, message_text, provenance_lines, says
 from oulipoly_tui.widgets.lines import Lines
-from oulipoly_tui.widgets.transcript_view import PAGE, TranscriptView
+from oulipoly_tui.widgets.transcript_entries import PAGE
+from oulipoly_tui.widgets.transcript_view import TranscriptView
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.dialogue import Turn

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_tui.view.transcript import Target
-from oulipoly_tui.widgets.transcript_view import PAGE
+from oulipoly_tui.widgets.transcript_entries import PAGE
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.dialogue import Turn

@@ -125,8 +125,8 @@ class Export(ModalScreen[None]):
         if len(self._conversations) > 1:
             return "exports/"
         app: Any = self.app
-        name: str = app.engine.sessions.export_name(self._conversations[0], self._wish)
-        return name
+        names: tuple[str, ...] = app.engine.sessions.export_names(self._conversations, self._wish)
+        return names[0]
 
     def _ask(self) -> None:
         """Have the beginning rendered, one wish at a time."""
@@ -172,7 +172,8 @@ def _write(
     force: bool,
 ) -> Sequence[Exported] | str:
     """Write them; return the sentence where something is in the way."""
-    paths = [target] if len(conversations) == 1 else [target / sessions.export_name(one, wish) for one in conversations]
+    names = sessions.export_names(conversations, wish)
+    paths = [target] if len(conversations) == 1 else [target / name for name in names]
     try:
         if len(conversations) > 1:
             target.mkdir(parents=True, exist_ok=True)

@@ -123,7 +123,7 @@ class Search(ModalScreen["Hit | None"]):
         self.query_one("#search-state", Static).update(state)
         rows = self.query_one(VirtualList)
         width = max(20, rows.scrollable_content_region.width - GUTTER)
-        rows.show_rows(hit_rows(self._hits, width, SystemClock().now()))
+        rows.show_rows(hit_rows(self._hits, width, SystemClock().now().astimezone()))
 
 
 def _ask(sessions: Any, text: str) -> Found | str:  # noqa: ANN401 - engine.sessions, whose import is deferred

@@ -5,19 +5,19 @@ Rows are made when they are looked at, so that ten thousand conversations cost n
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import cached_property
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.columns import plain
-from oulipoly_engine.core.conversations import Conversation, Part, Sort, fits, ordered
-from oulipoly_engine.core.query import Query
-from oulipoly_engine.core.session_table import short_path
+from oulipoly_engine.core.conversations import Conversation, Part
 from oulipoly_engine.core.turn_tree import LineKind, TurnLine
+from oulipoly_tui.view.session_groups import Arranged, Group, Grouping, places_of
 from oulipoly_tui.view.spans import Line, Row, Span, Tone, cells, cut, fitted
 
 if TYPE_CHECKING:
@@ -26,18 +26,12 @@ if TYPE_CHECKING:
 
 _SOON = timedelta(days=7)  # a deletion that near is said
 _AGE_WIDTH = 7  # a space before it
-_TITLE_LEAST = 12
+_TITLE_LEAST = 12  # beside what is merely good to know
+_TITLE_CUT = 2  # beside what is pressing: a title can be read elsewhere, a transcript that is gone cannot
+_PRESSING = ("bad", "warn")
+_SHORT = {"transcript gone": "gone", "archived only": "archived"}  # where there is no room
 _ACCOUNT_WIDTH, _MODEL_WIDTH, _TURNS_WIDTH = 14, 16, 6
 _ACCOUNT_FROM, _TURNS_FROM, _MODEL_FROM = 64, 76, 96  # columns of a row
-
-
-class Grouping(StrEnum):
-    """What conversations are put together by."""
-
-    WORKSPACE = "workspace"
-    ACCOUNT = "account"
-    DAY = "day"
-    NONE = "none"
 
 
 class Kind(StrEnum):
@@ -49,14 +43,6 @@ class Kind(StrEnum):
     LINE = "l"  # a branch or a side chain of the transcript
     FILE = "f"  # of a sub-agent
     LOADING = "w"
-
-
-class Group(NamedTuple):
-    """Conversations under one heading."""
-
-    key: str
-    title: str
-    members: tuple[Listed, ...]
 
 
 class Item(NamedTuple):
@@ -74,7 +60,7 @@ class Look:
     """How the rows are drawn."""
 
     width: int
-    now: datetime
+    now: datetime  # its zone tells the days
     grouping: Grouping = Grouping.WORKSPACE
     closed: Collection[str] = ()  # keys of groups
     opened: Collection[str] = ()  # chains
@@ -82,70 +68,115 @@ class Look:
     inside: Mapping[str, Inside] = field(default_factory=dict)  # by chain
 
 
-def groups(board: Board, query: Query, sort: Sort, grouping: Grouping, now: datetime) -> tuple[Group, ...]:
-    """Return the conversations that a query fits, in order, under the headings of a grouping."""
-    chosen = board.rows if query == Query() else [one for one in board.rows if fits(query, one.conversation, one.kind)]
-    known = {one.conversation.chain_id: one for one in chosen}
-    found: dict[str, list[Listed]] = {}
-    # A pin leads its own group; it must not pull a group of old days or a forgotten workspace to the top.
-    unpinned = (
-        one.conversation._replace(pinned_at=None) if one.conversation.pinned_at else one.conversation for one in chosen
-    )
-    for conversation in ordered(unpinned, sort):
-        title = _heading(conversation, grouping, board.home, now)
-        found.setdefault(title, []).append(known[conversation.chain_id])
-    return tuple(
-        Group(f"{Kind.GROUP}:{title}", title, tuple(sorted(members, key=_is_unpinned)))
-        for title, members in found.items()
-    )
-
-
-def _is_unpinned(one: Listed) -> bool:
-    return one.conversation.pinned_at is None
-
-
 class SessionRows(Sequence[Row]):
-    """The rows; what is drawn of one is made when it is asked for."""
+    """The rows. One is made when it is asked for: what stands between them is counted by group, never by row."""
 
-    def __init__(self, board: Board, found: Sequence[Group], look: Look) -> None:
+    def __init__(self, board: Board, found: Arranged | Sequence[Group], look: Look) -> None:
+        put = found if isinstance(found, Arranged) else Arranged(tuple(found), places_of(found))
         self.board = board
         self.look = look
-        self.total = sum(len(group.members) for group in found)
-        self.items = [item for group in found for item in _items(group, look)]
+        self.total = len(put.places)
+        self._groups = put.groups
+        self._places = put.places
+        self._heading = int(look.grouping is not Grouping.NONE)
+        self._open = self._opened()
+        self._starts = [0, *accumulate(map(self._length, range(len(put.groups))))]
+        self._by_key = {group.key: number for number, group in enumerate(put.groups)}
 
     def __len__(self) -> int:
         """Return how many there are."""
-        return len(self.items)
+        return self._starts[-1]
 
     def __getitem__(self, place):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN204 - a slice or a place
         """Return a row, or some."""
-        found = self.items[place]
-        return _Lazy(self, found) if isinstance(found, Item) else [_Lazy(self, one) for one in found]
+        if isinstance(place, slice):
+            return [_Lazy(self, self.item(one)) for one in range(*place.indices(len(self)))]
+        return _Lazy(self, self.item(place))
 
     def __iter__(self) -> Iterator[Row]:
         """Yield the rows, none of them drawn."""
-        return (_Lazy(self, item) for item in self.items)  # type: ignore[misc]  # looks like a Row
+        return (self[place] for place in range(len(self)))
+
+    def item(self, place: int) -> Item:
+        """Return what stands at a place."""
+        if not 0 <= place < len(self):
+            raise IndexError(place)
+        number = bisect_right(self._starts, place) - 1
+        group, at = self._groups[number], place - self._starts[number] - self._heading
+        if at < 0:
+            return Item(group.key, Kind.GROUP, group)
+        for index, inner in self._open.get(number, ()):
+            if at <= index:
+                break
+            if at - index <= len(inner):
+                return inner[at - index - 1]
+            at -= len(inner)
+        listed = group.members[at]
+        return Item(f"{Kind.CONVERSATION}:{listed.conversation.chain_id}", Kind.CONVERSATION, group, listed)
 
     def find(self, key: str | None) -> Item | None:
         """Return the item of a key."""
-        place = None if key is None else self.places.get(key)
-        return None if place is None else self.items[place]
+        place = None if key is None else self.place_of(key)
+        return None if place is None else self.item(place)
 
-    @cached_property
-    def places(self) -> dict[str, int]:
-        """Return where each key stands: the footer asks for the row under the cursor with every key."""
-        return {item.key: place for place, item in enumerate(self.items)}
+    def place_of(self, key: str) -> int | None:
+        """Return where a key stands: the footer asks for the row under the cursor with every key."""
+        kind, _, rest = key.partition(":")
+        if kind == Kind.GROUP:
+            number = self._by_key.get(key) if self._heading else None
+            return None if number is None else self._starts[number]
+        if kind == Kind.CONVERSATION:
+            return self._place(rest)
+        for number, opened in self._open.items():
+            for index, inner in opened:
+                at = next((at for at, item in enumerate(inner) if item.key == key), None)
+                if at is not None:
+                    chain = self._groups[number].members[index].conversation.chain_id
+                    above = self._place(chain)
+                    return None if above is None else above + 1 + at
+        return None
 
     def between(self, first: str, last: str) -> list[str]:
         """Return the chains of the conversations from one row to another, whichever stands first."""
-        places = sorted(self.places[key] for key in (first, last) if key in self.places)
+        places = sorted(place for key in (first, last) if (place := self.place_of(key)) is not None)
         if not places:
             return []
+        items = (self.item(place) for place in range(places[0], places[-1] + 1))
         return [
             item.listed.conversation.chain_id
-            for item in self.items[places[0] : places[-1] + 1]
+            for item in items
             if item.kind is Kind.CONVERSATION and item.listed is not None
         ]
+
+    def _opened(self) -> dict[int, list[tuple[int, list[Item]]]]:
+        """Return what lies in the opened conversations: by group, with the place of each in it, in order."""
+        found: dict[int, list[tuple[int, list[Item]]]] = {}
+        for chain in self.look.opened:
+            number, index = self._places.get(chain, (-1, 0))
+            if number < 0:
+                continue
+            group = self._groups[number]
+            found.setdefault(number, []).append((index, list(_inside(group, group.members[index], self.look))))
+        for opened in found.values():
+            opened.sort(key=lambda one: one[0])
+        return found
+
+    def _length(self, number: int) -> int:
+        """Return how many rows a group has."""
+        group = self._groups[number]
+        if self._is_closed(group):
+            return self._heading
+        return self._heading + len(group.members) + sum(len(inner) for _, inner in self._open.get(number, ()))
+
+    def _is_closed(self, group: Group) -> bool:
+        return bool(self._heading) and group.key in self.look.closed
+
+    def _place(self, chain: str) -> int | None:
+        number, index = self._places.get(chain, (-1, 0))
+        if number < 0 or self._is_closed(self._groups[number]):
+            return None
+        above = sum(len(inner) for at, inner in self._open.get(number, ()) if at < index)
+        return self._starts[number] + self._heading + index + above
 
 
 class _Lazy:
@@ -203,7 +234,7 @@ def badges(listed: Listed, board: Board, now: datetime) -> Iterator[Span]:
 
 
 def short_age(at: str, now: datetime) -> str:
-    """Return how long ago an instant is, in at most six columns."""
+    """Return how long ago an instant is, in at most six columns; a day is named in the zone of `now`."""
     instant = from_text(at)
     seconds = (now - instant).total_seconds()
     if seconds < 60:
@@ -211,25 +242,13 @@ def short_age(at: str, now: datetime) -> str:
     for least, length, unit in ((3_600, 60, "m"), (86_400, 3_600, "h"), (86_400 * 14, 86_400, "d")):
         if seconds < least:
             return f"{int(seconds // length)} {unit}"
-    local = instant.astimezone()
-    return f"{local:%d %b}" if local.year == now.astimezone().year else f"{local:%b%Y}"[:3] + f" {local:%y}"
+    local = instant.astimezone(now.tzinfo)
+    return f"{local:%d %b}" if local.year == now.year else f"{local:%b%Y}"[:3] + f" {local:%y}"
 
 
 def title_of(conversation: Conversation) -> str:
     """Return what a conversation is called on the screen."""
     return plain(conversation.title or "") or "(no words yet)"
-
-
-def _items(group: Group, look: Look) -> Iterator[Item]:
-    if look.grouping is not Grouping.NONE:
-        yield Item(group.key, Kind.GROUP, group)
-        if group.key in look.closed:
-            return
-    for one in group.members:
-        chain = one.conversation.chain_id
-        yield Item(f"{Kind.CONVERSATION}:{chain}", Kind.CONVERSATION, group, one)
-        if chain in look.opened:
-            yield from _inside(group, one, look)
 
 
 def _inside(group: Group, one: Listed, look: Look) -> Iterator[Item]:
@@ -247,24 +266,6 @@ def _inside(group: Group, one: Listed, look: Look) -> Iterator[Item]:
         yield Item(f"{Kind.FILE}:{chain}:{place}", Kind.FILE, group, one, place)
 
 
-def _heading(one: Conversation, grouping: Grouping, home: str, now: datetime) -> str:
-    match grouping:
-        case Grouping.WORKSPACE:
-            return "workspace unknown" if one.workspace is None else plain(short_path(one.workspace, home))
-        case Grouping.ACCOUNT:
-            return plain(one.active.account)
-        case Grouping.DAY:
-            return _day(from_text(one.last_used_at).astimezone(now.tzinfo), now)
-        case Grouping.NONE:
-            return ""
-
-
-def _day(instant: datetime, now: datetime) -> str:
-    local, today = instant.astimezone(), now.astimezone()
-    days = (today.date() - local.date()).days
-    return {0: "today", 1: "yesterday"}.get(days) or f"{local:%a %d %b %Y}"
-
-
 def _conversation_line(listed: Listed, board: Board, look: Look) -> Line:
     one = listed.conversation
     chain = one.chain_id
@@ -273,15 +274,36 @@ def _conversation_line(listed: Listed, board: Board, look: Look) -> Line:
     head: list[Span] = [(_indent(look), ""), mark, (fold, "dim")]
     columns = _columns(listed, look)
     left = look.width - sum(cells(text) for text, _ in (*head, *columns)) - 1
-    said: list[Span] = []
-    for text, tone in badges(listed, board, look.now):
-        taken = sum(cells(shown) for shown, _ in said) + cells(text) + 1
-        if left - taken < _TITLE_LEAST:
-            break
-        said.append((f" {text}", tone))
+    said = _said(listed, board, look, left)
     room = left - sum(cells(text) for text, _ in said)
     name: Tone = "strong" if one.name else ""
     return (*head, (fitted(title_of(one), max(1, room)), name), *said, (" ", ""), *columns)
+
+
+def _said(listed: Listed, board: Board, look: Look, left: int) -> list[Span]:
+    """Return the badges that have room beside a title; what is pressing takes the title's room."""
+    found = list(badges(listed, board, look.now))
+    pressing = [text for text, tone in found if tone in _PRESSING]
+    room = left - sum(cells(text) + 1 for text in pressing)
+    if room < _TITLE_LEAST:
+        found = [(_short(text), tone) if tone in _PRESSING else (text, tone) for text, tone in found]
+        room = left - sum(cells(text) + 1 for text, tone in found if tone in _PRESSING)
+    said: list[Span] = []
+    has_room = True
+    for text, tone in found:
+        if tone in _PRESSING:
+            if room >= _TITLE_CUT:
+                said.append((f" {text}", tone))
+            continue
+        has_room = has_room and room - cells(text) - 1 >= _TITLE_LEAST
+        if has_room:
+            room -= cells(text) + 1
+            said.append((f" {text}", tone))
+    return said
+
+
+def _short(text: str) -> str:
+    return _SHORT.get(text) or text.partition(" in ")[0]
 
 
 def _columns(listed: Listed, look: Look) -> list[Span]:

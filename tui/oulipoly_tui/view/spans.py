@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 Tone = Literal["", "dim", "good", "warn", "bad", "accent", "strong", "heading", "key"]
@@ -60,6 +61,7 @@ def cut(text: str, width: int) -> str:
     return text
 
 
+@lru_cache(4096)
 def _cells_of(character: str) -> int:
     if unicodedata.combining(character) or unicodedata.category(character) in ("Cf", "Mn", "Me"):
         return 0

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.engine_sessions import Entry, Provenance
 
 HEADING = -1  # the part number of the line above a turn
-_WHOLE = -2  # of a side chain's turn: all of it
+SIDE_CHAIN = -2  # of a side chain's turn: all of it
 _INDENT = "  "
 _BEGINNING = 400  # characters of a part, in which its first line is looked for
 _NAMES = {
@@ -76,9 +76,9 @@ def entry_lines(entry: Entry, width: int, folds: Folds) -> tuple[Drawn, ...]:
         return ()
     width = max(12, width)
     if turn.is_sidechain and not folds.is_side:
-        if not folds.is_open(entry.place, _WHOLE):
-            return (Drawn(_side_line(turn, width), _WHOLE),)
-        head = Drawn((("┆▾ side chain", "dim"),), _WHOLE)
+        if not folds.is_open(entry.place, SIDE_CHAIN):
+            return (Drawn(_side_line(turn, width), SIDE_CHAIN),)
+        head = Drawn((("┆▾ side chain", "dim"),), SIDE_CHAIN)
         inner = _turn_lines(entry.place, turn, width - 2, folds)
         return (head, *(Drawn((("┆ ", "dim"), *one.line), one.part, one.block) for one in inner))
     return tuple(_turn_lines(entry.place, turn, width, folds))
@@ -86,7 +86,7 @@ def entry_lines(entry: Entry, width: int, folds: Folds) -> tuple[Drawn, ...]:
 
 def foldable(entry: Entry, part: int) -> bool:
     """Tell whether a part can be folded."""
-    if part == _WHOLE:
+    if part == SIDE_CHAIN:
         return True
     return entry.turn is not None and 0 <= part < len(entry.turn.parts) and entry.turn.parts[part].kind in _NAMES
 

@@ -8,32 +8,28 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
-from oulipoly_tui.keymap import TABLE
-from oulipoly_tui.keys.key import LISTS
-from oulipoly_tui.view.spans import Line, cells, cut
-from oulipoly_tui.view.transcript import Drawn, Folds, entry_lines, foldable, marked, part_with
-from oulipoly_tui.widgets.lines import Lines
+from oulipoly_tui.view.spans import Line, Span, cells, cut
+from oulipoly_tui.view.transcript import Drawn, marked
+from oulipoly_tui.widgets.lines import Lines, VirtualList
+from oulipoly_tui.widgets.transcript_entries import PAGE, Entries
+from oulipoly_tui.widgets.transcript_layout import WAITING, Layout, Position
 
 if TYPE_CHECKING:
     from oulipoly_engine.engine_sessions import Entry
 
-PAGE = 32  # places
-_PAGES_KEPT = 80
-_LAID_KEPT = 3_000  # places
 _STRIPS_KEPT = 1_000  # places
 _WHEEL = 3  # lines
-_WAITING = (Drawn((("…", "dim"),)),)
 _GUTTER = 2
 _CURSOR, _NO_CURSOR = "❯ ", "  "  # noqa: RUF001 - as in every list
 
@@ -41,11 +37,7 @@ _CURSOR, _NO_CURSOR = "❯ ", "  "  # noqa: RUF001 - as in every list
 class TranscriptView(Lines, can_focus=True):
     """Shows pages that are given to it, and asks for those that are missing."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(row.keys, row.action, row.label, show=False, tooltip=row.tooltip, id=row.id)
-        for row in TABLE
-        if row.where == LISTS
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = list(VirtualList.BINDINGS)
     COMPONENT_CLASSES: ClassVar[set[str]] = {"transcript--cursor"}
     DEFAULT_CSS = """
     TranscriptView { overflow: hidden; }
@@ -57,33 +49,33 @@ class TranscriptView(Lines, can_focus=True):
 
     def __init__(self, need: Callable[[int, int], None], *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._need = need  # asks for a page by its number; the second one tells the questions apart
-        self.length = 0
         self.is_following = True
-        self._folds = Folds()
-        self._opened: set[tuple[int, int]] = set()
+        self._entries = Entries(need)
+        self._laid = Layout(self._entries)
         self._pattern: re.Pattern[str] | None = None
-        self._pages: OrderedDict[int, tuple[Entry, ...]] = OrderedDict()
-        self._asked: dict[int, int] = {}
-        self._questions = 0
-        self._laid: OrderedDict[int, tuple[Drawn, ...]] = OrderedDict()
-        self._strips: OrderedDict[int, dict[tuple[int, bool], Strip]] = OrderedDict()  # by place
+        self._strips: OrderedDict[int, dict[tuple[int, bool, bool], Strip]] = OrderedDict()  # by place
         self._styles: dict[str, Style] = {}  # by tone; asking the style sheet for each word takes its time
         self._top = (0, 0)  # place and line that are drawn first
         self._row = 0  # of the cursor on the screen
         self._from_below = False  # the top came into view from below
         self._view: list[tuple[int, int, Drawn]] | None = None
-        self.drawn = 0  # lines that were laid out, for whoever counts work
+
+    @property
+    def length(self) -> int:
+        """Return how many places there are."""
+        return self._entries.length
+
+    @property
+    def drawn(self) -> int:
+        """Return how many lines were laid out, for whoever counts work."""
+        return self._laid.drawn
 
     # ---- what is shown
 
     def begin(self, length: int, *, is_side: bool = False) -> None:
         """Show another conversation, from its end."""
-        self.length = length
-        self._opened = set()
-        self._folds = Folds(self._opened, is_side=is_side)
-        self._pages.clear()
-        self._asked.clear()
+        self._entries.clear(length)
+        self._laid.begin(is_side=is_side)
         self._pattern = None
         self._forget()
         self.is_following = True
@@ -91,59 +83,43 @@ class TranscriptView(Lines, can_focus=True):
 
     def give(self, number: int, question: int, entries: tuple[Entry, ...]) -> None:
         """Take a page; an answer that a later question has overtaken is left."""
-        if self._asked.get(number) != question:
-            return
-        self.put(number, entries)
+        if self._entries.waits_for(number, question):
+            self.put(number, entries)
 
     def put(self, number: int, entries: tuple[Entry, ...]) -> None:
         """Take a page that was asked for elsewhere."""
-        self._asked.pop(number, None)
-        before = self._pages.get(number)
-        waited_for_top = self._top[0] // PAGE == number and before is None
-        self._pages[number] = entries
-        self._pages.move_to_end(number)
-        while len(self._pages) > _PAGES_KEPT:
-            self._pages.popitem(last=False)
-        kept = before or ()
-        for place, entry in enumerate(entries):
-            if place >= len(kept) or kept[place] != entry:
-                self._drop(number * PAGE + place)
+        waited_for_top = self._top[0] // PAGE == number and not self._entries.has_page(number)
+        for place in self._entries.put(number, entries):
+            self._drop(place)
         if self.is_following:
             self._to_end()
         elif waited_for_top and self._from_below:
-            self._set_top((self._top[0], max(0, len(self._lines_at(self._top[0])) - 1)))
+            self._set_top((self._top[0], max(0, len(self._laid.lines_at(self._top[0])) - 1)))
         else:
             self._redraw()
 
     def grew(self, length: int, first_changed: int, entries: tuple[Entry, ...] = ()) -> None:
         """Take note of new places, whose entries may come with them; else pages are asked for again."""
-        self.length = length
-        if entries and self._join(first_changed, entries):
+        self._entries.length = length
+        if entries and self._entries.join(first_changed, entries):
+            for place in range(first_changed, first_changed + len(entries)):
+                self._drop(place)
             if self.is_following:
                 self._to_end()
             return
-        for number in [number for number in self._pages if (number + 1) * PAGE > first_changed]:
-            self._renew(number, first_changed)
-        if self.is_following:
-            self._to_end()
-        else:
-            self._redraw()
+        for place in self._entries.renew(first_changed):
+            self._drop(place)
+        self._to_end() if self.is_following else self._redraw()
 
     def restart(self, length: int) -> None:
         """Take note that nothing is as it was."""
-        self._pages.clear()
-        self._asked.clear()
-        self.length = length
+        self._entries.clear(length)
         self._forget()
         self._to_end() if self.is_following else self._set_top((min(self._top[0], max(0, length - 1)), 0))
 
     def entry(self, place: int) -> Entry | None:
         """Return what stands at a place, None while it has not come."""
-        page = self._pages.get(place // PAGE)
-        index = place % PAGE
-        if page is None or index >= len(page):
-            return None
-        return page[index]
+        return self._entries.at(place)
 
     @property
     def here(self) -> tuple[int, Drawn] | None:
@@ -158,7 +134,7 @@ class TranscriptView(Lines, can_focus=True):
     def is_at_end(self) -> bool:
         """Tell whether the last line is on the screen."""
         view = self._lines_of_view()
-        return not view or self._after(view[-1][0], view[-1][1]) is None
+        return not view or self._laid.after(view[-1][:2]) is None
 
     # ---- moving
 
@@ -169,9 +145,10 @@ class TranscriptView(Lines, can_focus=True):
         if text:
             self._pattern = re.compile(re.escape(text), re.IGNORECASE)
             self._strips.clear()
-            self._unfold_for(place, text)
+            self._laid.unfold_for(place, text)
+            self._drop(place)
         line = 0
-        lines = self._lines_at(place)
+        lines = self._laid.lines_at(place)
         if text and self._pattern is not None:
             pattern = self._pattern
             line = next((at for at, one in enumerate(lines) if pattern.search("".join(t for t, _ in one.line))), 0)
@@ -180,7 +157,7 @@ class TranscriptView(Lines, can_focus=True):
         top: tuple[int, int] | None = (place, line)
         row = 0
         for _ in range(min(2, max(0, self.size.height // 4))):  # a little of what came before
-            above = self._before(*top) if top is not None else None
+            above = None if top is None else self._laid.before(top)
             if above is None:
                 break
             top, row = above, row + 1
@@ -194,12 +171,12 @@ class TranscriptView(Lines, can_focus=True):
         top, moved = self._top, 0
         self._from_below = by < 0
         for _ in range(abs(by)):
-            following = self._after(*top) if by > 0 else self._before(*top)
+            following = self._laid.after(top) if by > 0 else self._laid.before(top)
             if following is None:
                 break
             top, moved = following, moved + 1
         if by > 0:
-            limit = self._end_top()
+            limit = self._laid.end_top(self.size.height)
             top = min(top, limit)
         else:
             self.is_following = False
@@ -211,8 +188,7 @@ class TranscriptView(Lines, can_focus=True):
         """Move down."""
         view = self._lines_of_view()
         if self._row < len(view) - 1:
-            self._row += 1
-            self.refresh()
+            self._put_cursor(self._row + 1)
         else:
             self.scroll_lines(1)
         self._tell()
@@ -220,9 +196,8 @@ class TranscriptView(Lines, can_focus=True):
     def action_up(self) -> None:
         """Move up."""
         if self._row > 0:
-            self._row -= 1
             self.is_following = False
-            self.refresh()
+            self._put_cursor(self._row - 1)
         else:
             self.scroll_lines(-1)
         self._tell()
@@ -257,18 +232,14 @@ class TranscriptView(Lines, can_focus=True):
     def toggle(self) -> bool:
         """Unfold the part under the cursor, or fold it; return whether there is one."""
         found = self.here
-        entry = None if found is None else self.entry(found[0])
-        if found is None or entry is None or not foldable(entry, found[1].part):
+        if found is None or not self._laid.toggle(found[0], found[1].part):
             return False
-        key = (found[0], found[1].part)
-        self._opened ^= {key}
         self._relay(found[0], found[1].part)
         return True
 
     def toggle_all(self) -> None:
         """Unfold everything, or fold it again."""
-        self._opened.clear()
-        self._folds = self._folds._replace(is_all=not self._folds.is_all)
+        self._laid.toggle_all()
         place = self._top[0]
         self._forget()
         self._set_top((place, 0))
@@ -278,7 +249,7 @@ class TranscriptView(Lines, can_focus=True):
     @property
     def unfolds_all(self) -> bool:
         """Tell whether everything is unfolded."""
-        return self._folds.is_all
+        return self._laid.unfolds_all
 
     # ---- drawing
 
@@ -287,24 +258,25 @@ class TranscriptView(Lines, can_focus=True):
         width = self.size.width
         view = self._lines_of_view()
         if y >= len(view):
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, self.base_style)
         place, line, drawn = view[y]
         is_cursor = y == min(self._row, len(view) - 1) and self.has_focus
+        has_thumb = y == self._thumb(len(view))
         strips = self._strips.setdefault(place, {})
-        found = strips.get((line, is_cursor))
-        if found is None:
-            base = self.rich_style
-            if is_cursor:
-                base += self.get_component_rich_style("transcript--cursor")
-            spans = marked(drawn.line, self._pattern)
-            mark = _CURSOR if is_cursor else _NO_CURSOR
-            found = self._strip(((mark, "accent" if is_cursor else ""), *spans), max(0, width - 1), base)
-            if len(self._strips) > _STRIPS_KEPT:
-                self._strips.popitem(last=False)
-            if drawn is not _WAITING[0]:
-                strips[line, is_cursor] = found
-        thumb = "┃" if y == self._thumb(len(view)) else " "
-        return Strip([*found, Segment(thumb, self.rich_style + self._style("dim"))], width)
+        found = strips.get((line, is_cursor, has_thumb))
+        if found is not None and found.cell_length == width:
+            return found
+        base = self.base_style
+        under = base + self.get_component_rich_style("transcript--cursor") if is_cursor else base
+        mark: Span = (_CURSOR, "accent") if is_cursor else (_NO_CURSOR, "")
+        spans = (mark, *marked(drawn.line, self._pattern))
+        thumb = Segment("┃" if has_thumb else " ", base + self._style("dim"))
+        found = Strip([*self._strip(spans, max(0, width - 1), under), thumb], width)
+        if len(self._strips) > _STRIPS_KEPT:
+            self._strips.popitem(last=False)
+        if drawn is not WAITING[0]:
+            strips[line, is_cursor, has_thumb] = found
+        return found
 
     def on_mount(self) -> None:
         """Know our size."""
@@ -313,6 +285,7 @@ class TranscriptView(Lines, can_focus=True):
     def on_resize(self, _event: events.Resize) -> None:
         """Lay out anew for another width."""
         self._measure()
+        self._laid.fit(self.size.width - 1 - _GUTTER)
         self._forget()
         if self.is_following:
             self._to_end()
@@ -353,8 +326,7 @@ class TranscriptView(Lines, can_focus=True):
         if offset.x >= self.size.width - 1 and self.length:
             self.go_to(min(self.length - 1, offset.y * self.length // max(1, self.size.height)))
         else:
-            self._row = min(offset.y, max(0, len(self._lines_of_view()) - 1))
-            self.refresh()
+            self._put_cursor(min(offset.y, max(0, len(self._lines_of_view()) - 1)))
             if event.chain > 1:
                 self.toggle()
         self._tell()
@@ -385,84 +357,23 @@ class TranscriptView(Lines, can_focus=True):
     def _measure(self) -> None:
         self.virtual_size = Size(self.size.width, self.size.height)
 
-    def _lines_at(self, place: int) -> tuple[Drawn, ...]:
-        found = self._laid.get(place)
-        if found is not None:
-            return found
-        entry = self.entry(place)
-        if entry is None:
-            self._ask(place // PAGE)
-            return _WAITING
-        width = max(12, self.size.width - 1 - _GUTTER)
-        found = self._laid[place] = entry_lines(entry, width, self._folds)
-        self.drawn += len(found)
-        if len(self._laid) > _LAID_KEPT:
-            self._laid.popitem(last=False)
-        return found
-
-    def _ask(self, number: int) -> None:
-        if 0 <= number * PAGE < self.length and number not in self._asked:
-            self._questions += 1
-            self._asked[number] = self._questions
-            self._need(number, self._questions)
-
-    def _after(self, place: int, line: int) -> tuple[int, int] | None:
-        if line + 1 < len(self._lines_at(place)):
-            return place, line + 1
-        for following in range(place + 1, self.length):
-            if self._lines_at(following):
-                return following, 0
-        return None
-
-    def _before(self, place: int, line: int) -> tuple[int, int] | None:
-        if line > 0:
-            return place, line - 1
-        for above in range(place - 1, -1, -1):
-            lines = self._lines_at(above)
-            if lines:
-                return above, len(lines) - 1
-        return None
-
     def _lines_of_view(self) -> list[tuple[int, int, Drawn]]:
         if self._view is None:
-            self._view = list(self._walk(self.size.height))
+            self._view = list(self._laid.walk(self._top, self.size.height))
             self._look_ahead()
         return self._view
-
-    def _walk(self, count: int) -> Iterator[tuple[int, int, Drawn]]:
-        place, line = self._top
-        while count > 0 and place < self.length:
-            lines = self._lines_at(place)
-            for at in range(min(line, len(lines)), len(lines)):
-                yield place, at, lines[at]
-                count -= 1
-                if count == 0:
-                    return
-            place, line = place + 1, 0
 
     def _look_ahead(self) -> None:
         """Ask for the pages beside those on the screen, so that they are there when they are scrolled to."""
         view = self._view
         first, last = (view[0][0], view[-1][0]) if view else (self._top[0], self._top[0])
         for number in (first // PAGE - 1, last // PAGE + 1):
-            if number >= 0 and number not in self._pages:
-                self._ask(number)
-
-    def _end_top(self) -> tuple[int, int]:
-        """Return where the view stands when the last line is at the bottom."""
-        at: tuple[int, int] | None = self._before(self.length, 0) if self.length else None
-        if at is None:
-            return 0, 0
-        for _ in range(self.size.height - 1):
-            above = self._before(*at)
-            if above is None:
-                return 0, 0
-            at = above
-        return at
+            if number >= 0 and not self._entries.has_page(number):
+                self._entries.ask(number)
 
     def _end_is_top_most(self) -> None:
         """Leave no empty lines below the end where there is more above."""
-        limit = self._end_top()
+        limit = self._laid.end_top(self.size.height)
         if self._top > limit:
             wanted = self.here
             self._set_top(limit)
@@ -474,10 +385,16 @@ class TranscriptView(Lines, can_focus=True):
 
     def _to_end(self) -> None:
         self._from_below = True
-        self._set_top(self._end_top())
+        self._set_top(self._laid.end_top(self.size.height))
         self._row = max(0, len(self._lines_of_view()) - 1)
 
-    def _set_top(self, top: tuple[int, int]) -> None:
+    def _put_cursor(self, row: int) -> None:
+        """Draw the line that the cursor leaves and the one that it comes to."""
+        self.refresh_line(self._row)
+        self._row = row
+        self.refresh_line(row)
+
+    def _set_top(self, top: Position) -> None:
         self._top = top
         self._redraw()
 
@@ -486,42 +403,19 @@ class TranscriptView(Lines, can_focus=True):
         self.refresh()
 
     def _forget(self) -> None:
-        self._laid.clear()
+        self._laid.forget()
         self._strips.clear()
         self._view = None
 
-    def _renew(self, number: int, first_changed: int) -> None:
-        """Keep what a page has of old places until the new page comes."""
-        kept = self._pages[number][: max(0, first_changed - number * PAGE)]
-        self._pages[number] = kept
-        for place in range(first_changed, (number + 1) * PAGE):
-            self._drop(place)
-        self._asked.pop(number, None)
-        self._ask(number)
-
-    def _join(self, first: int, entries: tuple[Entry, ...]) -> bool:
-        """Put new entries behind what is there; return whether all that is before them in their page is."""
-        number, index = divmod(first, PAGE)
-        known = self._pages.get(number, ()) if index else ()
-        if len(known) < index:
-            return False
-        joined = [*known[:index], *entries]
-        for place in range(first, first + len(entries)):
-            self._drop(place)
-        for at in range(0, len(joined), PAGE):
-            self._asked.pop(number + at // PAGE, None)
-            self._pages[number + at // PAGE] = tuple(joined[at : at + PAGE])
-        return True
-
     def _drop(self, place: int) -> None:
-        self._laid.pop(place, None)
+        self._laid.drop(place)
         self._strips.pop(place, None)
 
     def _relay(self, place: int, part: int) -> None:
         """Lay a place out again and keep the cursor on its part."""
         self._drop(place)
         self.is_following = False
-        lines = self._lines_at(place)
+        lines = self._laid.lines_at(place)
         if self._top[0] == place:
             self._top = (place, min(self._top[1], max(0, len(lines) - 1)))
         self._redraw()
@@ -532,17 +426,6 @@ class TranscriptView(Lines, can_focus=True):
         elif self._top[0] == place and self._top[1] > head:
             self._set_top((place, head))
             self._row = 0
-
-    def _unfold_for(self, place: int, text: str) -> None:
-        entry = self.entry(place)
-        part = None if entry is None else part_with(entry.turn, text)
-        if entry is None or part is None:
-            return
-        if entry.turn is not None and entry.turn.is_sidechain and not self._folds.is_open(place, -2):
-            self._opened ^= {(place, -2)}
-        if foldable(entry, part) and not self._folds.is_open(place, part):
-            self._opened ^= {(place, part)}
-        self._drop(place)
 
     def _jump(self, by: int) -> None:
         moved = self.scroll_lines(by)

@@ -1,0 +1,87 @@
+"""What has come of a conversation, in pages, and what is asked for. Nothing of the screen here."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from oulipoly_engine.engine_sessions import Entry
+
+PAGE = 32  # places
+_PAGES_KEPT = 80
+
+
+class Entries:
+    """The pages that are kept."""
+
+    def __init__(self, need: Callable[[int, int], None]) -> None:
+        self.length = 0  # places of the whole conversation
+        self._need = need  # asks for a page by its number; the second one tells the questions apart
+        self._pages: OrderedDict[int, tuple[Entry, ...]] = OrderedDict()
+        self._asked: dict[int, int] = {}
+        self._questions = 0
+
+    def clear(self, length: int) -> None:
+        """Forget everything."""
+        self.length = length
+        self._pages.clear()
+        self._asked.clear()
+
+    def at(self, place: int) -> Entry | None:
+        """Return what stands at a place, None while it has not come."""
+        page = self._pages.get(place // PAGE)
+        index = place % PAGE
+        if page is None or index >= len(page):
+            return None
+        return page[index]
+
+    def has_page(self, number: int) -> bool:
+        """Tell whether a page has come, whole or in part."""
+        return number in self._pages
+
+    def waits_for(self, number: int, question: int) -> bool:
+        """Tell whether an answer is still wanted: a later question may have overtaken it."""
+        return self._asked.get(number) == question
+
+    def put(self, number: int, entries: tuple[Entry, ...]) -> list[int]:
+        """Keep a page; return the places that are not as they were."""
+        self._asked.pop(number, None)
+        before = self._pages.get(number, ())
+        self._pages[number] = entries
+        self._pages.move_to_end(number)
+        while len(self._pages) > _PAGES_KEPT:
+            self._pages.popitem(last=False)
+        return [
+            number * PAGE + index
+            for index, entry in enumerate(entries)
+            if index >= len(before) or before[index] != entry
+        ]
+
+    def ask(self, number: int) -> None:
+        """Ask for a page that exists and is not asked for already."""
+        if 0 <= number * PAGE < self.length and number not in self._asked:
+            self._questions += 1
+            self._asked[number] = self._questions
+            self._need(number, self._questions)
+
+    def renew(self, first_changed: int) -> Iterable[int]:
+        """Ask again for what has changed, and keep the old places until it comes; return what is forgotten."""
+        for number in [number for number in self._pages if (number + 1) * PAGE > first_changed]:
+            self._pages[number] = self._pages[number][: max(0, first_changed - number * PAGE)]
+            self._asked.pop(number, None)
+            self.ask(number)
+            yield from range(max(first_changed, number * PAGE), (number + 1) * PAGE)
+
+    def join(self, first: int, entries: tuple[Entry, ...]) -> bool:
+        """Put new entries behind what is there; return whether all that is before them in their page is."""
+        number, index = divmod(first, PAGE)
+        known = self._pages.get(number, ()) if index else ()
+        if len(known) < index:
+            return False
+        joined = [*known[:index], *entries]
+        for at in range(0, len(joined), PAGE):
+            self._asked.pop(number + at // PAGE, None)
+            self._pages[number + at // PAGE] = tuple(joined[at : at + PAGE])
+        return True
