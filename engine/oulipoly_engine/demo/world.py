@@ -170,6 +170,7 @@ Two vendors, five accounts: demo-claude1 (nearly spent), demo-claude2, demo-clau
 Pools: demo-opus and demo-haiku (the three Claude accounts), demo-codex (both Codex accounts), demo-mix (some of each).
 
 Try:
+  {inside}                                                      the full-screen app
   {inside} -m demo-opus "hello"                                 a prompt through the pool
   {inside} -m demo-codex "list 4 ideas for a turtle"            the other vendor
   {inside} -m demo-haiku -i tone=pirate -i lines=2 "a haiku"    typed inputs
