@@ -15,6 +15,8 @@ import pytest
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service import terminals
+from oulipoly_engine.terminal.folder import Place
+from oulipoly_tui.bare_terminal import BareTerminal
 
 CHORD = "\x1d"
 PATIENCE_S = 20
@@ -95,6 +97,19 @@ def test_program_that_dies_at_once_leaves_its_words_and_its_code(start):
     assert 137 == ended(cli)
     assert "its only words" in cli.before
     assert "killed by signal 9" in cli.before
+
+
+async def test_program_that_ended_before_the_pane_was_drawn_leaves_its_words(start, paths):
+    start("terminal", "--detach", "--", "sh", "-c", "echo its only words; exit 3").expect(pexpect.EOF)
+    while only(paths).exit_code is None:
+        time.sleep(0.01)
+    app = BareTerminal(Place(paths.runtime, only(paths).id).socket, only(paths))
+
+    async with app.run_test() as pilot:
+        while app.is_running and not app.last_lines:
+            await pilot.pause(0.01)
+
+    assert (3, ("its only words",)) == (app.return_value, app.last_lines)
 
 
 def test_command_that_there_is_not_is_refused_plainly(start):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.terminal.folder import Terminal
 
+_LAST_PICTURE_S = 2.0  # for the host to send what an ended program left, once we have told our size
 _ESCAPE_S = 0.025  # a sequence comes whole within it; Textual's own 100 ms would show in vim at every Escape
 
 
@@ -46,6 +47,8 @@ class BareTerminal(App[int], inherit_bindings=False):
         self._link: TerminalLink | None = None
         self._code: int | None = None
         self._may_copy = False
+        self._has_picture = False
+        self._exited: wire.Exited | None = None  # told before the first picture: the program died while we started
         self.farewell = ""  # what happened, in a sentence, when it was no plain end
         self.last_lines: tuple[str, ...] = ()  # what the program left on its screen, to stay where we were shown
 
@@ -122,8 +125,11 @@ class BareTerminal(App[int], inherit_bindings=False):
 
     def _take(self, message: wire.Message) -> None:
         match message:
-            case wire.Exited():
+            case wire.Exited() if self._has_picture:
                 self._end(message)
+            case wire.Exited():
+                self._exited = message
+                self.set_timer(_LAST_PICTURE_S, lambda: self._end(message))
             case wire.Happened():
                 if message.bells:
                     self.bell()
@@ -139,8 +145,14 @@ class BareTerminal(App[int], inherit_bindings=False):
             case _:
                 pass
         self._view.take(message)
+        if isinstance(message, wire.Picture):
+            self._has_picture = True
+            if self._exited is not None:
+                self._end(self._exited)
 
     def _end(self, exited: wire.Exited) -> None:
+        if self._code is not None:
+            return
         self._code = exited.code
         self._send(wire.EndSeen())
         self.last_lines = self._view.last_lines()

@@ -72,6 +72,8 @@ class _Showing:
         self._keyboard = Keyboard(leave_key.BYTES[chord])
         self._keyboard.page = max(1, size.rows - 1)
         self._note_until: float | None = None
+        self._has_picture = False
+        self._exited: wire.Exited | None = None
         client.attach(size.columns, size.rows)
         self._title("")
         self._note(f"{chord} leaves this terminal; the program runs on")
@@ -112,6 +114,7 @@ class _Showing:
                     changed = self._view.take(message)
                     self._write(self._painter.paint(self._view, changed, afresh=message.full))
                     self._client.link.send(wire.Seen(message.number))
+                    self._has_picture = True
                 case wire.Happened():
                     self._tell(message)
                 case wire.SizeSet():
@@ -122,9 +125,11 @@ class _Showing:
                 case wire.Said():
                     self._note(message.text)
                 case wire.Exited():
-                    self._client.link.send(wire.EndSeen())
-                    return Left(exited=message)
-        return None
+                    self._exited = message
+        if self._exited is None or not self._has_picture:  # a program that dies at once leaves its words nevertheless
+            return None
+        self._client.link.send(wire.EndSeen())
+        return Left(exited=self._exited)
 
     def _tell(self, happened: wire.Happened) -> None:
         if happened.title is not None:
