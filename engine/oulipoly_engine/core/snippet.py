@@ -100,12 +100,14 @@ def _matcher(terms: tuple[Term, ...]) -> re.Pattern[str] | None:
     for term in terms:
         words = _WORD.findall(fold(term.text))
         if words:
-            # Chinese and Japanese words stand in the middle of others.
-            begin = "" if has_runs(words[0][0]) else r"(?<![^\W_])"
+            first, *others = map(re.escape, words)
+            # Chinese and Japanese words stand in the middle of others. What stands before a word is looked at behind
+            # it: a pattern that begins with letters is searched seventy times as fast.
+            begin = "" if has_runs(words[0][0]) else rf"(?<![^\W_]{first})"
             end = "" if term.is_prefix or has_runs(words[-1][-1]) else r"(?![^\W_])"
-            patterns.append(begin + r"[\W_]+".join(map(re.escape, words)) + end)
+            patterns.append((sum(map(len, words)), r"[\W_]+".join((first + begin, *others)) + end))
     # The longest first, so that a phrase is marked whole where one of its words is looked for, too.
-    return re.compile("|".join(sorted(patterns, key=len, reverse=True))) if patterns else None
+    return re.compile("|".join(pattern for _, pattern in sorted(patterns, reverse=True))) if patterns else None
 
 
 @lru_cache(maxsize=4096)

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.invocations import Invocation, Status
+from oulipoly_engine.core.returned import ReturnedArtifact
 
 STALE_AFTER_S = 1800
 DEFAULT_MAX_DEPTH = 64
@@ -54,7 +55,7 @@ class Node:
     is_orphaned: bool = False  # it still counts as running, but the process that ran it is gone
     is_cut: bool = False  # it has children below the depth limit
     transcript: tuple[Mapping[str, object], ...] | None = None
-    returned_artifacts: tuple[Mapping[str, object], ...] = ()  # receipts of what the run has handed back
+    returned_artifacts: tuple[ReturnedArtifact, ...] = ()  # in the order of the receipts
 
 
 def to_json(root: Node, now: datetime) -> dict[str, object]:
@@ -133,7 +134,7 @@ def _invocation_json(node: Node, now: datetime, *, is_root: bool) -> dict[str, o
         document["terminal_reason"] = "tracing_timeout"
         document["stale_running"] = {"age_seconds": age, "threshold_seconds": STALE_AFTER_S}
     if node.returned_artifacts:
-        document["returned_artifacts"] = list(node.returned_artifacts)
+        document["returned_artifacts"] = [one.document(row.uuid) for one in node.returned_artifacts]
     return document
 
 
@@ -183,6 +184,8 @@ def _node_lines(node: Node, depth: int, now: datetime, why: Mapping[str, tuple[s
     yield indent + _line(node)
     for text in why.get(node.invocation.uuid, ()):
         yield f"{below}{text}"
+    for one in node.returned_artifacts:
+        yield f"{below}returned: {one.line()}"
     for text in _warnings(node, now, is_root=depth == 0):
         yield f"{below}! depth limit reached" if node.is_cut and "depth limit" in text else f"{below}! {text}"
     for child in node.children:

@@ -13,7 +13,7 @@ from oulipoly_engine.core.invocations import Invocation, Status
 from oulipoly_engine.core.trace import DEFAULT_MAX_DEPTH, Node, SessionFacts, TranscriptState
 from oulipoly_engine.errors import InvocationNotFound
 from oulipoly_engine.process.alive import is_alive
-from oulipoly_engine.store import chains, invocations, turns
+from oulipoly_engine.store import artifacts, chains, invocations, turns
 from oulipoly_engine.store.db import Store
 
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class Tracer:
             is_orphaned=row.status is Status.RUNNING and row.owner_pid is not None and not is_alive(row.owner_pid),
             is_cut=is_cut,
             transcript=self._transcript(row) if self.inline_transcript else None,
+            returned_artifacts=artifacts.returned_by(self.store, row.row_id),
         )
 
     def _child(self, row: Invocation, depth: int) -> Node:

@@ -67,16 +67,42 @@ def titles(store: Store, account: str, session_ids: Collection[str]) -> dict[str
 def latest(store: Store, limit: int) -> tuple[frozenset[str], int]:
     """Return the chains that lead a list by last use, pinned ones before all, and how many chains there are.
 
-    A third of the time that reading all of them would take.
+    A chain among the first `limit` is among as many by its own last use, or by its sessions' last turns: only those are
+    joined. A fifth of the time that reading all of them would take.
     """
     with store.read():
-        rows = store.rows(
-            "SELECT s.chain_id, MAX(c.last_used_at, COALESCE(MAX(f.last_turn_at), '')) AS used, n.pinned_at IS NOT NULL"
-            " AS pinned FROM session_chain_segments s CROSS JOIN session_chains c ON c.chain_id = s.chain_id"
-            " LEFT JOIN session_facts f ON f.account = s.provider_name AND f.session_id = s.session_id"
-            " LEFT JOIN conversation_notes n ON n.chain_id = s.chain_id"
-            " GROUP BY s.chain_id ORDER BY pinned DESC, used DESC LIMIT ?",
-            (limit,),
-        )
         total = int(store.rows("SELECT COUNT(DISTINCT chain_id) FROM session_chain_segments")[0][0])
-    return frozenset(str(chain_id) for chain_id, *_ in rows), total
+        rows = store.rows("SELECT chain_id FROM conversation_notes WHERE pinned_at IS NOT NULL")
+        for first, table in ((_LATEST_CHAINS, "session_chains"), (_LATEST_TURNS, "session_facts")):
+            rows += _first(store, first, table, min(limit, total))
+        leading = store.rows(_LATEST_AMONG, (json.dumps(sorted({str(chain_id) for (chain_id,) in rows})), limit))
+    return frozenset(str(chain_id) for chain_id, *_ in leading), total
+
+
+def _first(store: Store, question: str, table: str, chains: int) -> list[tuple[str]]:
+    """Return at least so many chains that have a segment, the first ones by a question; or all that there are."""
+    asked, known = chains, int(store.rows(f"SELECT COUNT(*) FROM {table}")[0][0])  # noqa: S608 - our own words
+    while True:
+        rows = store.rows(question, (asked,))
+        if len(rows) >= chains or asked >= known:
+            return rows
+        asked *= 4  # several sessions may share a chain, some have none yet, and a chain may have no segment
+
+
+_LATEST_CHAINS = (
+    "SELECT c.chain_id FROM (SELECT chain_id FROM session_chains ORDER BY last_used_at DESC LIMIT ?) c"
+    " WHERE EXISTS (SELECT 1 FROM session_chain_segments s WHERE s.chain_id = c.chain_id)"
+)
+_LATEST_TURNS = (
+    "SELECT DISTINCT s.chain_id FROM (SELECT account, session_id FROM session_facts ORDER BY last_turn_at DESC LIMIT ?)"
+    " f JOIN session_chain_segments s ON s.provider_name = f.account AND s.session_id = f.session_id"
+)
+_LATEST_AMONG = (
+    "SELECT s.chain_id, MAX(c.last_used_at, COALESCE(MAX(f.last_turn_at), '')) AS used,"
+    " n.pinned_at IS NOT NULL AS pinned"
+    " FROM json_each(?) j CROSS JOIN session_chain_segments s ON s.chain_id = j.value"
+    " CROSS JOIN session_chains c ON c.chain_id = s.chain_id"
+    " LEFT JOIN session_facts f ON f.account = s.provider_name AND f.session_id = s.session_id"
+    " LEFT JOIN conversation_notes n ON n.chain_id = s.chain_id"
+    " GROUP BY s.chain_id ORDER BY pinned DESC, used DESC LIMIT ?"
+)

@@ -14,7 +14,7 @@ from oulipoly_engine.core import cjk
 from oulipoly_engine.store.db import Store
 
 PER_SECOND = 8  # numbers of documents that share a second; more of them spill into the next ones
-_BATCH_TURNS, _BATCH_CHARACTERS = 2_000, 4 << 20  # some 80 ms under the write lock
+_BATCH_TURNS, _BATCH_CHARACTERS = 2_000, 4 << 20  # some 150 ms under the write lock
 
 
 @dataclass(frozen=True, slots=True)

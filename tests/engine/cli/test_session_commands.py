@@ -79,9 +79,11 @@ class Sessions:
         return done.returncode, json.loads(done.stderr)["error"]
 
     def rows(self):
-        """Return everything in the state file, as SQL."""
+        """Return everything in the state file: of an index its own tables, for it cannot be read itself."""
+        tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name"
         with closing(sqlite3.connect(self.world.data / "state.db")) as connection:
-            return list(connection.iterdump())
+            names = [name for (name,) in connection.execute(tables)]
+            return {name: connection.execute(f'SELECT * FROM "{name}"').fetchall() for name in names}
 
 
 @pytest.fixture

@@ -24,12 +24,3 @@ def test_resumed_row_is_warned_of_until_its_id_is_known_to_be_accepted(acceptanc
     (root,) = [to_json(Node(row(acceptance), None, SessionFacts()), NOW)["root"]]
 
     assert warned == any("attempted resume target" in text for text in root["warnings"])
-
-
-def test_returned_artifacts_stand_in_their_invocation_and_only_where_there_are_some():
-    receipt = {"version_id": "store://return/u/x/1", "name": "x"}
-    with_one = to_json(Node(row(None), None, SessionFacts(), returned_artifacts=(receipt,)), NOW)
-    without = to_json(Node(row(None), None, SessionFacts()), NOW)
-
-    assert [receipt] == with_one["root"]["invocation"]["returned_artifacts"]
-    assert "returned_artifacts" not in without["root"]["invocation"]

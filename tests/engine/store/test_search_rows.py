@@ -115,11 +115,20 @@ def test_fields_narrow_the_search(rows):
 
 
 def test_many_sessions_narrow_as_few_do(rows):
-    rows.add(*(turn(number, "needle", session=f"S{number}") for number in range(400)))
+    rows.add(*(turn(number, "needle", session=f"S{number}") for number in range(1000)))
     rows.index()
-    wanted = frozenset(("acc", f"S{number}") for number in range(0, 400, 2))
+    wanted = frozenset(("acc", f"S{number}") for number in range(0, 1000, 2))
 
-    assert [f"t{number}" for number in range(398, -1, -2)] == rows.found("needle", limit=500, sessions=wanted)
+    assert [f"t{number}" for number in range(998, -1, -2)] == rows.found("needle", limit=500, sessions=wanted)
+
+
+def test_a_session_is_told_from_one_of_the_same_id_on_another_account(rows):
+    rows.add(turn(1, "needle"), turn(2, "needle", session="T"))
+    rows.add(turn(3, "needle"), account="other")
+    rows.index()
+
+    assert ["t3"] == rows.found("needle", sessions=frozenset({("other", "S")}))
+    assert ["t2", "t1"] == rows.found("needle", sessions=frozenset({("acc", "S"), ("acc", "T")}))
 
 
 def test_dates_are_exact_also_where_many_turns_share_a_second(rows):

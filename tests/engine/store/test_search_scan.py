@@ -1,0 +1,173 @@
+"""The index and the narrowed lists give what looking at every turn and every session gives."""
+
+import json
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.conversations import Sort, field_fits, ordered
+from oulipoly_engine.core.query import Field, FieldName, Term
+from oulipoly_engine.core.snippet import fold
+from oulipoly_engine.core.turn_lines import TurnLine
+from oulipoly_engine.store import facts, imported, search_index, turns
+from oulipoly_engine.store.conversations import conversations, latest
+from oulipoly_engine.store.db import open_store
+from oulipoly_engine.store.search import Wanted, search, session_texts
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+ACCOUNTS, SESSIONS, ROLES = ("acc", "other"), ("S", "T", "U"), ("user", "assistant")
+WORDS = ["con", "Cont", "contrast", "control", "controls", "controlled", "contré", "café", "red", "re"]
+SIGNS = "全文検索"
+
+
+def word_list(text):
+    """The text's words as the index has them; a sign of Chinese or Japanese is one."""
+    return re.findall(rf"[{SIGNS}]|[^\W_{SIGNS}]+", fold(text))
+
+
+def holds(text, term):
+    held, asked = word_list(text), word_list(term.text)
+
+    def fits(at):
+        part = held[at : at + len(asked)]
+        last = part[-1].startswith(asked[-1]) if term.is_prefix else part[-1] == asked[-1]
+        return part[:-1] == asked[:-1] and last
+
+    return any(fits(at) for at in range(len(held) - len(asked) + 1))
+
+
+TURNS = st.lists(
+    st.tuples(
+        st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join) | st.text(SIGNS, min_size=1, max_size=5),
+        st.sampled_from(ACCOUNTS),
+        st.sampled_from(SESSIONS),
+        st.sampled_from(ROLES),
+        st.integers(0, 3),
+    ),
+    max_size=25,
+)
+PREFIXES = st.builds(
+    lambda word, length: Term(word[:length], is_prefix=True), st.sampled_from(WORDS[:-1]), st.integers(3, 8)
+)
+PHRASES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=2).map(lambda words: Term(" ".join(words)))
+RUNS = st.text(SIGNS, min_size=1, max_size=3).map(Term)
+TERMS = st.lists(st.one_of(PREFIXES, PHRASES, RUNS), min_size=1, max_size=2)
+NEVER = st.none() | st.one_of(PREFIXES, PHRASES, RUNS)
+KEYS = st.frozensets(st.tuples(st.sampled_from(ACCOUNTS), st.sampled_from(SESSIONS)), min_size=1) | st.none()
+
+
+def stored(path, found):
+    """Store turns, one state file for all examples, and return them with the numbers by which they are ordered."""
+    store = open_store(path)
+    with store.write():
+        store.execute("DELETE FROM session_turns")
+        for number, (text, account, session, role, second) in enumerate(found):
+            body = json.dumps([{"type": "text", "text": text}], ensure_ascii=False)
+            at = to_text(NOW + timedelta(seconds=second))
+            turns.insert_new(store, account, [TurnLine(session, f"t{number}", at, role, body=body)], NOW)
+    while search_index.index_batch(store, 7):
+        pass
+    return store
+
+
+def told_by_the_index(store, terms, never, keys, role, limit):
+    wanted = (*terms, *([] if never is None else [Term(never.text, never.is_prefix, is_negated=True)]))
+    matches = search(store, Wanted(wanted, roles=role and (role,), sessions=keys), limit)
+    return [match.turn_id for match in matches]
+
+
+def told_by_a_scan(found, terms, never, keys, role):
+    return {
+        f"t{number}": second
+        for number, (text, account, session, said_by, second) in enumerate(found)
+        if all(holds(text, term) for term in terms)
+        and (never is None or not holds(text, never))
+        and (keys is None or (account, session) in keys)
+        and role in (None, said_by)
+    }
+
+
+QUERIES = st.lists(st.tuples(TERMS, NEVER, KEYS, st.sampled_from((None, *ROLES))), min_size=1, max_size=8)
+
+
+@given(TURNS, QUERIES, st.integers(1, 30))
+@settings(max_examples=20, deadline=None)
+def test_search_finds_what_a_look_at_every_turn_finds(tmp_path_factory, found, queries, limit):
+    store = stored(tmp_path_factory.getbasetemp() / "scan.db", found)
+    for query in queries:
+        told, fitting = told_by_the_index(store, *query, limit), told_by_a_scan(found, *query)
+
+        assert min(limit, len(fitting)) == len(set(told)) == len(told)
+        assert sorted(fitting.values(), reverse=True)[:limit] == [fitting[one] for one in told]
+    store.close()
+
+
+@pytest.fixture(scope="module")
+def chains(tmp_path_factory):
+    """Sixty conversations: some have two sessions, some were used after their last turn, two are pinned."""
+    store = open_store(tmp_path_factory.mktemp("chains") / "state.db")
+    sessions = [f"{number * 7 % 70:02d}-session" for number in range(70)]
+    with store.write():
+        for number, session in enumerate(sessions):
+            at = to_text(NOW + timedelta(minutes=number * 11 % 70))
+            turns.insert_new(store, "acc", [TurnLine(session, f"t{number}", at, "user")], NOW + timedelta(days=1))
+        imported.adopt(store, "acc", sessions)
+        names = [name for (name,) in store.rows("SELECT chain_id FROM session_chain_segments ORDER BY session_id")]
+        used = [(to_text(NOW + timedelta(minutes=at, seconds=30)), name) for at, name in enumerate(names[::6])]
+        store.execute_many("UPDATE session_chains SET last_used_at = ? WHERE chain_id = ?", used)
+        store.execute_many(
+            "UPDATE session_chain_segments SET chain_id = ? WHERE chain_id = ?", zip(names[10:20], names, strict=False)
+        )
+        store.execute("UPDATE session_chains SET last_used_at = '2027' WHERE chain_id = ?", (names[0],))
+        for name in names[40:42]:
+            store.insert("conversation_notes", chain_id=name, pinned_at="2026", changed_at="2026")
+    while facts.count_batch(store):
+        pass
+    with store.write():
+        store.execute(
+            "UPDATE session_facts SET cwd = '/Home/' || substr(session_id, 2, 1) || '_É',"
+            " cli_model = 'Opus-' || substr(session_id, 1, 1)"
+        )
+    yield store
+    store.close()
+
+
+@pytest.mark.parametrize("limit", [1, 5, 33, 70, 500])
+def test_the_head_of_the_list_is_the_head_of_the_whole_list(chains, limit):
+    leading, total = latest(chains, limit)
+
+    assert 60 == total
+    assert {one.chain_id for one in ordered(conversations(chains), Sort.USED)[:limit]} == leading
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        (FieldName.CWD, ("/home/3",)),
+        (FieldName.CWD, ("_é", "nowhere")),
+        (FieldName.CWD, ("e/*_é",)),
+        (FieldName.MODEL, ("opus-2",)),
+        (FieldName.MODEL, ("unknown",)),
+        (FieldName.SESSION, ("3", "45-")),
+    ],
+)
+@pytest.mark.parametrize("is_negated", [False, True])
+def test_sessions_that_a_field_fits_are_all_among_the_narrowed_ones(chains, name, values, is_negated):
+    field = Field(name, values, is_negated)
+
+    def fitting(texts):
+        compared = {
+            FieldName.CWD: lambda one: (one.cwd,),
+            FieldName.MODEL: lambda one: (one.model, one.cli_model),
+            FieldName.SESSION: lambda one: (one.chain_id, one.session_id),
+        }
+        return {one.session_id for one in texts if field_fits(field, compared[name](one))}
+
+    everything = session_texts(chains)
+    assert 70 == len(everything)
+    assert fitting(everything) == fitting(session_texts(chains, [field]))
+    assert is_negated or fitting(everything)
