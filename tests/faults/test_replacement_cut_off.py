@@ -114,6 +114,35 @@ def test_killed_replacement_is_finished_or_forgotten_at_the_next_start(cut, step
     assert (int(expected == "new"), kept) == (kept, len(files))
 
 
+@pytest.mark.parametrize(
+    ("step", "expected"), [("journaled", "two"), ("written", "two"), ("renamed", "new"), ("committed", "new")]
+)
+def test_line_that_its_cli_appended_after_the_kill_stays_and_hinders_nothing(cut, step, expected):
+    cut.until(step, "die")
+    with cut.transcript.open("ab") as file:
+        file.write(lines("x", "y", "later").splitlines(keepends=True)[2] + b'{"half')
+
+    told = cut.start()
+
+    assert lines("one", expected, "later") + b'{"half' == cut.transcript.read_bytes()
+    stored = [json.loads(row["body"])[0]["text"] for row in cut.world.rows("SELECT body FROM session_turns")]
+    assert (["one", expected], []) == (stored, cut.leftovers())
+    assert "finished" in told or "dropped" in told
+
+
+def test_line_that_reached_the_former_transcript_at_the_kill_is_carried_over(cut):
+    cut.until("renamed", "die")
+    (former,) = cut.folder.glob(".*.old.tmp")
+    with former.open("ab") as file:
+        file.write(lines("x", "y", "late").splitlines(keepends=True)[2])
+
+    told = cut.start()
+
+    assert lines("one", "new", "late") == cut.transcript.read_bytes()
+    assert "stand behind the new one" in told
+    assert [] == cut.leftovers()
+
+
 @pytest.mark.parametrize("step", ["journaled", "renamed"])
 def test_session_of_a_killed_replacement_can_be_replaced_at_once(cut, step):
     cut.until(step, "die")

@@ -32,6 +32,8 @@ class Journal:
     postimage_sha256: str
     canonical_records_path: str
     expected_turn_count: int
+    preimage_file_sha256: str | None = None  # of the transcript's bytes before
+    postimage_file_sha256: str | None = None  # and after; None: it was refused
 
     def to_bytes(self) -> bytes:
         """Return the file's content."""
@@ -51,6 +53,8 @@ class Journal:
             "canonical_records_path": self.canonical_records_path,
             "db_state_pending": True,
             "expected_turn_count": self.expected_turn_count,
+            "preimage_file_sha256": self.preimage_file_sha256,
+            "postimage_file_sha256": self.postimage_file_sha256,
         }
         return json.dumps(document, indent=2).encode() + b"\n"
 
@@ -63,7 +67,6 @@ def read_journal(data: bytes) -> Journal:
         _fail("it is nested too deeply")
     if not isinstance(document, dict) or document.get("schema_version") != _VERSION:
         _fail("it is no journal of version 1")
-    preimage = document.get("preimage_sha256")
     return Journal(
         operation=_text(document, "operation"),
         operation_uuid=_text(document, "operation_uuid"),
@@ -74,10 +77,12 @@ def read_journal(data: bytes) -> Journal:
         account=_text(document, "provider_name"),
         storage_type=StorageType(_text(document, "storage_type")),
         jsonl_path=_text(document, "jsonl_path"),
-        preimage_sha256=preimage if isinstance(preimage, str) else None,
+        preimage_sha256=_text_or_none(document, "preimage_sha256"),
         postimage_sha256=_text(document, "postimage_sha256"),
         canonical_records_path=_text(document, "canonical_records_path"),
         expected_turn_count=_whole(document, "expected_turn_count"),
+        preimage_file_sha256=_text_or_none(document, "preimage_file_sha256"),
+        postimage_file_sha256=_text_or_none(document, "postimage_file_sha256"),
     )
 
 
@@ -91,6 +96,11 @@ def body(record: CanonicalRecord) -> str:
 def _text(document: dict[str, Any], key: str) -> str:
     value = document.get(key)
     return value if isinstance(value, str) and value else _fail(f"its {key} is {value!r}")
+
+
+def _text_or_none(document: dict[str, Any], key: str) -> str | None:
+    value = document.get(key)
+    return value if isinstance(value, str) else None
 
 
 def _whole(document: dict[str, Any], key: str) -> int:

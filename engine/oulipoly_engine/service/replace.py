@@ -1,7 +1,8 @@
 """Replace the turns of a session: transcript and stored rows together, or neither; and take that back again.
 
-The protocol is the contract's (6.4) and stands in `replace_run`. Killed anywhere, the next start finds the journal and
-finishes or forgets (`replace_recovery`). Every replaced transcript is kept as it was, byte for byte.
+The protocol is the contract's (6.4) and stands in `replace_run`; what becomes of lines that a CLI appends meanwhile, in
+`replace_exchange`. Killed anywhere, the next start finds the journal and finishes or forgets (`replace_recovery`).
+Every replaced transcript is kept as it was, byte for byte.
 """
 
 from __future__ import annotations
@@ -112,7 +113,8 @@ class Replacer:
     def current(self, session: ResolvedSession) -> Reading:
         """Return what an export of a session shows now.
 
-        Raises StorageUnsupported, TranscriptMalformed, and RunnerError for a transcript that cannot be read.
+        Raises StorageUnsupported, TranscriptMalformed, SessionBusy for a transcript that its CLI writes without rest,
+        and RunnerError for one that cannot be read.
         """
         target = self._target(session)
         return target.read(image_of(target.path).data)
@@ -120,7 +122,8 @@ class Replacer:
     def plan(self, session: ResolvedSession, wanted: Sequence[Wanted], preimage_sha256: str | None = None) -> Plan:
         """Return what a replacement would do; reads only, and takes no lease.
 
-        Raises as `carry_out` does, but never SessionBusy: who holds the session now is told in the notes.
+        Raises as `carry_out` does, but SessionBusy only for a transcript that never holds still: who holds the session
+        now is told in the notes.
         """
         return self._planned(IMPORT_REPLACE, session, self._composer(wanted), preimage_sha256)
 
@@ -130,9 +133,10 @@ class Replacer:
         """Replace a session's turns.
 
         preimage_sha256: the hash of the export that was edited; None: whatever is there is replaced.
-        Raises ReplacementInvalid and PreimageMismatch (nothing was touched), SessionBusy, StorageUnsupported,
-        SchemaIncompatible, TranscriptMalformed, and RunnerError when a file cannot be written or is not as it was
-        written; the next start then puts right what was begun.
+        What its CLI appends meanwhile is not lost: it stands behind the new transcript, or nothing is replaced.
+        Raises ReplacementInvalid and PreimageMismatch (nothing was touched), SessionBusy (a lease, or a live CLI),
+        StorageUnsupported, SchemaIncompatible, TranscriptMalformed, and RunnerError when a file cannot be written or is
+        not as it was written; the next start then puts right what was begun.
         """
         return self._replace(IMPORT_REPLACE, session, self._composer(wanted), preimage_sha256, wanted)
 
@@ -145,7 +149,7 @@ class Replacer:
         return self._preimages.has(replacement.preimage_file_sha256)
 
     def plan_undo(self, session: ResolvedSession, operation_uuid: str | None = None) -> Plan:
-        """Return what an undo would do; reads only. Raises as `undo` does, but never SessionBusy."""
+        """Return what an undo would do; reads only. Raises as `undo` does, but SessionBusy only as `plan` does."""
         return self._planned(UNDO, session, self._restorer(self._chosen(session, operation_uuid)), None)
 
     def undo(self, session: ResolvedSession, operation_uuid: str | None = None) -> Receipt:

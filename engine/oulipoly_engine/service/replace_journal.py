@@ -191,6 +191,11 @@ def beside(path: Path, operation_uuid: str) -> Path:
     return path.with_name(f".{path.name}.{operation_uuid}.tmp")
 
 
+def aside_of(path: Path, operation_uuid: str) -> Path:
+    """Return the second name of the transcript that a replacement replaces, next to it."""
+    return path.with_name(f".{path.name}.{operation_uuid}.old.tmp")
+
+
 def sync(folder: Path) -> None:
     """Make a rename or removal last through a power cut."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)

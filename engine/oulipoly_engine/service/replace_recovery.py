@@ -1,7 +1,8 @@
 """At each start: finish or forget what a killed replacement has left, and set aside what is neither.
 
-The transcript decides. It is never written here: it was exchanged by one rename, so it is the new one or the old one,
-or somebody else has changed it since.
+The transcript decides: it was exchanged by one rename, so it is the new one or the old one, perhaps with lines that its
+CLI has appended since, or somebody else has changed it. It is not written here, but for lines that its CLI wrote into
+the former one at that very moment: they are put behind the new one.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from oulipoly_engine.errors import TranscriptMalformed
 from oulipoly_engine.process.alive import is_alive
 from oulipoly_engine.service import replace_rows
 from oulipoly_engine.service.lease import Leases
-from oulipoly_engine.service.replace_journal import JournalFolder, Preimages, beside, guarded
+from oulipoly_engine.service.replace_exchange import append, late_bytes
+from oulipoly_engine.service.replace_journal import JournalFolder, Preimages, aside_of, beside, guarded
 from oulipoly_engine.store import replacements
 from oulipoly_engine.store.db import Store
 
@@ -71,35 +73,49 @@ class Recovery:
                 raise ValueError(f"it is for another session, {journal.session_id!r}")  # noqa: TRY301 - as if unreadable
         except ValueError as error:
             return self._set_aside(session_id, f"its journal cannot be understood: {error}")
-        reading = _reading(journal)
-        found = None if reading is None else reading.sha256
-        if reading is not None and found == journal.postimage_sha256 and reading.turns:
-            replace_rows.apply(self.store(), journal, reading, self.clock.now())
+        found = _found(journal)
+        if found.is_new:
+            replace_rows.apply(self.store(), journal, found.reading, self.clock.now(), len(found.data))
+            carried = self._carry_over(journal)
             self._end(journal)
-            return f"the replacement of session {session_id} that was cut off has been finished"
-        if found == journal.preimage_sha256 or journal.preimage_sha256 is None:
-            self._take_back(journal)
+            return f"the replacement of session {session_id} that was cut off has been finished{carried}"
+        if found.is_old or journal.preimage_sha256 is None:
+            self._take_back(journal, found.data)
             self._end(journal)
             what = "that was cut off or refused had changed nothing"
             return f"the replacement of session {session_id} {what}, and was dropped"
-        what = "cannot be read" if found is None else "is neither the old one nor the new one"
+        self._clear(journal)
+        what = "cannot be read" if found is _UNREADABLE else "is neither the old one nor the new one"
         return self._set_aside(session_id, f"its transcript {journal.jsonl_path} {what}")
 
+    def _carry_over(self, journal: Journal) -> str:
+        """Append what its CLI wrote into the former transcript just when we were killed, and say so."""
+        path, aside = Path(journal.jsonl_path), aside_of(Path(journal.jsonl_path), journal.operation_uuid)
+        row = replacements.find(self.store(), journal.operation_uuid)
+        late = b"" if row is None else late_bytes(path, aside, row.preimage_size_bytes)
+        if not late:
+            return ""
+        append(path, late)
+        return f"; {len(late)} bytes that its CLI wrote into the former transcript stand behind the new one now"
+
     def _end(self, journal: Journal) -> None:
-        with contextlib.suppress(OSError):
-            beside(Path(journal.jsonl_path), journal.operation_uuid).unlink(missing_ok=True)
+        self._clear(journal)
         self._folder.remove(journal.session_id)
         started = from_text(journal.started_at)
         self._leases.end_of_dead(journal.session_id, lambda held: _was_taken_by(held, started))
 
-    def _take_back(self, journal: Journal) -> None:
+    def _clear(self, journal: Journal) -> None:
+        for place in (beside, aside_of):
+            with contextlib.suppress(OSError):
+                place(Path(journal.jsonl_path), journal.operation_uuid).unlink(missing_ok=True)
+
+    def _take_back(self, journal: Journal, data: bytes) -> None:
         """Drop the note of a replacement that did not happen, and what was kept for it alone."""
         store = self.store()
         replacements.forget(store, journal.operation_uuid)
-        with contextlib.suppress(OSError):
-            kept = hashlib.sha256(Path(journal.jsonl_path).read_bytes()).hexdigest()
-            if not replacements.is_kept(store, kept):
-                Preimages(self.data / "preimages").drop(kept)
+        kept = journal.preimage_file_sha256 or hashlib.sha256(data).hexdigest()
+        if not replacements.is_kept(store, kept):
+            Preimages(self.data / "preimages").drop(kept)
 
     def _set_aside(self, session_id: str, problem: str) -> str:
         place = self._folder.set_aside(session_id)
@@ -126,13 +142,46 @@ class Recovery:
         return Leases(self.data / "locks", self.clock)
 
 
-def _reading(journal: Journal) -> Reading | None:
-    """Return what an export of the transcript shows now, None when it cannot be read."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a transcript is now, without what its CLI has appended since."""
+
+    data: bytes
+    reading: Reading
+    is_old: bool = False
+    is_new: bool = False
+
+
+_UNREADABLE = _Found(b"", Reading((), frozenset()))
+
+
+def _found(journal: Journal) -> _Found:
     origin = Origin(journal.session_id, journal.account, journal.jsonl_path)
     try:
-        return rewrite.read(journal.storage_type, Path(journal.jsonl_path).read_bytes(), origin)
+        data = Path(journal.jsonl_path).read_bytes()
+        begun = _begun(data, (journal.postimage_file_sha256, journal.preimage_file_sha256))
+        reading = rewrite.read(journal.storage_type, begun, origin)
     except (OSError, TranscriptMalformed, KeyError):
-        return None
+        return _UNREADABLE
+    is_new = reading.sha256 == journal.postimage_sha256 and bool(reading.turns)
+    return _Found(begun, reading, reading.sha256 == journal.preimage_sha256, is_new)
+
+
+def _begun(data: bytes, wanted: tuple[str | None, ...]) -> bytes:
+    """Return the part of a transcript that has one of the hashes, if lines were appended to it since; else all of it.
+
+    The longer one, for one of them may be the beginning of the other.
+    """
+    hashes = {one for one in wanted if one is not None}
+    if not hashes or hashlib.sha256(data).hexdigest() in hashes:
+        return data
+    digest, place, found = hashlib.sha256(), 0, 0
+    while end := data.find(b"\n", place) + 1:
+        digest.update(data[place:end])
+        place = end
+        if digest.hexdigest() in hashes:
+            found = end
+    return data[:found] if found else data
 
 
 def _was_taken_by(held: HeldLease, started: datetime) -> bool:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.canonical import render
@@ -20,7 +19,16 @@ from oulipoly_engine.errors import PreimageMismatch, RunnerError, SessionBusy, T
 from oulipoly_engine.service import replace_rows
 from oulipoly_engine.service.lease import Lease, Leases
 from oulipoly_engine.service.locate import Locator
-from oulipoly_engine.service.replace_journal import JournalFolder, Preimages, beside, guarded, prepare, sync, write
+from oulipoly_engine.service.replace_exchange import Exchange, WrittenMeanwhile
+from oulipoly_engine.service.replace_journal import (
+    JournalFolder,
+    Preimages,
+    aside_of,
+    beside,
+    guarded,
+    prepare,
+    write,
+)
 from oulipoly_engine.service.replace_target import Image, Target, check_forks, clear_projection, image_of
 from oulipoly_engine.store import replacements
 from oulipoly_engine.store.db import Store
@@ -66,28 +74,33 @@ class Run:
             check_preimage(reading, preimage_sha256)
         except PreimageMismatch:
             # The contract leaves this journal to the next start, which drops it: nothing was replaced.
-            self._publish(reading.sha256, hashlib.sha256(staged).hexdigest(), staged, staged.count(b"\n"))
+            self._publish(reading.sha256, hashlib.sha256(staged).hexdigest(), staged, staged.count(b"\n"), image)
             raise
         new = compose(self.target, image, reading)
         check_forks(self.target, image.data, new.data)
         lines = b"".join(map(render, new.reading.records))
-        journal = self._publish(reading.sha256, new.reading.sha256, lines, len(new.reading.turns))
+        journal = self._publish(reading.sha256, new.reading.sha256, lines, len(new.reading.turns), image, new.data)
         self.at_step("journaled")
         is_other = new.data != image.data
-        if is_other:
-            self._exchange(image, journal, new)
-        self._verify(new)
-        self.at_step("verified")
-        notes = (*new.notes, *(clear_projection(self.locator, self.target) if is_other else ()))
-        self.at_step("cleared")
-        committed_at = self.clock.now()
-        replace_rows.apply(self.store, journal, new.reading, committed_at)
-        self.at_step("committed")
+        with ExitStack() as stack:
+            exchange = stack.enter_context(self._exchanged(image, journal, new)) if is_other else None
+            self._verify(new)
+            self.at_step("verified")
+            notes = (*new.notes, *(clear_projection(self.locator, self.target) if is_other else ()))
+            self.at_step("cleared")
+            committed_at = self.clock.now()
+            replace_rows.apply(self.store, journal, new.reading, committed_at, len(new.data))
+            self.at_step("committed")
+            carried = exchange.carry_over() if exchange is not None else 0
+        if carried:
+            notes += (f"its CLI wrote {carried} bytes into the former transcript: they stand behind the new one now",)
         self.journals.remove(self.target.session.session_id)
         self.at_step("cleaned")
         return Done(reading.sha256, new.reading.sha256, committed_at, is_other, notes)
 
-    def _publish(self, preimage: str, postimage: str, lines: bytes, turns: int) -> Journal:
+    def _publish(
+        self, preimage: str, postimage: str, lines: bytes, turns: int, image: Image, new_data: bytes | None = None
+    ) -> Journal:
         session = self.target.session
         canonical = self.journals.canonical(session.session_id)
         journal = Journal(
@@ -104,15 +117,30 @@ class Run:
             postimage,
             str(canonical),
             turns,
+            image.file_sha256,
+            None if new_data is None else hashlib.sha256(new_data).hexdigest(),
         )
         write(canonical, lines)
         write(self.journals.pending(session.session_id), journal.to_bytes())
         return journal
 
-    def _exchange(self, image: Image, journal: Journal, new: Rewrite) -> None:
-        """Put the new transcript in the old one's place; whatever fails before that leaves nothing behind."""
-        temporary = beside(self.target.path, self.operation_uuid)
+    @contextmanager
+    def _exchanged(self, image: Image, journal: Journal, new: Rewrite) -> Iterator[Exchange]:
+        """Put the new transcript in the old one's place; whatever fails before that leaves nothing behind.
+
+        The old file stays at hand during the block, so that what comes into it after all is not lost.
+        """
+        temporary, aside = (
+            beside(self.target.path, self.operation_uuid),
+            aside_of(self.target.path, self.operation_uuid),
+        )
         is_exchanged = False
+
+        def renamed() -> None:
+            nonlocal is_exchanged
+            is_exchanged = True
+            self.at_step("renamed")
+
         try:
             kept = self.preimages.keep(image.data)
             self.at_step("kept")
@@ -121,15 +149,16 @@ class Run:
             with guarded(self.target.path), self.target.path.open("rb") as old:
                 prepare(temporary, new.data, image.state.st_mode & 0o7777)
                 self.at_step("written")
-                self._check_still(image)
-                temporary.rename(self.target.path)
-                is_exchanged = True
-                self.at_step("renamed")
-                sync(self.target.path.parent)
-                self._check_unappended(image, old, temporary)
+                exchange = Exchange(self.target.path, image, old, temporary, len(new.data), aside)
+                exchange.carry_out(lambda: self._check_still(image), renamed)
+                yield exchange
+                exchange.end()
         except BaseException as error:
-            if not is_exchanged or isinstance(error, PreimageMismatch):
-                self._forget(temporary, image)
+            is_undone = isinstance(error, WrittenMeanwhile)
+            if not is_exchanged or is_undone:
+                self._forget((temporary, aside), image)
+            if is_undone:
+                raise self._changed(image) from error
             raise
 
     def _row(self, journal: Journal, kept: str, image: Image, new: Rewrite) -> Replacement:
@@ -161,23 +190,16 @@ class Run:
             )
             raise SessionBusy(message) if held is not None else RunnerError(message)
 
-    def _check_unappended(self, image: Image, old: BinaryIO, temporary: Path) -> None:
-        """Put the former transcript back when its CLI wrote into it between the last look and the rename."""
-        state = os.fstat(old.fileno())
-        if (state.st_size, state.st_mtime_ns) == (image.state.st_size, image.state.st_mtime_ns):
-            return
-        write(self.target.path, old.read(), image.state.st_mode & 0o7777, temporary)
-        raise self._changed(image)
-
     def _changed(self, image: Image) -> PreimageMismatch:
-        now = image_of(self.target.path).file_sha256
+        now = hashlib.sha256(self.target.path.read_bytes()).hexdigest()
         message = f"the transcript {self.target.path} was written to meanwhile, so it is left as it is: export it again"
         return PreimageMismatch(message, expected=image.file_sha256, actual=now)
 
-    def _forget(self, temporary: Path, image: Image) -> None:
+    def _forget(self, files: Iterable[Path], image: Image) -> None:
         """Leave no trace of a replacement that does not happen; what cannot be removed, the next start removes."""
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
+        for path in files:
+            with contextlib.suppress(OSError):
+                path.unlink(missing_ok=True)
         with contextlib.suppress(RunnerError):
             replacements.forget(self.store, self.operation_uuid)
             if not replacements.is_kept(self.store, image.file_sha256):
@@ -185,9 +207,12 @@ class Run:
             self.journals.remove(self.target.session.session_id)
 
     def _verify(self, new: Rewrite) -> None:
-        image = image_of(self.target.path)
+        """Raise RunnerError unless the transcript is as it was written; its CLI may have appended to it."""
+        size = len(new.data)
+        with guarded(self.target.path):
+            data = self.target.path.read_bytes()
         try:
-            is_as_wanted = image.data == new.data and self.target.read(image.data).sha256 == new.reading.sha256
+            is_as_wanted = data[:size] == new.data and self.target.read(data[:size]).sha256 == new.reading.sha256
         except TranscriptMalformed:
             is_as_wanted = False
         if not is_as_wanted:

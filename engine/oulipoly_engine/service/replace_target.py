@@ -16,6 +16,7 @@ from oulipoly_engine.core.canonical import Origin
 from oulipoly_engine.core.resolve import ResolvedSession
 from oulipoly_engine.core.rewrite import Reading
 from oulipoly_engine.errors import ReplacementInvalid, RunnerError, SessionBusy
+from oulipoly_engine.process.writers import OpenForWriting, kept_waiting
 from oulipoly_engine.service.locate import Locator
 
 _ATTEMPTS = 4  # at a file that changes while it is read
@@ -63,7 +64,10 @@ class Image:
 
 
 def image_of(path: Path) -> Image:
-    """Read a transcript as it is at one moment. Raises RunnerError when it cannot be read, or never holds still."""
+    """Read a transcript as it is at one moment.
+
+    Raises RunnerError when it cannot be read, SessionBusy when it never holds still.
+    """
     try:
         for _ in range(_ATTEMPTS):
             with path.open("rb") as file:
@@ -73,19 +77,24 @@ def image_of(path: Path) -> Image:
     except OSError as error:
         message = f"the transcript {path} cannot be read: {error.strerror or error}"
         raise RunnerError(message) from error
-    message = f"the transcript {path} changed each time it was read: wait for its CLI, or end it"
-    raise RunnerError(message)
+    message = f"its CLI is at work: the transcript {path} changed each time it was read; wait for it, or end it there"
+    raise SessionBusy(message)
 
 
 @contextmanager
 def alone(target: Target) -> Iterator[None]:
-    """Keep the session's CLI away for the block, as far as it lets us. Raises SessionBusy while it is at work."""
+    """Keep the session's CLI away for the block, as far as it lets us. Raises SessionBusy while it is at work.
+
+    A CLI that opens its transcript for each line and leaves no mark is at work between its lines too; whether it wrote
+    meanwhile is looked at when the transcript is exchanged.
+    """
     session_id = target.session.session_id
     if target.storage_type is StorageType.CLAUDE_CODE:
         pid = live_owner.claude_owner(target.path, session_id)
         if pid is not None:
             message = f"Claude Code is at work on session {session_id} (process {pid}): end it there, then try again"
             raise SessionBusy(message, pid=pid)
+        _check_unopened(target.path)
         yield
         return
     with live_owner.codex_writer(target.path, session_id) as is_free:
@@ -95,7 +104,25 @@ def alone(target: Target) -> Iterator[None]:
                 "`codex app-server daemon stop`), then try again"
             )
             raise SessionBusy(message)
+        _check_unopened(target.path)
         yield
+
+
+def open_elsewhere(path: Path, error: OpenForWriting) -> str:
+    """Return the message for a transcript that somebody has open for writing."""
+    who = f"process {error.pids[0]}" if error.pids else "another process"
+    return f"the session is live: {who} has its transcript {path} open for writing: end it there, then try again"
+
+
+def _check_unopened(path: Path) -> None:
+    """Raise SessionBusy while somebody has a transcript open for writing, as a CLI that leaves no other mark."""
+    try:
+        with path.open("rb") as file, kept_waiting(file):
+            pass
+    except OpenForWriting as error:
+        raise SessionBusy(open_elsewhere(path, error)) from error
+    except OSError:
+        return  # whoever reads it next tells why it cannot be read
 
 
 def check_forks(target: Target, old: bytes, new: bytes) -> None:

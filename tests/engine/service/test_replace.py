@@ -6,6 +6,7 @@ import os
 import shlex
 import sqlite3
 import stat
+import threading
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -295,19 +296,120 @@ def test_transcript_that_is_written_to_meanwhile_is_left_as_it_is(bench):
     assert () == bench.replacer().history(bench.session)
 
 
-def test_line_that_its_cli_wrote_at_the_very_moment_of_the_exchange_is_not_lost(bench):
-    with bench.transcript.open("ab") as cli:
+def test_cli_that_has_its_transcript_open_makes_the_session_busy(bench):
+    with bench.transcript.open("ab"), pytest.raises(SessionBusy, match=f"live: process {os.getpid()} has"):
+        bench.edit()
 
-        def append(step):
-            if step == "renamed":
-                cli.write(b"\n")
-                cli.flush()
+    assert claude_lines("one", "two") == bench.transcript.read_bytes()
+    assert ([], [], []) == (bench.leftovers(), bench.kept(), bench.turns())
 
-        with pytest.raises(PreimageMismatch, match="meanwhile"):
-            bench.edit(at_step=append)
 
-    assert claude_lines("one", "two") + b"\n" == bench.transcript.read_bytes()
+class Late:
+    """A CLI that opens its transcript right before it is exchanged, and writes a line when it may."""
+
+    def __init__(self, bench):
+        self.folder = bench.transcript.parent
+        self.thread = threading.Thread(target=self._write)
+
+    @property
+    def old(self):
+        return next(self.folder.glob(".*.old.tmp"))
+
+    def write(self):
+        with self.old.open("ab") as file:
+            file.write(claude_lines("x", "y", "late").splitlines(keepends=True)[2])
+
+    _write = write
+
+    def begin(self):
+        """Have it wait in its open(2), as the kernel tells."""
+        number = f":{self.old.stat().st_ino} "
+        self.thread.start()
+        while not any("BREAKING" in line and number in line for line in Path("/proc/locks").read_text().splitlines()):
+            assert self.thread.is_alive()
+
+
+needs_leases = pytest.mark.skipif(not hasattr(fcntl, "F_SETLEASE"), reason="needs the file leases of Linux")
+
+
+@needs_leases
+@pytest.mark.parametrize("has_links", [True, False], ids=["links", "no links"])
+def test_line_that_its_cli_wrote_at_the_very_moment_of_the_exchange_is_not_lost(bench, has_links):
+    late = Late(bench)
+
+    def act(step):
+        if step == "renamed":
+            late.begin()
+            if not has_links:
+                late.old.unlink()
+
+    with pytest.raises(PreimageMismatch, match="meanwhile"):
+        bench.edit(at_step=act)
+    late.thread.join(20)
+
+    assert claude_lines("one", "two", "late") == bench.transcript.read_bytes()
     assert ([], []) == (bench.leftovers(), bench.turns())
+    assert () == bench.replacer().history(bench.session)
+
+
+@needs_leases
+def test_line_into_the_new_transcript_is_not_lost_when_the_old_one_is_put_back(bench):
+    late = Late(bench)
+
+    def act(step):
+        if step == "renamed":
+            late.begin()
+            with bench.transcript.open("ab") as file:
+                file.write(claude_lines("x", "y", "z", "other").splitlines(keepends=True)[3])
+
+    with pytest.raises(PreimageMismatch, match="meanwhile"):
+        bench.edit(at_step=act)
+    late.thread.join(20)
+
+    written = bench.transcript.read_bytes()
+    assert claude_lines("one", "two", "late", "other").splitlines()[2:] == sorted(written.splitlines()[2:])
+    assert claude_lines("one", "two") == written[: len(claude_lines("one", "two"))]
+
+
+@pytest.mark.parametrize("step", ["renamed", "verified", "cleared", "committed"])
+def test_line_that_its_cli_wrote_behind_the_new_transcript_stays(bench, step):
+    def append(done):
+        if done == step:
+            with bench.transcript.open("ab") as file:
+                file.write(claude_lines("x", "y", "later").splitlines(keepends=True)[2])
+
+    bench.edit(at_step=append)
+
+    assert claude_lines("one", "edited", "later") == bench.transcript.read_bytes()
+    assert [] == bench.leftovers()
+
+
+def test_row_of_a_line_behind_the_new_transcript_stays_if_a_scan_has_read_it(bench):
+    def append_and_scan(step):
+        if step == "verified":
+            with bench.transcript.open("ab") as file:
+                file.write(claude_lines("x", "y", "later").splitlines(keepends=True)[2] + b'{"half')
+            with bench.store.write():
+                row = {"provider_name": "acc", "session_id": SESSION, "turn_id": "t3", "role": "user", "body": "[]"}
+                at = to_text(NOON)
+                bench.store.insert(
+                    "session_turns", **row, timestamp=at, ingested_at=at, source_file=str(bench.transcript)
+                )
+
+    bench.edit(at_step=append_and_scan)
+
+    rows = bench.store.rows("SELECT turn_id FROM session_turns ORDER BY turn_id")
+    assert ["t1", "t2", "t3"] == [turn_id for (turn_id,) in rows]
+
+
+def test_line_that_reached_the_old_transcript_after_all_is_carried_over_and_told(bench):
+    late = Late(bench)
+
+    receipt = bench.edit(at_step=lambda step: late.write() if step == "committed" else None)
+
+    assert claude_lines("one", "edited", "late") == bench.transcript.read_bytes()
+    assert any("into the former transcript" in note for note in receipt.notes)
+    assert [] == bench.leftovers()
 
 
 def test_lease_that_ran_out_stops_before_the_exchange(bench):
