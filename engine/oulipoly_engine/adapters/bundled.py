@@ -55,7 +55,12 @@ class TurnPass(Protocol):
     """One pass over an account's transcripts: take all of `turns()`, store them, then `keep()` the cursor."""
 
     notes: list[str]  # what could not be read, one sentence each
+    unread_files: int  # files and folders that could not be read
     line: int  # of the transcript, that the turn yielded last came from; 0: it has none, as in a database
+
+    @property
+    def damaged_lines(self) -> int:
+        """Return how many lines, or messages of a database, could not be read."""
 
     def turns(self) -> Iterator[dict[str, object]]:
         """Yield what has been added since the last kept pass. Raises TurnsFailed."""

@@ -17,6 +17,12 @@ class OpencodeTurns:
         self._reading = Reading(folder, state_dir, afresh)
         self.notes = self._reading.notes
         self.line = 0
+        self.unread_files = 0  # a database that cannot be read is a failure
+
+    @property
+    def damaged_lines(self) -> int:
+        """Return how many messages could not be read, or not all of them."""
+        return self._reading.damaged
 
     def turns(self) -> Iterator[dict[str, object]]:
         """Yield what has been added since the last kept pass. Raises TurnsFailed."""

@@ -117,6 +117,10 @@ def _tell(question: Question, found: Sequence[Line], updated: Updated, absent: M
         diagnostics.note(f"{account}: {reason}")
     if updated.damaged:
         diagnostics.note(f"{updated.damaged} lines that may tell of a call could not be read")
+        for fault in updated.faults:
+            diagnostics.note(f"  {fault}")
+        if updated.damaged > len(updated.faults):
+            diagnostics.note(f"  {updated.damaged - len(updated.faults)} more")
 
 
 def _cells(line: Line) -> tuple[str, ...]:
@@ -171,6 +175,7 @@ def _document(
         "total": everything,
         "transcripts": updated.files,
         "damaged_lines": updated.damaged,
+        "first_damaged": list(updated.faults),
         "without_ledger": dict(absent),
         "notes": list(updated.notes),
     }

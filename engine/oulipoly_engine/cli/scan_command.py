@@ -82,6 +82,8 @@ def _outcome(result: Ingested) -> str:
         return _WORDS[result.kind]
     sessions = f", {result.new_chains} new sessions" if result.new_chains else ""
     counted = f"{result.script_lines} script lines, {result.new_turns} new turns{sessions}, {result.error_count} errors"
+    counted += f", {result.damaged_lines} damaged lines" if result.damaged_lines else ""
+    counted += f", {result.unread_files} unreadable files or folders" if result.unread_files else ""
     return f"FAILED after {counted}" if result.kind is Kind.FAILED else f"{counted} ({result.duration_s:.1f} s)"
 
 

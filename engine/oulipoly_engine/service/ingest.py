@@ -65,6 +65,8 @@ class Ingested:
     errors: tuple[LineError, ...] = ()  # the first ones; line 0: the script itself
     notes: tuple[str, ...] = ()  # what the script said on stderr although it ended well: files it could not read
     duration_s: float = 0.0
+    damaged_lines: int = 0  # of transcripts: no JSON, or no turn for what they lack; the notes name the first ones
+    unread_files: int = 0  # and folders; the notes name them
     sessions: tuple[str, ...] = ()  # that the new turns came with; where files were read again perhaps a few more
 
 
@@ -187,8 +189,10 @@ class Ingester:
             reading.keep()
         except TurnsFailed as failure:
             tally.note(LineError(0, str(failure)))
-            return _result(name, Kind.FAILED, tally, reading.notes)
-        return _result(name, Kind.DONE, tally, reading.notes)
+            result = _result(name, Kind.FAILED, tally, reading.notes)
+        else:
+            result = _result(name, Kind.DONE, tally, reading.notes)
+        return replace(result, damaged_lines=reading.damaged_lines, unread_files=reading.unread_files)
 
     def _run(self, name: str, script: str, state_dir: Path, stopped: Event) -> Ingested:
         try:

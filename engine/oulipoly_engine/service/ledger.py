@@ -15,9 +15,9 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import Clock
-from oulipoly_engine.core.ledger import Tokens
+from oulipoly_engine.core.ledger import Damage, Tokens
 from oulipoly_engine.errors import SpawnFailed
-from oulipoly_engine.service.ledger_files import LONGEST_LINE, Seen, Source, Walk, walk
+from oulipoly_engine.service.ledger_files import LONGEST_LINE, Seen, Source, Walk, shown, walk
 from oulipoly_engine.service.ledger_reading import Reading
 from oulipoly_engine.store import ledger as rows
 from oulipoly_engine.store.db import Store
@@ -32,6 +32,7 @@ _BATCH_BYTES = 256 << 20
 _SHARED_BYTES = 200 << 20  # less is read sooner than a second process is there
 _RECENT = timedelta(days=8)  # a call of the last 7 days stands in a file that changed since
 _KEPT_NOTES = 20
+_KEPT_FAULTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class Updated:
     bytes_read: int
     damaged: int  # lines that could not be read, found by this update
     notes: tuple[str, ...] = ()  # files and folders that could not be read; the first ones
+    faults: tuple[str, ...] = ()  # the first of the lines that could not be read: file, line, and why
 
 
 @dataclass(slots=True)
@@ -56,6 +58,7 @@ class _Pass:
     partners_bytes: int = 0  # that it has read
     ended_parts: int = 0  # by the partner
     notes: list[str] = field(default_factory=list)
+    faults: list[tuple[str, Damage]] = field(default_factory=list)  # the first ones, with their paths
 
 
 def _ignored(*_: int) -> None:
@@ -120,7 +123,8 @@ class Ledger:
         notes = tuple(work.notes[:_KEPT_NOTES])
         if len(work.notes) > _KEPT_NOTES:
             notes += (f"{len(work.notes) - _KEPT_NOTES} more",)
-        return Updated(found.count, found.size, len(order), self._bytes_done(), work.damaged, notes)
+        faults = tuple(_sentence(path, damage) for path, damage in work.faults)
+        return Updated(found.count, found.size, len(order), self._bytes_done(), work.damaged, notes, faults)
 
     def _read_databases(self) -> None:
         """Read what opencode has written, whichever transcripts were named: it is two looks where nothing was."""
@@ -204,13 +208,30 @@ class Ledger:
 
     def _write(self, batch: Batch) -> None:
         rows.write(self._store, batch)
-        self._work.damaged += sum(map(len, batch.damaged.values()))
+        for path, damaged in batch.damaged.items():
+            self._work.damaged += len(damaged)
+            self._work.faults += [(path, one) for one in damaged[: _KEPT_FAULTS - len(self._work.faults)]]
         self._known().update(batch.cursors)
 
 
 def local_burn(store: Store, account: str, since: datetime) -> tuple[int, Tokens]:
     """Return how many API calls an account has made since an instant, and their tokens, as its transcripts tell."""
     return rows.sums(store, account, round(since.timestamp() * 1000))
+
+
+def _sentence(path: str, damage: Damage) -> str:
+    """Return where a line that cannot be read stands, and what it is; messages of a database have no line."""
+    if path.endswith(".db"):
+        return f"{shown(path)}: {damage.what}"
+    number, left = 1, damage.offset
+    try:
+        with open(path, "rb") as file:  # noqa: PTH123 - the path may be no text
+            while left and (piece := file.read(min(left, 1 << 20))):
+                number += piece.count(b"\n")
+                left -= len(piece)
+    except OSError:  # it has vanished since
+        return f"{shown(path)}: {damage.what}, at byte {damage.offset}"
+    return f"{shown(path)}:{number}: {damage.what}"
 
 
 def _new_bytes(seen: Seen, known: Mapping[str, Cursor]) -> int:

@@ -36,7 +36,9 @@ def read_database(source: Source, known: Mapping[str, Cursor], notes: list[str])
             try:
                 call = call_of(source.account, message)
             except (ValueError, RecursionError):
-                damaged.append(Damage(number, len(message.data), "no JSON object"))
+                damaged.append(
+                    Damage(number, len(message.data), f"a message of session {message.session}: no JSON object")
+                )
                 continue
             if call is not None:
                 found.add(*call)

@@ -123,3 +123,17 @@ def test_a_folder_that_cannot_be_told_says_why(logs, content, slug):
     said = places.run(("gemini-cwd", str(logs), TOOLS), {}).stdout
 
     assert {"found": False, "error": slug} == json.loads(said)
+
+
+@pytest.mark.parametrize("missing", ["id", "timestamp"])
+def test_message_that_lacks_something_is_told(logs, tmp_path, missing):
+    path = next(logs.rglob(f"*{LINEAR[:8]}*"))
+    lines = len(path.read_bytes().splitlines())
+    message = {"id": "n", "timestamp": "2026-11-21T05:00:00Z", "type": "user", "content": "x"}
+    del message[missing]
+    with path.open("a") as file:
+        file.write(json.dumps(message) + "\n")
+    reading = Reading("gemini-turns", logs, tmp_path / "state")
+
+    assert "n" not in [turn["turn_id"] for turn in reading.turns()]
+    assert [f"{path}:{lines + 1}: a message without `{missing}`, left out"] == reading.notes

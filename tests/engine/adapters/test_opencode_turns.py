@@ -149,6 +149,25 @@ def test_damaged_messages_are_named_and_the_rest_is_read(folder, writer):
     assert reading.notes[-1].endswith("2 more damaged messages")
 
 
+def test_what_a_message_lacks_is_told(folder, writer):
+    begin(writer, "msg_a", role=None)
+    begin(writer, "msg_b", at=10**18)
+    part(writer, "msg_b", "late")
+    begin(writer, "msg_c")
+    part(writer, "msg_c", "kept")
+    writer.execute("INSERT INTO part VALUES ('prt_z', 'msg_c', ?, 1, 1, '{oops')", (LINEAR,))
+    reading = Reading(folder, folder.parent / "state")
+    found = {turn["turn_id"]: turn for turn in reading.turns()}
+
+    assert ("1970-01-01T00:00:00.000Z", "kept") == (found["msg_b"]["timestamp"], found["msg_c"]["body"][0]["text"])
+    assert [
+        "message msg_a: it has no `role`, left out",
+        f"message msg_b: its time is no instant: {10**18}, kept as of 1970",
+        "message msg_c: 1 of its parts are no JSON objects, left out",
+    ] == [note.partition(": ")[2] for note in reading.notes]
+    assert "msg_a" not in found
+
+
 @pytest.mark.parametrize("content", [b"no database at all" * 100, b""], ids=["foreign", "empty"])
 def test_what_is_no_database_of_opencodes_is_refused_by_name(tmp_path, content):
     (tmp_path / "opencode.db").write_bytes(content)

@@ -277,6 +277,36 @@ def test_folder_that_cannot_be_listed_is_told_and_not_forgotten(bench):
     assert [] == bench.read()
 
 
+def test_transcript_that_vanishes_before_it_is_read_is_told_and_the_rest_is_read(bench):
+    bench.append(bench.sample(2))
+    gone, last = (bench.file.with_name(f"{bench.file.stem}{name}.jsonl") for name in ("x", "y"))
+    for path in (gone, last):
+        path.write_bytes(bench.sample(1))
+    bench.reading = Reading(bench.name, bench.base, bench.state)
+    turns = bench.reading.turns()
+    first = next(turns)
+    gone.unlink()
+    found = [first, *turns]
+
+    assert [str(bench.file), str(bench.file), str(last)] == [turn["source_file"] for turn in found]
+    assert ([f"{gone}: No such file or directory"], 1) == (bench.reading.notes, bench.reading.unread_files)
+
+
+@pytest.mark.parametrize("deed", ["removed", "emptied"])
+def test_transcript_that_goes_while_it_is_read_spoils_nothing(bench, deed):
+    bench.append(bench.sample(4000))
+    turns = Reading(bench.name, bench.base, bench.state).turns()
+    first = next(turns)
+    if deed == "removed":
+        bench.file.unlink()
+    else:
+        os.truncate(bench.file, 0)
+    rest = list(turns)
+
+    assert all(turn["session_id"] == "S" for turn in [first, *rest])
+    assert (deed == "removed") == (len(rest) == 3999)
+
+
 def test_vanished_transcript_leaves_the_cursor_of_the_others(bench):
     bench.append(bench.sample(1))
     other = bench.file.with_name(f"{bench.file.stem}-2.jsonl")
@@ -369,9 +399,11 @@ def test_claude_turn_carries_parent_sidechain_and_boundary(projects):
 
 @pytest.mark.parametrize("missing", ["uuid", "timestamp", "sessionId", "type"])
 def test_claude_record_without_its_identity_is_no_turn(projects, missing):
-    projects.append(claude("a", **{missing: None}))
+    projects.append(claude("a") + claude("b", **{missing: None}))
 
-    assert [] == projects.read()
+    assert ["a"] == [turn["turn_id"] for turn in projects.read()]
+    told = [] if missing == "type" else [f"{projects.file}:2: a message without `{missing}`, left out"]
+    assert (told, len(told)) == (projects.reading.notes, projects.reading.damaged_lines)
 
 
 def test_turn_without_text_has_no_body(projects):
@@ -412,9 +444,36 @@ def test_fork_keeps_its_own_session_although_it_repeats_its_parents(rollouts):
 
 
 def test_rollout_without_a_session_gives_nothing(rollouts):
-    rollouts.append(codex("a"))
+    rollouts.append(codex("a") + codex("mine", role="developer"))
 
     assert [] == rollouts.read()
+    (note,) = rollouts.reading.notes
+    assert note.startswith(f"{rollouts.file}:1: a message of no session, left out")
+
+
+@pytest.mark.parametrize(
+    ("line", "missing"),
+    [
+        (codex("x").replace(b'"timestamp"', b'"time"'), "timestamp"),
+        (codex("x", role=None), "role"),
+        (codex("x").replace(b'"role"', b'"rule"'), "role"),
+    ],
+)
+def test_message_of_a_rollout_that_lacks_something_is_told(rollouts, line, missing):
+    rollouts.append(meta() + line + codex("after"))
+
+    assert ["after"] == rollouts.texts()
+    assert [f"{rollouts.file}:2: a message without `{missing}`, left out"] == rollouts.reading.notes
+
+
+def test_half_a_message_is_told_of_once_it_has_ended(projects):
+    line = claude("a", uuid=None)
+    projects.append(line[:-1])
+    first = projects.read(), projects.reading.notes
+    projects.append(line[-1:])
+
+    assert (([], []), []) == (first, projects.read())
+    assert [f"{projects.file}:1: a message without `uuid`, left out"] == projects.reading.notes
 
 
 @pytest.mark.skipif(not REAL.is_dir(), reason="no transcripts of the real CLIs beside the repository")

@@ -89,7 +89,7 @@ class Reading:
     state_dir: Path
     afresh: bool = False  # forget how far earlier passes came
     notes: list[str] = field(default_factory=list)
-    damaged: int = 0
+    damaged: int = 0  # messages that cannot be read, or of which something cannot
     _before: Cursor | None = None
     _now: Cursor | None = None
 
@@ -154,10 +154,12 @@ class Reading:
                 data = self._object(path, row)
                 if data is None:
                     continue
-                parts = list(_parts(database, row[1]))
+                parts, bad_parts = _parts(database, row[1])
                 if not _has_ended(row, data, latest, has_parts=bool(parts)):
                     pending.append(row[1])
                     continue
+                for problem in _problems(row, data, bad_parts):
+                    self._note(path, row, problem)
                 turn = _turn(row, data, parts, is_sidechain=row[2] in sidechains)
                 if turn is not None:
                     found.append({**turn, "source_file": str(path)})
@@ -172,10 +174,13 @@ class Reading:
     def _object(self, path: Path, row: Row) -> Json | None:
         data = _decoded(row[4])
         if data is None:
-            self.damaged += 1
-            if self.damaged <= _NOTES:
-                self.notes.append(f"{path}: message {row[1]}: its data is no JSON object")
+            self._note(path, row, "its data is no JSON object")
         return data
+
+    def _note(self, path: Path, row: Row, problem: str) -> None:
+        self.damaged += 1
+        if self.damaged <= _NOTES:
+            self.notes.append(f"{path}: message {row[1]}: {problem}")
 
     def _cursor_file(self) -> Path:
         return self.state_dir / "opencode-turns.json"
@@ -245,9 +250,22 @@ def _sidechains(database: sqlite3.Connection) -> frozenset[str]:
     return frozenset(str(row[0]) for row in database.execute("SELECT id FROM session WHERE parent_id IS NOT NULL"))
 
 
-def _parts(database: sqlite3.Connection, message_id: str) -> Iterator[Json]:
+def _parts(database: sqlite3.Connection, message_id: str) -> tuple[list[Json], int]:
+    """Return a message's parts, and how many of them cannot be read."""
     rows = database.execute("SELECT data FROM part WHERE message_id = ? ORDER BY id", (message_id,))
-    return (part for part in (_decoded(row[0]) for row in rows) if part is not None)
+    found = [_decoded(row[0]) for row in rows]
+    parts = [part for part in found if part is not None]
+    return parts, len(found) - len(parts)
+
+
+def _problems(row: Row, data: Json, bad_parts: int) -> Iterator[str]:
+    if not isinstance(data.get("role"), str):
+        yield "it has no `role`, left out"
+        return
+    if bad_parts:
+        yield f"{bad_parts} of its parts are no JSON objects, left out"
+    if _instant(row[3]) is None:
+        yield f"its time is no instant: {str(row[3])[:40]}, kept as of 1970"
 
 
 def _has_ended(row: Row, data: Json, latest: Mapping[str, int], *, has_parts: bool) -> bool:
@@ -288,12 +306,17 @@ def _chunk(part: Json) -> dict[str, object] | None:
 
 def instant(milliseconds: object) -> str:
     """Return an instant as text; one that is none becomes the beginning of 1970."""
-    number = milliseconds if isinstance(milliseconds, int | float) else 0
-    try:
-        at = _EPOCH + timedelta(milliseconds=number)
-    except (OverflowError, ValueError):
-        at = _EPOCH
+    at = _instant(milliseconds) or _EPOCH
     return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _instant(milliseconds: object) -> datetime | None:
+    if not isinstance(milliseconds, int | float):
+        return None
+    try:
+        return _EPOCH + timedelta(milliseconds=milliseconds)
+    except (OverflowError, ValueError):
+        return None
 
 
 def _decoded(text: object) -> Json | None:

@@ -40,6 +40,8 @@ _HEAD, _TAIL = 1024, 64  # bytes that must be unchanged for a file to be read on
 _NOTES_A_FILE = 3  # damaged lines named one by one; the rest is counted
 
 _MISUSED, _NO_FOLDER, _NO_STATE = 1, 2, 3
+_NO_META = "a message of no session, left out: no `session_meta` with an id stands before it"
+_NO_SESSION = "a message of no session, left out: no `sessionId` stands before it"
 _SAME_TYPE = {"input_text": "text", "output_text": "text"}
 
 Json = Mapping[str, object]
@@ -85,6 +87,7 @@ class _Place:
     session_id: str | None = None
     damaged: int = 0
     others: Sequence[Turn] = ()  # further turns of the line that was read last
+    lacking: str | None = None  # what the line that was read last would need to be a turn
 
 
 def claude_turn(record: Json) -> Turn | None:
@@ -192,14 +195,23 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and value != ""
 
 
-def _claude_line(record: Json, _place: _Place) -> Turn | None:
-    return claude_turn(record)
+def _claude_line(record: Json, place: _Place) -> Turn | None:
+    turn = claude_turn(record)
+    if turn is None and record.get("type") in ("user", "assistant"):
+        place.lacking = _lacking(record, ("uuid", "timestamp", "sessionId"))
+    return turn
 
 
 def _codex_line(record: Json, place: _Place) -> Turn | None:
     # A fork repeats its parent's session_meta on its second line: the first one is the rollout's own.
     place.session_id = place.session_id or codex_session(record)
-    return codex_turn(record, place.session_id, f"{place.shown}:{place.lines}")
+    turn = codex_turn(record, place.session_id, f"{place.shown}:{place.lines}")
+    payload = record.get("payload")
+    if turn is None and record.get("type") == "response_item" and isinstance(payload, dict):
+        role = payload.get("role")  # other roles are Codex's own words
+        if payload.get("type") == "message" and (role in ("user", "assistant") or not _is_text(role)):
+            place.lacking = _lacking(payload, ("role",)) or _lacking(record, ("timestamp",)) or _NO_META
+    return turn
 
 
 def _gemini_line(record: Json, place: _Place) -> Turn | None:
@@ -207,8 +219,16 @@ def _gemini_line(record: Json, place: _Place) -> Turn | None:
     named = record.get("sessionId") or (patch.get("sessionId") if isinstance(patch, dict) else None)
     place.session_id = named if isinstance(named, str) and named else place.session_id
     found = list(gemini_turns(record, place.session_id))
+    if not found and "$set" not in record and record.get("type") in ("user", "gemini"):
+        place.lacking = _lacking(record, ("id", "timestamp")) or (None if place.session_id else _NO_SESSION)
     place.others = found[1:]
     return found[0] if found else None
+
+
+def _lacking(record: Json, keys: Sequence[str]) -> str | None:
+    """Return which of the texts that a turn needs a record does not have."""
+    missing = [f"`{key}`" for key in keys if not _is_text(record.get(key))]
+    return f"a message without {', '.join(missing)}, left out" if missing else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,10 +392,11 @@ class Reading:
         while line := file.readline(self.longest_line):
             is_whole, size = line.endswith(b"\n"), len(line)
             is_cut = not is_whole and size == self.longest_line
+            text, line = b"" if is_cut else line.strip(b" \t\r\n\0"), b""  # the line may be long: held once only
             if is_cut:
                 is_whole, size = _skip_line(file, size)
             session_id, place.lines = place.session_id, place.lines + 1
-            turn = self._turn(b"" if is_cut else line, place, is_whole=is_whole)
+            turn, text = self._turn(text, place, is_whole=is_whole), b""
             if turn is not None:
                 self.line = place.lines
                 yield turn
@@ -389,8 +410,7 @@ class Reading:
                 self._damaged(place, f"longer than {self.longest_line} bytes, left out")
             place.offset += size
 
-    def _turn(self, line: bytes, place: _Place, *, is_whole: bool) -> Turn | None:
-        text = line.strip(b" \t\r\n\0")
+    def _turn(self, text: bytes, place: _Place, *, is_whole: bool) -> Turn | None:
         if not text:
             return None
         looks_whole = text.endswith(b"}") and text.startswith((b"{", b"\xef\xbb\xbf{"))
@@ -405,6 +425,10 @@ class Reading:
         turn = form.turn(record, place)
         if turn is not None:
             turn["source_file"] = place.shown
+        if place.lacking is not None:
+            if is_whole:
+                self._damaged(place, place.lacking)
+            place.lacking = None
         return turn
 
     def _damaged(self, place: _Place, what: str) -> None:
