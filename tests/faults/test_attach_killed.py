@@ -1,6 +1,7 @@
 """`terminal` and `attach` at a real terminal: left by the key, killed, and found again."""
 
 import os
+import re
 import shutil
 import signal
 import sys
@@ -22,10 +23,9 @@ def run(env, home):
     """Run our command at a terminal; whatever still runs afterwards is ended."""
     children = []
 
-    def start(*arguments):
-        child = pexpect.spawn(
-            sys.executable, ["-m", "oulipoly_tui", *arguments], env=env, cwd=str(home), timeout=20, dimensions=(24, 80)
-        )
+    def start(*arguments, program=(sys.executable, "-m", "oulipoly_tui"), dimensions=(24, 80)):
+        words = [*program[1:], *arguments]
+        child = pexpect.spawn(program[0], words, env=env, cwd=str(home), timeout=20, dimensions=dimensions)
         child.delaybeforesend = None
         children.append(child)
         return child
@@ -97,6 +97,107 @@ def test_terminal_is_given_back_after_a_signal(run, terminal):
     child.expect(pexpect.EOF)
     child.wait()
     assert 143 == child.exitstatus
+
+
+def test_killed_attach_gives_the_terminal_back_by_another_hand(run, terminal):
+    child = run(program=("/bin/sh", "-i"))  # with the last shell of a session its terminal is gone too
+    child.expect_exact("$ ")
+    child.send(f"sh -c 'echo pid $$; exec {sys.executable} -m oulipoly_tui attach {terminal}'\r")
+    child.expect(rb"\npid (\d+)")
+    killed = int(child.match[1])
+    child.expect_exact("\x1b[?u")
+    child.send("\x1b[?0u")
+    child.expect_exact("\x1b[>5u")
+    child.expect_exact("$")
+
+    os.kill(killed, signal.SIGKILL)
+
+    child.expect(re.escape(b"\x1b[<u") + b".*" + re.escape(b"\x1b[?1000l") + b".*" + re.escape(b"\x1b[?1049l"))
+
+
+def test_key_protocol_is_switched_on_where_it_is_known_and_off_again(run, terminal):
+    child = run("attach", terminal)
+    child.expect_exact("$")
+    child.send("\x1b[?1u")
+    child.expect_exact("\x1b[>5u")
+    child.send("echo a$((1+1))b\r\x1b[13;1u")
+    child.expect_exact("a2b")
+
+    child.send("\x1b[93;5u")
+
+    child.expect_exact("\x1b[<u")
+    child.expect_exact("\x1b[?1049l")
+    child.expect_exact(f"left {terminal}")
+
+
+def test_key_protocol_is_left_alone_where_nobody_answers(run, terminal):
+    child = run("attach", terminal)
+    child.expect_exact("$")
+    child.send("\x1d")
+    child.expect(pexpect.EOF)
+
+    assert b"\x1b[>5u" not in child.before
+    assert b"\x1b[<u" not in child.before
+
+
+def test_keys_that_only_the_protocol_tells_apart_reach_the_program_that_asked(run, agents, env):
+    script = "stty raw -echo; printf '\\033[>1uready'; cat -v"
+    child = run("terminal", "--plain", "--", "sh", "-c", script)
+    child.expect_exact("ready")
+    child.send("\x1b[?0u\x1b[13;2u\x1b[105;5u")
+
+    child.expect_exact("^[[13;2u^[[105;5u")
+    child.send("\x1d")
+    child.expect(rb"left ([0-9a-f]{6})")
+    agents("kill", child.match[1].decode(), env=env)
+
+
+@pytest.mark.parametrize("chord", ["\x1d", "\x1b[93;5u"], ids=["old", "kitty"])
+@pytest.mark.parametrize("way", ["attach", "pane"])
+def test_what_follows_the_key_in_one_go_reaches_neither_program_nor_shell(run, terminal, env, agents, way, chord):
+    python = f"{sys.executable} -m oulipoly_tui"
+    words = f"attach {terminal}" if way == "attach" else "terminal -- sh -c 'echo up; cat'"
+    shell = run(program=("/bin/sh", "-i"))
+    shell.expect_exact("$ ")
+    shell.send(f"{python} {words}\r")
+    shell.expect_exact("leaves")
+    shell.expect_exact("$" if way == "attach" else "up")
+
+    shell.send(f"{chord}echo ha''rm\r")
+
+    shell.expect(rb"left ([0-9a-f]{6})")
+    left = shell.match[1].decode()
+    if way == "attach":
+        shell.expect_exact("typed after ctrl+] in one go (12 bytes) went nowhere")
+    shell.expect_exact("$ ")
+    shell.send("echo o''ver\r")
+    shell.expect_exact("\nover")
+    assert b"harm" not in shell.before
+    again = run("attach", left)
+    again.expect_exact("leaves this terminal")
+    again.send("se''en\r")
+    again.expect_exact("en")
+    assert b"harm" not in again.before
+    again.send("\x1d")
+    again.expect(pexpect.EOF)
+    if left != terminal:
+        agents("kill", left, env=env)
+
+
+def test_reading_only_types_nothing_and_leaves_the_size(run, terminal):
+    child = run("attach", terminal)
+    child.expect_exact("$")
+    reader = run("attach", "--read-only", terminal, dimensions=(12, 40))
+    reader.expect_exact("for reading only")
+    reader.expect_exact("$")
+    reader.send("echo ha''rm\r")
+    child.send("stty size\r")
+    child.expect_exact("24 80")
+    reader.expect_exact("24 80")
+    reader.send("\x1d")
+    reader.expect_exact(f"left {terminal}")
+
+    assert b"harm" not in child.before + reader.before
 
 
 def test_attach_without_a_terminal_is_refused(agents, terminal, env):

@@ -47,19 +47,21 @@ def leave_chord(context: Context) -> str:
     return told(load.load_settings(context.paths)).attach_leave_key
 
 
-def attach(context: Context, terminal: Terminal) -> int:
+def attach(context: Context, terminal: Terminal, *, only_reads: bool = False) -> int:
     """Show a terminal here until it ends or the user leaves, and return the program's exit code, or 0."""
     from oulipoly_engine.service import attaching  # noqa: PLC0415 - 10 ms, only showing one needs it
 
     require_terminal()
     chord = leave_chord(context)
     with terminals.connect(context.paths, terminal, "attach") as client:
-        left = attaching.show(client, terminal, chord, output.write_bytes)
+        left = attaching.show(client, terminal, chord, output.write_bytes, only_reads=only_reads)
     if left.problem is not None:
         diagnostics.note(f"Error: {left.problem}")
         return 1
     if left.exited is None:
         diagnostics.note(f"[left {terminal.id}: `{context.program} attach {terminal.id}` brings it back]")
+        if left.dropped:
+            diagnostics.note(f"[what was typed after {chord} in one go ({left.dropped} bytes) went nowhere]")
         return 0
     diagnostics.note(f"[{terminal.id} ended: {ending(left.exited.code, left.exited.signal)}]")
     return left.exited.code
@@ -83,9 +85,11 @@ def _list(context: Context, prog: str, arguments: list[str]) -> int:
 def _attach(context: Context, prog: str, arguments: list[str]) -> int:
     parser = Parser(prog=prog, description="Show a terminal here. One key leaves it; its program runs on.")
     parser.add_argument("id", help="of the terminal, or its first letters")
+    parser.add_argument("--read-only", action="store_true", help="type nothing into it, and leave its size to others")
     options = parser.parse(arguments)
     require_terminal()
-    return attach(context, terminals.find(context.paths, context.clock, options.id))
+    found = terminals.find(context.paths, context.clock, options.id)
+    return attach(context, found, only_reads=options.read_only)
 
 
 def _kill(context: Context, prog: str, arguments: list[str]) -> int:

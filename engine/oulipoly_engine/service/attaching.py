@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import select
 import signal
 import socket
+import struct
 import termios
 import time
 import tty
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from oulipoly_engine.core import leave_key
 from oulipoly_engine.errors import Interrupted
@@ -20,7 +22,8 @@ from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.terminal import paint, wire
 from oulipoly_engine.terminal.client import Client, HostGone, Link
 from oulipoly_engine.terminal.folder import Terminal
-from oulipoly_engine.terminal.keyboard import Keyboard, Leave
+from oulipoly_engine.terminal.keyboard import Keyboard, Leave, Meant, SpeaksKitty
+from oulipoly_engine.terminal.last_will import LastWill
 from oulipoly_engine.terminal.view import View
 
 _STDIN, _STDOUT = 0, 1
@@ -38,33 +41,67 @@ class Left:
     exited: wire.Exited | None = None  # the program has ended
     problem: str | None = None  # the host is gone
     # Neither: the user has left, and the program runs on.
+    dropped: int = 0  # bytes typed after the key that leaves: neither the program gets them, nor the shell behind us
 
 
-def show(client: Client, terminal: Terminal, chord: str, write: Write) -> Left:
+def show(client: Client, terminal: Terminal, chord: str, write: Write, *, only_reads: bool = False) -> Left:
     """Show a terminal until it ends or the chord is typed. Stdin and stdout must be a terminal.
 
-    chord: a name of `core.leave_key.BYTES`. write: takes what is to be drawn.
-    Raises Interrupted for a signal that ends us; the real terminal is given back first in every case.
+    chord: a name of `core.leave_key.BYTES`. write: takes what is to be drawn. only_reads: nothing that is typed gets
+    to the program, and the window has no say in its size beside another one.
+    Raises Interrupted for a signal that ends us; the real terminal is given back first in every case, and by somebody
+    else if we are killed.
     """
-    with interruptible() as guard, _raw(), _window_changes() as changes:
-        write(paint.ENTER)
+    with interruptible() as guard, LastWill() as will, _raw(), _window_changes() as changes:
+        will.say(paint.leave(kitty=False))
+        outside = _Outside(write, will)
+        outside.write(paint.ENTER)
         try:
             guard.arm()
-            return _Showing(client, terminal, chord, write, changes).run()
+            left = _Showing(client, terminal, chord, outside, changes, only_reads=only_reads).run()
         except HostGone as gone:
-            return Left(problem=gone.message)
+            left = Left(problem=gone.message)
         finally:
             guard.disarm()
             with contextlib.suppress(OSError, Interrupted):
-                write(paint.LEAVE)
+                outside.write(paint.leave(kitty=outside.is_kitty))
+        if left.exited is None and left.problem is None:
+            left = replace(left, dropped=left.dropped + _unread())
+        return left
+
+
+@dataclass(slots=True)
+class _Outside:
+    """The real terminal."""
+
+    write: Write
+    _will: LastWill
+    is_kitty: bool = False
+
+    def begin_kitty(self) -> None:
+        """Have keys told apart, once the terminal has said that it can."""
+        if not self.is_kitty:
+            self.is_kitty = True
+            self._will.say(paint.leave(kitty=True))
+            self.write(paint.KITTY)
 
 
 class _Showing:
-    def __init__(self, client: Client, terminal: Terminal, chord: str, write: Write, changes: socket.socket) -> None:
+    def __init__(
+        self,
+        client: Client,
+        terminal: Terminal,
+        chord: str,
+        outside: _Outside,
+        changes: socket.socket,
+        *,
+        only_reads: bool,
+    ) -> None:
         size = size_of(_STDOUT)
         self._client = client
         self._chord = chord
-        self._write = write
+        self._outside = outside
+        self._write = outside.write
         self._changes = changes
         self._label = terminal.label
         self._view = View()
@@ -73,14 +110,17 @@ class _Showing:
         self._keyboard.page = max(1, size.rows - 1)
         self._note_until: float | None = None
         self._has_picture = False
+        self._left: Left | None = None
         self._exited: wire.Exited | None = None
-        client.attach(size.columns, size.rows)
+        self._only_reads = only_reads
+        client.attach(size.columns, size.rows, only_reads=only_reads)
         self._title("")
-        self._note(f"{chord} leaves this terminal; the program runs on")
+        reading = "for reading only: " if only_reads else ""
+        self._note(f"{reading}{chord} leaves this terminal; the program runs on")
 
     def run(self) -> Left:
         """Pass pictures and keys until one of them ends it."""
-        while True:
+        while self._left is None:
             watched: list[int | Link | socket.socket] = [_STDIN, self._client.link, self._changes]
             ready, _, _ = select.select(watched, self._unsent(), [], self._patience())
             if self._changes in ready:
@@ -92,12 +132,14 @@ class _Showing:
             self._client.link.flush()
             if _STDIN in ready:
                 data = os.read(_STDIN, _CHUNK)
-                if not data or self._pass(self._keyboard.feed(data)):
+                if not data:
                     return Left()
+                self._pass(self._keyboard.feed(data))
             elif not ready:
-                if self._keyboard.is_waiting and self._pass(self._keyboard.flush()):
-                    return Left()
+                if self._keyboard.is_waiting:
+                    self._pass(self._keyboard.flush())
                 self._drop_note(time.monotonic())
+        return self._left
 
     def _unsent(self) -> list[Link]:
         return [self._client.link] if self._client.link.wants_to_write else []
@@ -128,7 +170,8 @@ class _Showing:
                     self._exited = message
         if self._exited is None or not self._has_picture:  # a program that dies at once leaves its words nevertheless
             return None
-        self._client.link.send(wire.EndSeen())
+        if not self._only_reads:
+            self._client.link.send(wire.EndSeen())
         return Left(exited=self._exited)
 
     def _tell(self, happened: wire.Happened) -> None:
@@ -142,15 +185,19 @@ class _Showing:
             # Nobody can be asked here, and a program must not fill the clipboard unasked.
             self._note(f"the program wants to copy {len(text)} characters: that is left to the app, which asks first")
 
-    def _pass(self, meant: list[wire.Message | Leave]) -> bool:
-        """Send what was typed; tells whether the user leaves."""
+    def _pass(self, meant: list[Meant]) -> None:
+        """Send what was typed, as far as it is for the program."""
         for message in meant:
             if isinstance(message, Leave):
-                return True
+                self._left = Left(dropped=message.dropped)
+                return
+            if isinstance(message, SpeaksKitty):
+                self._outside.begin_kitty()
+                continue
             if not isinstance(message, wire.Focused | wire.Pointed):
                 self._drop_note()
-            self._client.link.send(message)
-        return False
+            if not self._only_reads or isinstance(message, wire.Scrolled | wire.Focused):
+                self._client.link.send(message)
 
     def _resize(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -175,6 +222,13 @@ class _Showing:
         if self._note_until is not None and (now is None or now >= self._note_until):
             self._note_until = None
             self._write(self._painter.clear_note(self._view))
+
+
+def _unread() -> int:
+    """Return how many bytes were typed that nobody has read; giving the terminal back throws them away."""
+    with contextlib.suppress(OSError):
+        return int(struct.unpack("i", fcntl.ioctl(_STDIN, termios.FIONREAD, b"\0" * 4))[0])
+    return 0
 
 
 @contextlib.contextmanager

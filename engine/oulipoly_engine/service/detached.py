@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from oulipoly_engine.clock import Clock, SystemClock
 from oulipoly_engine.config import small_files
+from oulipoly_engine.core.accounts import AcceptanceSpec
 from oulipoly_engine.core.invocations import Outcome
 from oulipoly_engine.core.markers import ParentRef
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import inherited_environment
-from oulipoly_engine.service import terminals
-from oulipoly_engine.service.ingest import Ingester, attach_session
+from oulipoly_engine.service import live_sessions, terminals
+from oulipoly_engine.service.endings import Endings, Last, Ran
+from oulipoly_engine.service.freshness import Freshness
+from oulipoly_engine.service.ingest import Ingester
 from oulipoly_engine.service.interactive import Launcher
 from oulipoly_engine.service.invoke import Chosen
+from oulipoly_engine.service.refresh import Refresher
 from oulipoly_engine.store import invocations
 from oulipoly_engine.store.db import Store, open_store
 from oulipoly_engine.terminal.folder import Terminal
 from oulipoly_engine.terminal.wire import Exited
 
 _ENDED = f"{__name__}:ended"
+_LOOK = f"{__name__}:look"
 
 
 def start(
@@ -47,16 +54,24 @@ def start(
         session_id=chosen.resumes,
         capture_method="none" if chosen.resumes is None else "resumed",
     )
+    account = launcher.accounts[chosen.account]
+    root = launcher.claude_root(account)
     payload = {
         "state_db": str(paths.state_db),
         "folders": [str(paths.config), str(paths.data), str(paths.home)],
+        "results": str(launcher.results_folder),
         "row": prepared.row_id,
         "uuid": prepared.uuid,
         "account": chosen.account,
         "session_id": chosen.resumes,
+        "acceptance": None if account.acceptance is None else asdict(account.acceptance),
+        "marks": None if root is None else str(root),
+        "seen": [],
     }
     columns, rows = size
     launch = terminals.Launch(prepared.command, columns, rows, recorded, finish=_ENDED, finish_with=payload)
+    if root is not None:
+        launch = replace(launch, look=_LOOK)
     try:
         return terminals.start(paths, launch)
     except RunnerError as error:
@@ -65,44 +80,57 @@ def start(
         raise
 
 
-def ended(payload: Mapping[str, Any], exited: Exited) -> None:
-    """Make the run's row final, and tie it to the session that it has made. Called in the host, at the child's end."""
+def look(payload: Mapping[str, Any], pid: int) -> dict[str, Any]:
+    """Return the sessions that the running CLI has had open, and the last. Called in the host, every few seconds."""
+    seen = live_sessions.opened(Path(payload["marks"]), pid, payload["seen"])
+    return {"seen": list(seen), "open_session": seen[-1] if seen else None}
+
+
+def ended(payload: Mapping[str, Any], exited: Exited, tail: bytes) -> None:
+    """Record the run's end as an attended one's: its row, the session it has made, the result file.
+
+    Called in the host, at the child's end. tail: the last of what it printed.
+    """
     clock = SystemClock()
     store = open_store(Path(payload["state_db"]))
+    spec = payload["acceptance"]
+    ran = Ran(
+        int(payload["row"]),
+        str(payload["uuid"]),
+        str(payload["account"]),
+        payload["session_id"],
+        None if spec is None else AcceptanceSpec(tuple(spec["accepted"]), tuple(spec["rejected"])),
+    )
+    endings = Endings(store, Path(payload["results"]), clock, _note)
     try:
-        session = payload["session_id"]
-        outcome = Outcome(
-            success=exited.code == 0,
-            exit_code=exited.code,
-            finished_at=clock.now(),
-            terminal_reason=None if exited.signal is None else f"killed by signal {exited.signal}",
-            session_id=session,
-            capture_method="none" if session is None else "resumed",
-        )
-        invocations.end(store, int(payload["row"]), outcome)
-        if session is None:
-            _attach(store, payload, clock)
+        outcome = endings.end(ran, Last(exited.code, exited.signal, tail))
+        try:
+            hints = live_sessions.hints(payload["seen"], tail)
+            outcome = endings.attach(ran, outcome, _freshness(store, payload, clock), hints)
+        finally:  # whatever became of the transcripts: the run has ended, and who waits for its file is told
+            endings.write_result(ran, outcome)
     finally:
         store.close()
 
 
-def _attach(store: Store, payload: Mapping[str, Any], clock: Clock) -> None:
+def _freshness(store: Store, payload: Mapping[str, Any], clock: Clock) -> Freshness:
+    """Return what reads the turns; it is asked for no quota."""
     config, data, home = map(Path, payload["folders"])
     paths = Paths(config=config, data=data, home=home)
     scripts = small_files.read_sessions(paths).value
-    account = str(payload["account"])
-    if account not in scripts:
-        return
+    environ = inherited_environment()
     ingester = Ingester(
         store,
         scripts,
         clock,
         home=home,
-        environ=inherited_environment(),
+        environ=environ,
         state_root=data / "sessions",
         locks=data / "turn-scan-locks",
     )
-    ingester.ingest_accounts((account,))
-    row = invocations.find(store, str(payload["uuid"]))
-    if row is not None:
-        attach_session(store, row)
+    refresher = Refresher(store, {}, scripts, clock, home=home, environ=environ, locks=data / "usage-refresh-locks")
+    return Freshness(store, refresher, ingester, _note)
+
+
+def _note(text: str) -> None:
+    sys.stderr.write(f"{text}\n")  # the host's log

@@ -7,29 +7,26 @@ import os
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core import compose, markers
-from oulipoly_engine.core.acceptance import judge
 from oulipoly_engine.core.accounts import Account, Model, Settings, StorageType
-from oulipoly_engine.core.capture import told_on_leaving
-from oulipoly_engine.core.categories import Category
 from oulipoly_engine.core.explain import decision_to_json
-from oulipoly_engine.core.invocations import Outcome, Status
+from oulipoly_engine.core.invocations import Outcome
 from oulipoly_engine.core.resolve import UNKNOWN_MODEL
 from oulipoly_engine.core.storage_root import storage_root
 from oulipoly_engine.errors import AccountUnusable, Interrupted, PoolExhausted, SpawnFailed
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.signals import Guard, interruptible
-from oulipoly_engine.process.through import Passed, pass_through
-from oulipoly_engine.service import lost, results
+from oulipoly_engine.process.through import pass_through
+from oulipoly_engine.service import live_sessions, lost
+from oulipoly_engine.service.endings import Endings, Last, Ran
 from oulipoly_engine.service.freshness import Freshness
 from oulipoly_engine.service.invoke import Chosen
-from oulipoly_engine.service.owner import claude_sessions
 from oulipoly_engine.service.select import decide
-from oulipoly_engine.store import chains, invocations
+from oulipoly_engine.store import invocations
 from oulipoly_engine.store.db import Store
 
 _RETURN_CHANNEL = "OULIPOLY_RETURN_CHANNEL"  # belongs to a one-shot: whoever talks to a person returns nothing
@@ -96,6 +93,12 @@ class Launcher:
         compose.interactive(self._account(name))
         return Chosen(name, None, None, UNKNOWN_MODEL)
 
+    def claude_root(self, account: Account) -> Path | None:
+        """Return the `projects` folder in which an account's claude marks the sessions it has open; None: not one."""
+        storage = account.storage
+        is_claude = storage is not None and storage.storage_type is StorageType.CLAUDE_CODE
+        return storage_root(account, self.home) if is_claude else None
+
     def _can_talk(self, name: str) -> bool:
         account = self.accounts.get(name)
         return account is not None and account.interactive_args is not None
@@ -134,7 +137,8 @@ class Launcher:
         guard.check()
         prepared = self.prepare(chosen, working_directory, parent, owner_pid=os.getpid())
         command, row_id, identity = prepared.command, prepared.row_id, prepared.uuid
-        watch = _LiveSession(account, self.home)
+        ran = Ran(row_id, identity, chosen.account, chosen.resumes, account.acceptance)
+        watch = _LiveSession(self.claude_root(account))
         self.store.close()  # a talk may last for days
         try:
             passed = pass_through(command, watch.begin, watch.look)
@@ -144,10 +148,14 @@ class Launcher:
             category = reason if isinstance(error, SpawnFailed) else None
             invocations.end(self.store, row_id, Outcome(False, -1, self.clock.now(), category, reason, text))
             raise
-        outcome = self._outcome(chosen, account, passed)
-        invocations.end(self.store, row_id, outcome)
-        outcome = self._attach(chosen, identity, outcome, watch.hints(passed.tail), guard)
-        self._write_result(chosen, identity, outcome)
+        endings = Endings(self.store, self.results_folder, self.clock, self.note)
+        outcome = endings.end(ran, Last(passed.exit_code, passed.killed_by, passed.tail, passed.stopped_for))
+        if self.freshness is not None:
+            with suppress(Interrupted):  # the run itself has ended, and its row is final
+                guard.arm()
+                outcome = endings.attach(ran, outcome, self.freshness, live_sessions.hints(watch.seen, passed.tail))
+                guard.disarm()
+        endings.write_result(ran, outcome)
         return outcome.exit_code if passed.stopped_for is None else 128 + passed.stopped_for
 
     def _begin(
@@ -184,68 +192,13 @@ class Launcher:
                 self.note(markers.session_line(link))
         return row_id
 
-    def _outcome(self, chosen: Chosen, account: Account, passed: Passed) -> Outcome:
-        success = passed.exit_code == 0 and passed.stopped_for is None
-        outcome = Outcome(
-            success=success,
-            exit_code=passed.exit_code if passed.stopped_for is None else 128 + passed.stopped_for,
-            finished_at=self.clock.now(),
-            terminal_reason=_terminal_reason(passed),
-        )
-        if chosen.resumes is None:
-            return outcome
-        text = passed.tail.decode("utf-8", "replace")
-        found = judge(account.acceptance, chosen.resumes, passed.exit_code, text, "")
-        return replace(
-            outcome,
-            error_category=Category.RESUME_SESSION_MISMATCH.value if found.is_mismatch and not success else None,
-            session_id=None if found.is_mismatch else chosen.resumes,
-            capture_method="resumed",
-            acceptance_status=found.status.value,
-            acceptance_evidence=found.evidence,
-        )
-
-    def _attach(self, chosen: Chosen, identity: str, outcome: Outcome, hints: tuple[str, ...], guard: Guard) -> Outcome:
-        """Tie the run to the session that it has made, by the turns that came in."""
-        if self.freshness is None:
-            return outcome
-        session_id = None
-        with suppress(Interrupted):  # the run itself has ended, and its row is final
-            guard.arm()
-            if chosen.resumes is None:
-                session_id = self.freshness.after_run(chosen.account, identity, hints)
-            else:
-                self.freshness.catch_up(chosen.account)
-            guard.disarm()
-        return outcome if session_id is None else replace(outcome, session_id=session_id)
-
-    def _write_result(self, chosen: Chosen, identity: str, outcome: Outcome) -> None:
-        session_id = outcome.session_id or chosen.resumes
-        result = markers.InvocationResult(
-            id=identity,
-            status=Status.SUCCEEDED if outcome.success else Status.FAILED,
-            success=outcome.success,
-            exit_code=outcome.exit_code,
-            error_category=outcome.error_category,
-            terminal_reason=outcome.terminal_reason,
-            finished_at=outcome.finished_at,
-            provider_name=chosen.account,
-            provider_session_id=session_id,
-            chain_id=None if session_id is None else chains.chain_of(self.store, chosen.account, session_id),
-        )
-        try:
-            results.write(self.results_folder, identity, markers.result_line(result))
-        except OSError as error:
-            self.note(f"Warning: cannot keep the result file of {identity}: {error.strerror or error}")
-
 
 @dataclass(slots=True)
 class _LiveSession:
-    """The sessions that a claude has had open in our terminal, by the mark that it keeps of itself."""
+    """What the CLI in our terminal has open."""
 
-    account: Account
-    home: Path
-    seen: list[str] = field(default_factory=list)  # in order: `/clear` begins another one
+    root: Path | None  # claude's `projects` folder; None: nothing is to be seen
+    seen: tuple[str, ...] = ()
     _pid: int = 0
 
     def begin(self, pid: int) -> None:
@@ -254,27 +207,5 @@ class _LiveSession:
 
     def look(self) -> None:
         """Note what is open now."""
-        storage = self.account.storage
-        if storage is None or storage.storage_type is not StorageType.CLAUDE_CODE:
-            return
-        root = storage_root(self.account, self.home)
-        for pid, state in () if root is None else claude_sessions(root):
-            name = state.get("sessionId")
-            if isinstance(name, str) and self._is_ours(pid) and name not in self.seen[-1:]:
-                self.seen.append(name)
-
-    def hints(self, tail: bytes) -> tuple[str, ...]:
-        """Return the ids that the run may have left, the surest first."""
-        told = told_on_leaving(tail)
-        return tuple(dict.fromkeys([*([] if told is None else [told]), *reversed(self.seen)]))
-
-    def _is_ours(self, pid: int) -> bool:
-        with suppress(OSError):
-            return os.getsid(pid) == self._pid
-        return False
-
-
-def _terminal_reason(passed: Passed) -> str | None:
-    if passed.stopped_for is not None:
-        return f"interrupted: signal {int(passed.stopped_for)}"
-    return f"killed by signal {passed.killed_by}" if passed.killed_by is not None else None
+        if self.root is not None:
+            self.seen = live_sessions.opened(self.root, self._pid, self.seen)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import resource
-from collections.abc import Mapping
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.pty import spawn
 from oulipoly_engine.terminal import folder, launcher
-from oulipoly_engine.terminal.host import Finish, Host
+from oulipoly_engine.terminal.host import Host
 from oulipoly_engine.terminal.memory import Memory
 from oulipoly_engine.terminal.seat import Rules, Seat
 from oulipoly_engine.terminal.wire import Exited
@@ -38,8 +38,9 @@ class Order(msgspec.Struct, frozen=True):
     logs: str
     terminal: dict[str, Any]  # what is known of folder.Terminal beforehand
     rules: Rules
-    finish: str = ""  # "package.module:function" of ours, called with `finish_with` and the Exited
+    finish: str = ""  # "package.module:function" of ours, called with `finish_with`, the Exited and the last output
     finish_with: dict[str, Any] = {}
+    look: str = ""  # another one, called with `finish_with` and the pid; what it returns is added to that
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -92,24 +93,39 @@ def _host(order: Order) -> None:
     log = Path(order.logs) / f"{place.id}.log"
     place.describe(terminal)
     launcher.answer(msgspec.json.encode(Answer(terminal)), log)
-    Host(seat, child, _finish(order.finish, order.finish_with)).run()
+    Host(seat, child, _Recorder(order)).run()
     os.close(lock)
     launcher.drop_empty_log(log)
 
 
-def _finish(name: str, payload: Mapping[str, Any]) -> Finish:
-    """Return what records the end; imported only then."""
+class _Recorder:
+    """Calls the functions that the order names; imported only then."""
+
+    def __init__(self, order: Order) -> None:
+        self._finish, self._look = _named(order.finish), _named(order.look)
+        self._known = dict(order.finish_with)
+        self.looks = bool(order.look)
+
+    def look(self, pid: int) -> str | None:
+        """Learn what the running child leaves to be found, and return the session that it has open."""
+        self._known |= self._look()(self._known, pid)
+        session = self._known.get("open_session")
+        return None if session is None else str(session)
+
+    def end(self, exited: Exited, tail: bytes) -> None:
+        """Record the end."""
+        self._finish()(self._known, exited, tail)
+
+
+def _named(name: str) -> Callable[[], Callable[..., Any]]:
+    """Return what imports a function of ours; without a name, one that does nothing."""
     if not name:
-        return lambda exited: None
+        return lambda: lambda *_: {}
     module, _, function = name.partition(":")
     if not module.startswith(_OURS):
         message = f"{name!r} is no function of ours"
         raise ValueError(message)
-
-    def finish(exited: Exited) -> None:
-        getattr(import_module(module), function)(payload, exited)
-
-    return finish
+    return lambda: getattr(import_module(module), function)
 
 
 if __name__ == "__main__":

@@ -76,8 +76,9 @@ class Launch:
     recorded: Recorded | None = None
     label: str | None = None  # None: the command's arguments, redacted
     rules: Rules = field(default_factory=lambda: Rules(ScreenLimits()))
-    finish: str = ""  # instead of `record_end`: "module:function" of ours, called with `finish_with` and the Exited
+    finish: str = ""  # instead of `record_end`: see `terminal_host.Order`
     finish_with: Mapping[str, Any] = field(default_factory=dict)
+    look: str = ""
 
 
 def terminal_environment(env: Mapping[str, str]) -> dict[str, str]:
@@ -113,6 +114,7 @@ def start(paths: Paths, launch: Launch) -> Terminal:
         rules=rules,
         finish=finish,
         finish_with=payload,
+        look=launch.look,
     )
     answer = msgspec.json.decode(launcher.launch(_HOST, msgspec.json.encode(order)), type=Answer)
     if answer.terminal is None:
@@ -120,7 +122,7 @@ def start(paths: Paths, launch: Launch) -> Terminal:
     return answer.terminal
 
 
-def record_end(payload: Mapping[str, Any], exited: Exited) -> None:
+def record_end(payload: Mapping[str, Any], exited: Exited, _tail: bytes) -> None:
     """Make the row of a terminal's invocation final; called in the host, at the program's end."""
     store = open_store(Path(payload["state_db"]))
     outcome = Outcome(

@@ -14,6 +14,7 @@ from oulipoly_engine.terminal.wire import Exited, Happened, Message, SizeSet
 _INTERVALS_S = {"focused": 1 / 60, "unfocused": 1 / 20}
 _FLOOD_INTERVAL_S = 1 / 30
 _ACTIVITY_S = 1.0
+_LOOKS_AWAY_S = 1.0
 
 
 class FrameSource(Protocol):
@@ -42,12 +43,17 @@ class Audience:
 
     @property
     def has_focus(self) -> bool:
-        """Return whether any client's window has the focus."""
-        return any(seat.attached and seat.focus == "focused" for seat in self.seats)
+        """Return whether the window of any client that types has the focus."""
+        return any(seat.attached and seat.focus == "focused" and not seat.only_reads for seat in self.seats)
+
+    def is_watched(self, now: float) -> bool:
+        """Return whether anybody sees pictures; one who has left a picture unanswered for a second does not look."""
+        return any(seat.awaiting is None or now - seat.painted_at < _LOOKS_AWAY_S for seat in self.watchers)
 
     def wanted_size(self) -> Decided | None:
         """Return the size that the windows ask for; None while none is shown."""
-        return decide([Window(one.name, one.columns, one.rows, one.typed_at) for one in self.watchers], self.rule)
+        windows = [Window(one.name, one.columns, one.rows, one.typed_at, one.only_reads) for one in self.watchers]
+        return decide(windows, self.rule)
 
     def tell_size(self, columns: int, rows: int) -> None:
         """Tell every attached client which size it is, and whose."""

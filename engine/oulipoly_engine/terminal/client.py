@@ -81,9 +81,9 @@ class Link:
         """Send a message, or keep what the host does not take at once for `flush`."""
         attached = self._attached
         if isinstance(message, Resized) and attached is not None:
-            self._attached = Attach(message.columns, message.rows, attached.focus)
+            self._attached = Attach(message.columns, message.rows, attached.focus, attached.only_reads)
         elif isinstance(message, Focused) and attached is not None:
-            self._attached = Attach(attached.columns, attached.rows, message.focus)
+            self._attached = Attach(attached.columns, attached.rows, message.focus, attached.only_reads)
         self._out += encode(message)
         self.flush()
 
@@ -180,9 +180,9 @@ class Client:
         """Say goodbye."""
         self.close()
 
-    def attach(self, columns: int, rows: int, *, focus: str = "focused") -> None:
+    def attach(self, columns: int, rows: int, *, focus: str = "focused", only_reads: bool = False) -> None:
         """Ask for pictures."""
-        self.link.attach(Attach(columns, rows, focus))  # type: ignore[arg-type]
+        self.link.attach(Attach(columns, rows, focus, only_reads))  # type: ignore[arg-type]
 
     def send(self, message: Message, patience_s: float = 30.0) -> None:
         """Send a message whole. Raises HostGone when the host does not take it."""

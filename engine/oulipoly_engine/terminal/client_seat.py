@@ -28,6 +28,7 @@ class ClientSeat:
         self.columns = self.rows = 0
         self.focus: Focus = "hidden"
         self.typed_at = 0.0
+        self.only_reads = False
         self.debt = Debt()
         self.awaiting: int | None = None  # the picture that it has not acknowledged
         self.painted_at = 0.0

@@ -40,6 +40,9 @@ _SHIFTED = {"backtab": "tab"}
 _BUTTONS = {1: "LEFT", 2: "MIDDLE", 3: "RIGHT", 4: "FOUR", 5: "FIVE"}
 _ACTIONS = {"press": "PRESS", "release": "RELEASE", "move": "MOTION"}
 _WHEEL = (4, 5)
+# The library tells these from Tab, Return and Escape for every program. One that has not asked for a protocol knows
+# them as what they have always been: vim's users leave by Ctrl+[.
+_AS_EVER = {b"\x1b[105;5u": b"\t", b"\x1b[109;5u": b"\r", b"\x1b[91;5u": b"\x1b", b"\x1b[64;6u": b"\x00"}
 _SENT = 256  # bytes; the longest sequence of a key has fewer than 64
 
 
@@ -77,7 +80,15 @@ class Encoders:
         if done == lib.GHOSTTY_OUT_OF_SPACE:  # text of more than one character, as input methods commit it
             return kept
         check(done, "key encoding")
-        return bytes(self._ffi.buffer(self._sent, self._length[0]))
+        sent = bytes(self._ffi.buffer(self._sent, self._length[0]))
+        return sent if sent not in _AS_EVER or self._speaks_kitty() else _AS_EVER[sent]
+
+    def _speaks_kitty(self) -> bool:
+        """Tell whether the child has asked for keys to be told apart."""
+        flags = self._ffi.new("uint64_t*")
+        wanted = self._lib.GHOSTTY_TERMINAL_DATA_KITTY_KEYBOARD_FLAGS
+        check(self._lib.ghostty_terminal_get(self._terminal, wanted, flags), "key protocol")
+        return bool(flags[0])
 
     def mouse(self, mouse: Mouse, columns: int, rows: int) -> bytes:
         """Return what a mouse event sends."""

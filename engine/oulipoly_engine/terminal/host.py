@@ -1,7 +1,8 @@
 """The host of one terminal: it holds the child and its line, and forks the process that draws (`screen_process`).
 
 The emulator is native code that hostile output can kill. So nothing native runs here, and whatever happens in the
-other process, the child keeps its terminal: the next one is forked, from a dump and the last output.
+other process, the child keeps its terminal: the next one is forked, from a dump and the last output. One that hangs is
+killed for it.
 """
 
 from __future__ import annotations
@@ -14,24 +15,40 @@ import socket
 import sys
 import time
 import traceback
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.terminal import wire
-from oulipoly_engine.terminal.control import Done, FromScreen, Titled
+from oulipoly_engine.terminal.control import Alive, Ask, Done, Drain, Drained, FromScreen, Titled
 from oulipoly_engine.terminal.launcher import trim_log
+from oulipoly_engine.terminal.pulse import Pulse
 from oulipoly_engine.terminal.seat import Child, Seat
-from oulipoly_engine.terminal.session import end_session, send
+from oulipoly_engine.terminal.session import end_session, send, spent
 
 QUICK_S = 10.0  # a screen's process that dies sooner has died of what it was started from
 _PAUSES_S = (0.0, 0.0, 0.0, 0.2, 1.0, 5.0)  # before the next start, by deaths in a row
 _PARTING_S = 1.0  # for the screen's process to say goodbye
+_DRAINING_S = 1.0  # for the screen's process to read what the ended child printed last
+_LOOK_S = 2.0  # between two looks at what a running child leaves to be found
+_TAIL = 8 << 10  # bytes of output that the record of the end is given: the words with which a program leaves
 _CHUNK = 64 << 10
 _IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE)
 
-Finish = Callable[[wire.Exited], None]  # records the child's end
+
+class Recorder(Protocol):
+    """Records what the child was and how it ended."""
+
+    looks: bool  # whether `look` is to be called at all
+
+    def look(self, pid: int) -> str | None:
+        """Note what the running child leaves to be found; called every few seconds.
+
+        Returns the session that it has open; None when that is not known.
+        """
+
+    def end(self, exited: wire.Exited, tail: bytes) -> None:
+        """Record the end. tail: the last of what the child printed."""
 
 
 @dataclass(slots=True)
@@ -42,21 +59,26 @@ class _Screen:
     control: socket.socket
     decoder: wire.Decoder
     begun: float
+    pulse: Pulse
+    has_hung: bool = False
 
 
 class Host:
     """The supervisor's loop."""
 
-    def __init__(self, seat: Seat, child: Child, finish: Finish) -> None:
+    def __init__(self, seat: Seat, child: Child, recorder: Recorder) -> None:
         self._seat = seat
         self._child = child
-        self._finish = finish
+        self._recorder = recorder
         self._terminal = seat.terminal
         self._selector = selectors.DefaultSelector()
         self._screen: _Screen | None = None
         self._deaths = 0
         self._start_at: float | None = 0.0
+        self._manner = "died"
         self._exited: wire.Exited | None = None
+        self._record_at: float | None = None  # the child has ended, and its last words are being read
+        self._look_at: float | None = 0.0 if recorder.looks else None
         self._kill_at: float | None = None
         self._is_told_to_go = False
         self._done = False
@@ -93,16 +115,39 @@ class Host:
             return
         self._exited = wire.Exited(code, self._child.killed_by)
         self._kill_at = None
+        self._look_at = None
         send(self._child, signal.SIGHUP)  # whoever is left of its group, as when a window is closed
-        self._describe(exit_code=code, ended_at=to_text(SystemClock().now()))
+        if self._screen is None:
+            self._record(self._exited)
+        else:
+            self._record_at = time.monotonic() + _DRAINING_S
+            self._tell(Drain())
+
+    def _record(self, exited: wire.Exited) -> None:
+        """Record the child's end, and tell it then: whoever hears of it finds it recorded."""
+        self._record_at = None
+        self._describe(exit_code=exited.code, ended_at=to_text(SystemClock().now()))
+        memory = self._seat.memory
         try:
-            self._finish(self._exited)
+            self._recorder.end(exited, memory.output_since(max(0, memory.total - _TAIL))[0])
         except Exception:  # a border: the terminal's end must be told even if it cannot be recorded
             _log("the end of the program could not be recorded:")
             traceback.print_exc()
-        self._tell(self._exited)
+        self._tell(exited)
         if self._is_told_to_go:
             self._done = True
+
+    def _look(self, now: float) -> float:
+        self._look_at = now + _LOOK_S
+        try:
+            session = self._recorder.look(self._child.pid)
+        except Exception:  # a border: the program runs on, whatever is wrong with what it leaves lying about
+            _log("what the program leaves to be found cannot be read, and is not looked at any more:")
+            traceback.print_exc()
+            self._look_at = session = None
+        if session is not None and session != self._terminal.session_id:
+            self._describe(session_id=session)
+        return _LOOK_S
 
     def _kill(self, number: int) -> None:
         if self._exited is not None:
@@ -117,7 +162,7 @@ class Host:
     def _told_to_go(self, *_: object) -> None:
         """End the child and ourselves, nobody's having seen it notwithstanding: the machine may be going down."""
         self._is_told_to_go = True
-        if self._exited is not None:
+        if self._exited is not None and self._record_at is None:
             self._done = True
         self._kill(0)
 
@@ -138,10 +183,15 @@ class Host:
             self._be_screen(theirs)
         theirs.close()
         ours.setblocking(False)
-        self._screen = _Screen(pid, ours, wire.Decoder(FromScreen), now)
+        self._screen = _Screen(pid, ours, wire.Decoder(FromScreen), now, self._new_pulse(now))
         self._selector.register(ours, selectors.EVENT_READ, self._hear_screen)
         self._start_at = None
+        self._tell(Ask())
         self._describe(screen_pid=pid)
+
+    def _new_pulse(self, now: float) -> Pulse:
+        rules = self._seat.rules
+        return Pulse(now, looping_s=rules.looping_s, silent_s=rules.silent_s)
 
     def _be_screen(self, control: socket.socket) -> NoReturn:
         """Go on as the screen's process. Never returns."""
@@ -159,6 +209,7 @@ class Host:
                 deaths=self._deaths,
                 exited=self._exited,
                 limits_size=self._seat.memory.size,
+                manner=self._manner,
             )
             code = 0
         except BaseException:  # noqa: BLE001, RUF100 - a fork's border: nothing may run on into the supervisor's code
@@ -181,10 +232,15 @@ class Host:
         self._unwatch(screen.control)
         screen.control.close()
         self._screen = None
+        if self._record_at is not None and self._exited is not None:
+            self._record(self._exited)
         if self._done:
             return
         now = time.monotonic()
-        self._deaths = self._deaths + 1 if now - screen.begun < QUICK_S else 1
+        self._manner = "hung" if screen.has_hung else "died"
+        # One that hung has lived until it last answered, however long it took us to be sure.
+        lived = (screen.pulse.heard_at or screen.begun) - screen.begun if screen.has_hung else now - screen.begun
+        self._deaths = self._deaths + 1 if lived < QUICK_S else 1
         self._start_at = now + _PAUSES_S[min(self._deaths, len(_PAUSES_S) - 1)]
         _log(f"the screen's process ended with {os.waitstatus_to_exitcode(status)}, death {self._deaths} in a row")
 
@@ -204,6 +260,10 @@ class Host:
                     self._describe(title=message.title)
                 case wire.Kill():
                     self._kill(message.signal)
+                case Alive():
+                    self._screen.pulse.hear(time.monotonic())
+                case Drained() if self._record_at is not None and self._exited is not None:
+                    self._record(self._exited)
                 case Done():
                     self._done = True
 
@@ -216,9 +276,30 @@ class Host:
             with contextlib.suppress(OSError):
                 self._screen.control.send(wire.encode(message))
 
+    def _feel_pulse(self, screen: _Screen, now: float) -> float:
+        """Ask whether the screen's process hangs, and kill it if it does; returns when to look again."""
+        if screen.has_hung:
+            return screen.pulse.wait(now)
+        if screen.pulse.is_due(now):
+            self._tell(Ask())
+        elif screen.pulse.is_gone(now, lambda: spent(screen.pid)):
+            _log("the screen's process hangs, and is killed")
+            screen.has_hung = True
+            os.kill(screen.pid, signal.SIGKILL)
+        return screen.pulse.wait(now)
+
     # Time, and the end -----------------------------------------------------------------------------------------------
     def _do_due(self, now: float) -> float | None:
         waits = []
+        if self._screen is not None:
+            waits.append(self._feel_pulse(self._screen, now))
+        if self._look_at is not None:
+            waits.append(self._look(now) if now >= self._look_at else self._look_at - now)
+        if self._record_at is not None and self._exited is not None:
+            if now >= self._record_at:
+                self._record(self._exited)
+            else:
+                waits.append(self._record_at - now)
         if self._start_at is not None:
             if now >= self._start_at:
                 self._start_screen(now)

@@ -14,12 +14,23 @@ from oulipoly_engine.terminal.screen import TRUE_COLOUR, Attr, CellStyle, Colour
 from oulipoly_engine.terminal.view import View
 
 # The title and the mode of the wheel kept; the alternate screen, a wheel that types no arrows, bracketed paste and
-# reports of the focus switched on.
-ENTER = b"\x1b[22;0t\x1b[?1007s\x1b[?1049h\x1b[?1007l\x1b[?2004h\x1b[?1004h\x1b[2J"
-LEAVE = (
+# reports of the focus switched on; at last the question whether the kitty keyboard protocol is known.
+ENTER = b"\x1b[22;0t\x1b[?1007s\x1b[?1049h\x1b[?1007l\x1b[?2004h\x1b[?1004h\x1b[2J\x1b[?u"
+# Keys told apart, those of other alphabets with their Latin places. The alternate screen has a stack of its own: the
+# shell's stays as it is, even if nobody is left to take ours away.
+KITTY = b"\x1b[>5u"
+_UNKITTY = b"\x1b[<u"
+_LEAVE = (
     b"\x1b]8;;\x1b\\\x1b[0m\x1b[?1000l\x1b[?1002l\x1b[?1006l\x1b[?1004l\x1b[?2004l\x1b[?25h\x1b[0 q"
     b"\x1b[?1049l\x1b[?1007r\x1b[23;0t"
 )
+
+
+def leave(*, kitty: bool) -> bytes:
+    """Return the bytes that give the terminal back. kitty: KITTY was written."""
+    return _UNKITTY + _LEAVE if kitty else _LEAVE
+
+
 BELL = b"\a"
 _MOUSE = {True: b"\x1b[?1000h\x1b[?1002h\x1b[?1006h", False: b"\x1b[?1000l\x1b[?1002l\x1b[?1006l"}
 _BEGIN, _END = b"\x1b[?2026h", b"\x1b[?2026l"

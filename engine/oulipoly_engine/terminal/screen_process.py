@@ -15,7 +15,7 @@ import time
 
 from oulipoly_engine.terminal import wire
 from oulipoly_engine.terminal.client_seat import ClientSeat
-from oulipoly_engine.terminal.control import Done, FromSupervisor, Titled
+from oulipoly_engine.terminal.control import Alive, Ask, Done, Drain, Drained, FromSupervisor, Titled
 from oulipoly_engine.terminal.opening import reopen
 from oulipoly_engine.terminal.peer import is_same_user
 from oulipoly_engine.terminal.seat import Seat
@@ -28,6 +28,8 @@ _CHUNK = 64 << 10
 _GULP_LEAST, _GULP_MOST = 4 << 10, 256 << 10  # bytes between two looks at the clients
 _GULP_S = 0.003
 _FLOOD = 64 << 10  # bytes since the last picture that make a flood
+_UNSEEN_GULP, _UNSEEN_PAUSE_S = 64 << 10, 0.02  # 3 MB a second at most while nobody watches, for a tenth of a core
+_UNSEEN_LEAST = 4 << 10  # bytes at once below which a program that nobody watches is not made to wait
 _HELD_LINE_S = 0.5  # how often a line that nobody held is looked at again: the child may open /dev/tty afresh
 _END_PATIENCE_S = 0.25  # for a grandchild that holds the line after the child's end, and may go on printing
 _SLOW_CLIENT_S = 2.0  # before a client that has not drawn the last picture is told of the end nevertheless
@@ -54,6 +56,7 @@ class ScreenProcess:
         self._busy_at = time.monotonic()
         self._line_events = 0
         self._line_due: float | None = None  # when to look again at a line that nobody holds
+        self._rest_until = 0.0  # when to read again what nobody watches
         self._exited_at = 0.0
         self._dumped_at = self._busy_at
         self._dumped_total = -1
@@ -79,7 +82,7 @@ class ScreenProcess:
     def _watch_line(self) -> None:
         events = 0
         if self._line_due is None:
-            events = READ | (WRITE if self._stage.typist.is_waiting else 0)
+            events = (0 if self._rest_until else READ) | (WRITE if self._stage.typist.is_waiting else 0)
         if events == self._line_events:
             return
         if not events:
@@ -97,11 +100,17 @@ class ScreenProcess:
             self._drain()
 
     def _drain(self) -> int:
-        """Read what is there, within a budget of bytes and time, draw it, and return how much it was."""
+        """Read what is there, within a budget of bytes and time, draw it, and return how much it was.
+
+        A flood that nobody watches waits for us, as in any slow terminal: ten of them at full speed would leave the
+        terminal that is watched, and the app, a tenth of the machine.
+        """
         begun = time.monotonic()
+        is_watched = self._stage.audience.is_watched(begun)
+        most = self._gulp if is_watched else min(self._gulp, _UNSEEN_GULP)
         pieces: list[bytes] = []
         size = 0
-        while size < self._gulp:
+        while size < most:
             data = self._line.read(_CHUNK)
             if data is None:
                 break
@@ -116,6 +125,8 @@ class ScreenProcess:
                 break
         if size:
             self._draw(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+        if size > _UNSEEN_LEAST and not is_watched:
+            self._rest_until = begun + _UNSEEN_PAUSE_S
         return size
 
     def _draw(self, data: bytes) -> None:
@@ -197,16 +208,26 @@ class ScreenProcess:
             self._end_alone()
             return
         for message in self._from_supervisor.feed(data):
-            if isinstance(message, wire.Exited):
-                self.take_exit(message)
-            else:
-                self._part(message.text)
+            match message:
+                case Ask():
+                    self.tell_supervisor(Alive())
+                case Drain():
+                    self._drain_the_rest()
+                    self.tell_supervisor(Drained())
+                case wire.Exited():
+                    self.take_exit(message)
+                case wire.Bye():
+                    self._part(message.text)
 
     def take_exit(self, exited: wire.Exited) -> None:
         """Take the news of the child's end, and what it printed last."""
         self._stage.exited = exited
         self._exited_at = time.monotonic()
-        while self._line_due is None and time.monotonic() < self._exited_at + _END_PATIENCE_S and self._drain():
+        self._drain_the_rest()
+
+    def _drain_the_rest(self) -> None:
+        until = time.monotonic() + _END_PATIENCE_S
+        while self._line_due is None and time.monotonic() < until and self._drain():
             pass
 
     def tell_supervisor(self, message: wire.Message) -> None:
@@ -252,6 +273,9 @@ class ScreenProcess:
         waits = [stage.fit(now)]
         if self._line_due is not None:
             waits.append(self._look_at_line(now))
+        if self._rest_until:
+            self._rest_until = self._rest_until if now < self._rest_until else 0.0
+            waits.append(self._rest_until - now if self._rest_until else None)
         was_owed = stage.changed
         stage.changed, wait = stage.audience.paint(
             stage.screen, now, changed=stage.changed, flooding=self._since_picture > _FLOOD
@@ -317,15 +341,27 @@ class ScreenProcess:
 
 
 def serve(
-    seat: Seat, control: socket.socket, *, deaths: int, exited: wire.Exited | None, limits_size: tuple[int, int]
+    seat: Seat,
+    control: socket.socket,
+    *,
+    deaths: int,
+    exited: wire.Exited | None,
+    limits_size: tuple[int, int],
+    manner: str = "died",
 ) -> None:
     """Be the screen's process until the terminal is over.
 
-    deaths: how many died in quick succession before this one. exited: the child has ended already.
+    deaths: how many died in quick succession before this one. exited: the child has ended already. manner: in which
+    the last one ended.
     """
     limits = seat.rules.limits
     limits.columns, limits.rows = limits_size
-    opened = reopen(seat.memory, limits, deaths, seat.rules.emulator)
+
+    def alive() -> None:
+        with contextlib.suppress(OSError):
+            control.send(wire.encode(Alive()))
+
+    opened = reopen(seat.memory, limits, deaths, seat.rules.emulator, manner=manner, alive=alive)
 
     def kill(number: int) -> None:
         process.tell_supervisor(wire.Kill(number))

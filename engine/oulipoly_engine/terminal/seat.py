@@ -51,6 +51,8 @@ class Rules:
     linger_s: float = 3600.0  # how long the host stays after the child's end when nobody has seen it
     grace_s: float = 2.0  # between HUP and KILL
     dump_every_s: float = 3.0
+    looping_s: float = 5.0  # of processor time that the screen's process may spend without an answer
+    silent_s: float = 15.0  # that it may be silent, in all: a loaded machine lets it wait
 
 
 @dataclass(frozen=True, slots=True)

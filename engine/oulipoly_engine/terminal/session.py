@@ -31,6 +31,15 @@ def end_session(line: Line) -> None:
     send(line, signal.SIGKILL)
 
 
+def spent(pid: int) -> float | None:
+    """Return the processor time that a process has taken so far, in seconds; None where the kernel lists none."""
+    try:
+        fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return None
+
+
 def members(session: int) -> Iterator[int]:
     """Yield the processes of a session. Linux tells; elsewhere there are none to see."""
     if not (_PROC / "self" / "stat").exists():

@@ -17,6 +17,7 @@ class Window(NamedTuple):
     columns: int
     rows: int
     typed_at: float
+    only_reads: bool = False
 
 
 class Decided(NamedTuple):
@@ -28,7 +29,11 @@ class Decided(NamedTuple):
 
 
 def decide(windows: Sequence[Window], rule: str) -> Decided | None:
-    """Return the size by the rule, "smallest" or "last" to type; None when no window is shown."""
+    """Return the size by the rule, "smallest" or "last" to type; None when no window is shown.
+
+    Windows that only read have a say where there is no other.
+    """
+    windows = [window for window in windows if not window.only_reads] or windows
     if not windows:
         return None
     if rule == LAST:

@@ -83,6 +83,7 @@ class Stage:
     def _(self, message: wire.Attach, client: ClientSeat) -> None:
         client.attached = True
         client.columns, client.rows, client.focus = message.columns, message.rows, message.focus
+        client.only_reads = message.only_reads
         client.typed_at = time.monotonic()
         client.debt.is_full = True
         client.awaiting = None
@@ -106,6 +107,8 @@ class Stage:
 
     @act.register
     def _(self, message: wire.Pointed, client: ClientSeat) -> None:
+        if client.only_reads:
+            return
         event = Mouse(message.action, message.button, message.x, message.y, message.mods)
         self.typist.type(self.screen.encode_mouse(event))
 
@@ -152,7 +155,8 @@ class Stage:
 
     @act.register
     def _(self, message: wire.Kill, client: ClientSeat) -> None:
-        self._kill(message.signal)
+        if not client.only_reads:
+            self._kill(message.signal)
 
     @act.register
     def _(self, message: wire.EndSeen, client: ClientSeat) -> None:
@@ -203,7 +207,7 @@ class Stage:
         self.fit(time.monotonic())
 
     def _type(self, client: ClientSeat, data: bytes) -> None:
-        if self.exited is not None or not data:
+        if self.exited is not None or not data or client.only_reads:
             return
         client.typed_at = time.monotonic()
         self.screen.scroll_to_bottom()

@@ -56,6 +56,7 @@ class Attach(Message, frozen=True, tag="attach"):
     columns: Size
     rows: Size
     focus: Focus = "focused"
+    only_reads: bool = False  # what it types is nobody's, and other windows decide the size
 
 
 class Typed(Message, frozen=True, tag="typed"):

@@ -180,6 +180,10 @@ class Terminal:
         """Type a text."""
         self.client.send(self._wire.Typed(text.encode()))
 
+    def hide(self) -> None:
+        """Look no more: who is measured looks."""
+        self.client.send(self._wire.Focused("hidden"))
+
     def until(self, claim: Callable[[], bool]) -> None:
         """Take pictures until a claim holds."""
         deadline = time.monotonic() + _PATIENCE_S

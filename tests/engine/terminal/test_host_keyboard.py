@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oulipoly_engine.core.leave_key import BYTES
-from oulipoly_engine.terminal.keyboard import Keyboard, Leave
+from oulipoly_engine.terminal.keyboard import Keyboard, Leave, SpeaksKitty
 from oulipoly_engine.terminal.paint import Painter, sgr, titled
 from oulipoly_engine.terminal.screen import Attr, CellStyle, Cursor, Mods, Run
 from oulipoly_engine.terminal.view import View
@@ -47,13 +47,68 @@ def _keyboard():
         (b"\x1b[<64;1;1M", [Pointed("press", 4, 0, 0)]),
         (b"\x1b[200~a\x1dpaste\x1b[201~b", [Pasted("a\x1dpaste"), Typed(b"b")]),
         (b"a\x1b[?62;c\x1b[Bb", [Typed(b"a"), Typed(b"\x1b[?62;c"), Pressed("down"), Typed(b"b")]),
-        (b"one\x1dtwo", [Typed(b"one"), Leave()]),
+        (b"one\x1dtwo", [Typed(b"one"), Leave(3)]),
         (b"\x1d", [Leave()]),
     ],
     ids=repr,
 )
 def test_keys_are_understood(data, meant):
     assert meant == _keyboard().feed(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "meant"),
+    [
+        (b"\x1b[13;2u", [Pressed("enter", mods=_SHIFT)]),
+        (b"\x1b[27u", [Pressed("escape")]),
+        (b"\x1b[105;5u", [Pressed("i", mods=_CTRL)]),
+        (b"\x1b[109;69u", [Pressed("m", mods=_CTRL)]),
+        (b"\x1b[9;5u", [Pressed("tab", mods=_CTRL)]),
+        (b"\x1b[127;3u", [Pressed("backspace", mods=_ALT)]),
+        (b"\x1b[97:65;4u", [Pressed("A", mods=_ALT | _SHIFT)]),
+        (b"\x1b[49:33;4u", [Pressed("!", mods=_ALT | _SHIFT)]),
+        (b"\x1b[1089::99;5u", [Pressed("c", mods=_CTRL)]),
+        (b"\x1b[97;1u", [Typed(b"a")]),
+        (b"\x1b[252:220;2u", [Typed("Ü".encode())]),
+        (b"\x1b[32;5u", [Pressed("space", mods=_CTRL)]),
+        (b"\x1b[57403u", [Typed(b"4")]),
+        (b"\x1b[57414u", [Pressed("enter")]),
+        (b"\x1b[57376;5u", [Pressed("f13", mods=_CTRL)]),
+        (b"\x1b[57441;2u", []),
+        (b"\x1b[1;1:3A\x1b[3;1:3~\x1b[97;1:3u", []),
+        (b"\x1b[1;2:1A", [Pressed("up", mods=_SHIFT)]),
+        (b"\x1b[27;2;13~", [Pressed("enter", mods=_SHIFT)]),
+        (b"\x1b[?0u\x1b[?5u", [SpeaksKitty(), SpeaksKitty()]),
+        (b"a\x1b[93;5urm -rf", [Typed(b"a"), Leave(6)]),
+        (b"\x1b[53;5u", [Leave()]),
+        (b"\x1b[27;5;93~", [Leave()]),
+        (b"\x1b[1098:1066:93;5u", [Leave()]),
+        (b"\x1b[93;7u", [Pressed("]", mods=_ALT | _CTRL)]),
+        (b"\x1b[99999999u", [Typed(b"\x1b[99999999u")]),
+        (b"\x1b[1114112;5u\x1b[55296;5u", []),
+    ],
+    ids=repr,
+)
+def test_keys_are_understood_in_the_protocols_that_tell_them_apart(data, meant):
+    assert meant == _keyboard().feed(data)
+
+
+@pytest.mark.parametrize("chord", BYTES)
+def test_key_that_leaves_is_known_in_every_form(chord):
+    sign = chord.removeprefix("ctrl+")
+    shifted = {"@": (50, "@"), "^": (54, "^"), "_": (45, "_")}
+    code, mods = (shifted[sign][0], 6) if sign in shifted else (ord(sign), 5)
+    also = f":{ord(sign)}" if sign in shifted else ""
+    forms = (bytes([BYTES[chord]]), f"\x1b[{code}{also};{mods}u".encode(), f"\x1b[27;{mods};{ord(sign)}~".encode())
+
+    assert [[Leave()]] * 3 == [Keyboard(BYTES[chord]).feed(form) for form in forms]
+
+
+@given(sequence=st.from_regex(rb"\x1b\[\??[0-9:;]{0,20}[u~A]", fullmatch=True))
+def test_nothing_like_a_key_of_theirs_fails(sequence):
+    keyboard = _keyboard()
+    keyboard.feed(sequence)
+    keyboard.flush()
 
 
 def test_escape_alone_is_a_key_once_nothing_follows():

@@ -2,7 +2,7 @@
 
 import pytest
 
-STREAMS = ("claude", "codex", "less", "shell", "top", "vim")
+STREAMS = ("claude", "codex", "htop", "less", "shell", "top", "vim")
 
 
 @pytest.mark.parametrize("name", STREAMS)
