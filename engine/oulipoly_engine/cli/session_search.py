@@ -18,7 +18,8 @@ _SHOWN, _MOST = 20, 10_000
 _EPILOG = f"""\
 words are all needed; "a phrase", begin*, -not. Fields: account: cli: model: cwd: role: session: date: is:pinned
 is:sidechain; several values of one field (account:a,b) widen it, `*` stands for anything, -account:a leaves out.
-dates: {DATE_FORMS}"""
+dates: {DATE_FORMS}
+of one turn's text the first 1,048,576 characters are searched"""
 
 
 @person.for_people
@@ -59,6 +60,8 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
         output.write_line("nothing was found")
     if found.unindexed:
         diagnostics.note(f"{found.unindexed} turns are not indexed yet: leave --as-is out to search them too")
+    if found.cut:
+        diagnostics.note(f"{found.cut} turns are very long: only the first 1,048,576 characters of each were searched")
     return 0
 
 

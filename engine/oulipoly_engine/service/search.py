@@ -14,6 +14,7 @@ from oulipoly_engine.core.query import FieldName, Query, Term
 from oulipoly_engine.core.redact import redact
 from oulipoly_engine.core.snippet import Snippet, places, snippet
 from oulipoly_engine.core.turn_text import text_of
+from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.service.conversations import Kinds
 from oulipoly_engine.store import search as index
 from oulipoly_engine.store import search_index
@@ -21,6 +22,7 @@ from oulipoly_engine.store.conversations import conversations
 from oulipoly_engine.store.db import Store
 
 RANKED_AMONG = 500  # of the newest matches
+STEP_TURNS = 2_000
 _REDACTED_AT_ONCE = 20_000  # characters; around the first place in a longer text
 
 
@@ -53,18 +55,26 @@ class Found:
 
     hits: tuple[Hit, ...]
     unindexed: int  # turns that are not searched yet
+    cut: int = 0  # turns whose texts are so long that only their beginnings are searched
 
 
 def catch_up(store: Store, budget_s: float | None = None, step: Callable[[int], None] | None = None) -> int:
     """Index turns that are new, and return about how many are left.
 
     Works in short transactions, so that other processes can write between; several may do it at once.
-    budget_s: stop after so long; None: never. step: called with the number that each batch indexed.
+    budget_s: stop after so long; None: never. step: called each time that STEP_TURNS or more were indexed.
     """
     deadline = None if budget_s is None else time.monotonic() + budget_s
-    while indexed := search_index.index_batch(store):
-        if step is not None:
-            step(indexed)
+    untold = 0
+    while True:
+        # Of a former index a piece each time, so that the new one fills its place in the file.
+        is_cleared, indexed = search_index.clear_batch(store), search_index.index_batch(store)
+        if not (is_cleared or indexed):
+            break
+        untold += indexed
+        if step is not None and untold >= STEP_TURNS:
+            step(untold)
+            untold = 0
         if deadline is not None and time.monotonic() > deadline:
             break
     return search_index.state(store).behind
@@ -75,6 +85,9 @@ def search(store: Store, query: Query, kinds: Kinds, limit: int, *, by_rank: boo
 
     width: of the snippets, in characters.
     """
+    if query.at_risk is not None:
+        message = "is:at-risk is asked of the list of conversations: `session list is:at-risk`, or the app's / filter"
+        raise UsageInvalid(message)
     ranked = by_rank and any(not term.is_negated for term in query.terms)
     matches: Sequence[index.Match] = index.search(
         store, _wanted(store, query, kinds), max(limit, RANKED_AMONG if ranked else 0)
@@ -91,7 +104,8 @@ def search(store: Store, query: Query, kinds: Kinds, limit: int, *, by_rank: boo
         _hit(match, score, known.get(chains.get((match.account, match.session_id), "")), kinds, query.terms, width)
         for match, score in zip(matches, scores, strict=False)
     )
-    return Found(tuple(hits), search_index.state(store).behind)
+    state = search_index.state(store)
+    return Found(tuple(hits), state.behind, state.cut)
 
 
 def _hit(
@@ -130,19 +144,15 @@ def _safe(text: str, terms: Sequence[Term]) -> str:
 def _wanted(store: Store, query: Query, kinds: Kinds) -> index.Wanted:
     """Resolve what only configuration, facts and notes know into accounts and sessions."""
     roles = query.of(FieldName.ROLE)
-    sessions: list[index.SessionTexts] | None = None
+    sessions: index.Sessions | None = None
     since, until = query.since, query.until
     if query.of(FieldName.MODEL, FieldName.CWD, FieldName.SESSION) or query.pinned is not None:
-        sessions = [
-            one
-            for one in index.session_texts(store, query.fields, pinned=query.pinned is True)
-            if _session_fits(one, query)
-        ]
+        sessions = index.sessions(store, query.fields, pinned=query.pinned)
         since, until = _bounded(sessions, since, until)
     return index.Wanted(
         terms=query.terms,
         accounts=_accounts(store, query, kinds),
-        sessions=None if sessions is None else frozenset((one.account, one.session_id) for one in sessions),
+        sessions=None if sessions is None else sessions.numbers,
         roles=next((field.values for field in roles if not field.is_negated), None),
         not_roles=next((field.values for field in roles if field.is_negated), ()),
         sidechain=query.sidechain,
@@ -164,22 +174,10 @@ def _accounts(store: Store, query: Query, kinds: Kinds) -> frozenset[str] | None
 
 
 def _bounded(
-    sessions: Sequence[index.SessionTexts], since: datetime | None, until: datetime | None
+    sessions: index.Sessions, since: datetime | None, until: datetime | None
 ) -> tuple[datetime | None, datetime | None]:
     """Narrow the time to when the sessions had turns: a common word elsewhere must not be looked up match by match."""
-    if not sessions or any(one.first_turn_at is None or one.last_turn_at is None for one in sessions):
+    if sessions.first_turn_at is None or sessions.last_turn_at is None:
         return since, until
-    first = from_text(min(str(one.first_turn_at) for one in sessions))
-    behind = from_text(max(str(one.last_turn_at) for one in sessions)) + timedelta(seconds=1)
+    first, behind = from_text(sessions.first_turn_at), from_text(sessions.last_turn_at) + timedelta(seconds=1)
     return first if since is None else max(since, first), behind if until is None else min(until, behind)
-
-
-def _session_fits(one: index.SessionTexts, query: Query) -> bool:
-    if query.pinned is not None and query.pinned is not bool(one.is_pinned):
-        return False
-    texts: dict[FieldName, tuple[str | None, ...]] = {
-        FieldName.MODEL: (one.model, one.cli_model),
-        FieldName.CWD: (one.cwd,),
-        FieldName.SESSION: (one.chain_id, one.session_id),
-    }
-    return all(field_fits(field, texts[field.name]) for field in query.fields if field.name in texts)

@@ -92,13 +92,13 @@ def test_changed_and_deleted_turns_are_found_by_what_they_are_now(rows):
     rows.change("DELETE FROM session_turns WHERE turn_id = 'mix'")
 
     assert ([], ["ja"]) == (rows.found("検索"), rows.found("言葉"))
-    assert [(2,)] == rows.store.rows("SELECT COUNT(*) FROM turn_search_pairs")
+    assert [(2,)] == rows.store.rows("SELECT COUNT(*) FROM search_pairs")
 
 
 def test_what_was_indexed_before_there_were_pairs_gets_them(rows):
     rows.index()
-    rows.change("DELETE FROM turn_search_pairs")
-    rows.change("INSERT INTO search_pairs_due SELECT turn FROM search_docs")
+    rows.change("DELETE FROM search_pairs")
+    rows.change("INSERT INTO search_pairs_due SELECT turn FROM search_numbers")
 
     assert ["ja", "mix"] == rows.found("検索")
 

@@ -13,7 +13,7 @@ from oulipoly_engine.core.query import Term
 from oulipoly_engine.core.turn_lines import TurnLine
 from oulipoly_engine.store import search_index, turns
 from oulipoly_engine.store.db import open_store
-from oulipoly_engine.store.search import Wanted, search
+from oulipoly_engine.store.search import Wanted, numbers_of, search
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -42,27 +42,28 @@ class Rows:
         with self.store.write():
             self.store.execute(sql, parameters)
 
-    def found(self, word=None, limit=100, **more):
+    def found(self, word=None, limit=100, sessions=None, **more):
         terms = () if word is None else (Term(word),)
+        more["sessions"] = None if sessions is None else numbers_of(self.store, sessions)
         return [match.turn_id for match in search(self.store, Wanted(terms, **more), limit)]
 
     def is_sound(self):
         """Whether the index holds exactly what is stored, told by the index's own words and their counts."""
-        self.store.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.held USING fts5vocab(main, turn_search, instance)")
+        self.store.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.held USING fts5vocab(main, search_words, instance)")
         held = self.store.rows("SELECT term, doc, col, offset FROM temp.held ORDER BY 1, 2, 3, 4")
         with self.store.write():
             self.store.execute(
                 "CREATE VIRTUAL TABLE fresh USING fts5(text, tags, tokenize = 'unicode61 remove_diacritics 2')"
             )
             self.store.execute(
-                "INSERT INTO fresh (rowid, text, tags) SELECT d.doc, s.text, s.tags FROM search_docs d"
+                "INSERT INTO fresh (rowid, text, tags) SELECT d.doc, s.text, s.tags FROM search_numbers d"
                 " JOIN search_source s ON s.turn = d.turn"
             )
             self.store.execute("CREATE VIRTUAL TABLE temp.wanted USING fts5vocab(main, fresh, instance)")
             wanted = self.store.rows("SELECT term, doc, col, offset FROM temp.wanted ORDER BY 1, 2, 3, 4")
             self.store.execute("DROP TABLE temp.wanted")
             self.store.execute("DROP TABLE fresh")
-        documents = self.store.rows("SELECT COUNT(*) FROM search_docs")[0]
+        documents = self.store.rows("SELECT COUNT(*) FROM search_numbers")[0]
         return held == wanted and documents == self.store.rows("SELECT COUNT(*) FROM session_turns")[0]
 
 
@@ -199,6 +200,68 @@ def test_bodies_of_any_form_are_stored_indexed_and_deleted(rows, body):
     assert ["t1"] == rows.found()
     rows.change("DELETE FROM session_turns")
     assert rows.is_sound()
+
+
+MOST = 1 << 20  # characters of a text that are indexed
+
+
+def test_of_a_long_text_the_beginning_is_found_and_the_turn_is_counted_until_it_is_gone(rows):
+    rows.add(turn(1, "beginning " + "x" * (MOST - 21) + " end unfound"), turn(2, "short unfound"))
+    rows.index()
+
+    assert (["t1"], ["t1"], ["t2"]) == (rows.found("beginning"), rows.found("end"), rows.found("unfound"))
+    assert 1 == search_index.state(rows.store).cut
+    rows.change("DELETE FROM session_turns WHERE turn_id = 't1'")
+    assert ([], 0) == (rows.found("end"), search_index.state(rows.store).cut)
+    assert rows.is_sound()
+
+
+def test_a_text_that_grows_or_shrinks_over_the_bound_is_counted_as_it_is_then(rows):
+    rows.add(turn(1, "short"))
+    rows.index()
+    rows.change("UPDATE session_turns SET body = ?", turn(1, "long " * MOST).body)
+    assert (["t1"], 1) == (rows.found("long"), search_index.state(rows.store).cut)
+    rows.change("UPDATE session_turns SET body = ?", turn(1, "short").body)
+
+    assert (["t1"], [], 0) == (rows.found("short"), rows.found("long"), search_index.state(rows.store).cut)
+    assert rows.is_sound()
+
+
+def test_a_turn_that_gets_another_session_is_found_in_that_one(rows):
+    rows.add(turn(1, "needle"))
+    rows.index()
+    rows.change("UPDATE session_turns SET session_id = 'T'")
+
+    assert [] == rows.found("needle", sessions=[("acc", "S")])
+    assert ["t1"] == rows.found("needle", sessions=[("acc", "T")])
+
+
+def test_long_texts_make_short_batches(rows):
+    rows.add(*(turn(number, "word " * 20_000) for number in range(6)))
+
+    assert [2, 2, 2, 0] == [search_index.index_batch(rows.store) for _ in range(4)]
+
+
+def test_a_former_index_is_taken_away_in_steps_between_which_others_write(rows, monkeypatch):
+    monkeypatch.setattr(search_index, "_CLEARED_S", 0.0)
+    names = "SELECT name FROM sqlite_master WHERE name LIKE 'turn_search%' AND type = 'table' OR name = 'search_docs'"
+    with rows.store.write():  # as it was filled before the migration
+        rows.store.execute_many(
+            "INSERT INTO turn_search (rowid, text, tags) VALUES (?, ?, 'tag')",
+            ((number, " ".join(f"w{number}x{word}" for word in range(99))) for number in range(3000)),
+        )
+        rows.store.execute_many("INSERT INTO search_docs VALUES (?, ?)", ((number, number) for number in range(3000)))
+    rows.add(turn(1, "needle"))
+    steps = 0
+    while search_index.clear_batch(rows.store):
+        steps += 1
+        rows.add(turn(10 + steps, "needle"))
+    rows.index()
+
+    assert steps > 10
+    assert [] == rows.store.rows(names)
+    assert steps + 1 == len(rows.found("needle"))
+    assert [("ok",)] == rows.store.rows("PRAGMA integrity_check")
 
 
 @given(st.text(max_size=30), st.booleans(), st.booleans())

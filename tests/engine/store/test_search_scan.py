@@ -1,5 +1,6 @@
 """The index and the narrowed lists give what looking at every turn and every session gives."""
 
+import contextlib
 import json
 import re
 from datetime import UTC, datetime, timedelta
@@ -16,7 +17,7 @@ from oulipoly_engine.core.turn_lines import TurnLine
 from oulipoly_engine.store import facts, imported, search_index, turns
 from oulipoly_engine.store.conversations import conversations, latest
 from oulipoly_engine.store.db import open_store
-from oulipoly_engine.store.search import Wanted, search, session_texts
+from oulipoly_engine.store.search import Wanted, numbers_of, search, sessions
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ACCOUNTS, SESSIONS, ROLES = ("acc", "other"), ("S", "T", "U"), ("user", "assistant")
@@ -76,7 +77,8 @@ def stored(path, found):
 
 def told_by_the_index(store, terms, never, keys, role, limit):
     wanted = (*terms, *([] if never is None else [Term(never.text, never.is_prefix, is_negated=True)]))
-    matches = search(store, Wanted(wanted, roles=role and (role,), sessions=keys), limit)
+    numbers = None if keys is None else numbers_of(store, keys)
+    matches = search(store, Wanted(wanted, roles=role and (role,), sessions=numbers), limit)
     return [match.turn_id for match in matches]
 
 
@@ -110,7 +112,7 @@ def test_search_finds_what_a_look_at_every_turn_finds(tmp_path_factory, found, q
 def chains(tmp_path_factory):
     """Sixty conversations: some have two sessions, some were used after their last turn, two are pinned."""
     store = open_store(tmp_path_factory.mktemp("chains") / "state.db")
-    sessions = [f"{number * 7 % 70:02d}-session" for number in range(70)]
+    sessions = [f"{number * 3 % 70:02d}-session" for number in range(70)]
     with store.write():
         for number, session in enumerate(sessions):
             at = to_text(NOW + timedelta(minutes=number * 11 % 70))
@@ -125,13 +127,14 @@ def chains(tmp_path_factory):
         store.execute("UPDATE session_chains SET last_used_at = '2027' WHERE chain_id = ?", (names[0],))
         for name in names[40:42]:
             store.insert("conversation_notes", chain_id=name, pinned_at="2026", changed_at="2026")
-    while facts.count_batch(store):
+    while facts.count_batch(store) or search_index.index_batch(store):
         pass
     with store.write():
         store.execute(
             "UPDATE session_facts SET cwd = '/Home/' || substr(session_id, 2, 1) || '_É',"
-            " cli_model = 'Opus-' || substr(session_id, 1, 1)"
+            " cli_model = 'Opus-' || substr(session_id, 1, 1) WHERE session_id NOT LIKE '1%5-session'"
         )
+        store.execute("UPDATE session_chains SET model_name = 'Opus-0' WHERE chain_id = ?", (names[30],))
     yield store
     store.close()
 
@@ -144,30 +147,61 @@ def test_the_head_of_the_list_is_the_head_of_the_whole_list(chains, limit):
     assert {one.chain_id for one in ordered(conversations(chains), Sort.USED)[:limit]} == leading
 
 
-@pytest.mark.parametrize(
-    ("name", "values"),
-    [
-        (FieldName.CWD, ("/home/3",)),
-        (FieldName.CWD, ("_é", "nowhere")),
-        (FieldName.CWD, ("e/*_é",)),
-        (FieldName.MODEL, ("opus-2",)),
-        (FieldName.MODEL, ("unknown",)),
-        (FieldName.SESSION, ("3", "45-")),
-    ],
+FIELDS = [
+    Field(FieldName.CWD, ("/home/3",)),
+    Field(FieldName.CWD, ("_é", "nowhere")),
+    Field(FieldName.CWD, ("e/*_é",)),
+    Field(FieldName.MODEL, ("opus-2",)),
+    Field(FieldName.MODEL, ("opus-0", "nobody")),
+    Field(FieldName.MODEL, ("nothing",)),
+    Field(FieldName.SESSION, ("3", "45-")),
+]
+COMPARED = {
+    FieldName.CWD: lambda row: (row[2],),
+    FieldName.MODEL: lambda row: (row[3], row[4]),
+    FieldName.SESSION: lambda row: (row[1], row[5]),
+}
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(FIELDS), st.booleans()), max_size=3),
+    st.sampled_from((None, True, False)),
 )
-@pytest.mark.parametrize("is_negated", [False, True])
-def test_sessions_that_a_field_fits_are_all_among_the_narrowed_ones(chains, name, values, is_negated):
-    field = Field(name, values, is_negated)
+@settings(max_examples=80, deadline=None)
+def test_sessions_are_narrowed_as_by_a_look_at_every_one(chains, chosen, pinned):
+    fields = [Field(field.name, field.values, is_negated) for field, is_negated in chosen]
+    rows = chains.rows(
+        "SELECT x.number, s.session_id, f.cwd, c.model_name, f.cli_model, s.chain_id, n.pinned_at IS NOT NULL"
+        " FROM session_chain_segments s JOIN session_chains c USING (chain_id) JOIN search_sessions x"
+        " ON x.account = s.provider_name AND x.session_id = s.session_id LEFT JOIN session_facts f"
+        " ON f.account = s.provider_name AND f.session_id = s.session_id"
+        " LEFT JOIN conversation_notes n ON n.chain_id = s.chain_id"
+    )
+    fitting = {
+        row[0]
+        for row in rows
+        if pinned in (None, bool(row[6])) and all(field_fits(field, COMPARED[field.name](row)) for field in fields)
+    }
 
-    def fitting(texts):
-        compared = {
-            FieldName.CWD: lambda one: (one.cwd,),
-            FieldName.MODEL: lambda one: (one.model, one.cli_model),
-            FieldName.SESSION: lambda one: (one.chain_id, one.session_id),
-        }
-        return {one.session_id for one in texts if field_fits(field, compared[name](one))}
+    assert 70 == len(rows)
+    assert fitting == sessions(chains, fields, pinned=pinned).numbers
 
-    everything = session_texts(chains)
-    assert 70 == len(everything)
-    assert fitting(everything) == fitting(session_texts(chains, [field]))
-    assert is_negated or fitting(everything)
+
+@pytest.mark.parametrize("field", FIELDS)
+def test_every_field_of_the_test_above_but_one_finds_some_sessions_and_leaves_out_others(chains, field):
+    found = len(sessions(chains, [field]).numbers)
+
+    assert (0 < found < 70) is (field.values != ("nothing",))
+
+
+def test_when_narrowed_sessions_had_turns_is_told_unless_it_is_not_known_of_all(chains):
+    field = Field(FieldName.SESSION, ("30-", "45-"))
+    told = "SELECT MIN(first_turn_at), MAX(last_turn_at) FROM session_facts WHERE session_id IN ('30-session', {})"
+    found = sessions(chains, [field])
+    assert [(found.first_turn_at, found.last_turn_at)] == chains.rows(told.format("'45-session'"))
+
+    with contextlib.suppress(ZeroDivisionError), chains.write():
+        chains.execute("DELETE FROM session_facts WHERE session_id = '45-session'")
+        found = sessions(chains, [field])
+        raise ZeroDivisionError
+    assert (2, None, None) == (len(found.numbers), found.first_turn_at, found.last_turn_at)
