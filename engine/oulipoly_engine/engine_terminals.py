@@ -15,7 +15,7 @@ from oulipoly_engine.errors import AccountUnusable, RequestRefused
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.signals import Guard
 from oulipoly_engine.service import terminals
-from oulipoly_engine.terminal.folder import Place, Terminal
+from oulipoly_engine.terminal.folder import Place, Survey, Terminal
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.accounts import Model
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.service.resume import Resumer
     from oulipoly_engine.store.db import Store
 
-__all__ = ["OpenedTerminal", "Terminal", "Terminals"]
+__all__ = ["OpenedTerminal", "Survey", "Terminal", "Terminals"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,19 @@ class Terminals:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._lost: tuple[Terminal, ...] = ()  # found to be gone, and not told yet
 
     def list(self) -> tuple[Terminal, ...]:
         """Return the living terminals, oldest first."""
         found = terminals.survey(self._engine.paths, self._engine.surroundings.clock)
+        self._lost += found.lost
         return found.terminals
+
+    def look(self) -> Survey:
+        """Return the living terminals, oldest first, and once those whose hosts were killed, which is to be told."""
+        living = self.list()
+        lost, self._lost = self._lost, ()
+        return Survey(living, lost)
 
     def socket(self, terminal: Terminal) -> Path:
         """Return where a terminal's host listens."""

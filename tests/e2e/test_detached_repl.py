@@ -18,6 +18,8 @@ from oulipoly_engine.demo import world
 from oulipoly_engine.demo.world import Options
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service import terminals
+from oulipoly_engine.store import archive
+from oulipoly_engine.store.db import open_store
 
 READY = "╰─+╯"
 PATIENCE_S = 20
@@ -175,3 +177,18 @@ def test_end_that_nobody_saw_is_recorded_too(begin):
 
     row, result = detached.ended()
     assert ("failed", 137, False) == (row["status"], result["exit_code"], result["success"])
+
+
+def test_transcript_that_it_leaves_is_kept_as_an_attended_ones_is(begin):
+    detached = begin("demo-opus")
+    cli = detached.attach()
+    detached.talk(cli, "the word is turtle", "You said: the word is turtle")
+    cli.send("/exit\r")
+    cli.expect(pexpect.EOF)
+    row = detached.ended()[0]
+
+    def kept():
+        with closing(open_store(detached.paths.state_db)) as store:
+            return archive.of_session(store, row["provider_name"], row["session_id"])
+
+    assert [row["session_id"]] == [copy.session_id for copy in wait_for(kept, "the copy")]

@@ -1,6 +1,6 @@
 """Hostile output through the whole stack: the program, its host and the app survive it, and the screen comes back.
 
-PANE_FUZZ_MB makes it longer than its second: 100 is what a release is given.
+PANE_FUZZ_MB makes it longer than its second; `scripts/fuzz-terminal` gives it 100 of each kind.
 """
 
 import contextlib

@@ -108,7 +108,6 @@ def test_killed_attach_gives_the_terminal_back_by_another_hand(run, terminal):
     child.expect_exact("\x1b[?u")
     child.send("\x1b[?0u")
     child.expect_exact("\x1b[>5u")
-    child.expect_exact("$")
 
     os.kill(killed, signal.SIGKILL)
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 from oulipoly_engine.core import leave_key
 from oulipoly_engine.errors import Interrupted
+from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.pty import size_of
 from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.terminal import paint, wire
@@ -105,7 +106,7 @@ class _Showing:
         self._changes = changes
         self._label = terminal.label
         self._view = View()
-        self._painter = paint.Painter(size.columns, size.rows)
+        self._painter = paint.Painter(size.columns, size.rows, has_colour=not inherited_environment().get("NO_COLOR"))
         self._keyboard = Keyboard(leave_key.BYTES[chord])
         self._keyboard.page = max(1, size.rows - 1)
         self._note_until: float | None = None

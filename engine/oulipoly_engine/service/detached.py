@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from oulipoly_engine.clock import Clock, SystemClock
-from oulipoly_engine.config import small_files
+from oulipoly_engine.config import accounts_file, small_files
 from oulipoly_engine.core.accounts import AcceptanceSpec
 from oulipoly_engine.core.invocations import Outcome
 from oulipoly_engine.core.markers import ParentRef
@@ -30,6 +30,8 @@ from oulipoly_engine.terminal.wire import Exited
 
 _ENDED = f"{__name__}:ended"
 _LOOK = f"{__name__}:look"
+_AFTER = f"{__name__}:after"
+_KEEPING_S = 2.0  # for copies of what the run has left
 
 
 def start(
@@ -69,7 +71,9 @@ def start(
         "seen": [],
     }
     columns, rows = size
-    launch = terminals.Launch(prepared.command, columns, rows, recorded, finish=_ENDED, finish_with=payload)
+    launch = terminals.Launch(
+        prepared.command, columns, rows, recorded, finish=_ENDED, finish_with=payload, after=_AFTER
+    )
     if root is not None:
         launch = replace(launch, look=_LOOK)
     try:
@@ -113,10 +117,39 @@ def ended(payload: Mapping[str, Any], exited: Exited, tail: bytes) -> None:
         store.close()
 
 
+def after(payload: Mapping[str, Any]) -> None:
+    """Keep copies of the transcripts that the run has left, unless config.toml says `archive = false`.
+
+    Called in the host, once the end is recorded and told.
+    """
+    from oulipoly_engine.service.archive import Archive  # noqa: PLC0415 - 30 ms with the next, only once in the host
+    from oulipoly_engine.service.archive_keeper import ArchiveKeeper, after_run  # noqa: PLC0415 - see above
+    from oulipoly_engine.service.transcript_files import homes  # noqa: PLC0415 - see above
+
+    paths, clock = _paths(payload), SystemClock()
+    settings = small_files.read_settings(paths).value
+    if not settings.archive:
+        return
+    accounts, scripts = accounts_file.read(paths).value, small_files.read_sessions(paths).value
+    known = {home.account: home for home in homes(accounts, scripts, paths.home)}
+    store = open_store(Path(payload["state_db"]))
+    try:
+        row = invocations.find(store, str(payload["uuid"]))
+        keeper = ArchiveKeeper(Archive(store, paths.data / "archive", known, clock), settings.archive_limit_bytes)
+        after_run(keeper, str(payload["account"]), None if row is None else row.session_id, _KEEPING_S)
+    finally:
+        store.close()
+
+
+def _paths(payload: Mapping[str, Any]) -> Paths:
+    config, data, home = map(Path, payload["folders"])
+    return Paths(config=config, data=data, home=home)
+
+
 def _freshness(store: Store, payload: Mapping[str, Any], clock: Clock) -> Freshness:
     """Return what reads the turns; it is asked for no quota."""
-    config, data, home = map(Path, payload["folders"])
-    paths = Paths(config=config, data=data, home=home)
+    paths = _paths(payload)
+    data, home = paths.data, paths.home
     scripts = small_files.read_sessions(paths).value
     environ = inherited_environment()
     ingester = Ingester(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -64,21 +65,9 @@ class Endings:
 
     def write_result(self, ran: Ran, outcome: Outcome) -> None:
         """Keep the result file; one that cannot be kept is told."""
-        session_id = outcome.session_id or ran.resumes
-        result = markers.InvocationResult(
-            id=ran.uuid,
-            status=Status.SUCCEEDED if outcome.success else Status.FAILED,
-            success=outcome.success,
-            exit_code=outcome.exit_code,
-            error_category=outcome.error_category,
-            terminal_reason=outcome.terminal_reason,
-            finished_at=outcome.finished_at,
-            provider_name=ran.account,
-            provider_session_id=session_id,
-            chain_id=None if session_id is None else chains.chain_of(self.store, ran.account, session_id),
-        )
+        line = _result_line(self.store, ran.uuid, ran.account, outcome.session_id or ran.resumes, outcome)
         try:
-            results.write(self.results_folder, ran.uuid, markers.result_line(result))
+            results.write(self.results_folder, ran.uuid, line)
         except OSError as error:
             self.note(f"Warning: cannot keep the result file of {ran.uuid}: {error.strerror or error}")
 
@@ -101,6 +90,38 @@ class Endings:
             acceptance_status=found.status.value,
             acceptance_evidence=found.evidence,
         )
+
+
+def tell_late(store: Store, results_folder: Path, uuid: str) -> None:
+    """Keep the result file of a run whose row is final, in the name of one who was killed before it could."""
+    row = invocations.find(store, uuid)
+    if row is None or row.finished_at is None or (results_folder / f"{uuid}.result").exists():
+        return
+    outcome = Outcome(
+        bool(row.success),
+        -1 if row.exit_code is None else row.exit_code,
+        row.finished_at,
+        row.error_category,
+        row.terminal_reason,
+    )
+    with suppress(OSError):  # the row says it too
+        results.write(results_folder, uuid, _result_line(store, uuid, row.account, row.session_id, outcome))
+
+
+def _result_line(store: Store, uuid: str, account: str | None, session_id: str | None, outcome: Outcome) -> str:
+    result = markers.InvocationResult(
+        id=uuid,
+        status=Status.SUCCEEDED if outcome.success else Status.FAILED,
+        success=outcome.success,
+        exit_code=outcome.exit_code,
+        error_category=outcome.error_category,
+        terminal_reason=outcome.terminal_reason,
+        finished_at=outcome.finished_at,
+        provider_name=account,
+        provider_session_id=session_id,
+        chain_id=chains.chain_of(store, account, session_id) if account and session_id else None,
+    )
+    return markers.result_line(result)
 
 
 def _terminal_reason(last: Last) -> str | None:

@@ -41,6 +41,7 @@ class Order(msgspec.Struct, frozen=True):
     finish: str = ""  # "package.module:function" of ours, called with `finish_with`, the Exited and the last output
     finish_with: dict[str, Any] = {}
     look: str = ""  # another one, called with `finish_with` and the pid; what it returns is added to that
+    after: str = ""  # another one, called with `finish_with` when the end is recorded and told
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -102,7 +103,7 @@ class _Recorder:
     """Calls the functions that the order names; imported only then."""
 
     def __init__(self, order: Order) -> None:
-        self._finish, self._look = _named(order.finish), _named(order.look)
+        self._finish, self._look, self._after = map(_named, (order.finish, order.look, order.after))
         self._known = dict(order.finish_with)
         self.looks = bool(order.look)
 
@@ -115,6 +116,10 @@ class _Recorder:
     def end(self, exited: Exited, tail: bytes) -> None:
         """Record the end."""
         self._finish()(self._known, exited, tail)
+
+    def follow_up(self) -> None:
+        """Do what nobody waits for."""
+        self._after()(self._known)
 
 
 def _named(name: str) -> Callable[[], Callable[..., Any]]:

@@ -17,9 +17,11 @@ from oulipoly_engine.core.redact import redact_argv
 from oulipoly_engine.errors import RequestRefused, RunnerError, SpawnFailed
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import Command
+from oulipoly_engine.service import endings
+from oulipoly_engine.service.lost import GUARD_DROP
 from oulipoly_engine.service.terminal_host import Answer, Order, carried
 from oulipoly_engine.store import invocations
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.store.db import Store, open_store
 from oulipoly_engine.terminal import folder, launcher
 from oulipoly_engine.terminal.client import Client
 from oulipoly_engine.terminal.folder import Place, Survey, Terminal
@@ -79,6 +81,7 @@ class Launch:
     finish: str = ""  # instead of `record_end`: see `terminal_host.Order`
     finish_with: Mapping[str, Any] = field(default_factory=dict)
     look: str = ""
+    after: str = ""
 
 
 def terminal_environment(env: Mapping[str, str]) -> dict[str, str]:
@@ -115,6 +118,7 @@ def start(paths: Paths, launch: Launch) -> Terminal:
         finish=finish,
         finish_with=payload,
         look=launch.look,
+        after=launch.after,
     )
     answer = msgspec.json.decode(launcher.launch(_HOST, msgspec.json.encode(order)), type=Answer)
     if answer.terminal is None:
@@ -140,16 +144,27 @@ def record_end(payload: Mapping[str, Any], exited: Exited, _tail: bytes) -> None
 def survey(paths: Paths, clock: Clock) -> Survey:
     """List the living terminals, oldest first, and tidy up after hosts that were killed.
 
-    What such a host could not record is recorded now: its invocation is failed, with the reason `host_lost`.
+    What such a host could not record is recorded now: the end that nobody saw, and the result file.
     """
     found = folder.survey(paths.runtime)
-    rows = [lost.invocation_row for lost in found.lost if lost.invocation_row is not None]
-    if rows and paths.state_db.exists():
+    uuids = [lost.invocation for lost in found.lost if lost.invocation is not None]
+    if uuids and paths.state_db.exists():
         store = open_store(paths.state_db)
-        for row in rows:
-            invocations.end(store, row, Outcome(False, -1, clock.now(), None, "host_lost"))
-        store.close()
+        try:
+            for uuid in uuids:
+                _close_lost(store, paths, clock, uuid)
+        finally:
+            store.close()
     return found
+
+
+def _close_lost(store: Store, paths: Paths, clock: Clock, uuid: str) -> None:
+    row = invocations.find(store, uuid)
+    if row is None:
+        return
+    text = "the host of its terminal was killed"
+    invocations.end(store, row.row_id, Outcome(False, -1, clock.now(), None, GUARD_DROP, text))
+    endings.tell_late(store, paths.results, uuid)
 
 
 def find(paths: Paths, clock: Clock, identity: str) -> Terminal:

@@ -74,9 +74,9 @@ class Audience:
                 seat.tell(happened)
 
     def owe_all(self) -> None:
-        """Owe every client a full picture."""
+        """Owe every client a full picture, of another size; those who look back have lost their place."""
         for seat in self.seats:
-            seat.debt.is_full = True
+            seat.look_at(None)
 
     def take(self, frame: Frame) -> None:
         """Take a frame of the screen."""
@@ -95,7 +95,7 @@ class Audience:
         Returns whether the screen still has changes that nobody has taken, and how many seconds until there is
         something to do again, None if only an event can bring it.
         """
-        waits = [(seat, _wait(seat, now, flooding=flooding)) for seat in self.watchers if seat.awaiting is None]
+        waits = [(seat, _wait(seat, now, flooding=flooding)) for seat in self._followers if seat.awaiting is None]
         hold = 0.0
         if changed and any(wait <= 0 for _, wait in waits):
             frame = screen.frame(full=not self.viewport.is_known)
@@ -114,11 +114,17 @@ class Audience:
 
     def tell_exit(self, exited: Exited, *, insist: bool, changed: bool) -> None:
         """Tell each client that the child has ended, once it has its last picture."""
+        followers = list(self._followers)
         for seat in self.seats:
-            is_behind = seat.counts and (changed or seat.awaiting is not None or seat.debt.is_owed())
+            is_behind = seat in followers and (changed or seat.awaiting is not None or seat.debt.is_owed())
             if seat.greeted and not seat.exit_told and (insist or not is_behind):
                 seat.exit_told = True
                 seat.send(exited)
+
+    @property
+    def _followers(self) -> Iterator[ClientSeat]:
+        """Yield the clients that see what is printed, and do not look back."""
+        return (seat for seat in self.watchers if seat.looks_at is None)
 
     def _send_picture(self, seat: ClientSeat, now: float) -> None:
         picture = self.viewport.pay(seat.debt)

@@ -29,6 +29,7 @@ class ClientSeat:
         self.focus: Focus = "hidden"
         self.typed_at = 0.0
         self.only_reads = False
+        self.looks_at: int | None = None  # a reader's first line, counted from the oldest; None: it sees what all see
         self.debt = Debt()
         self.awaiting: int | None = None  # the picture that it has not acknowledged
         self.painted_at = 0.0
@@ -44,6 +45,11 @@ class ClientSeat:
     def counts(self) -> bool:
         """Return whether its window has a say in the size, and gets pictures."""
         return self.attached and self.focus != "hidden"
+
+    def look_at(self, line: int | None) -> None:
+        """Look back at the text from a line on, or see what all see again."""
+        self.looks_at = line
+        self.debt.is_full = True  # once it sees that
 
     @property
     def is_clogged(self) -> bool:

@@ -50,6 +50,9 @@ class Recorder(Protocol):
     def end(self, exited: wire.Exited, tail: bytes) -> None:
         """Record the end. tail: the last of what the child printed."""
 
+    def follow_up(self) -> None:
+        """Do what is left to do once the end is recorded and told."""
+
 
 @dataclass(slots=True)
 class _Screen:
@@ -126,16 +129,24 @@ class Host:
     def _record(self, exited: wire.Exited) -> None:
         """Record the child's end, and tell it then: whoever hears of it finds it recorded."""
         self._record_at = None
-        self._describe(exit_code=exited.code, ended_at=to_text(SystemClock().now()))
+        ended_at = to_text(SystemClock().now())
         memory = self._seat.memory
         try:
             self._recorder.end(exited, memory.output_since(max(0, memory.total - _TAIL))[0])
         except Exception:  # a border: the terminal's end must be told even if it cannot be recorded
             _log("the end of the program could not be recorded:")
             traceback.print_exc()
+        # Only now: of a host that is killed before it, the next one to look records the end.
+        self._describe(exit_code=exited.code, ended_at=ended_at)
         self._tell(exited)
         if self._is_told_to_go:
             self._done = True
+            return
+        try:
+            self._recorder.follow_up()
+        except Exception:  # a border: it is over, whatever fails now
+            _log("what follows the program's end has failed:")
+            traceback.print_exc()
 
     def _look(self, now: float) -> float:
         self._look_at = now + _LOOK_S

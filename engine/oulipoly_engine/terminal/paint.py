@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 
 from oulipoly_engine.terminal.screen import TRUE_COLOUR, Attr, CellStyle, Colour, Cursor, Row
@@ -50,9 +51,11 @@ _PLAIN = CellStyle()
 class Painter:
     """Draws one view on one real terminal."""
 
-    def __init__(self, columns: int, rows: int) -> None:
+    def __init__(self, columns: int, rows: int, *, has_colour: bool = True) -> None:
+        """Begin with an empty screen. has_colour: false leaves out the child's colours and nothing else."""
         self.columns = columns
         self.rows = rows
+        self._sgr = sgr if has_colour else plain_sgr
         self.note = ""  # shown over the last row while it is not empty
         self._mouse = False
         self._shape = ""
@@ -91,7 +94,7 @@ class Painter:
             if run.style.link != link:
                 link = run.style.link
                 parts.append(f"\x1b]8;;{_safe(link)}\x1b\\")
-            parts.append(f"{sgr(run.style)}{text}")
+            parts.append(f"{self._sgr(run.style)}{text}")
             left -= run.width
         if link:
             parts.append("\x1b]8;;\x1b\\")
@@ -119,6 +122,12 @@ def sgr(style: CellStyle) -> str:
         words.append("4:3" if style.attrs & Attr.CURLY else "4")
     words += _colour(style.foreground, 30) + _colour(style.background, 40)
     return f"\x1b[{';'.join(words)}m"
+
+
+@lru_cache(maxsize=4096)
+def plain_sgr(style: CellStyle) -> str:
+    """Return the sequence that sets a look without its colours: bold, underlined and reversed stay."""
+    return sgr(replace(style, foreground=None, background=None))
 
 
 def _colour(colour: Colour, base: int) -> list[str]:

@@ -81,6 +81,11 @@ class Viewport:
         self._frame: Frame | None = None
 
     @property
+    def frame(self) -> Frame | None:
+        """Return the last frame; `changed` of it is not all that is shown."""
+        return self._frame
+
+    @property
     def is_known(self) -> bool:
         """Return whether there has been any picture."""
         return self._frame is not None
@@ -110,13 +115,24 @@ class Viewport:
         frame = self._frame
         if frame is None:
             return None
-        if self.book.begin_afresh():
-            self._wire = [None] * len(self._rows)
+        self._make_room()
         full = debt.is_full
         changed = tuple(self._wire_row(y) for y in (range(len(self._rows)) if full else sorted(debt.rows)))
-        styles, anew = debt.styles_for(self.book)
         debt.rows.clear()
         debt.is_full = debt.moved = False
+        return self._picture(debt, frame, changed, full=full)
+
+    def past(self, debt: Debt, beside: Frame, rows: Iterable[Row]) -> Picture:
+        """Return a picture of rows that one client alone sees. beside: what else is told of it."""
+        self._make_room()
+        return self._picture(debt, beside, tuple(self.book.encode(y, row) for y, row in enumerate(rows)), full=True)
+
+    def _make_room(self) -> None:
+        if self.book.begin_afresh():
+            self._wire = [None] * len(self._rows)
+
+    def _picture(self, debt: Debt, frame: Frame, changed: tuple[WireRow, ...], *, full: bool) -> Picture:
+        styles, anew = debt.styles_for(self.book)
         cursor = frame.cursor
         return Picture(
             number=debt.next_number(),

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import singledispatchmethod
 
 from oulipoly_engine.terminal import wire
 from oulipoly_engine.terminal.audience import Audience
 from oulipoly_engine.terminal.client_seat import ClientSeat
-from oulipoly_engine.terminal.screen import Happenings, Key, Mouse, Screen
+from oulipoly_engine.terminal.screen import Cursor, Happenings, Key, Mouse, Screen
 from oulipoly_engine.terminal.seat import Seat
 from oulipoly_engine.terminal.typist import Typist
 
 _RESIZE_PAUSE_S = 0.04  # between two sizes while a window is dragged: each one makes the child draw afresh
+_NO_CURSOR = Cursor(0, 0, visible=False)
 
 
 class Stage:
@@ -85,7 +87,7 @@ class Stage:
         client.columns, client.rows, client.focus = message.columns, message.rows, message.focus
         client.only_reads = message.only_reads
         client.typed_at = time.monotonic()
-        client.debt.is_full = True
+        client.look_at(None)
         client.awaiting = None
         if client.counts:
             self.audience.decided = None  # so that it is told again, to the new client too
@@ -130,6 +132,9 @@ class Stage:
 
     @act.register
     def _(self, message: wire.Scrolled, client: ClientSeat) -> None:
+        if client.only_reads:
+            self._look_back(client, message.delta)
+            return
         if message.delta:
             self.screen.scroll(message.delta)
         else:
@@ -205,6 +210,26 @@ class Stage:
             self._focused = focused
             self.typist.type(self.screen.encode_focus(gained=focused))
         self.fit(time.monotonic())
+
+    def _look_back(self, client: ClientSeat, delta: int) -> None:
+        """Show a reader another part of the text, and nobody else: it stays with that while more is printed."""
+        viewport = self.audience.viewport
+        fresh = self.screen.frame(full=not viewport.is_known)
+        if fresh is not None:
+            self.audience.take(fresh)
+        shown = viewport.frame
+        if shown is None:
+            return
+        before = shown.scrollback - shown.offset if client.looks_at is None else client.looks_at
+        top = max(0, before + delta)
+        if not delta or top >= shown.scrollback:
+            client.look_at(None)
+            return
+        client.look_at(top)
+        past = replace(shown, offset=shown.scrollback - top, cursor=_NO_CURSOR)
+        picture = viewport.past(client.debt, past, self.screen.rows_at(top, shown.rows))
+        client.awaiting = picture.number
+        client.send(picture)
 
     def _type(self, client: ClientSeat, data: bytes) -> None:
         if self.exited is not None or not data or client.only_reads:

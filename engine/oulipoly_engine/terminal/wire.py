@@ -109,7 +109,7 @@ class Seen(Message, frozen=True, tag="seen"):
 
 
 class Scrolled(Message, frozen=True, tag="scrolled"):
-    """Move the viewport, for every client: negative is up. `delta` 0 goes to the bottom."""
+    """Move the viewport, for all who type, or a reader's own: negative is up. `delta` 0 goes to the bottom."""
 
     delta: Annotated[int, msgspec.Meta(ge=-(1 << 31), le=1 << 31)]
 

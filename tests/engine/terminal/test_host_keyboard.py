@@ -171,6 +171,15 @@ def test_rows_are_cut_at_the_window_and_wide_characters_not_halved():
     assert b"below" not in drawn
 
 
+def test_without_colour_text_links_and_attributes_are_painted_all_the_same():
+    look = CellStyle(0x1FF8800, 4, int(Attr.BOLD | Attr.REVERSE), "http://x")
+
+    drawn = Painter(80, 1, has_colour=False).paint(_view([Run("loud", look, 4)]), (0,), afresh=False)
+
+    assert b"\x1b[0;1;7mloud" in drawn
+    assert b"\x1b]8;;http://x\x1b\\" in drawn
+
+
 def test_link_cannot_break_out_of_its_sequence():
     drawn = Painter(80, 1).paint(_view([Run("x", CellStyle(link="a\x1b\\\x1b[2Jb"), 1)]), (0,), afresh=False)
 

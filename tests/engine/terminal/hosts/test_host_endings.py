@@ -1,13 +1,15 @@
 """How terminals end: by themselves, killed, in a hurry, unwillingly; and what is said and recorded of it."""
 
+import json
 import os
 import signal
 import sys
+from operator import itemgetter
 
 import pytest
 
 from oulipoly_engine.clock import SystemClock
-from oulipoly_engine.core.invocations import Status
+from oulipoly_engine.core.invocations import Outcome, Status
 from oulipoly_engine.errors import SpawnFailed
 from oulipoly_engine.service import terminals
 from oulipoly_engine.store import invocations
@@ -151,5 +153,23 @@ def test_lost_host_ends_its_invocation_as_failed(hosts, waited, alive):
     assert [terminal.id] == [one.id for one in hosts.survey().lost]
 
     found = invocations.find(store, "u-1")
-    assert ("failed", "host_lost") == (found.status, found.terminal_reason)
+    assert ("failed", "guard_drop") == (found.status, found.terminal_reason)
+    result = (hosts.paths.results / "u-1.result").read_text()
+    assert ("u-1", "guard_drop") == itemgetter("id", "terminal_reason")(json.loads(result.partition("=")[2]))
+    store.close()
+
+
+def test_host_killed_between_the_row_and_its_result_file_leaves_the_file_to_the_next_look(hosts, waited, alive):
+    store, recorded = _recorded(hosts)
+    terminal = hosts.start("cat", recorded=recorded)
+    screen = hosts.screen_pid(terminal)
+    invocations.end(store, recorded.row_id, Outcome(True, 0, SystemClock().now()))
+    for pid in (terminal.host_pid, screen):
+        os.kill(pid, signal.SIGKILL)
+    waited(lambda: not alive(terminal.pid), "the program's end")
+
+    hosts.survey()
+
+    line = (hosts.paths.results / "u-1.result").read_text()
+    assert (True, 0, None) == itemgetter("success", "exit_code", "terminal_reason")(json.loads(line.partition("=")[2]))
     store.close()

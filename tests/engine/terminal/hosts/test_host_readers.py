@@ -5,6 +5,7 @@ import pytest
 from oulipoly_engine.terminal import wire
 from oulipoly_engine.terminal.client import Client
 from oulipoly_engine.terminal.sizing import Window, decide
+from oulipoly_engine.terminal.view import View
 
 
 @pytest.fixture
@@ -27,10 +28,10 @@ def heard(client, kind, fits=lambda _: True):
     """Return the first message of a kind that fits."""
     while True:
         for message in client.receive(20):
-            if isinstance(message, kind) and fits(message):
-                return message
             if isinstance(message, wire.Picture):
                 client.send(wire.Seen(message.number))
+            if isinstance(message, kind) and fits(message):
+                return message
 
 
 @pytest.mark.parametrize("rule", ["smallest", "last"])
@@ -75,3 +76,53 @@ def test_nothing_that_a_reader_sends_gets_to_the_program(hosts, read, alive):
     watcher.shows("mine")
     assert f"{before}\nmine" == watcher.text.rstrip()
     assert alive(terminal.pid)
+
+
+def test_reader_scrolls_its_own_view_and_nobody_elses(hosts, read):
+    terminal = hosts.start("sh", "-c", "stty -echo; seq 1 200; read x; echo one more; exec cat")
+    watcher = hosts.watch(terminal)
+    watcher.shows("200")
+    reader, view = read(terminal, 80, 24), View()
+    view.take(heard(reader, wire.Picture))
+    reader.send(wire.Scrolled(-100))
+    back = heard(reader, wire.Picture, lambda picture: picture.offset)
+    view.take(back)
+
+    assert (100, "78", "101") == (back.offset, view.text()[0], view.text()[-1])
+    watcher.types("\n")
+    watcher.shows("one more")
+    assert {0} == {picture.offset for picture in watcher.pictures}
+    reader.send(wire.Scrolled(0))
+    view.take(heard(reader, wire.Picture))
+    assert "one more" in view.text()
+
+
+def test_reader_that_looks_back_goes_on_from_there_while_more_is_printed(hosts, read):
+    terminal = hosts.start("sh", "-c", "stty -echo; seq 1 200; read x; seq 201 300; exec cat")
+    watcher = hosts.watch(terminal)
+    watcher.shows("200")
+    reader, view = read(terminal, 80, 24), View()
+    reader.send(wire.Scrolled(-100))
+    heard(reader, wire.Picture, lambda picture: picture.offset)
+    watcher.types("\n")
+    watcher.shows("300")
+    reader.send(wire.Scrolled(-8))
+    view.take(heard(reader, wire.Picture))
+
+    assert ("70", "93") == (view.text()[0], view.text()[-1])
+    assert watcher.text.endswith("300\n")
+
+
+def test_reader_that_looks_back_hears_of_the_end_and_of_a_new_size(hosts, read):
+    terminal = hosts.start("sh", "-c", "stty -echo; seq 1 200; read x; exit 3")
+    watcher = hosts.watch(terminal)
+    watcher.shows("200")
+    reader = read(terminal, 80, 24)
+    reader.send(wire.Scrolled(-100))
+    heard(reader, wire.Picture, lambda picture: picture.offset)
+    watcher.client.send(wire.Resized(70, 20))
+    heard(reader, wire.Picture, lambda picture: (70, 0) == (picture.columns, picture.offset))
+    reader.send(wire.Scrolled(-100))
+    watcher.types("\n")
+
+    assert 3 == heard(reader, wire.Exited).code
