@@ -42,6 +42,7 @@ from oulipoly_engine.service.snapshot import (
     Trouble,
     decision_with,
 )
+from oulipoly_engine.service.status import values as status_values
 from oulipoly_engine.service.watch import ConfigurationChanged, Watch, Watched
 from oulipoly_engine.store import controls, quotas
 from oulipoly_engine.store.db import Store, open_store
@@ -70,6 +71,7 @@ __all__ = [
     "Snapshot",
     "Surroundings",
     "Trouble",
+    "status_values",
     "why_text",
 ]
 
@@ -92,7 +94,7 @@ class Engine:
         self.surroundings = surroundings or Surroundings()
         self.listeners = listeners or Listeners(failed=lambda _error: None)
         self._places = Places(self.paths, self.surroundings.models_dir, self.surroundings.agents_dir)
-        self._maker = SnapshotMaker()
+        self._maker = SnapshotMaker(home=self.paths.home)
         self._background = Background(self.listeners, self.surroundings.clock)
         self._making = threading.Lock()
         self._opening = threading.Lock()

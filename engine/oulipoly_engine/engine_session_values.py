@@ -51,6 +51,18 @@ class Exported:
 
 
 @dataclass(frozen=True, slots=True)
+class Unpacked:
+    """What came of a bundle, or would."""
+
+    session_id: str
+    account: str
+    folder: Path  # where it goes on
+    files: int
+    was_known: bool  # a conversation here has had the session already
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Import:
     """A file of canonical lines that was read, and what it would do."""
 

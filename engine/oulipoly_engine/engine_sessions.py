@@ -17,25 +17,23 @@ from oulipoly_engine.core.conversations import Conversation
 from oulipoly_engine.core.move import MoveReason
 from oulipoly_engine.core.query import Query, parse
 from oulipoly_engine.core.resolve import ResolvedSession
+from oulipoly_engine.engine_session_files import SessionFiles
 from oulipoly_engine.engine_session_values import (
-    FORMATS,
-    SUFFIXES,
     Exported,
     ExportWish,
     Import,
     SessionsChanged,
+    Unpacked,
     file_names,
-    limited,
-    refused,
-    wanted,
-    written,
 )
 from oulipoly_engine.errors import RequestRefused, RunnerError, SessionNotFound, UsageInvalid
 from oulipoly_engine.events import TurnsIngested
 from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.service import drafts
 from oulipoly_engine.service.conversations import Catalogue, Kinds
+from oulipoly_engine.service.drafts import Draft
 from oulipoly_engine.service.locate import Locator, find_typed
-from oulipoly_engine.service.new_file import FileExists, new_file
+from oulipoly_engine.service.new_file import FileExists
 from oulipoly_engine.service.session_board import Board, Boards, Inside
 from oulipoly_engine.service.transcript_follower import TranscriptFollower, TranscriptGrew
 from oulipoly_engine.service.transcript_pages import Entry, Pages, Provenance, text_of
@@ -45,9 +43,6 @@ from oulipoly_engine.store.db import Store
 
 if TYPE_CHECKING:
     from oulipoly_engine.engine import Engine
-    from oulipoly_engine.service.archive import Archive
-    from oulipoly_engine.service.documents import Documents, Preview
-    from oulipoly_engine.service.export import Exporter
     from oulipoly_engine.service.move import Mover
     from oulipoly_engine.service.replace import Plan, Receipt, Replacer
     from oulipoly_engine.service.search import Found
@@ -55,6 +50,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Board",
+    "Draft",
     "Entry",
     "ExportWish",
     "Exported",
@@ -67,16 +63,16 @@ __all__ = [
     "SessionsChanged",
     "TranscriptFollower",
     "TranscriptGrew",
+    "Unpacked",
     "text_of",
 ]
 
 _LONGEST_NAME, _LONGEST_NOTE = 200, 10_000  # characters, as the commands have it
 _INDEXING_S = 2.0  # before a search; what is left is said
 _TRACED = 3_000  # of the latest invocations
-_PATIENCE_S = 20.0  # for another process that archives
 
 
-class Sessions:
+class Sessions(SessionFiles):
     """Conversations of one user."""
 
     def __init__(self, engine: Engine) -> None:
@@ -187,7 +183,10 @@ class Sessions:
     # ---- orders: files
 
     def scan(self) -> int:
-        """Read what the CLIs have written since; return how many turns are new. TurnsIngested goes out."""
+        """Read what the CLIs have written since; return how many turns are new. TurnsIngested goes out.
+
+        Copies are kept of what a CLI would delete, as after every scan, unless config.toml says `archive = false`.
+        """
         self._refuse_if_read_only("read transcripts into the state file")
         from oulipoly_engine.service.ingest import Ingester  # noqa: PLC0415 - only a scan needs it
 
@@ -203,81 +202,11 @@ class Sessions:
                 paths.data / "turn-scan-locks",
             )
             done = scanner.ingest_accounts(tuple(configured.scripts))
+            self._keep_copies(store)
         for one in done:
             if one.new_turns:
                 self._home.listeners.publish(TurnsIngested(self._now(), one.account, one.new_turns))
         return sum(one.new_turns for one in done)
-
-    def archive(self, chain_ids: Sequence[str]) -> str:
-        """Keep copies of what the conversations' accounts have written; return what came of it, in a sentence."""
-        self._refuse_if_read_only("archive")
-        from oulipoly_engine.service.archive_keeper import ArchiveKeeper  # noqa: PLC0415 - only who archives needs it
-
-        with self._stored() as store:
-            parts = [one.active for one in conversations(store, chain_ids)]
-            archive = self._archive(store)
-            limit = self._home.configured().settings.archive_limit_bytes
-            done = ArchiveKeeper(archive, limit).keep({part.account for part in parts}, wait_s=_PATIENCE_S)
-            if done.is_busy:
-                message = "another process is archiving right now: try again in a moment"
-                raise RunnerError(message)
-            if done.problem is not None:
-                raise RunnerError(done.problem)
-            kept = sum(archive.kept(part.account, part.session_id) is not None for part in parts)
-        self._tell()
-        return f"{kept} of {len(parts)} conversations are in the archive"
-
-    def restore(self, chain_id: str) -> str:
-        """Put a kept copy back where its CLI had it; return what came of it, in a sentence."""
-        self._refuse_if_read_only("restore a transcript")
-        with self._stored() as store:
-            part = self._conversation(store, chain_id).active
-            done = self._archive(store).restore(part.account, part.session_id)
-        self._tell()
-        return f"{len(done)} file{'s' * (len(done) != 1)} put back: {done[0].path}"
-
-    def preview(self, chain_id: str, wish: ExportWish, turns: int = 20) -> Preview | str:
-        """Return the first turns as they would be shown; of canonical lines the first ones as text."""
-        with self._stored() as store:
-            session = self._session(store, chain_id)
-            if wish.format == "canonical-jsonl":
-                with self._exporter(store).exported(session) as export:
-                    return "".join(block.decode("utf-8", "replace") for block in limited(export.blocks(), 4_000))
-            return self._documents(store).preview(session, turns, wanted(wish), redacting=wish.redacting)
-
-    def export(self, chain_id: str, wish: ExportWish, path: Path, *, force: bool = False) -> Exported:
-        """Write a conversation to a file, whole or not at all."""
-        self._refuse_if_read_only("write files")
-        if wish.format not in FORMATS:
-            message = f"there is no format {wish.format!r}: {', '.join(FORMATS)}"
-            raise UsageInvalid(message)
-        with self._stored() as store:
-            session = self._session(store, chain_id)
-            if wish.format == "canonical-jsonl":
-                with self._exporter(store).exported(session) as export:
-                    return written(path, export.blocks(), force=force)
-            from oulipoly_engine.core.document import Format  # noqa: PLC0415 - only documents need it
-            from oulipoly_engine.service.documents import Style  # noqa: PLC0415 - as above
-
-            style = Style(Format(wish.format), wanted(wish), wish.redacting)
-            with self._documents(store).rendered(session, style) as document:
-                return written(path, document.blocks(), force=force)
-
-    def export_names(self, found: Sequence[Conversation], wish: ExportWish) -> tuple[str, ...]:
-        """Return the file names that are offered, no two alike."""
-        return file_names([one.active for one in found], SUFFIXES.get(wish.format, "txt"))
-
-    def bundle(self, chain_id: str, path: Path, *, force: bool = False) -> Exported:
-        """Pack a conversation with all that resuming it elsewhere needs."""
-        self._refuse_if_read_only("write files")
-        from oulipoly_engine.service.bundle import Bundler  # noqa: PLC0415 - only who packs needs it
-
-        with self._stored() as store:
-            session = self._session(store, chain_id)
-            packing = Bundler(store, self._locator(), self._archive(store), self._clock).pack(session)
-            with refused(path), new_file(path, force=force) as file:
-                packing.write(file.write)
-        return Exported(path, path.stat().st_size, packing.missing)
 
     # ---- orders: where it goes on
 
@@ -322,6 +251,31 @@ class Sessions:
             receipt = replacer.carry_out(wish.session, lines, wish.plan.preimage_sha256)
         self._tell()
         return receipt
+
+    def draft(self, chain_id: str) -> Draft:
+        """Write the canonical lines to a private file that may be edited; close the draft in the end.
+
+        Raises what an import of it would raise, before anybody has edited in vain.
+        """
+        self._refuse_if_read_only("replace turns")
+        with self._stored() as store:
+            session = self._session(store, chain_id)
+            (name,) = file_names([self._conversation(store, session.chain_id).active], "jsonl")
+            with self._exporter(store).exported(session) as export:
+                made = drafts.begin(self._home.paths.data / "tmp", name, export.blocks())
+            try:
+                replacer = self._replacer(store)
+                replacer.plan(session, replacer.wanted(session, made.path.read_bytes()))
+            except BaseException:
+                made.close()
+                raise
+        return made
+
+    def edit_draft(self, draft: Draft) -> str | None:
+        """Open a draft in the user's editor; the app has let go of the terminal. Returns a problem."""
+        from oulipoly_engine.process.editor import edit  # noqa: PLC0415 - only who opens one needs it
+
+        return edit(draft.path)
 
     def plan_undo(self, chain_id: str) -> Plan:
         """Return what taking back the latest replacement would do. Raises RequestRefused where there is none."""
@@ -387,24 +341,6 @@ class Sessions:
     def _boards(self, store: Store) -> Boards:
         locator = self._locator()
         return Boards(store, Catalogue(store, self.kinds(), locator), locator)
-
-    def _archive(self, store: Store) -> Archive:
-        from oulipoly_engine.service.archive import Archive  # noqa: PLC0415 - not for the list
-        from oulipoly_engine.service.transcript_files import homes  # noqa: PLC0415 - as above
-
-        configured, paths = self._home.configured(), self._home.paths
-        known = {home.account: home for home in homes(configured.accounts, configured.scripts, paths.home)}
-        return Archive(store, paths.data / "archive", known, self._clock)
-
-    def _documents(self, store: Store) -> Documents:
-        from oulipoly_engine.service.documents import Documents  # noqa: PLC0415 - only documents need it
-
-        return Documents(store, self._locator(), self._archive(store))
-
-    def _exporter(self, store: Store) -> Exporter:
-        from oulipoly_engine.service.export import Exporter  # noqa: PLC0415 - only an export needs it
-
-        return Exporter(store, self._locator())
 
     def _mover(self, store: Store) -> Mover:
         from oulipoly_engine.service.lease import Leases  # noqa: PLC0415 - only a move needs it

@@ -39,6 +39,7 @@ SUBCOMMANDS = (
         "session", "session_command", "locate, export, lease a conversation; probe the state file (for scripts)"
     ),
     Subcommand("session-scan", "scan_command", "run the turn scripts of sessions.toml and count what is new"),
+    Subcommand("status", "status_command", "one line for tmux, a prompt or a bar, made by a template"),
     Subcommand("terminal", "terminals_command", "run any command in a terminal that outlives this one"),
     Subcommand("terminals", "terminals_command", "list the terminals that live"),
     Subcommand("trace", "trace_command", "show an invocation and everything it started"),

@@ -17,7 +17,7 @@ from oulipoly_engine.service.conversations import Listed
 _SHOWN = 50
 _AT_RISK_DAYS = 7.0  # a deletion that is nearer is shown in the table; the JSON form always has it
 _DESCRIBE_S = 5.0
-_FIELDS = "account: cli: model: cwd: session: date: is:pinned is:sidechain"
+_FIELDS = "account: cli: model: cwd: session: date: is:pinned is:sidechain is:at-risk"
 
 
 @person.for_people
@@ -30,6 +30,7 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     )
     parser.add_argument("query", nargs="*", metavar="QUERY", help="words and fields that must fit, -word must not")
     parser.add_argument("--sort", choices=[str(sort) for sort in Sort], default=Sort.USED, help="default: used")
+    parser.add_argument("--reverse", action="store_true", help="the other way round; pinned ones still lead")
     parser.add_argument("--limit", type=int, default=_SHOWN, metavar="N", help=f"default {_SHOWN}")
     parser.add_argument("--all", action="store_true", help="no limit")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
@@ -45,7 +46,8 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
         person.read_new(context, store)
     known = person.catalogue(context, store)
     left = person.refresh(known, _DESCRIBE_S)
-    listing = known.list(query, Sort(options.sort), None if options.all else options.limit)
+    limit = None if options.all else options.limit
+    listing = known.list(query, Sort(options.sort), limit, is_reversed=options.reverse)
     now = context.clock.now()
     if options.json:
         rows = [document(one, now) for one in listing.rows]

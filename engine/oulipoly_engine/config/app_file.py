@@ -8,9 +8,12 @@ from pathlib import Path
 
 from oulipoly_engine.config import schema, toml_file
 from oulipoly_engine.config.problem import Fault, KeyPath, Level, Loaded, Problem, shown
-from oulipoly_engine.config.table import Key, Refused, Table, boolean, one_of, optional, text
+from oulipoly_engine.config.table import Key, Reader, Refused, Table, boolean, one_of, optional, text
+from oulipoly_engine.core.conversations import Sort
+from oulipoly_engine.core.saved_view import GROUPINGS, SavedView
 from oulipoly_engine.paths import Paths
 
+PROGRESS = ("auto", "always", "off")
 PRESETS = ("default", "vim", "emacs")
 THEME_COLOURS = (
     "primary",
@@ -37,6 +40,9 @@ class AppSettings:
     read_only: bool = False
     escape_leaves: bool = False  # Escape pressed twice in haste leads out of a terminal
     keys: Mapping[str, str] = field(default_factory=dict)  # id of a binding -> keys by comma, or "none"
+    progress: str = "auto"  # whether the outer terminal is told that work is under way
+    status: Mapping[str, str] = field(default_factory=dict)  # name -> template of a status line
+    views: tuple[SavedView, ...] = ()  # of the list of conversations, in the file's order
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +54,23 @@ class ThemeFile:
     colours: Mapping[str, str]  # by the names of THEME_COLOURS
 
 
-def _keys(value: object, at: KeyPath) -> Mapping[str, str]:
-    if isinstance(value, dict) and all(isinstance(keys, str) for keys in value.values()):
+def _texts(example: str) -> Reader[Mapping[str, str]]:
+    """Return a reader of a table of texts."""
+
+    def read(value: object, at: KeyPath) -> Mapping[str, str]:
+        if isinstance(value, dict) and all(isinstance(one, str) for one in value.values()):
+            return dict(value)
+        message = f"it must be a table of texts, `{example}`, not {shown(value)}"
+        raise Refused(Fault(at, message, "change it"))
+
+    return read
+
+
+def _tables(value: object, at: KeyPath) -> Mapping[str, object]:
+    """Take a table of tables; each is looked at alone, so that a slip in one costs that one and not the file."""
+    if isinstance(value, dict) and all(isinstance(one, dict) for one in value.values()):
         return dict(value)
-    message = f'it must be a table of texts, `"pools.drain" = "ctrl+d"`, not {shown(value)}'
+    message = f"it must be tables with names, `[views.mine]`, not {shown(value)}"
     raise Refused(Fault(at, message, "change it"))
 
 
@@ -64,7 +83,19 @@ class AppTable(Table):
     motion = Key(one_of("full", "reduced"), "full")
     read_only = Key(boolean, False)
     escape_leaves = Key(boolean, False)
-    keys: Key[Mapping[str, str]] = Key(_keys, {})
+    keys: Key[Mapping[str, str]] = Key(_texts('"pools.drain" = "ctrl+d"'), {})
+    progress = Key(one_of(*PROGRESS), "auto")
+    status: Key[Mapping[str, str]] = Key(_texts('tmux = "{worst}"'), {})
+    views: Key[Mapping[str, object]] = Key(_tables, {})
+
+
+class ViewTable(Table):
+    """`[views.NAME]`."""
+
+    filter = Key(text, "")
+    group = Key(one_of(*GROUPINGS), GROUPINGS[0])
+    sort = Key(one_of(*map(str, Sort)), str(Sort.USED))
+    reversed = Key(boolean, False)
 
 
 class _ThemeTable(Table):
@@ -95,6 +126,8 @@ def read(paths: Paths) -> Loaded[AppSettings]:
     problems = tuple(replace(problem, level=Level.WARNING) for problem in file.problems(faults))
     if table is None:
         return Loaded(AppSettings(), problems)
+    views, faults = _views(table.views)
+    problems += tuple(replace(problem, level=Level.WARNING) for problem in file.problems(faults))
     return Loaded(
         AppSettings(
             table.theme,
@@ -104,9 +137,24 @@ def read(paths: Paths) -> Loaded[AppSettings]:
             table.read_only,
             table.escape_leaves,
             table.keys,
+            table.progress,
+            table.status,
+            views,
         ),
         problems,
     )
+
+
+def _views(tables: Mapping[str, object]) -> tuple[tuple[SavedView, ...], tuple[Fault, ...]]:
+    """Return the views that can be used, and what is wrong with the others."""
+    found: list[SavedView] = []
+    faults: list[Fault] = []
+    for name, raw in tables.items():
+        table, wrong = schema.check(ViewTable, raw, ("views", name))
+        faults += wrong
+        if table is not None:
+            found.append(SavedView(name, table.filter, table.group, Sort(table.sort), table.reversed))
+    return tuple(found), tuple(faults)
 
 
 def read_themes(paths: Paths) -> Loaded[tuple[ThemeFile, ...]]:

@@ -29,12 +29,14 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "footer": ("full", "compact", "off"),
     "motion": ("full", "reduced"),
     "read_only": _TRUTH,
+    "progress": app_file.PROGRESS,
     "tie_rule": ("fewest-calls", "lowest-use", "most-headroom"),
     "attach_leave_key": tuple(leave_key.BYTES),
     "archive": _TRUTH,
     "sticky": _TRUTH,
     "prompt_mode": ("stdin", "arg"),
 }
+_TABLES = ("keys", "status", "views")  # of app.toml; they are no single settings
 _TEXT_CHARACTERS = 4000
 
 
@@ -127,7 +129,7 @@ def key_setting(paths: Paths, identity: str, keys: str) -> Setting:
 
 def _sections(paths: Paths, models: Path) -> Iterator[Section]:
     app = toml_file.read(app_file.path_of(paths))
-    yield Section("app.toml · this app", _of_table(paths, app, app_file.AppTable, (), without=("keys",)), _failure(app))
+    yield Section("app.toml · this app", _of_table(paths, app, app_file.AppTable, (), without=_TABLES), _failure(app))
     settings = toml_file.read(paths.settings)
     yield Section("config.toml · every run", _of_table(paths, settings, schema.SettingsTable, ()), _failure(settings))
     accounts = toml_file.read(paths.providers)

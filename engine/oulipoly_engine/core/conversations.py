@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from oulipoly_engine.core.accounts import Account, SessionScripts, StorageType
-from oulipoly_engine.core.query import Field, FieldName, Query, pattern
+from oulipoly_engine.core.query import AT_RISK, Field, FieldName, Query, pattern
 from oulipoly_engine.core.resolve import UNKNOWN_MODEL
 
 CLAUDE_KEEPS_DAYS = 30  # Claude Code's own default of `cleanupPeriodDays` (seen in 2.1)
@@ -30,6 +30,8 @@ class Sort(StrEnum):
     CREATED = "created"
     TURNS = "turns"
     NAME = "name"
+    ACCOUNT = "account"
+    MODEL = "model"
 
 
 class Part(NamedTuple):
@@ -161,6 +163,16 @@ def flags_fit(query: Query, conversation: Conversation) -> bool:
     return _is_dated(query, conversation)
 
 
+def risk_fits(query: Query, purges_at: datetime | None, *, is_kept: bool) -> bool:
+    """Tell whether a conversation is at risk as a query asks: its CLI deletes it soon, and nobody keeps a copy.
+
+    purges_at: None: nothing deletes it, or it is gone. Only a look at the transcript tells, so `fits` does not ask.
+    """
+    if query.at_risk is None or query.asked_at is None:
+        return True
+    return query.at_risk is (purges_at is not None and not is_kept and purges_at - query.asked_at <= AT_RISK)
+
+
 def field_texts(name: FieldName, conversation: Conversation, kind: str) -> tuple[str | None, ...] | None:
     """Return what a field is compared with; None for one that only turns have."""
     active = conversation.active
@@ -217,17 +229,32 @@ def glob_of(name: FieldName, value: str) -> str:
     return f"*{value}*" if name in (FieldName.MODEL, FieldName.CWD) else value
 
 
-def ordered(found: Iterable[Conversation], sort: Sort) -> list[Conversation]:
-    """Return conversations in an order: the latest, the longest or the first name first; pinned ones lead."""
+def ordered(found: Iterable[Conversation], sort: Sort, *, is_reversed: bool = False) -> list[Conversation]:
+    """Return conversations in an order: the latest, the longest or the first name first; pinned ones lead.
+
+    is_reversed: the other way round. What has no name, or no known model, stays last either way.
+    """
     keys: Mapping[Sort, Callable[[Conversation], object]] = {
         Sort.USED: lambda one: one.last_used_at,
         Sort.CREATED: lambda one: one.first_used_at,
         Sort.TURNS: lambda one: (one.turns, one.last_used_at),
-        Sort.NAME: lambda one: (one.title is None, (one.title or "").casefold(), one.chain_id),
+        Sort.NAME: lambda one: ((one.title or "").casefold(), one.chain_id),
     }
-    listed = sorted(found, key=keys[sort], reverse=sort is not Sort.NAME)  # type: ignore[arg-type]
+    if sort in (Sort.ACCOUNT, Sort.MODEL):  # many are alike: the latest used first among those
+        found, text = ordered(found, Sort.USED), _TEXTS[sort]
+        keys = {sort: lambda one: (text(one) or "").casefold()}
+    listed = sorted(found, key=keys[sort], reverse=is_reversed is (sort in _TEXTS))  # type: ignore[arg-type]
+    if sort in _TEXTS:
+        listed.sort(key=lambda one: not _TEXTS[sort](one))
     pinned = [one for one in listed if one.pinned_at is not None]
     return [*pinned, *(one for one in listed if one.pinned_at is None)] if pinned else listed
+
+
+_TEXTS: Mapping[Sort, Callable[[Conversation], str | None]] = {
+    Sort.NAME: lambda one: one.title,
+    Sort.ACCOUNT: lambda one: one.active.account,
+    Sort.MODEL: lambda one: one.shown_model,
+}
 
 
 def title_of(texts: Iterable[str]) -> str | None:

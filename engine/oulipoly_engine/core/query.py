@@ -42,7 +42,8 @@ class FieldName(StrEnum):
 
 
 _FIELDS = (*FieldName, "date", "is")
-_FLAGS = ("pinned", "sidechain")
+_FLAGS = ("pinned", "sidechain", "at-risk")
+AT_RISK = timedelta(days=7)  # a deletion by its CLI that near, of a transcript that nobody keeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,8 @@ class Query:
     until: datetime | None = None  # exclusive
     pinned: bool | None = None
     sidechain: bool | None = None
+    at_risk: bool | None = None
+    asked_at: datetime | None = None  # where `at_risk` is told: what counts is how near a deletion is then
 
     def of(self, *names: FieldName) -> tuple[Field, ...]:
         """Return the fields of some names."""
@@ -134,7 +137,16 @@ def parse(text: str, now: datetime, midnight: Midnight) -> Query:
         message = f"{text.strip()[:60]!r} holds no word to search for: letters and digits are what is found"
         raise UsageInvalid(message)
     fields = tuple(Field(name, tuple(told), negated) for (name, negated), told in values.items())
-    return Query(tuple(terms), fields, dates.since, dates.until, flags.get("pinned"), flags.get("sidechain"))
+    return Query(
+        tuple(terms),
+        fields,
+        dates.since,
+        dates.until,
+        flags.get("pinned"),
+        flags.get("sidechain"),
+        flags.get("at-risk"),
+        now if "at-risk" in flags else None,
+    )
 
 
 def has_word(text: str) -> bool:

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from oulipoly_engine.config import accounts_file, load, small_files
+from oulipoly_engine.config import accounts_file, app_file, load, small_files
 from oulipoly_engine.config.check import check
 from oulipoly_engine.config.problem import Problem
 from oulipoly_engine.core.accounts import Account, Model, SessionScripts, Settings
+from oulipoly_engine.core.saved_view import SavedView
 from oulipoly_engine.paths import Paths
 
 Fingerprint = tuple[tuple[str, int, int], ...]  # (path, modified in ns, size)
@@ -24,6 +25,8 @@ class Configured:
     scripts: Mapping[str, SessionScripts] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
     problems: tuple[Problem, ...] = ()
+    views: tuple[SavedView, ...] = ()  # of the list of conversations
+    header: str = ""  # template of the app's first line; empty: the app's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,9 @@ class Places:
             if found.value is not None:
                 models[name] = found.value
         problems += (*sessions.problems, *settings.problems)
-        return Configured(accounts.value, models, sessions.value, settings.value, tuple(problems))
+        app = app_file.read(self.paths).value
+        header = app.status.get("header", "")
+        return Configured(accounts.value, models, sessions.value, settings.value, tuple(problems), app.views, header)
 
     def examine(self) -> tuple[Problem, ...]:
         """Return every problem, those between files and those of missing programs included."""

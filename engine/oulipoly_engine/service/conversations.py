@@ -15,7 +15,16 @@ from oulipoly_engine.adapters import transcript_head
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core import turn_tree as tree
 from oulipoly_engine.core.accounts import Account, SessionScripts
-from oulipoly_engine.core.conversations import Conversation, Sort, cli_kind, fits, ordered, purge_at, title_of
+from oulipoly_engine.core.conversations import (
+    Conversation,
+    Sort,
+    cli_kind,
+    fits,
+    ordered,
+    purge_at,
+    risk_fits,
+    title_of,
+)
 from oulipoly_engine.core.query import Query
 from oulipoly_engine.core.redact import redact
 from oulipoly_engine.core.resolve import ResolvedSession
@@ -148,13 +157,22 @@ class Catalogue:
                 break
         return facts.count_undescribed(self.store)
 
-    def list(self, query: Query, sort: Sort = Sort.USED, limit: int | None = None) -> Listing:
-        """Return the conversations that a query fits, in order; the transcripts of those returned are looked at."""
-        if limit is not None and sort is Sort.USED and query == Query():  # what nearly every call asks for
+    def list(
+        self, query: Query, sort: Sort = Sort.USED, limit: int | None = None, *, is_reversed: bool = False
+    ) -> Listing:
+        """Return the conversations that a query fits, in order; the transcripts of those returned are looked at.
+
+        Where it asks what is at risk, all of them are.
+        """
+        is_usual = sort is Sort.USED and not is_reversed and query == Query()
+        if limit is not None and is_usual:  # what nearly every call asks for
             leading, total = latest(self.store, limit)
             found = ordered(stored_conversations(self.store, leading), sort)
             return Listing(tuple(map(self.look, found)), total)
-        found = ordered(conversations(self.store, query, self.kinds), sort)
+        found = ordered(conversations(self.store, query, self.kinds), sort, is_reversed=is_reversed)
+        if query.at_risk is not None:
+            looked = [one for one in map(self.look, found) if _risk_fits(query, one)]
+            return Listing(tuple(looked[:limit]), len(looked))
         return Listing(tuple(self.look(one) for one in (found if limit is None else found[:limit])), len(found))
 
     def look(self, conversation: Conversation) -> Listed:
@@ -206,6 +224,10 @@ class Catalogue:
     def _title(self, one: facts.Undescribed) -> str | None:
         title = title_of(said(body) for body in facts.first_user_bodies(self.store, one.account, one.session_id))
         return None if title is None else redact(title)
+
+
+def _risk_fits(query: Query, one: Listed) -> bool:
+    return risk_fits(query, one.purge_at, is_kept=bool(one.conversation.has_kept_copy))
 
 
 def _ask(locator: Locator, one: facts.Undescribed) -> tuple[str | None, str | None]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from oulipoly_engine.config import settings_edit
+from oulipoly_engine.config import settings_edit, views_edit
 from oulipoly_engine.config.settings_edit import Section, Setting
+from oulipoly_engine.core.saved_view import SavedView
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.paths import Paths
 
@@ -35,7 +36,24 @@ class Settings:
 
     def save(self, setting: Setting, typed: str) -> None:
         """Write a new value. Raises RequestRefused in read-only mode, ConfigInvalid where it is refused."""
+        self._refuse_if_read_only()
+        settings_edit.save(setting, typed)
+
+    def save_view(self, view: SavedView) -> bool:
+        """Keep a view of the list of conversations; return whether one of that name was replaced.
+
+        Raises RequestRefused in read-only mode, UsageInvalid for a name that is none, ConfigInvalid where app.toml
+        cannot be changed.
+        """
+        self._refuse_if_read_only()
+        return views_edit.save(self.paths, view)
+
+    def delete_view(self, name: str) -> SavedView:
+        """Forget a view and return it. Raises as `save_view`; RequestRefused also where there is none."""
+        self._refuse_if_read_only()
+        return views_edit.delete(self.paths, name)
+
+    def _refuse_if_read_only(self) -> None:
         if self.read_only:
             message = "this app is read-only and does not change settings: start it without --read-only"
             raise RequestRefused(message)
-        settings_edit.save(setting, typed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from oulipoly_engine.config.problem import Level, Problem
 from oulipoly_engine.core.accounts import Account, Model, PoolMember
@@ -19,10 +20,12 @@ from oulipoly_engine.core.decision import Decision
 from oulipoly_engine.core.invocations import Invocation
 from oulipoly_engine.core.quota_source import codex_sessions_root, quota_command
 from oulipoly_engine.core.recovery import fix_of
+from oulipoly_engine.core.saved_view import SavedView
 from oulipoly_engine.core.staleness import is_stale
 from oulipoly_engine.core.what_if import Supposition, suppose
 from oulipoly_engine.core.windows import QuotaState, mark_holds
 from oulipoly_engine.process.alive import is_alive
+from oulipoly_engine.service.at_risk import AtRisk, RiskWatch
 from oulipoly_engine.service.configured import Configured
 from oulipoly_engine.service.forecasting import WindowForecast, forecasts
 from oulipoly_engine.service.select import candidates, decide_among
@@ -92,6 +95,9 @@ class Snapshot:
     problems: tuple[Trouble, ...] = ()
     store_failure: str | None = None  # then everything else is as last read, or empty
     stored_at: datetime | None = None  # when the state file was last read well
+    views: tuple[SavedView, ...] = ()  # of the list of conversations
+    at_risk: tuple[AtRisk, ...] = ()  # by account: conversations that a CLI deletes soon, and nobody keeps
+    header: str = ""  # template of the app's first line; empty: the app's own
 
     @property
     def is_empty(self) -> bool:
@@ -112,8 +118,10 @@ class SnapshotMaker:
     """Makes one snapshot after the other. For one thread at a time."""
 
     threshold: float = DEFAULT_THRESHOLD
+    home: Path | None = None  # what `~` stands for; None: the user's
     _forecasts: dict[str, tuple[datetime | None, datetime, tuple[WindowForecast, ...]]] = field(default_factory=dict)
     _last: Snapshot | None = None
+    _risks: RiskWatch = field(default_factory=RiskWatch)
 
     def make(self, store: Store, configured: Configured, pins: Mapping[str, str], now: datetime) -> Snapshot:
         """Return the snapshot of this instant. Raises StoreUnusable."""
@@ -143,7 +151,19 @@ class SnapshotMaker:
             *(found for view in accounts for found in _of_account(view)),
             *(_of_run(failure) for failure in activity.failures(store) if _is_news(failure, names, now)),
         )
-        self._last = Snapshot(now, accounts, pools, running, due, troubles, stored_at=now)
+        risks = self._risks.look(store, configured, self.home or Path.home(), now)
+        self._last = Snapshot(
+            now,
+            accounts,
+            pools,
+            running,
+            due,
+            troubles,
+            stored_at=now,
+            views=configured.views,
+            at_risk=risks,
+            header=configured.header,
+        )
         return self._last
 
     def without_store(self, configured: Configured, failure: str, now: datetime) -> Snapshot:

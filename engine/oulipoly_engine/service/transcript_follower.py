@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.events import Event, Listeners
+from oulipoly_engine.service.file_notice import FileNotice
 from oulipoly_engine.service.transcript_pages import Entry, FilePages, Growth, Pages, Provenance
 
-# An append is to be on the screen within 100 ms; a look is one `stat`, some 0.1 % of a core in all.
-INTERVAL_S = 0.03
+INTERVAL_S = 0.03  # at least so long from one look to the next: a burst of appends is told of together
 _STORED_EVERY = 25  # looks: stored turns are asked of the state file, and come a scan at a time
 _FOUND_AT_ONCE = 2_000  # places
 _TOLD = 16  # new places that are told with their turns
@@ -40,6 +40,7 @@ class TranscriptFollower:
         self._listeners = listeners
         self._clock = clock
         self._interval_s = interval_s if isinstance(pages, FilePages) else interval_s * _STORED_EVERY
+        self._notice = FileNotice(pages.path) if isinstance(pages, FilePages) else None
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="follow-transcript", daemon=True)
@@ -78,7 +79,11 @@ class TranscriptFollower:
     def close(self) -> None:
         """End the thread and let go of the pages."""
         self._ended.set()
+        if self._notice is not None:
+            self._notice.interrupt()
         self._thread.join(_CLOSING_PATIENCE_S)
+        if self._notice is not None:
+            self._notice.close()
         with self._lock:
             self.pages.close()
 
@@ -99,6 +104,8 @@ class TranscriptFollower:
 
     def _run(self) -> None:
         while not self._ended.wait(self._interval_s):
+            if self._notice is not None:
+                self._notice.wait()
             growth = None
             with suppress(OSError, RunnerError), self._lock:
                 growth = self.pages.grow()

@@ -1,0 +1,138 @@
+"""A file's notice: it ends a wait when the file is written or replaced, or when it is told to; no change is missed."""
+
+import os
+import sys
+import threading
+import time
+
+import pytest
+
+from oulipoly_engine.core.accounts import StorageType
+from oulipoly_engine.events import Listeners
+from oulipoly_engine.service import file_notice
+from oulipoly_engine.service.file_notice import FileNotice
+from oulipoly_engine.service.transcript_follower import TranscriptFollower
+from oulipoly_engine.service.transcript_pages import FilePages
+
+PATIENCE_S = 20
+FOREVER_MS = 1000 * PATIENCE_S
+linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells of one file")
+
+
+class Fixed:
+    def now(self):
+        return None
+
+
+@pytest.fixture
+def path(tmp_path):
+    found = tmp_path / "s.jsonl"
+    found.write_text('{"type":"user","uuid":"u0","message":"zero"}\n')
+    return found
+
+
+@pytest.fixture
+def notice(path, monkeypatch):
+    monkeypatch.setattr(file_notice, "_LOOK_MS", FOREVER_MS)  # so that nothing but a notice ends a wait
+    found = FileNotice(path)
+    found.wait()  # the first one is for a look
+    yield found
+    found.close()
+
+
+def is_open(descriptor):
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
+
+
+def waited(notice):
+    begun = time.monotonic()
+    notice.wait()
+    return time.monotonic() - begun
+
+
+@linux
+def test_what_was_written_before_the_wait_ends_it(notice, path):
+    with path.open("a") as file:
+        file.write("more\n")
+
+    assert waited(notice) < PATIENCE_S / 2
+
+
+@linux
+def test_what_is_written_during_the_wait_ends_it(notice, path):
+    writer = threading.Timer(0.05, lambda: path.write_text("anew\n"))
+    writer.start()
+
+    assert waited(notice) < PATIENCE_S / 2
+    writer.join()
+
+
+@linux
+def test_a_file_in_its_place_is_watched_too(notice, path):
+    new = path.with_name("new")
+    new.write_text("another\n")
+    new.replace(path)
+    notice.wait()  # for a look at the new file
+    notice.wait()  # the old one's end was told
+    with path.open("a") as file:
+        file.write("more\n")
+
+    assert waited(notice) < PATIENCE_S / 2
+
+
+@linux
+def test_an_interrupted_wait_ends_and_so_does_every_later_one(notice):
+    notice.interrupt()
+
+    assert max(waited(notice), waited(notice)) < PATIENCE_S / 2
+
+
+def test_a_file_that_is_gone_is_looked_for_by_whoever_asks(notice, path):
+    path.unlink()
+
+    assert max(waited(notice), waited(notice), waited(notice)) < PATIENCE_S / 2
+
+
+def test_where_nobody_tells_the_wait_is_none(path, monkeypatch):
+    monkeypatch.setattr(file_notice, "is_remote", lambda _folder: True)
+    monkeypatch.setattr(file_notice, "_LOOK_MS", FOREVER_MS)
+    notice = FileNotice(path)
+
+    assert max(waited(notice), waited(notice)) < PATIENCE_S / 2
+    notice.close()
+
+
+@pytest.mark.parametrize("is_told", [True, False])
+def test_a_follower_tells_of_every_append_and_ends(path, monkeypatch, is_told):
+    if not is_told:
+        monkeypatch.setattr(file_notice, "is_remote", lambda _folder: True)
+    lengths, arrived = [], threading.Condition()
+
+    def note(event):
+        with arrived:
+            lengths.append(event.growth.length)
+            arrived.notify_all()
+
+    listeners = Listeners(failed=lambda _error: None)
+    listeners.subscribe(note)
+    follower = TranscriptFollower(FilePages(path, StorageType.CLAUDE_CODE), "key", listeners, Fixed(), 0.001)
+    for number in range(2, 6):
+        with path.open("a") as file:
+            file.write(f'{{"type":"user","uuid":"u{number}","message":"more"}}\n')
+        with arrived:
+            assert arrived.wait_for(lambda number=number: lengths[-1:] == [number], PATIENCE_S)
+
+    follower.close()
+    assert not follower._thread.is_alive()
+
+
+def test_a_closed_notice_leaves_no_descriptor(path):
+    notice = FileNotice(path)
+    opened = [one for one in (notice._told, notice._woken, notice._waker) if one >= 0]
+    notice.close()
+
+    assert [False] * len(opened) == [is_open(one) for one in opened]
