@@ -117,6 +117,35 @@ def test_a_signal_gives_the_terminal_back(built, start, number):
     assert all(code in left for code in (LEAVES_SCREEN, "\x1b[?25h", "\x1b[?1000l"))
 
 
+def test_a_terminal_that_goes_away_leaves_no_app_behind(built, start):
+    app = start(built)
+    app.expect("demo-codex1")
+    app.ptyproc.fileobj.close()  # hangs up: the kernel says so, and wakes whoever was stopped
+
+    deadline = time.monotonic() + 20
+    while app.isalive() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not app.isalive()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTSTP, signal.SIGSTOP], ids=["TSTP", "STOP"])
+def test_an_app_that_was_stopped_goes_on_with_its_keys(built, start, number):
+    app = start(built)
+    app.expect("demo-codex1")
+    for _ in range(2):
+        app.kill(number)
+        os.waitid(os.P_PID, app.pid, os.WSTOPPED)
+        app.kill(signal.SIGCONT)
+        app.expect(re.escape("\x1b[?1049h"))
+    app.send("?")
+    app.expect("Read this account")
+    back(app)
+    app.send("q")
+    ended(app)
+
+    assert 0 == app.exitstatus
+
+
 def test_without_colour_there_is_none(built, start):
     app = start(built, NO_COLOR="1")
     app.expect("demo-codex1")

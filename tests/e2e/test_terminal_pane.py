@@ -112,6 +112,32 @@ async def test_program_that_ended_before_the_pane_was_drawn_leaves_its_words(sta
     assert (3, ("its only words",)) == (app.return_value, app.last_lines)
 
 
+def test_terminal_that_a_grandchild_holds_ends_with_its_program(start, home):
+    script = "import os,signal,time; signal.signal(signal.SIGHUP, signal.SIG_IGN); child=os.fork()\n"
+    script += "if child: open('held','w').write(str(child)); print('its words', flush=True); os._exit(5)\n"
+    script += "time.sleep(1000)"
+    cli = start("terminal", "--", sys.executable, "-c", script)
+
+    try:
+        assert 5 == ended(cli)
+        assert "its words" in cli.before
+        assert lives(int((home / "held").read_text()))
+    finally:
+        os.kill(int((home / "held").read_text()), signal.SIGKILL)
+
+
+def test_terminal_around_the_pane_that_goes_away_leaves_the_program_alone(start, paths):
+    cli = start("terminal", "--", "sh", "-c", "echo here; cat")
+    cli.expect("here")
+    cli.ptyproc.fileobj.close()
+
+    deadline = time.monotonic() + PATIENCE_S
+    while cli.isalive() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not cli.isalive()
+    assert lives(only(paths).pid)
+
+
 def test_command_that_there_is_not_is_refused_plainly(start):
     cli = start("terminal", "--", "no-such-command-here")
 
@@ -183,6 +209,36 @@ def test_two_apps_show_one_terminal_and_both_type(start, paths):
     second.send("echo c$((1+2))d\r")
 
     first.expect("c3d")
+
+
+def test_two_whole_apps_show_one_terminal_and_one_that_is_killed_leaves_it_to_the_other(start, paths):
+    start("terminal", "--detach", "--", "sh", "-i").expect(pexpect.EOF)
+    first, second = start(dimensions=(30, 120)), start(dimensions=(24, 80))
+    for app in (first, second):
+        app.expect("opus")
+        app.send("5")
+        app.expect(re.escape("$"))
+    first.send("echo a$((1+1))b\r")
+    second.expect("a2b")
+    first.kill(signal.SIGKILL)
+    first.wait()
+    second.send("echo c$((1+2))d\r")
+
+    second.expect("c3d")
+    assert only(paths).is_running
+
+
+def test_app_starts_in_a_folder_full_of_stale_sockets(start, paths):
+    start("terminal", "--detach", "--", "sh", "-c", "echo f''ound; exec cat").expect(pexpect.EOF)
+    for number in range(1000):
+        (paths.runtime / f"{number:06x}.sock").touch()
+        (paths.runtime / f"{number:06x}.lock").touch()
+    app = start()
+    app.expect("opus")
+    app.send("5")
+
+    app.expect("found")
+    assert [only(paths).id] == sorted({path.name.partition(".")[0] for path in paths.runtime.iterdir()})
 
 
 def test_flooding_program_is_left_at_once(start, paths):

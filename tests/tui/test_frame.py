@@ -1,6 +1,7 @@
 """The frame: keys, panes, zoom, help, palette, command line, problems, quitting; at all sizes and in bad weather."""
 
 import json
+import re
 import sys
 from functools import partial
 from pathlib import Path
@@ -210,7 +211,8 @@ async def test_a_broken_file_leaves_the_rest_and_stands_in_the_list(app_world, r
         assert "opus" in "\n".join(screen_text(app))
         await pilot.press("exclamation_mark")
         await settled(pilot, lambda: isinstance(app.screen, Reading))
-        await settled(pilot, lambda: "bad.toml" in "\n".join(screen_text(app)))
+        # The path is broken where the line ends, wherever that is for this temporary folder.
+        await settled(pilot, lambda: "bad.toml:1" in re.sub(r"[\s│]", "", "\n".join(screen_text(app))))
         text = "\n".join(screen_text(app))
 
     assert "→" in text

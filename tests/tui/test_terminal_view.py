@@ -3,10 +3,11 @@
 import pytest
 from textual import events
 from textual.app import App
+from textual.screen import ModalScreen
 
 from oulipoly_engine.terminal import wire
 from oulipoly_engine.terminal.screen import TRUE_COLOUR, Attr, Mods
-from oulipoly_tui.widgets.terminal_view import TerminalView
+from oulipoly_tui.widgets.terminal_view import LEAVE, TerminalView
 
 RED = (1, 1, None, int(Attr.BOLD), None)
 TRUE = (2, TRUE_COLOUR | 0x102030, None, 0, "https://example.org/")
@@ -220,3 +221,40 @@ async def test_a_row_beyond_the_screen_is_no_matter(bench):
     bench.view.take(picture(2, ((99, (("gone", 0, 4),)),)))
 
     assert "hello" == line(bench, 0)
+
+
+def test_picture_is_painted_before_the_host_is_told_that_it_was(bench, monkeypatch):
+    painted = []
+    monkeypatch.setattr(bench, "_display", lambda screen, update: painted.append(bench.of(wire.Seen)[-1].number))
+
+    bench.view.take(picture(2, ((3, (("later", 1, 5),)),)))
+
+    assert painted == [1]
+    assert bench.of(wire.Seen)[-1].number == 2
+
+
+async def test_picture_behind_a_dialog_is_drawn_in_its_own_time(bench):
+    await bench.push_screen(ModalScreen())
+
+    bench.view.take(picture(2, ((3, (("later", 1, 5),)),)))
+
+    assert bench.of(wire.Seen)[-1].number == 1
+    await bench.pop_screen()
+    await bench.pilot.pause()
+    assert bench.of(wire.Seen)[-1].number == 2
+    assert "later" in bench.view.render_line(3).text
+
+
+@pytest.mark.parametrize(("key", "expected"), [("a", True), ("enter", True), ("escape", False), (LEAVE, False)])
+def test_only_keys_that_mean_nothing_here_are_passed_on_before_their_turn(bench, key, expected):
+    before = len(bench.keys())
+
+    assert bench.view.take_key(events.Key(key, key if len(key) == 1 else None)) is expected
+
+    assert len(bench.keys()) == before + expected
+
+
+def test_no_key_goes_past_copy_mode(bench):
+    bench.view.begin_copying()
+
+    assert not bench.view.take_key(events.Key("a", "a"))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
 def main() -> int:
     """Open the app where nothing is asked for, else run the headless command; return the exit code."""
+    _fill_standard_places()
     arguments = sys.argv[1:]
     if all(word in ("--linear", "--read-only", "--no-anim") for word in arguments):
         from oulipoly_tui import entry  # noqa: PLC0415 - the headless face must not load it
@@ -21,6 +23,15 @@ def main() -> int:
     from oulipoly_engine.cli.main import main as headless  # noqa: PLC0415 - the app does not need it
 
     return headless(arguments)
+
+
+def _fill_standard_places() -> None:
+    """Put nothing where a standard stream was closed: else the next file takes its number, and what is said to it."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
 
 
 if __name__ == "__main__":

@@ -11,18 +11,19 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.app import App
 from textual.binding import BindingType
 from textual.screen import Screen
 
-from oulipoly_tui import bridge, keymap, signals, theming
+from oulipoly_tui import bridge, driver, keymap, signals, theming
 from oulipoly_tui.frame import Frame
 from oulipoly_tui.keymap import Keymap
 from oulipoly_tui.keys.key import FRAME, Key
 from oulipoly_tui.looks import Looks
 from oulipoly_tui.messages import EventArrived, ReplWanted, SnapshotTaken, Wish, WorkDone
+from oulipoly_tui.notices import toast_room
 from oulipoly_tui.panes.pane import Pane
 from oulipoly_tui.panes.table import PANES, PaneEntry
+from oulipoly_tui.typeahead import KeysInTurn
 from oulipoly_tui.view import footer
 from oulipoly_tui.view.header import header
 from oulipoly_tui.view.spans import cells, cut
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
 _TICK_S = 1.0
 _SNAPSHOT_EVERY = 15  # ticks: windows reset and failures age without anybody's writing
 _READ_EVERY = 60  # ticks between two looks for accounts whose reading is too old to show
-_TOAST_EDGES = 12  # columns around a toast's text
 _REST = " (! tells all)"
 _KEPT_FAILURES = 20
 
@@ -58,9 +58,10 @@ class Options:
     themes: Sequence[Any] = ()  # the user's own, as Textual's
     leave_chord: str | None = None  # leads out of a terminal, as Textual names it; None: config.toml's attach_leave_key
     escape_leaves: bool = False  # so does Escape pressed twice in haste
+    progress: str = "auto"  # whether the outer terminal is told of long work: "auto", "always" or "off"
 
 
-class AgentsApp(App[str], inherit_bindings=False):
+class AgentsApp(KeysInTurn, inherit_bindings=False):
     """The app. Its result says what to do after it: "demo", or nothing."""
 
     CSS_PATH = "app.tcss"
@@ -76,7 +77,7 @@ class AgentsApp(App[str], inherit_bindings=False):
         entries: Sequence[PaneEntry] = PANES,
         read_options: Callable[[], Options] | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(driver_class=driver.choose())
         self.options = options or Options()
         self.keys: Keymap = keymap.resolve(self.options.preset, self.options.own_keys, read_only=self.options.read_only)
         self.engine: Engine | None = None
@@ -90,6 +91,7 @@ class AgentsApp(App[str], inherit_bindings=False):
         self._now = now
         self._frame = Frame(entries, self.options.saved)
         self._ticks = self._working = 0
+        self.jobs: dict[threading.Thread, float] = {}  # what is under way, and since when
         self._left: dict[str, object] = {}
         self.watchman = Watchman(self)
         self._said: dict[str, float] = {}  # toasts that are still shown, and since when
@@ -149,6 +151,7 @@ class AgentsApp(App[str], inherit_bindings=False):
 
         thread = threading.Thread(target=run, name=name, daemon=True)
         thread.start()
+        self.jobs = {one: since for one, since in self.jobs.items() if one.is_alive()} | {thread: monotonic()}
         return thread
 
     @property
@@ -167,6 +170,7 @@ class AgentsApp(App[str], inherit_bindings=False):
             message.act(message.result if message.error is None else message.error)
         if message.name == "snapshot" and self._is_dirty:
             self.take_snapshot()
+        self.call_after_refresh(self._show_bars)  # what came of it may let other keys work
 
     def take_snapshot(self) -> None:
         """Ask for a new snapshot; one that is being taken is followed by one more at most."""
@@ -211,7 +215,7 @@ class AgentsApp(App[str], inherit_bindings=False):
         severity: "information", "warning" or "error".
         """
         line = " ".join(text.split())
-        room = max(20, self.size.width - _TOAST_EDGES)
+        room = toast_room(self.size.width)
         if cells(line) > room:
             if severity != "information" and (line, False) not in self.failures:
                 self.failures = (*self.failures[-_KEPT_FAILURES:], (line, False))
@@ -278,9 +282,18 @@ class AgentsApp(App[str], inherit_bindings=False):
         if reason is not None:
             self.say(reason, severity="warning")
 
+    def on_virtual_list_highlighted(self) -> None:
+        """Show the keys of the row under the cursor."""
+        self._show_bars()
+
     def on_hint_bar_pressed(self, message: HintBar.Pressed) -> None:
         """Do what was clicked."""
-        self.call_next(self.action_press, message.identity)
+        pane = self._frame.current
+        inner = next((row for row in pane.inner_keys() or () if row.id == message.identity), None)
+        if inner is None or not inner.keys:
+            self.call_next(self.action_press, message.identity)
+        else:
+            self.simulate_key(inner.keys)
 
     def on_descendant_focus(self) -> None:
         """Show the keys of what has the focus."""
@@ -336,6 +349,12 @@ class AgentsApp(App[str], inherit_bindings=False):
 
         works = {row.id for row in self.works_now()}
         self.push_screen(Help(self.keys, self._frame.current.id or "", works), chosen)
+
+    def action_menu(self) -> None:
+        """Offer what can be done with the row under the cursor."""
+        from oulipoly_tui.screens.menu import offer  # noqa: PLC0415 - only when it is opened
+
+        offer(self)
 
     def action_problems(self) -> None:
         """List what is wrong."""
@@ -402,9 +421,11 @@ class AgentsApp(App[str], inherit_bindings=False):
 
     def exit(self, result: str | None = None, return_code: int = 0, message: Any | None = None) -> None:  # noqa: ANN401 - whatever Rich can print
         """End the app; its layout is taken while there still is one."""
-        self._left = self.layout_state()
-        self.watchman.notices.close()
-        super().exit(result, return_code, message)
+        try:
+            self._left = self.layout_state()
+            self.watchman.close()
+        finally:  # whatever fails: who wants to leave leaves
+            super().exit(result, return_code, message)
 
     def has_pane(self, identity: str) -> bool:
         """Tell whether there is such a pane at all."""
@@ -413,6 +434,7 @@ class AgentsApp(App[str], inherit_bindings=False):
     def _tick(self) -> None:
         self._ticks += 1
         self._show_header()
+        self.watchman.look()
         if self._ticks % _SNAPSHOT_EVERY == 0:
             self.take_snapshot()
         if self._ticks % _READ_EVERY == 0:
@@ -426,8 +448,13 @@ class AgentsApp(App[str], inherit_bindings=False):
         if not self._frame.is_mounted:
             return
         self._show_header()
-        found = footer.hints(self.works_now(), self.size.width, density=self.options.footer)
-        self._frame.show_footer(found)
+        rows = self._frame.current.inner_keys()
+        rows = self.works_now() if rows is None else rows
+        self._frame.show_footer(footer.hints(rows, self.size.width, density=self.options.footer))
+
+    def show_keys(self) -> None:
+        """Show the keys that work now; for a pane in which that has changed without a key of its own."""
+        self._show_bars()
 
     def _show_header(self) -> None:
         marks = "read-only" if self.options.read_only else ""

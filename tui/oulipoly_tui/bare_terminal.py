@@ -11,7 +11,7 @@ from textual.binding import BindingType
 from textual.widgets import Static
 
 from oulipoly_engine.terminal import wire
-from oulipoly_tui import clipboard
+from oulipoly_tui import clipboard, driver, signals
 from oulipoly_tui.terminal_link import TerminalLink
 from oulipoly_tui.view.chords import shown
 from oulipoly_tui.view.repl import COPYING
@@ -40,7 +40,7 @@ class BareTerminal(App[int], inherit_bindings=False):
     """
 
     def __init__(self, socket: Path, terminal: Terminal, leave: str = LEAVE) -> None:
-        super().__init__()
+        super().__init__(driver_class=driver.choose())
         constants.ESCAPE_DELAY = _ESCAPE_S  # type: ignore[misc] # read at every Escape; the variable ESCDELAY would be its children's too
         self._socket, self._terminal, self._leave = socket, terminal, leave
         self._title = terminal.label
@@ -59,6 +59,7 @@ class BareTerminal(App[int], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Connect before the terminal tells its size."""
+        signals.give_the_terminal_back(self)
         self._link = TerminalLink(self._socket, self._take, self._gone)
         self._say()
         self._view.focus()

@@ -33,11 +33,16 @@ def run(arguments: Sequence[str]) -> int:
         from oulipoly_tui import linear  # noqa: PLC0415 - the other face, without Textual
 
         return linear.run(read_only="--read-only" in arguments)
+    missing = ""
     if not (os.isatty(0) and os.isatty(1)):
+        missing = "the app needs a terminal"
+    elif os.environ.get("TERM") == "dumb":
+        missing = "this terminal cannot be drawn on (TERM is dumb)"
+    if missing:
         from oulipoly_engine.cli import diagnostics  # noqa: PLC0415 - only an error needs it
         from oulipoly_engine.errors import UsageInvalid  # noqa: PLC0415 - only an error needs it
 
-        return diagnostics.fail(UsageInvalid("the app needs a terminal: use --linear, or a command (see --help)"))
+        return diagnostics.fail(UsageInvalid(f"{missing}: use --linear, or a command (see --help)"))
     return _run_app(arguments)
 
 
@@ -97,6 +102,7 @@ def options(paths: Paths, arguments: Sequence[str]) -> Options:
         saved=saved,
         themes=tuple(themes),
         escape_leaves=found.escape_leaves,
+        progress=found.progress,
     )
 
 
@@ -113,7 +119,13 @@ def _run_app(arguments: Sequence[str]) -> int:
         wishes,
         read_options=lambda: options(paths, arguments),
     )
-    result = app.run()
+    try:
+        result = app.run()
+    finally:  # a crash does not go through the app's own end
+        if left := app.watchman.progress.farewell():
+            from oulipoly_engine.cli import output  # noqa: PLC0415 - only after a crash
+
+            output.write_bytes(left.encode())
     if app.engine is not None:
         app.engine.close()
     save_layout(paths, app.layout_state())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
@@ -45,6 +46,7 @@ class Frame(Screen[None], inherit_bindings=False):
         first = last if isinstance(last, str) and last in self.entries else entries[0].id
         self.area = Area([Present(one.id, one.column) for one in entries], first, zoomed=saved.get("zoomed") is True)
         self._panes: dict[str, Pane] = {}
+        self._mounted: dict[str, asyncio.Event] = {}
         self._begun: list[Pane] = []  # those that are laid out, so that they can draw
         self._snapshot: Snapshot | None = None
 
@@ -57,6 +59,7 @@ class Frame(Screen[None], inherit_bindings=False):
 
     def on_mount(self) -> None:
         """Give the keys to the first pane."""
+        self.call_after_refresh(self._begin, self.current)
         self.current.focus_inside()
 
     @property
@@ -89,6 +92,8 @@ class Frame(Screen[None], inherit_bindings=False):
         if identity not in self.entries:
             return
         await self._ensure(identity)
+        if identity not in self._panes:
+            return
         self.area.turn_to(identity, zoomed=zoomed)
         await self.mount_visible()
         self.current.focus_inside()
@@ -134,7 +139,7 @@ class Frame(Screen[None], inherit_bindings=False):
         """Return what shall be the same at the next start."""
         before = self._saved.get("panes")
         states = dict(before) if isinstance(before, dict) else {}
-        states |= {identity: dict(pane.state()) for identity, pane in self._panes.items()}
+        states |= {str(pane.id): dict(pane.state()) for pane in self._begun}  # a newer one knows nothing of before yet
         return {"pane": self.area.focused_pane, "zoomed": self.area.zoomed, "panes": states}
 
     def on_descendant_focus(self) -> None:
@@ -148,22 +153,32 @@ class Frame(Screen[None], inherit_bindings=False):
 
     async def _ensure(self, identity: str) -> None:
         if identity in self._panes:
+            if (mounting := self._mounted.get(identity)) is not None:
+                await mounting.wait()  # somebody else may be about it
             return
+        if not self.area.is_attached:  # the app is ending
+            return
+        mounted = self._mounted[identity] = asyncio.Event()
         order = list(self.entries)
         later = [one for one in order[order.index(identity) + 1 :] if one in self._panes]
-        pane = self._make(identity)
-        await self.area.mount(pane, before=self._panes[later[0]] if later else None)
+        try:
+            pane = self._make(identity)
+            await self.area.mount(pane, before=self._panes[later[0]] if later else None)
+        finally:
+            mounted.set()
+        self.call_after_refresh(self._begin, pane)  # not sooner: a refresh on the way would find it without its parts
 
     def _make(self, identity: str) -> Pane:
         entry = self.entries[identity]
         pane: Pane = getattr(import_module(entry.module), entry.class_name)(id=identity)
         pane.border_title = f"{entry.number} {entry.title}"
         self._panes[identity] = pane
-        self.call_after_refresh(self._begin, pane)
         return pane
 
     def _begin(self, pane: Pane) -> None:
         """Give a new pane what it missed."""
+        if not pane.is_attached:
+            return
         self._begun.append(pane)
         saved = self._saved.get("panes")
         state = saved.get(pane.id) if isinstance(saved, dict) else None

@@ -6,22 +6,26 @@ import os
 from pathlib import Path
 
 from oulipoly_engine.core import leave_key
-from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.errors import Interrupted, RunnerError
 from oulipoly_engine.service import attaching
 from oulipoly_engine.terminal.client import Client
 from oulipoly_engine.terminal.folder import Terminal
 from oulipoly_tui.view.chords import shown
 
 
-def hand_over(socket: Path, terminal: Terminal, chord: str) -> str:
+def hand_over(socket: Path, terminal: Terminal, chord: str, *, only_reads: bool) -> str:
     """Show a terminal on the real one until it ends or is left; return what went wrong, or nothing.
 
     chord: as Textual names it; one that is no single byte in every terminal is replaced by the default.
+    Raises Interrupted for a signal that ends the app.
     """
     name = shown(chord)
+    leave = name if name in leave_key.BYTES else leave_key.DEFAULT
     try:
         with Client(socket, "app, whole screen") as client:
-            left = attaching.show(client, terminal, name if name in leave_key.BYTES else leave_key.DEFAULT, _write)
+            left = attaching.show(client, terminal, leave, _write, only_reads=only_reads)
+    except Interrupted:
+        raise
     except RunnerError as error:
         return error.message
     return left.problem or ""

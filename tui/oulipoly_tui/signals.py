@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
+import os
 import signal
+from types import FrameType
 from typing import TYPE_CHECKING, Any
+
+from oulipoly_tui.driver import LoopDriver
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -15,5 +20,17 @@ _ENDING = (signal.SIGTERM, signal.SIGHUP)
 def give_the_terminal_back(app: App[Any]) -> None:
     """End the app on TERM and HUP, with 128 plus the signal's number; for the app's own thread."""
     loop = asyncio.get_running_loop()
+    context = contextvars.copy_context()  # the app's: a handler has that of whatever it interrupts
+
+    def told(number: int, _frame: FrameType | None) -> None:
+        if loop.is_closed():  # the app has ended: nothing is left to be done before us
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+            return
+        if isinstance(app._driver, LoopDriver):
+            app._driver.wait_no_more()
+        loop.call_soon_threadsafe(app.exit, None, 128 + number, context=context)
+
+    # Not the loop's own handlers: those wait for their turn, and the loop may be waiting for a terminal that hangs.
     for number in _ENDING:
-        loop.add_signal_handler(number, app.exit, None, 128 + number)
+        signal.signal(number, told)

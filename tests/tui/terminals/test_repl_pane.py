@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 from dataclasses import replace
 
 import pytest
@@ -86,6 +87,24 @@ async def test_palette_opens_from_the_tabs_and_by_a_click_inside_a_terminal(repl
         assert app.screen is not app.frame
 
 
+def offered(app):
+    return [f"{hint.key} {hint.label}".strip() for hint in app.frame.query_one("#footer").hints]
+
+
+async def test_footer_offers_only_what_works_inside_a_terminal(repl_world, running, settled, hosts):
+    hosts.start("cat")
+    async with running((100, 30)) as (app, pilot):
+        await pilot.press("5")
+        await settled(pilot, lambda: offered(app) == ["ctrl+] leave", "shift+pgup look back", "commands"])
+
+        await pilot.click("#footer", offset=(2, 0))
+        await settled(pilot, lambda: tabs(app).has_focus and "enter type" in offered(app))
+        await pilot.press("c")
+        await settled(pilot, lambda: "y copy" in offered(app))
+        await pilot.press("escape")
+        await settled(pilot, lambda: "ctrl+] leave" in offered(app))
+
+
 @pytest.mark.parametrize("where", ["#repl-tabs", "#pools-list"])
 async def test_a_click_beside_leads_out(repl_world, running, settled, hosts, where):
     hosts.start("cat")
@@ -132,6 +151,26 @@ async def test_end_of_a_program_is_shown_and_its_tab_closed_at_will(repl_world, 
         await settled(pilot, lambda: pane._current is None and not hosts.living())
 
 
+async def test_end_is_shown_though_a_grandchild_holds_the_terminal_and_prints_on(
+    repl_world, running, settled, hosts, home
+):
+    script = "trap '' HUP; (while :; do echo on; sleep 0.02; done) & echo $! > held; read x; exit 4"
+    hosts.start("sh", "-c", script)
+    async with running((100, 30)) as (app, pilot):
+        await pilot.press("5")
+        await settled(pilot, lambda: has_keys(app) and "on" in shown(app))
+        await pilot.press("enter")
+        pane = app.frame.find("repl")
+
+        try:
+            await settled(pilot, lambda: pane._current.tab.is_ended)
+            assert 4 == pane._current.tab.code
+            await pilot.press("x")
+            await settled(pilot, lambda: pane._current is None and not hosts.living())
+        finally:
+            os.kill(int((home / "held").read_text()), signal.SIGKILL)
+
+
 async def test_program_that_is_ended_is_asked_about_first(repl_world, running, settled, hosts):
     hosts.start("sh", "-c", "trap '' HUP; echo deaf; while :; do sleep 0.05; done")
     async with running((100, 30)) as (app, pilot):
@@ -156,6 +195,24 @@ async def test_a_host_that_is_killed_is_said(repl_world, running, settled, hosts
         await settled(pilot, lambda: any("host has died" in text for text in toasts))
         assert tabs(app).has_focus
         assert not any(map(alive, pids))
+
+
+async def test_a_host_that_was_killed_while_no_app_ran_is_said_at_the_next_start(
+    repl_world, running, settled, hosts, toasts, alive
+):
+    for program in ("cat", "cat"):
+        terminal = hosts.start(program)
+        while not (screen := hosts.now(terminal).screen_pid):
+            time.sleep(0.01)
+        for pid in (terminal.host_pid, screen):
+            os.kill(pid, signal.SIGKILL)
+        while alive(terminal.pid):
+            time.sleep(0.01)
+    async with running((100, 30)) as (_, pilot):
+        await pilot.press("5")
+        await settled(pilot, lambda: any("host of the terminal was killed" in text for text in toasts))
+
+    assert ["cat and 1 more ended: the host of the terminal was killed"] == [text for text in toasts if "host" in text]
 
 
 async def test_a_screen_that_dies_comes_back_in_its_tab(repl_world, running, settled, hosts, toasts):

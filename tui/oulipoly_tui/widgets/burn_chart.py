@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from rich.segment import Segment
 from textual import events
+from textual.geometry import Region
+from textual.strip import Strip
 
 from oulipoly_tui.view.burn_chart import Burn, burn_chart
+from oulipoly_tui.view.spans import Span
 from oulipoly_tui.widgets.lines import Lines
 
 
@@ -16,6 +22,8 @@ class BurnChart(Lines):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._burn: Burn | None = None
+        self._wide = 0  # how wide the lines are
+        self._pieces = _Pieces(self._piece)
 
     def show_burn(self, burn: Burn | None) -> None:
         """Draw a window; None: nothing."""
@@ -28,5 +36,42 @@ class BurnChart(Lines):
         super().on_resize(event)
         self._draw_anew()
 
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw lines; their colours may be others than the last time."""
+        self._pieces.clear()
+        return super().render_lines(crop)
+
     def _draw_anew(self) -> None:
-        self.show_lines(() if self._burn is None else burn_chart(self._burn, self.size.width, self.size.height))
+        before, size = self._lines, self.size
+        lines = () if self._burn is None else burn_chart(self._burn, *size)
+        if len(lines) != len(before) or size.width != self._wide:
+            self._wide = size.width
+            self.show_lines(lines)
+            return
+        self._lines = lines
+        changed = (place for place, line in enumerate(lines) if line != before[place])
+        regions = [Region(0, place, size.width, 1) for place in changed]
+        if regions:
+            self.refresh(*regions)
+
+    def _draw(self, place: int, width: int) -> Strip:
+        """Draw a line of thousands of pieces: nothing is measured, for it is as wide as was asked."""
+        if width != self._wide or place >= len(self._lines):
+            return super()._draw(place, width)
+        return Strip(map(self._pieces.__getitem__, self._lines[place]), width)
+
+    def _piece(self, span: Span) -> Segment:
+        return Segment(span[0], self.toned(span[1], self.base_style))
+
+
+class _Pieces(dict[Span, Segment]):
+    """The pieces that a chart is made of: the same few, again and again."""
+
+    def __init__(self, make: Callable[[Span], Segment]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, span: Span) -> Segment:
+        """Make a piece."""
+        found = self[span] = self._make(span)
+        return found

@@ -16,7 +16,7 @@ from textual.strip import Strip
 
 from oulipoly_tui.keymap import TABLE
 from oulipoly_tui.keys.key import LISTS
-from oulipoly_tui.view.spans import TONES, Line, Row, cells, cut
+from oulipoly_tui.view.spans import TONES, Line, Row, Tone, cells, cut
 
 GUTTER = 2  # columns before each row of a list, for the cursor
 _CURSOR, _NO_CURSOR = "> ", "  "
@@ -37,6 +37,8 @@ class Lines(ScrollView, can_focus=False):
     Lines > .tone--strong { text-style: bold; }
     Lines > .tone--heading { color: $text-primary; text-style: bold; }
     Lines > .tone--key { color: $text-accent; text-style: bold; }
+    Lines > .tone--keyword { color: $text-accent; }
+    Lines > .tone--string { color: $text-success; }
     """
 
     def __init__(self, lines: Sequence[Line] = (), *, id: str | None = None, classes: str | None = None) -> None:
@@ -93,14 +95,20 @@ class Lines(ScrollView, can_focus=False):
             return Strip.blank(width, self.base_style)
         return self._strip(self._lines[place], width, self.base_style)
 
+    def toned(self, tone: Tone, base: Style) -> Style:
+        """Return how a tone looks over a style of ours."""
+        return base + self.get_component_rich_style(f"tone--{tone}", partial=True) if tone else base
+
     def _strip(self, line: Line, width: int, base: Style) -> Strip:
         segments = []
         left = width
         for text, tone in line:
-            text = cut(text, left)
-            left -= cells(text)
-            style = base + self.get_component_rich_style(f"tone--{tone}", partial=True) if tone else base
-            segments.append(Segment(text, style))
+            taken = cells(text)
+            if taken > left:
+                text = cut(text, left)
+                taken = cells(text)
+            left -= taken
+            segments.append(Segment(text, self.toned(tone, base)))
             if left <= 0:
                 break
         if left > 0:
@@ -165,6 +173,11 @@ class VirtualList(Lines, can_focus=True):
     def cursor_key(self) -> str | None:
         """Return the key of the row under the cursor; None in an empty list."""
         return self._key
+
+    @property
+    def cursor_line(self) -> Line:
+        """Return the row under the cursor as it is drawn; nothing in an empty list."""
+        return () if self._key is None else self._rows[self._cursor].line
 
     def show_rows(self, rows: Sequence[Row]) -> None:
         """List other rows; the cursor stays on its key, or near its place where that is gone."""

@@ -24,11 +24,13 @@ from oulipoly_engine.terminal.screen import Mods
 from oulipoly_tui.view.copy_mode import CopyMode, Spot
 from oulipoly_tui.view.repl import back_from
 from oulipoly_tui.view.spans import cells, cut
+from oulipoly_tui.widgets.painting import paint_at_once
 from oulipoly_tui.widgets.terminal_strips import Strips, marked
 
 LEAVE = "ctrl+right_square_bracket"  # ctrl+]
 
 _SCROLL_KEYS = {"shift+pageup": -1, "shift+pagedown": 1}  # by a page, as terminals have it
+_NEVER_AT_ONCE = {*_SCROLL_KEYS, "escape"}
 _TWICE_S = 0.4  # between two escapes that lead out, where they do
 _RESIZE_S = 0.04  # a window that is dragged sends dozens of sizes
 _WHEEL_LINES = 3
@@ -148,15 +150,18 @@ class TerminalView(Widget, can_focus=True):
         self._cursor = picture.cursor
         if self.above or was_above:  # the mark in the last row tells how far
             dirty.add(picture.rows - 1)
-        if self._copying is None:
-            self._refresh_rows(dirty, whole=resized)
-        self.call_after_refresh(self._send, wire.Seen(picture.number))
+        regions = self._regions(dirty, whole=resized)
+        if self._copying is not None or not regions or paint_at_once(self, regions):
+            self._send(wire.Seen(picture.number))
+        else:
+            self.refresh(*regions)
+            self.call_after_refresh(self._send, wire.Seen(picture.number))
 
-    def _refresh_rows(self, dirty: set[int], *, whole: bool) -> None:
-        if whole or len(dirty) * 2 > self.size.height:
-            self.refresh()
-        elif dirty:
-            self.refresh(*(Region(0, y, self.size.width, 1) for y in dirty))
+    def _regions(self, dirty: set[int], *, whole: bool) -> list[Region]:
+        width, height = self.size
+        if whole or len(dirty) * 2 > height:
+            return [Region(0, 0, width, height)]
+        return [Region(0, y, width, 1) for y in sorted(dirty) if y < height]
 
     def render_line(self, y: int) -> Strip:
         """Return one row, with cursor or selection on top."""
@@ -201,6 +206,14 @@ class TerminalView(Widget, can_focus=True):
             self._send(wire.Scrolled(_SCROLL_KEYS[event.key] * max(1, self.size.height - 1)))
         else:
             self._send(pressed(event))
+
+    def take_key(self, event: events.Key) -> bool:
+        """Pass a plain key on before its turn, which saves it two turns of the loop; False: it means something here."""
+        if self._copying is not None or event.key in self.leave_chords or event.key in _NEVER_AT_ONCE:
+            return False
+        self._escaped_at = 0.0
+        self._send(pressed(event))
+        return True
 
     def _is_second_escape(self, key: str) -> bool:
         before, self._escaped_at = self._escaped_at, time.monotonic() if key == "escape" else 0.0

@@ -57,6 +57,7 @@ class TranscriptView(Lines, can_focus=True):
         self._styles: dict[str, Style] = {}  # by tone; asking the style sheet for each word takes its time
         self._top = (0, 0)  # place and line that are drawn first
         self._row = 0  # of the cursor on the screen
+        self._width = 0  # that the lines were laid out for
         self._from_below = False  # the top came into view from below
         self._view: list[tuple[int, int, Drawn]] | None = None
 
@@ -283,12 +284,16 @@ class TranscriptView(Lines, can_focus=True):
         self._measure()
 
     def on_resize(self, _event: events.Resize) -> None:
-        """Lay out anew for another width."""
+        """Lay out anew for another width; for another height, as when the find line closes, the lines are the same."""
+        before, self._width = self._width, self.size.width
         self._measure()
-        self._laid.fit(self.size.width - 1 - _GUTTER)
+        self._laid.fit(self._width - 1 - _GUTTER)
         self._forget()
         if self.is_following:
             self._to_end()
+        elif before == self._width:
+            self._redraw()
+            self._end_is_top_most()
         else:
             self._set_top((self._top[0], 0))
 
@@ -375,13 +380,10 @@ class TranscriptView(Lines, can_focus=True):
         """Leave no empty lines below the end where there is more above."""
         limit = self._laid.end_top(self.size.height)
         if self._top > limit:
-            wanted = self.here
+            view = self._lines_of_view()
+            wanted = view[min(self._row, len(view) - 1)][:2] if view else None
             self._set_top(limit)
-            if wanted is not None:
-                rows = [
-                    row for row, one in enumerate(self._lines_of_view()) if one[0] == wanted[0] and one[2] is wanted[1]
-                ]
-                self._row = rows[0] if rows else self._row
+            self._row = next((row for row, one in enumerate(self._lines_of_view()) if one[:2] == wanted), self._row)
 
     def _to_end(self) -> None:
         self._from_below = True

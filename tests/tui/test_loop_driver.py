@@ -1,0 +1,217 @@
+"""The driver on the event loop: what is typed comes whole and in order, and the terminal is left as it was."""
+
+import fcntl
+import json
+import os
+import pty
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+from pathlib import Path
+
+import pytest
+
+from oulipoly_tui import driver
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the app keeps Textual's own driver")
+
+_PATIENCE_S = 20.0
+_PROGRAM = """
+import json, sys
+from textual import constants
+from textual.app import App
+from textual.widget import Widget
+from oulipoly_tui import driver, signals
+
+class Keys(Widget, can_focus=True):
+    seen = []
+    def take_key(self, event):
+        if event.key in ("escape", "x"):
+            return False
+        return self.note(event.key)
+    def note(self, key):
+        self.seen.append(key)
+        self.app._driver.write(f"<{len(self.seen)}>")
+        return True
+    async def on_key(self, event):
+        if event.key != "x":  # which is for the app
+            event.stop()
+            self.note(event.key)
+    def on_paste(self, event):
+        event.stop()
+        self.note("<" + event.text + ">")
+
+class Program(App, inherit_bindings=False):
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS = [("x", "end", "end")]
+    def compose(self):
+        yield Keys()
+    def on_ready(self):
+        signals.give_the_terminal_back(self)
+        self.query_one(Keys).focus()
+        self.call_after_refresh(self._driver.write, "READY" + sys.argv[1] * int(sys.argv[2]))
+    def action_end(self):
+        self.exit(Keys.seen)
+
+constants.ESCAPE_DELAY = 0.02
+app = Program(driver_class=driver.choose())
+seen = app.run()
+if app.return_code:
+    sys.exit(app.return_code)
+print("SEEN" + json.dumps([type(app._driver).__name__, *seen]) + "END")
+"""
+
+
+class Run:
+    """The program in a terminal of ours."""
+
+    def __init__(self, fill="", times=0, *, has_stderr=True):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+            if not has_stderr:
+                os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            argv = [sys.executable, "-c", _PROGRAM, fill, str(times)]
+            os.execve(sys.executable, argv, {**os.environ, "TERM": "xterm-256color"})
+        self.drawn = b""
+
+    def until(self, text):
+        deadline = time.monotonic() + _PATIENCE_S
+        while text not in self.drawn:
+            assert time.monotonic() < deadline, self.drawn[-500:]
+            if select.select([self.fd], [], [], 0.1)[0]:
+                self.drawn += os.read(self.fd, 4096)
+
+    def seen(self):
+        self.until(b"END")
+        return json.loads(self.drawn.partition(b"SEEN")[2].partition(b"END")[0])
+
+    def code(self):
+        deadline = time.monotonic() + _PATIENCE_S
+        while (told := os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)) is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        return told.si_status
+
+    def close(self):
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.fd)
+
+
+@pytest.fixture
+def run():
+    made = []
+
+    def start(*words, **more):
+        made.append(Run(*words, **more))
+        return made[-1]
+
+    yield start
+    for one in made:
+        one.close()
+
+
+def test_keys_arrive_in_the_order_of_typing_whether_they_go_at_once_or_in_turn(run):
+    program = run()
+    program.until(b"READY")
+
+    os.write(program.fd, b"ab\x1b[200~pasted\x1b[201~c\x1b[Ad\xc3\xa9fx")
+
+    assert program.seen() == ["LoopDriver", "a", "b", "<pasted>", "c", "up", "d", "é", "f"]
+
+
+def test_lone_escape_is_told_although_nothing_follows_it(run):
+    program = run()
+    program.until(b"READY")
+
+    os.write(program.fd, b"a\x1b")
+    program.until(b"<2>")
+    os.write(program.fd, b"bx")
+
+    assert program.seen() == ["LoopDriver", "a", "escape", "b"]
+
+
+def test_split_character_is_put_together(run):
+    program = run()
+    program.until(b"READY")
+
+    os.write(program.fd, b"a\xe2\x82")
+    program.until(b"<1>")
+    os.write(program.fd, b"\xacx")
+
+    assert program.seen() == ["LoopDriver", "a", "euro_sign"]
+
+
+def test_rubbish_that_is_no_text_ends_nothing(run):
+    program = run()
+    program.until(b"READY")
+
+    os.write(program.fd, b"\xff\xfeax")
+
+    assert program.seen()[-1] == "a"
+
+
+@pytest.mark.parametrize(
+    "sequence",
+    [b"\x1b[12;7w", b"\x1b[97;5:3u", b"\x1b[1114112u", b"\x1b[48;24;80;0;0t\x1b[<0;5;5M"],
+    ids=["unknown", "with a part too many", "beyond characters", "size in no pixels"],
+)
+def test_odd_sequence_types_nothing_and_leaves_us_listening(run, sequence):
+    program = run()
+    program.until(b"READY")
+
+    os.write(program.fd, b"a" + sequence)
+    program.until(b"<1>")
+    os.write(program.fd, b"bx")
+
+    assert program.seen() == ["LoopDriver", "a", "b"]
+
+
+def test_terminal_is_drawn_on_though_errors_go_elsewhere(run):
+    program = run(has_stderr=False)
+    program.until(b"READY")
+    os.write(program.fd, b"ax")
+
+    assert program.seen() == ["LoopDriver", "a"]
+
+
+def test_signal_ends_us_though_the_terminal_does_not_read(run):
+    program = run("0123456789", 60_000)
+    program.until(b"READY")
+
+    os.kill(program.pid, signal.SIGTERM)
+
+    assert program.code() == 128 + signal.SIGTERM
+
+
+def test_terminal_that_reads_slowly_gets_every_byte_in_order(run):
+    program = run("0123456789", 60_000)
+    program.until(b"READY")
+
+    program.until(b"0123456789" * 60_000)
+    os.write(program.fd, b"ax")
+
+    assert program.seen() == ["LoopDriver", "a"]
+
+
+def test_terminal_is_given_back_as_it_was(run):
+    program = run()
+    before = termios.tcgetattr(program.fd)
+    program.until(b"READY")
+    os.write(program.fd, b"x")
+    program.seen()
+
+    assert termios.tcgetattr(program.fd) == before
+    assert b"\x1b[?1049l" in program.drawn
+    assert not fcntl.fcntl(program.fd, fcntl.F_GETFL) & os.O_NONBLOCK
+
+
+def test_without_a_terminal_textual_chooses(monkeypatch):
+    with Path(os.devnull).open() as nothing:
+        monkeypatch.setattr(sys, "__stdin__", nothing)
+
+        assert driver.choose() is None

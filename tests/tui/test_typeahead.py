@@ -1,0 +1,55 @@
+"""Keys that come faster than they are done: each goes where the ones before it led."""
+
+import pytest
+from textual import events
+from textual.widgets import Input
+
+from oulipoly_tui.screens.command_line import CommandLine
+
+
+def burst(app, *keys):
+    """Put keys into the app's queue in one go, as a paste into a slow terminal does."""
+    for key in keys:
+        app.post_message(events.Key(key, key if len(key) == 1 else None))
+
+
+def typed(app):
+    return app.focused.value if isinstance(app.focused, Input) else None
+
+
+@pytest.mark.parametrize("word", ["drain", "xq1z"])
+async def test_a_word_after_the_filters_key_goes_into_the_filter(app_world, running, settled, word):
+    async with running((120, 30)) as (app, pilot):
+        burst(app, "3", "slash", *word)
+        await settled(pilot, lambda: typed(app) == word)
+
+        assert app.screen is app.frame
+        assert app.frame.current.id == "sessions"
+        assert app.is_running
+
+
+async def test_a_word_after_the_key_of_a_dialog_goes_into_the_dialog(app_world, running, settled):
+    async with running((120, 30)) as (app, pilot):
+        burst(app, "colon", *"help")
+        await settled(pilot, lambda: isinstance(app.screen, CommandLine) and typed(app) == "help")
+
+
+async def test_keys_after_a_dialog_was_closed_are_the_panes_again(app_world, running, settled):
+    async with running((120, 30)) as (app, pilot):
+        burst(app, "colon", "x", "escape", "2", "3")
+        await settled(pilot, lambda: app.screen is app.frame and app.frame.current.id == "sessions")
+
+
+async def test_a_paste_waits_for_its_turn(app_world, running, settled):
+    async with running((120, 30)) as (app, pilot):
+        burst(app, "3", "slash")
+        app.post_message(events.Paste("two words"))
+        burst(app, "x")
+        await settled(pilot, lambda: typed(app) == "two wordsx")
+
+
+async def test_a_long_burst_loses_nothing_and_keeps_its_order(app_world, running, settled):
+    word = "abcdefghij" * 30
+    async with running((120, 30)) as (app, pilot):
+        burst(app, "3", "slash", *word)
+        await settled(pilot, lambda: typed(app) == word)

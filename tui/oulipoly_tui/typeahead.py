@@ -1,0 +1,122 @@
+"""Keys in their turn: each goes where the keys before it have led, however fast they come.
+
+Textual hands a key to the widget that has the focus at that moment, and what a key does is done later, when it has
+gone up to the app. Of `/` and a word in one breath, the word would be taken for commands: a paste, a macro, a slow line
+or a quick hand would drain an account. So a key waits until the one before it has been done and the focus has settled.
+"""
+
+from __future__ import annotations
+
+from asyncio import get_running_loop
+from collections import deque
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from textual import events
+from textual.app import App
+
+if TYPE_CHECKING:
+    from textual.message_pump import MessagePump
+    from textual.screen import Screen
+    from textual.widget import Widget
+
+_FIELDS = ("Input", "TextArea")  # by name: importing them takes 60 ms, and most of the time there is none
+_ROUNDS = 2  # ways up to the app: one for the key, one for a message that it gave rise to
+_LOOK_AGAIN_S = 0.005
+_OPENING_S = 0.5  # for a dialog to come up and take the focus
+_PATIENCE_S = 2.0  # with a key whose handler hangs, before the others go on without it
+
+
+@dataclass(slots=True, eq=False)
+class _OnItsWay:
+    """A key that has been handed out."""
+
+    target: Widget
+    screen: Screen[Any]
+    since: float  # monotonic seconds
+    has_been_done: bool = False
+
+
+class KeysInTurn(App[str]):
+    """The part of the app that hands out keys and pastes."""
+
+    def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the app's own
+        super().__init__(**more)
+        self._typed_ahead: deque[events.Key | events.Paste] = deque()
+        self._on_its_way: _OnItsWay | None = None
+
+    @property
+    def is_key_on_its_way(self) -> bool:
+        """Return whether a key has been handed out and not been done yet."""
+        return self._on_its_way is not None
+
+    async def on_event(self, event: events.Event) -> None:
+        """Hand out a key, or keep it until the one before it has been done."""
+        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
+            await super().on_event(event)
+            return
+        self._typed_ahead.append(event)
+        if self._on_its_way is None:
+            await self._hand_out()
+        elif len(self._typed_ahead) == 1:
+            self._look_after(self._on_its_way)
+
+    async def _hand_out(self) -> None:
+        self._on_its_way = None
+        if not self._typed_ahead or not self.screen_stack:
+            return
+        event = self._typed_ahead.popleft()
+        while _leads_nowhere(event, self.focused):  # a long text need not be drawn letter by letter
+            await super().on_event(event)
+            if not self._typed_ahead:
+                return
+            event = self._typed_ahead.popleft()
+        now = self._on_its_way = _OnItsWay(self.focused or self.screen, self.screen, monotonic())
+        await super().on_event(event)
+        self._climb(now, now.target, _ROUNDS)
+        if self._typed_ahead:
+            self._look_after(now)
+
+    def _climb(self, now: _OnItsWay, at: MessagePump, rounds: int) -> None:
+        """Go up behind the key, from queue to queue, until nothing of it is left on the way."""
+        if at is self or not at.call_later(self._climb, now, at._parent or self, rounds):
+            self.call_later(self._arrived, now, rounds)
+
+    async def _arrived(self, now: _OnItsWay, rounds: int) -> None:
+        if rounds > 1 and not self._is_gone(now):
+            self._climb(now, now.target, rounds - 1)
+        else:
+            await self._settle(now)
+
+    async def _settle(self, now: _OnItsWay) -> None:
+        """Go on with the next key; while a dialog that this one has opened has not got the focus yet, later."""
+        if now is not self._on_its_way:
+            return
+        has_opened = bool(self.screen_stack) and self.screen is not now.screen and self.screen in self.screen_stack
+        is_opening = has_opened and self.focused is None and monotonic() - now.since < _OPENING_S
+        if is_opening and self._typed_ahead:
+            now.has_been_done = True  # `_look` comes back for it
+            return
+        await self._hand_out()
+
+    def _look_after(self, now: _OnItsWay) -> None:
+        """See that the keys that wait are not forgotten: what they wait behind may be taken away with its queue."""
+        get_running_loop().call_later(_LOOK_AGAIN_S, self._look, now)
+
+    def _look(self, now: _OnItsWay) -> None:
+        if now is not self._on_its_way or not self.is_running:
+            return
+        if now.has_been_done or self._is_gone(now) or monotonic() - now.since > _PATIENCE_S:
+            now.has_been_done = False
+            self.call_later(self._settle, now)
+        self._look_after(now)
+
+    def _is_gone(self, now: _OnItsWay) -> bool:
+        return now.screen not in self.screen_stack or not now.target.is_attached
+
+
+def _leads_nowhere(event: events.Key | events.Paste, focused: Widget | None) -> bool:
+    """Return whether a text is typed into a field for text, which keeps the focus."""
+    is_field = any(kind.__name__ in _FIELDS for kind in type(focused).__mro__)
+    return is_field and (isinstance(event, events.Paste) or event.is_printable)
