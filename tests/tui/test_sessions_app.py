@@ -302,7 +302,8 @@ async def test_a_side_chain_is_stepped_into_and_out_of(talks, listed, settled):
         await settled(pilot, lambda: holds(app, "Done"))
 
 
-async def test_a_vanished_transcript_is_read_from_the_stored_turns(talks, listed, settled):
+async def test_a_vanished_transcript_is_read_from_the_stored_turns(talks, app_world, listed, settled):
+    app_world.write("config.toml", "archive = false\n")
     first, _ = talks
     async with listed() as (app, pilot):
         first.path.unlink()

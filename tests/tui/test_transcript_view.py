@@ -31,7 +31,16 @@ def written(text, width=44):
 
 
 def test_markdown_is_drawn_as_in_the_golden(check_golden):
-    tones = {"": "", "dim": "~", "accent": "^", "strong": "*", "heading": "#", "key": "`"}
+    tones = {
+        "": "",
+        "dim": "~",
+        "accent": "^",
+        "strong": "*",
+        "heading": "#",
+        "key": "`",
+        "keyword": "%",
+        "string": '"',
+    }
     shown = ["".join(f"{tones[tone]}{text}{tones[tone]}" for text, tone in line) for line in written(TEXT)]
 
     check_golden("markdown", "\n".join(shown))

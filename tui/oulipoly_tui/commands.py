@@ -26,7 +26,9 @@ _MODULES = (
     "oulipoly_tui.orders.pools",
     "oulipoly_tui.orders.settings",
     "oulipoly_tui.orders.sessions",
+    "oulipoly_tui.orders.session_edit",
     "oulipoly_tui.orders.terminals",
+    "oulipoly_tui.orders.views",
 )
 
 

@@ -15,6 +15,7 @@ from oulipoly_engine.core.explain import exclusion_text, why_not
 from oulipoly_engine.core.forecast import forecast_text
 from oulipoly_engine.engine import Engine, OneShotEnded, OneShotSaid, RunnerError, Snapshot, Surroundings, why_text
 from oulipoly_tui.view import words
+from oulipoly_tui.view.attention import risk_text
 
 if TYPE_CHECKING:
     from queue import SimpleQueue
@@ -124,7 +125,8 @@ def problem_lines(snapshot: Snapshot) -> Iterator[str]:
         place = f" In {one.place}." if one.place else ""
         yield f"{'Error' if one.is_error else 'Warning'}. {one.cause}.{place} Fix: {one.fix}."
     yield from (f"Alert. {alert.text}." for alert in snapshot.alerts)
-    if not snapshot.problems and not snapshot.alerts:
+    yield from (f"At risk. {risk_text(one, snapshot.at, archives='Archive everything')}." for one in snapshot.at_risk)
+    if not snapshot.problems and not snapshot.alerts and not snapshot.at_risk:
         yield "Nothing is wrong."
 
 
@@ -306,12 +308,44 @@ def _sessions(talk: Talk, snapshot: Snapshot) -> None:
     linear_sessions.open_list(talk, snapshot)
 
 
-def session_lines(_snapshot: Snapshot) -> Iterator[str]:
-    """Yield what to do: the list is long, so it is asked for."""
+def session_lines(snapshot: Snapshot) -> Iterator[str]:
+    """Yield what to do, the list being long, and what is at risk."""
     yield "Conversations of every account. List them, or search what was said."
+    yield from (f"At risk. {risk_text(one, snapshot.at, archives='Archive everything')}." for one in snapshot.at_risk)
 
 
-SESSIONS = Menu("Sessions", session_lines, (Deed("List, read, change", _sessions),))
+def _unbundle(talk: Talk, snapshot: Snapshot) -> None:
+    from oulipoly_tui import linear_sessions  # noqa: PLC0415 - only who asks for them needs it
+
+    linear_sessions.unbundle(talk, snapshot)
+
+
+def _archive_all(talk: Talk, snapshot: Snapshot) -> None:
+    from oulipoly_tui import linear_sessions  # noqa: PLC0415 - only who asks for them needs it
+
+    linear_sessions.archive_all(talk, snapshot)
+
+
+def _settings(talk: Talk, snapshot: Snapshot) -> None:
+    from oulipoly_tui import linear_settings  # noqa: PLC0415 - only who changes settings needs it
+
+    linear_settings.open_settings(talk, snapshot)
+
+
+def settings_lines(_snapshot: Snapshot) -> Iterator[str]:
+    """Yield what to do."""
+    yield "Settings of the app, of every run, of each account and of each model."
+
+
+SESSIONS = Menu(
+    "Sessions",
+    session_lines,
+    (
+        Deed("List, read, change", _sessions),
+        Deed("Archive everything", _archive_all, writes=True),
+        Deed("Unpack a bundle", _unbundle, writes=True),
+    ),
+)
 
 
 def _history(talk: Talk, snapshot: Snapshot) -> None:
@@ -338,4 +372,5 @@ MENUS: tuple[Menu, ...] = (
     SESSIONS,
     Menu("Running invocations", running_lines, ()),
     Menu("Problems", problem_lines, ()),
+    Menu("Settings", settings_lines, (Deed("Show and change", _settings),)),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,16 +10,18 @@ from oulipoly_engine.core.columns import plain
 from oulipoly_engine.core.conversations import Conversation, Sort, fits, ordered
 from oulipoly_engine.core.dialogue import Kind
 from oulipoly_engine.engine_sessions import ExportWish
-from oulipoly_tui.view.sessions import badges, short_age, title_of
+from oulipoly_tui.view.session_columns import short_age
+from oulipoly_tui.view.sessions import badges, title_of
 
 if TYPE_CHECKING:
     from oulipoly_engine.engine import Snapshot
     from oulipoly_engine.engine_sessions import Board
     from oulipoly_tui.linear import Talk
 
+_YES = ("y", "yes")
 _AT_ONCE = 10
 _TURNS = 10
-_DEEDS = ("Read the last turns", "Name it", "Note", "Pin or unpin", "Archive", "Export as Markdown", "Move", "Undo")
+_READ = "Read the last turns"
 
 
 def open_list(talk: Talk, snapshot: Snapshot) -> None:
@@ -55,43 +58,107 @@ def line(one: Conversation, board: Board, snapshot: Snapshot) -> str:
     return f"{title_of(one)}. Account {one.active.account}. In {place}. {age}." + (f" {told}." if told else "")
 
 
+def unbundle(talk: Talk, _snapshot: Snapshot) -> None:
+    """Check a bundle, say what it would do, and unpack it after a yes."""
+    path = talk.ask("Bundle to unpack")
+    if not path:
+        return
+    sessions, source = talk.engine.sessions, Path(path).expanduser()
+    wanted = talk.ask("Folder in which it goes on, empty for where it was")
+    if wanted is None:
+        return
+    folder = Path(wanted).expanduser() if wanted else None
+    plan = sessions.plan_unbundle(source, folder=folder)
+    files = f"{plan.files} file{'s' * (plan.files != 1)}"
+    known = " A conversation here has it already." if plan.was_known else ""
+    talk.say(f"Session {plan.session_id}. Account {plan.account}. In {plan.folder}. {files}.{known}")
+    for text in plan.warnings:
+        talk.say(f"Warning. {text}.")
+    if talk.ask("Unpack it? y or n") in _YES:
+        talk.say(f"Unpacked on {sessions.unbundle(source, folder=folder).account}.")
+
+
+def archive_all(talk: Talk, _snapshot: Snapshot) -> None:
+    """Keep copies of everything."""
+    talk.say(f"Archive. {talk.engine.sessions.archive_all()}.")
+
+
 def _open(talk: Talk, one: Conversation) -> None:
-    deeds = _DEEDS[:1] if talk.read_only else _DEEDS
+    deeds = {_READ: _read} if talk.read_only else _DEEDS
+    label = talk.choose(title_of(one), list(deeds))
+    if label is not None:
+        deeds[label](talk, one)
+
+
+def _resume(talk: Talk, one: Conversation) -> None:
+    _interactive(talk, one)
+
+
+def _fork(talk: Talk, one: Conversation) -> None:
+    _interactive(talk, one, "--fork")
+
+
+def _interactive(talk: Talk, one: Conversation, *words: str) -> None:
+    """Give the terminal to the CLI until it ends, as `agents repl` does."""
+    from oulipoly_engine.cli import repl_command  # noqa: PLC0415 - 100 ms, only who talks to a CLI
+    from oulipoly_engine.cli.context import Context  # noqa: PLC0415 - as above
+
+    around = talk.engine.surroundings
+    context = Context("agents", around.paths, around.clock, around.models_dir, around.agents_dir)
+    code = repl_command.run(context, "repl", ["--resume", one.active.session_id, *words])
+    talk.say(f"Ended with exit code {code}.")
+
+
+def _name(talk: Talk, one: Conversation) -> None:
+    talk.engine.sessions.rename(one.chain_id, talk.ask("Name, empty takes it away") or "")
+    talk.say("Done.")
+
+
+def _note(talk: Talk, one: Conversation) -> None:
+    talk.engine.sessions.annotate(one.chain_id, talk.ask("Note, empty takes it away") or "")
+    talk.say("Done.")
+
+
+def _pin(talk: Talk, one: Conversation) -> None:
+    talk.engine.sessions.pin([one.chain_id], on=one.pinned_at is None)
+    talk.say("Pinned." if one.pinned_at is None else "No longer pinned.")
+
+
+def _archive(talk: Talk, one: Conversation) -> None:
+    talk.say(f"{talk.engine.sessions.archive([one.chain_id])}.")
+
+
+def _restore(talk: Talk, one: Conversation) -> None:
+    talk.say(f"{talk.engine.sessions.restore(one.chain_id)}.")
+
+
+def _export(talk: Talk, one: Conversation) -> None:
+    path = talk.ask("File")
+    if path:
+        done = talk.engine.sessions.export(one.chain_id, ExportWish(), Path(path).expanduser())
+        talk.say(f"{done.path}. {done.size_bytes} bytes.")
+
+
+def _bundle(talk: Talk, one: Conversation) -> None:
+    path = talk.ask("File")
+    if path:
+        done = talk.engine.sessions.bundle(one.chain_id, Path(path).expanduser())
+        missing = f" Missing: {', '.join(done.remarks)}." if done.remarks else ""
+        talk.say(f"{done.path}. {done.size_bytes} bytes.{missing}")
+
+
+def _undo(talk: Talk, one: Conversation) -> None:
     sessions = talk.engine.sessions
-    match talk.choose(title_of(one), deeds):
-        case "Read the last turns":
-            _read(talk, one)
-        case "Name it":
-            sessions.rename(one.chain_id, talk.ask("Name, empty takes it away") or "")
-            talk.say("Done.")
-        case "Note":
-            sessions.annotate(one.chain_id, talk.ask("Note, empty takes it away") or "")
-            talk.say("Done.")
-        case "Pin or unpin":
-            sessions.pin([one.chain_id], on=one.pinned_at is None)
-            talk.say("Pinned." if one.pinned_at is None else "No longer pinned.")
-        case "Archive":
-            talk.say(f"{sessions.archive([one.chain_id])}.")
-        case "Export as Markdown":
-            path = talk.ask("File")
-            if path:
-                done = sessions.export(one.chain_id, ExportWish(), Path(path).expanduser())
-                talk.say(f"{done.path}. {done.size_bytes} bytes.")
-        case "Move":
-            _move(talk, one)
-        case "Undo":
-            plan = sessions.plan_undo(one.chain_id)
-            if talk.ask(f"{len(plan.changes)} turns would be put back. Do it? y or n") in ("y", "yes"):
-                sessions.undo(one.chain_id)
-                talk.say("Put back as it was.")
-        case _:
-            pass
+    plan = sessions.plan_undo(one.chain_id)
+    if talk.ask(f"{len(plan.changes)} turns would be put back. Do it? y or n") in _YES:
+        sessions.undo(one.chain_id)
+        talk.say("Put back as it was.")
 
 
 def _move(talk: Talk, one: Conversation) -> None:
     sessions = talk.engine.sessions
     account = talk.choose("Account", sessions.resume_accounts(one))
-    if account is not None and talk.ask(f"{sessions.plan_move(one.chain_id, account)}. Do it? y or n") in ("y", "yes"):
+    if account is not None and talk.ask(f"{sessions.plan_move(one.chain_id, account)}. Do it? y or n") in _YES:
         talk.say(f"Moved to {sessions.move(one.chain_id, account)}.")
 
 
@@ -108,3 +175,19 @@ def _read(talk: Talk, one: Conversation) -> None:
                 talk.say(f"{plain(name)}: {plain(text)}")
     finally:
         pages.close()
+
+
+_DEEDS: Mapping[str, Callable[[Talk, Conversation], None]] = {
+    _READ: _read,
+    "Go on with it": _resume,
+    "Fork it: go on in a new conversation": _fork,
+    "Name it": _name,
+    "Note": _note,
+    "Pin or unpin": _pin,
+    "Archive": _archive,
+    "Put the archive's copy back": _restore,
+    "Export as Markdown": _export,
+    "Bundle it for another machine": _bundle,
+    "Move": _move,
+    "Undo": _undo,
+}

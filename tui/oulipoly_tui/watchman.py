@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import os
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_tui.notices import Notices
+from oulipoly_tui import keymap
+from oulipoly_tui.notices import Notices, toast_room
+from oulipoly_tui.progress import UNKNOWN, Progress, together
+from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view import words
-from oulipoly_tui.view.attention import PROBLEMS, Attention, alert_text, everything, following
+from oulipoly_tui.view.attention import PROBLEMS, Attention, alerts_text, everything, following
 from oulipoly_tui.view.header import worst_window
 
 if TYPE_CHECKING:
     from oulipoly_engine.engine import Snapshot
     from oulipoly_tui.app import AgentsApp
     from oulipoly_tui.screens.reading import Reading
+
+_LONG_S = 2.0  # work that takes longer is told outside
+
+_OUTSIDE = 150  # columns of a terminal's own notification
 
 
 class Watchman:
@@ -23,8 +31,10 @@ class Watchman:
         self._app = app
         self._last: Attention | None = None  # that was gone to
         self._is_asking = False
+        self._raised_now: list[Any] = []  # alerts that nobody has been told of yet
         self._list: Reading | None = None  # of problems, while it is open
         self.notices = Notices(self._write, os.environ)
+        self.progress = Progress(self._write, os.environ)
 
     def wanted(self) -> tuple[Attention, ...]:
         """Return everything that wants the user now."""
@@ -43,6 +53,21 @@ class Watchman:
         await self._app.frame.turn_to(found.pane)
         self._app.call_after_refresh(self._show, found)
 
+    def look(self) -> None:
+        """Tell the outer terminal whether anything long is under way: our work, a one-shot, a terminal's program."""
+        app = self._app
+        now = monotonic()
+        works = [UNKNOWN for thread, since in app.jobs.items() if thread.is_alive() and now - since > _LONG_S]
+        shots = [UNKNOWN] * (0 if app.engine is None else len(app.engine.one_shots))
+        told = [percent for pane in app.frame.panes for percent in pane.under_way()]
+        mode = "off" if app.options.reduced_motion else app.options.progress
+        self.progress.tell(together((*works, *shots, *told)), mode)
+
+    def close(self) -> None:
+        """Give the outer terminal back as it was."""
+        self.progress.close()
+        self.notices.close()
+
     def raise_alerts(self) -> None:
         """Have what nobody has been told of yet become events, one question at a time."""
         engine = self._app.engine
@@ -51,11 +76,10 @@ class Watchman:
             self._app.work("alerts", engine.raise_alerts, self._raised, failed=self._raised)
 
     def alert(self, event: Any) -> None:  # noqa: ANN401 - AlertRaised, known by its name alone so far
-        """Tell an alert: in a line here, and outside where the terminal is not looked at."""
-        text = alert_text(event, event.at)
-        self._app.say(text, severity="warning")
-        if not self._app.app_focus:
-            self.notices.tell("agents", text)
+        """Tell an alert; those that one question brought are told together, once its answer is complete."""
+        self._raised_now.append(event)
+        if not self._is_asking:
+            self._tell_alerts()
 
     def list_problems(self) -> None:
         """Show what is wrong; what is found later joins the list while it is open."""
@@ -67,7 +91,7 @@ class Watchman:
 
     def take(self, snapshot: Snapshot) -> None:
         """Bring the open list of problems up to date, and the window's title: worst window, how much wants the user."""
-        if self._list is not None and self._list.is_mounted:
+        if self._list is not None and is_standing(self._list):
             from oulipoly_tui.view.problems import problem_lines  # noqa: PLC0415 - loaded by now
 
             self._list.show_content(problem_lines(self._app.troubles()))
@@ -81,6 +105,18 @@ class Watchman:
 
     def _raised(self, _result: object) -> None:
         self._is_asking = False
+        self._tell_alerts()
+
+    def _tell_alerts(self) -> None:
+        """Tell in one line here what is new, and outside where the terminal is not looked at."""
+        new, self._raised_now = self._raised_now, []
+        if not new:
+            return
+        row = self._app.keys.find("frame.attention")
+        key = None if row is None else keymap.shown(row.keys)
+        self._app.say(alerts_text(new, key, toast_room(self._app.size.width)), severity="warning")
+        if not self._app.app_focus:
+            self.notices.tell("agents", alerts_text(new, None, _OUTSIDE))
 
     def _show(self, found: Attention) -> None:
         pane = self._app.frame.find(found.pane)

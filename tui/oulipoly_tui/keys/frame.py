@@ -33,6 +33,15 @@ KEYS = (
         weight=9,
     ),
     Key(
+        "frame.menu",
+        "full_stop",
+        "menu",
+        "menu",
+        "Choose what to do with the row under the cursor; so does a right click",
+        FRAME,
+        weight=3,
+    ),
+    Key(
         "frame.problems",
         "exclamation_mark",
         "problems",

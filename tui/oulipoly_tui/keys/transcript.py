@@ -21,6 +21,16 @@ KEYS = (
     Key("transcript.pager", "p", "pager", "pager", "Read the whole conversation in your pager", _HERE, weight=4),
     Key("transcript.editor", "e", "editor", "editor", "Open a copy of it in your editor", _HERE, weight=3),
     Key(
+        "transcript.edit",
+        "E",
+        "edit_file",
+        "edit",
+        "Change its turns in your editor, after a look at the difference",
+        _HERE,
+        writes=True,
+        weight=2,
+    ),
+    Key(
         "transcript.provenance",
         "i",
         "provenance",

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any
 from oulipoly_tui.commands import Argument, Command
 from oulipoly_tui.messages import ReplWanted
 from oulipoly_tui.orders.frame import accounts
+from oulipoly_tui.panes.session_deeds import LOSSLESS
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.conversations import Conversation
-    from oulipoly_engine.engine_sessions import Import, Sessions
+    from oulipoly_engine.engine_sessions import Exported, Import, Sessions, Unpacked
     from oulipoly_tui.app import AgentsApp
 
 _SESSION = Argument("session")
 _SESSIONS = Argument("sessions", is_rest=True)
 _ACCOUNT = Argument("account", accounts)
 _PATH = Argument("file", is_rest=True)
-_FORMATS = ("markdown", "html", "canonical-jsonl")
+_FORMATS = ("markdown", "html", LOSSLESS)
 
 
 def _sessions(app: AgentsApp) -> Sessions:
@@ -38,7 +39,7 @@ def _did(app: AgentsApp, text: str, take_back: Callable[[], object] | None = Non
         pane.did(text, take_back)
 
 
-def _found(app: AgentsApp, text: str, act: Callable[[Conversation], None]) -> None:
+def found_session(app: AgentsApp, text: str, act: Callable[[Conversation], None]) -> None:
     """Find what an id means, then act."""
     app.work("find a session", partial(_sessions(app).conversation, text), act)
 
@@ -59,7 +60,7 @@ def _open(app: AgentsApp, arguments: list[str]) -> None:
 
         app.call_next(hand_over)
 
-    _found(app, arguments[0], opened)
+    found_session(app, arguments[0], opened)
 
 
 def _resume(app: AgentsApp, arguments: list[str]) -> None:
@@ -70,7 +71,7 @@ def _resume(app: AgentsApp, arguments: list[str]) -> None:
         model = one.model if app.snapshot is not None and app.snapshot.pool(one.model) is not None else ""
         app.post_message(ReplWanted(model, account, one.active.session_id))
 
-    _found(app, arguments[0], found)
+    found_session(app, arguments[0], found)
 
 
 def _fork(app: AgentsApp, arguments: list[str]) -> str | None:
@@ -87,7 +88,7 @@ def _fork(app: AgentsApp, arguments: list[str]) -> str | None:
 
         app.call_next(hand_over)
 
-    _found(app, arguments[0], found)
+    found_session(app, arguments[0], found)
     return None
 
 
@@ -109,7 +110,7 @@ def _move(app: AgentsApp, arguments: list[str]) -> None:
 
         app.work("move", partial(sessions.plan_move, one.chain_id, account), planned)
 
-    _found(app, text, found)
+    found_session(app, text, found)
 
 
 def _name(app: AgentsApp, arguments: list[str]) -> None:
@@ -123,7 +124,7 @@ def _name(app: AgentsApp, arguments: list[str]) -> None:
 
         app.work("name", partial(sessions.rename, one.chain_id, name), named)
 
-    _found(app, text, found)
+    found_session(app, text, found)
 
 
 def _note(app: AgentsApp, arguments: list[str]) -> None:
@@ -137,7 +138,7 @@ def _note(app: AgentsApp, arguments: list[str]) -> None:
 
         app.work("note", partial(sessions.annotate, one.chain_id, note), noted)
 
-    _found(app, text, found)
+    found_session(app, text, found)
 
 
 def _pin(app: AgentsApp, arguments: list[str], *, on: bool) -> None:
@@ -162,9 +163,16 @@ def _archive(app: AgentsApp, arguments: list[str]) -> None:
     app.work("archive", lambda: sessions.archive([sessions.conversation(text).chain_id for text in texts]), app.say)
 
 
+def _archive_all(app: AgentsApp, _arguments: list[str]) -> None:
+    app.say("archiving …")
+    app.work("archive", _sessions(app).archive_all, app.say)
+
+
 def _restore(app: AgentsApp, arguments: list[str]) -> None:
     sessions = _sessions(app)
-    _found(app, arguments[0], lambda one: _start(app, "put back", partial(sessions.restore, one.chain_id), app.say))
+    found_session(
+        app, arguments[0], lambda one: _start(app, "put back", partial(sessions.restore, one.chain_id), app.say)
+    )
 
 
 def _start(app: AgentsApp, name: str, function: Callable[[], Any], act: Callable[[Any], object]) -> None:
@@ -180,10 +188,15 @@ def _export(app: AgentsApp, arguments: list[str]) -> str | None:
     sessions, target = _sessions(app), Path(path).expanduser()
 
     def found(one: Conversation) -> None:
-        work = partial(sessions.export, one.chain_id, ExportWish(form), target)
-        app.work("export", work, lambda done: app.say(f"{done.path}: {done.size_bytes:,} bytes"))
+        def done(file: Exported) -> None:
+            pane: Any = app.frame.find("sessions")
+            if pane is not None and form == LOSSLESS:
+                pane.exported(one.chain_id, file.path)
+            app.say(f"{file.path}: {file.size_bytes:,} bytes")
 
-    _found(app, text, found)
+        app.work("export", partial(sessions.export, one.chain_id, ExportWish(form), target), done)
+
+    found_session(app, text, found)
     return None
 
 
@@ -195,7 +208,36 @@ def _bundle(app: AgentsApp, arguments: list[str]) -> None:
         missing = f"; missing: {', '.join(one.remarks)}" if one.remarks else ""
         app.say(f"{one.path}: {one.size_bytes:,} bytes{missing}", severity="warning" if missing else "information")
 
-    _found(app, text, lambda one: _start(app, "bundle", partial(sessions.bundle, one.chain_id, target), done))
+    found_session(app, text, lambda one: _start(app, "bundle", partial(sessions.bundle, one.chain_id, target), done))
+
+
+def _unbundle(app: AgentsApp, arguments: list[str]) -> None:
+    """Check a bundle, say what it would do, and unpack it after a yes."""
+    sessions, source = _sessions(app), Path(arguments[0]).expanduser()
+    folder = Path(arguments[1]).expanduser() if len(arguments) > 1 else None
+
+    def planned(plan: Unpacked) -> None:
+        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                app.work(
+                    "unbundle",
+                    partial(sessions.unbundle, source, folder=folder),
+                    lambda _: app.say(f"unpacked on {plan.account}"),
+                )
+
+        app.push_screen(Confirm("Unpack this conversation?", unpacking_text(plan), "unpack"), answered)
+
+    app.work("unbundle", partial(sessions.plan_unbundle, source, folder=folder), planned)
+
+
+def unpacking_text(plan: Unpacked) -> str:
+    """Say what unpacking a bundle would do."""
+    known = " A conversation here has it already." if plan.was_known else ""
+    warned = "".join(f" {text}." for text in plan.warnings)
+    files = f"{plan.files} file{'s' * (plan.files != 1)}"
+    return f"{plan.session_id[:8]} goes on on {plan.account}, in {plan.folder}: {files}.{known}{warned}"
 
 
 def _import(app: AgentsApp, arguments: list[str]) -> None:
@@ -203,13 +245,22 @@ def _import(app: AgentsApp, arguments: list[str]) -> None:
     sessions, source = _sessions(app), Path(path).expanduser()
 
     def shown(wish: Import) -> None:
-        from oulipoly_tui.screens.import_ import ImportScreen  # noqa: PLC0415 - only when it is opened
+        show_difference(app, wish, str(wish.path))
 
-        def decided(yes: bool | None) -> None:
-            if yes:
-                app.work("import", partial(sessions.carry_out, wish), replaced)
+    found_session(
+        app, text, lambda one: _start(app, "import", partial(sessions.read_import, one.chain_id, source), shown)
+    )
 
-        app.push_screen(ImportScreen(wish.plan, str(wish.path)), decided)
+
+def show_difference(app: AgentsApp, wish: Import, source: str) -> None:
+    """Show what an import would change, and carry it out after a yes."""
+    from oulipoly_tui.screens.import_ import ImportScreen  # noqa: PLC0415 - only when it is opened
+
+    sessions = _sessions(app)
+
+    def decided(yes: bool | None) -> None:
+        if yes:
+            app.work("import", partial(sessions.carry_out, wish), replaced)
 
     def replaced(receipt: Any) -> None:  # noqa: ANN401 - Receipt
         if receipt.operation_uuid is None:
@@ -218,7 +269,7 @@ def _import(app: AgentsApp, arguments: list[str]) -> None:
         back = partial(app.work, "undo", partial(sessions.undo, receipt.session_id))
         _did(app, "the turns are replaced", back)
 
-    _found(app, text, lambda one: _start(app, "import", partial(sessions.read_import, one.chain_id, source), shown))
+    app.push_screen(ImportScreen(wish.plan, source), decided)
 
 
 def _undo(app: AgentsApp, arguments: list[str]) -> None:
@@ -236,7 +287,7 @@ def _undo(app: AgentsApp, arguments: list[str]) -> None:
 
         app.work("undo", partial(sessions.plan_undo, one.chain_id), planned)
 
-    _found(app, arguments[0], found)
+    found_session(app, arguments[0], found)
 
 
 _TEXT = Argument("text", is_rest=True, is_optional=True)
@@ -256,6 +307,7 @@ COMMANDS = (
     Command("session pin", "keep it at the top", partial(_pin, on=True), (_SESSIONS,), writes=True),
     Command("session unpin", "let it take its place again", partial(_pin, on=False), (_SESSIONS,), writes=True),
     Command("session archive", "keep a copy of it", _archive, (_SESSIONS,), writes=True),
+    Command("session archive all", "keep copies of every account's conversations", _archive_all, writes=True),
     Command("session restore", "put the archive's copy back", _restore, (_SESSION,), writes=True),
     Command(
         "session export",
@@ -265,6 +317,13 @@ COMMANDS = (
         writes=True,
     ),
     Command("session bundle", "pack it for another machine", _bundle, (_SESSION, _PATH), writes=True),
+    Command(
+        "session unbundle",
+        "unpack one that was packed elsewhere",
+        _unbundle,
+        (Argument("file"), Argument("folder", is_optional=True)),
+        writes=True,
+    ),
     Command("session import", "replace its turns by an edited export", _import, (_SESSION, _PATH), writes=True),
     Command("session undo", "take the latest replacement back", _undo, (_SESSION,), writes=True),
 )

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual import events, on
 from textual.binding import Binding, BindingType
+from textual.timer import Timer
 from textual.widget import Widget
 
 from oulipoly_tui.keymap import TABLE
 from oulipoly_tui.messages import Wish
+from oulipoly_tui.widgets.lines import VirtualList
 
 if TYPE_CHECKING:
     from oulipoly_engine.engine import Snapshot
     from oulipoly_engine.events import Event
+    from oulipoly_tui.keys.key import Key
     from oulipoly_tui.view.attention import Attention
+
+_RIGHT = 3  # the mouse's right button
+_REST_S = 0.1  # the cursor rests so long before the footer follows it
 
 
 def bindings(where: str) -> list[BindingType]:
@@ -34,6 +41,7 @@ class Pane(Widget, can_focus=False):
     Pane:focus-within { border: round $accent; border-title-color: $text-accent; border-title-style: bold; }
     """
     BINDINGS: ClassVar[list[BindingType]] = []
+    _keys_timer: Timer | None = None
 
     def take(self, snapshot: Snapshot) -> None:
         """Draw a new snapshot. Called in the app's thread, so it must be quick."""
@@ -43,6 +51,13 @@ class Pane(Widget, can_focus=False):
 
     def obstacle(self, action: str) -> str | None:
         """Say why an action of ours does nothing now, as a sentence; None: it works. The footer hides the others."""
+        return None
+
+    def inner_keys(self) -> tuple[Key, ...] | None:
+        """Return what the footer shows while a part of ours takes every key, a terminal for one; None: our own keys.
+
+        Each has one key, which a click on it presses, or none: then a click does what its row of the table says.
+        """
         return None
 
     def state(self) -> Mapping[str, object]:
@@ -64,6 +79,10 @@ class Pane(Widget, can_focus=False):
         """Return what wants the user in here, beside what the snapshot tells: a terminal that rings, for one."""
         return ()
 
+    def under_way(self) -> tuple[int, ...]:
+        """Return how far the programs in here say that they are, in percent; 0: they tell no figure."""
+        return ()
+
     def show(self, key: str) -> bool:
         """Put the cursor on what an Attention's key names; return whether there is such a thing."""
         return False
@@ -78,3 +97,36 @@ class Pane(Widget, can_focus=False):
     def wish(self, name: str, *arguments: str) -> None:
         """Ask the app for a command of the table."""
         self.post_message(Wish(name, *arguments))
+
+    @on(events.Resize)
+    @on(VirtualList.Highlighted)
+    def show_keys_soon(self) -> None:
+        """Let the footer show what works now, once the cursor rests: another row, another size can do other things."""
+        if self._keys_timer is not None:
+            self._keys_timer.stop()
+        self._keys_timer = self.set_timer(_REST_S, self._show_keys)
+
+    @on(events.Click)
+    def _offer_menu(self, event: events.Click) -> None:
+        """Offer what can be done with a row that the right button was pressed on; a terminal uses it itself."""
+        from textual.widgets import Input  # noqa: PLC0415 - loaded when a pane has one
+
+        if event.button != _RIGHT:
+            return
+        clicked, _ = self.screen.get_widget_at(*event.screen_offset)
+        if not clicked.focusable or isinstance(clicked, Input):
+            return
+        if self.inner_keys() is None:
+            app: Any = self.app
+            event.stop()
+            app.call_next(self._turned_to_menu)
+
+    async def _turned_to_menu(self) -> None:
+        app: Any = self.app
+        await app.frame.turn_to(self.id)
+        app.action_menu()
+
+    def _show_keys(self) -> None:
+        app: Any = self.app
+        if app.frame.current is self:
+            app.show_keys()

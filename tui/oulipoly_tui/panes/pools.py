@@ -13,6 +13,7 @@ from textual.containers import Container
 
 from oulipoly_tui.messages import ReplWanted
 from oulipoly_tui.panes.pane import Pane, bindings
+from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.one_shots import OneShot, log_lines
 from oulipoly_tui.view.spans import wrapped
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
@@ -95,6 +96,8 @@ class PoolsPane(Pane):
     def obstacle(self, action: str) -> str | None:
         """Say why an action does nothing now."""
         is_empty = self._snapshot is None or not self._snapshot.pools
+        if action == "set_up" and self._snapshot is not None and self._snapshot.store_failure is not None:
+            return "the state file cannot be read: nobody knows what is configured"
         if action == "demo":
             return None if self._snapshot is not None and is_empty else "there are accounts: no need for the demo"
         if action == "set_up":
@@ -142,6 +145,8 @@ class PoolsPane(Pane):
     def on_resize(self, event: events.Resize) -> None:
         """Show the details where there is room."""
         self.set_class(event.size.width >= _DETAILS_FROM, "-wide")
+        if self._snapshot is not None and not self._snapshot.pools:
+            self.call_after_refresh(self._show_empty, self._snapshot)
         self.call_after_refresh(self._draw)
 
     @on(VirtualList.Highlighted, "#pools-list")
@@ -315,17 +320,20 @@ class PoolsPane(Pane):
             shot.exit_code, shot.failure = event.exit_code, event.failure
 
     def _show_empty(self, snapshot: Snapshot) -> None:
-        from oulipoly_tui.view.first_run import first_run  # noqa: PLC0415 - only where nothing is configured
+        if not is_standing(self):
+            return
+        from oulipoly_tui.view.first_run import first_run, store_lost  # noqa: PLC0415 - only where nothing is configured
 
         app: Any = self.app
         folder = "~/.config" if app.engine is None else str(app.engine.paths.config)
         shown = self.query_one("#pools-empty", Lines)
-        lines = first_run(folder, has_problems=bool(snapshot.problems))
+        lost = snapshot.store_failure
+        lines = first_run(folder, has_problems=bool(snapshot.problems)) if lost is None else store_lost(lost)
         shown.show_lines(wrapped(lines, max(20, self.size.width - 6)))
 
     def _draw(self) -> None:
         snapshot = self._snapshot
-        if snapshot is None or not self.is_mounted:
+        if snapshot is None or not is_standing(self):
             return
         from oulipoly_tui.view.pools import pool_rows  # noqa: PLC0415 - 15 ms of the balancer, not for the first frame
 

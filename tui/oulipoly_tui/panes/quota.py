@@ -13,8 +13,9 @@ from textual.binding import BindingType
 from textual.containers import Container
 
 from oulipoly_tui.panes.pane import Pane, bindings
+from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.burners import ORDER, burner_lines
-from oulipoly_tui.view.quota import RANGES, chart_of, parse_key, quota_rows, record
+from oulipoly_tui.view.quota import RANGES, chart_of, chart_title, parse_key, quota_rows, record
 from oulipoly_tui.view.spans import Line, wrapped
 from oulipoly_tui.widgets.burn_chart import BurnChart
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
@@ -30,12 +31,15 @@ _BURNERS_FROM = 9  # rows of the pane below which who burned it finds none
 _WRAPS_FROM = 30  # rows of the pane at which the record may take more lines than it has
 _BESIDE_FROM = 120  # columns of the pane at which who burned it stands beside the chart
 _USUAL_RANGE = 2
+_RECORD_LEAST, _RECORD_EDGES = 10, 2  # columns
+_TITLE_EDGES = 6  # columns of the chart's upper border that its title leaves free
 _Answer = tuple["Burning | None", "Burners | None"]
 _EMPTY: tuple[Line, ...] = (
     (("No account is known yet.", "strong"),),
     (),
     (("An account's windows show here once providers.toml names it and its quota can be read.", ""),),
 )
+_NO_HISTORY: tuple[Line, ...] = ((("No reading of this account is known yet, so there is nothing to draw.", "dim"),),)
 
 
 class QuotaPane(Pane):
@@ -176,9 +180,18 @@ class QuotaPane(Pane):
             self._wanted_row = None
 
     def _draw_all(self) -> None:
+        if not is_standing(self):
+            return
         self._draw_rows()
         self._draw_burners()
+        self._draw_title()
         self._draw_record()
+        self.query_one("#quota-empty", Lines).show_lines(wrapped(_EMPTY, max(20, self.size.width - 6)))
+
+    def _draw_title(self) -> None:
+        chart, found, name = self.query_one("#quota-chart", BurnChart), self._burning, RANGES[self._range].name
+        width = chart.size.width - _TITLE_EDGES
+        chart.border_title = f" {name if found is None else chart_title(found.account, found.window, name, width)} "
 
     def _draw_burners(self) -> None:
         shown = self.query_one("#quota-burners", Lines)
@@ -223,20 +236,20 @@ class QuotaPane(Pane):
         self._burners = burned
         self._draw_burners()
         chart = self.query_one("#quota-chart", BurnChart)
-        chart.border_title = RANGES[self._range].name if found is None else _title(found, RANGES[self._range].name)
+        self._draw_title()
         chart.show_burn(None if found is None else chart_of(found))
         self._draw_record()
 
     def _draw_record(self) -> None:
         shown = self.query_one("#quota-record", Lines)
-        lines = () if self._burning is None else record(self._burning)
-        if self.size.height >= _WRAPS_FROM:
-            lines = wrapped(lines, shown.scrollable_content_region.width or self.size.width)
-        shown.show_lines(lines)
-
-
-def _title(found: Burning, name: str) -> str:
-    return f"{found.account} {found.window} · {name} · solid used, dots even pace, dashes forecast"
+        # Not the record's own width, which a scroll bar makes narrower while its height still follows its lines.
+        width, found = max(_RECORD_LEAST, self.size.width - _RECORD_EDGES), self._burning
+        if found is None:
+            shown.show_lines(wrapped(_NO_HISTORY, width))
+        elif self.size.height >= _WRAPS_FROM:
+            shown.show_lines(wrapped(record(found), width))
+        else:
+            shown.show_lines(record(found, width))
 
 
 def _readings(snapshot: Snapshot) -> tuple[object, ...]:

@@ -13,23 +13,27 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
 
+from oulipoly_engine.errors import Interrupted
 from oulipoly_engine.terminal import wire
 from oulipoly_engine.terminal.client import HostUnreachable
 from oulipoly_tui import clipboard
 from oulipoly_tui.hand_over import hand_over
-from oulipoly_tui.panes.open_terminal import OpenTerminal, label_of
+from oulipoly_tui.panes.open_terminal import OpenTerminal, label_of, title_in
 from oulipoly_tui.panes.pane import Pane, bindings
+from oulipoly_tui.standing import is_standing
 from oulipoly_tui.terminal_link import TerminalLink
 from oulipoly_tui.view import chords
 from oulipoly_tui.view.attention import Attention
-from oulipoly_tui.view.repl import COPYING, EMPTY, Tab, opening_line, tab_at, tab_line
+from oulipoly_tui.view.repl import COPYING, EMPTY, Tab, inside, opening_line, tab_at, tab_line
+from oulipoly_tui.view.spans import wrapped
 from oulipoly_tui.widgets.lines import Lines
 from oulipoly_tui.widgets.tab_line import TabLine
 from oulipoly_tui.widgets.terminal_view import LEAVE, TerminalView
 
 if TYPE_CHECKING:
     from oulipoly_engine.engine import Snapshot
-    from oulipoly_engine.engine_terminals import OpenedTerminal, Terminal
+    from oulipoly_engine.engine_terminals import OpenedTerminal, Survey, Terminal
+    from oulipoly_tui.keys.key import Key
 
 _NEEDS_TAB = frozenset(("enter", "copy", "find", "hand_over", "close", "kill", "new", "next", "previous"))
 _ESCAPE_S = 0.025  # a sequence comes whole within it; Textual's own 100 ms would show in vim at every Escape
@@ -59,9 +63,12 @@ class ReplPane(Pane):
         yield Lines(EMPTY, id="repl-empty")
 
     def on_mount(self) -> None:
-        """Show that there is none yet."""
+        """Take Escape at once."""
         constants.ESCAPE_DELAY = _ESCAPE_S  # type: ignore[misc] # Textual reads it at every Escape
-        self._draw()
+
+    def on_resize(self) -> None:
+        """Fit the tabs, or what stands in the terminal's place."""
+        self.call_after_refresh(self._draw)
 
     def on_unmount(self) -> None:
         """Part from the hosts; they live on."""
@@ -115,6 +122,10 @@ class ReplPane(Pane):
         words = {True: "has ended", False: "rings"}
         return tuple(Attention(f"{tab.label} {words[tab.is_ended]}", "repl", tab.id) for tab in waiting)
 
+    def under_way(self) -> tuple[int, ...]:
+        """Return how far the programs say that they are."""
+        return tuple(one.progress for one in self._opened.values() if one.progress is not None)
+
     def show(self, key: str) -> bool:
         """Show a terminal by its id; return whether there is such a one."""
         if key not in self._opened:
@@ -134,6 +145,13 @@ class ReplPane(Pane):
         if action in ("next", "previous") and len(self._opened) < 2:
             return "there is one terminal alone"
         return None
+
+    def inner_keys(self) -> tuple[Key, ...] | None:
+        """Return the ways out of the terminal, or of its copy mode, while it takes every key."""
+        current = self._current
+        if current is None or not current.view.has_focus:
+            return None
+        return inside(self.leave_chords, is_copying=current.view.copy_mode is not None)
 
     def leave(self) -> bool:
         """Go from the tabs to the list beside."""
@@ -222,8 +240,13 @@ class ReplPane(Pane):
             return
         app: Any = self.app
         current.view.stand_aside(on=True)  # else the pane's size, the smaller one, would be that of the whole screen
-        with app.suspend():
-            said = hand_over(app.engine.terminals.socket(current.terminal), current.terminal, self.leave_chords[-1])
+        try:
+            with app.suspend():
+                socket, chord = app.engine.terminals.socket(current.terminal), self.leave_chords[-1]
+                said = hand_over(socket, current.terminal, chord, only_reads=self._is_read_only)
+        except Interrupted as told:  # no way back into the app: its terminal may have gone away
+            app.exit(None, told.exit_code)
+            return
         current.view.stand_aside(on=False)
         app.refresh()
         if said:
@@ -264,10 +287,11 @@ class ReplPane(Pane):
     def _look(self, *, quietly: bool) -> None:
         app: Any = self.app
         if app.engine is not None:
-            app.work("terminals", app.engine.terminals.list, partial(self._found, quietly=quietly))
+            app.work("terminals", app.engine.terminals.look, partial(self._found, quietly=quietly))
 
-    def _found(self, found: tuple[Terminal, ...], *, quietly: bool) -> None:
-        new = [one for one in found if one.id not in self._opened and one.id not in self._put_away]
+    def _found(self, found: Survey, *, quietly: bool) -> None:
+        self._tell_lost(found.lost)
+        new = [one for one in found.terminals if one.id not in self._opened and one.id not in self._put_away]
         app: Any = self.app
         for terminal in new:
             self._open(terminal, is_chosen=self._chosen is None or terminal.id == self._last)
@@ -278,6 +302,14 @@ class ReplPane(Pane):
             app.say(f"{len(new)} terminal{'s' * (len(new) != 1)} of an earlier app: pane 5")
         elif not new and not quietly:
             app.say("no terminal runs without a tab")
+
+    def _tell_lost(self, lost: Sequence[Terminal]) -> None:
+        """Say what ended while nobody looked: of those with a tab the tab says it."""
+        app: Any = self.app
+        labels = [label_of(one, title_in(app, one.session_id)) for one in lost if one.id not in self._opened]
+        if labels:
+            more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
+            app.say(f"{labels[0]}{more} ended: the host of the terminal was killed", severity="warning")
 
     def _open(self, terminal: Terminal, *, is_chosen: bool) -> None:
         app: Any = self.app
@@ -290,7 +322,7 @@ class ReplPane(Pane):
             escape_leaves=bool(app.options.escape_leaves),
             id=f"repl-view-{identity}",
         )
-        opened = OpenTerminal(terminal, Tab(identity, label_of(terminal)), view)
+        opened = OpenTerminal(terminal, Tab(identity, label_of(terminal, title_in(app, terminal.session_id))), view)
         try:
             opened.link = TerminalLink(
                 app.engine.terminals.socket(terminal), partial(self._take, identity), partial(self._gone, identity)
@@ -375,6 +407,8 @@ class ReplPane(Pane):
     @on(TerminalView.ModeChanged)
     def _mode_changed(self) -> None:
         self._draw()
+        app: Any = self.app
+        app.show_keys()
 
     @on(TerminalView.SearchAsked)
     def _ask_search(self) -> None:
@@ -512,9 +546,10 @@ class ReplPane(Pane):
             app.say(f"copied {len(text)} characters")
 
     def _draw(self) -> None:
-        if not self.is_mounted:
+        if not is_standing(self):
             return
         self.set_class(not self._opened, "-empty")
+        self.query_one("#repl-empty", Lines).show_lines(wrapped(EMPTY, max(20, self.size.width - 6)))
         tabs = tab_line(self._tab_values, self._chosen, self._tabs.size.width)
         self._tabs.show_lines(((*tabs, *opening_line(self._opening)),))
         current = self._current

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_tui.view.sessions import title_of
+from oulipoly_tui.panes.session_undo import SessionUndo
+from oulipoly_tui.view.sessions import Item, Kind, title_of
 from oulipoly_tui.view.spans import Row
+from oulipoly_tui.view.transcript import Target
 
 if TYPE_CHECKING:
-    from oulipoly_engine.engine_sessions import Board
+    from oulipoly_engine.core.conversations import Conversation
+    from oulipoly_engine.engine_sessions import Board, Inside
     from oulipoly_engine.service.conversations import Listed
-    from oulipoly_tui.view.transcript import Target
 
-_KEPT_UNDO = 20
+LOSSLESS = "canonical-jsonl"  # the format of exports that an import takes
 
 
-class SessionDeeds:
+class SessionDeeds(SessionUndo):
     """The deeds of the Sessions pane, which has the cursor and the marks."""
 
     app: Any
@@ -25,8 +28,17 @@ class SessionDeeds:
     marked: set[str]
     wish: Callable[..., None]
     post_message: Callable[..., bool]
-    target: Callable[[], Target | None]
-    _undo: list[tuple[str, Callable[[], object]]] | None = None  # what was done, and what takes it back
+    call_next: Any
+    _inside: dict[str, Inside]
+
+    def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the pane's own
+        super().__init__(**more)
+        self._exports: dict[str, Path] = {}  # by chain: where it was last written without loss, in this run
+
+    @property
+    def item(self) -> Item | None:
+        """Return what is under the cursor of the list."""
+        raise NotImplementedError
 
     @property
     def listed(self) -> Listed | None:
@@ -38,17 +50,6 @@ class SessionDeeds:
         """Return the marked conversations, else the one under the cursor."""
         raise NotImplementedError
 
-    @property
-    def can_undo(self) -> bool:
-        """Tell whether there is anything to take back."""
-        return bool(self._undo) or self.listed is not None
-
-    def did(self, text: str, take_back: Callable[[], object] | None) -> None:
-        """Remember what takes a deed back, and say so."""
-        if take_back is not None:
-            self._undo = [*(self._undo or ())[-_KEPT_UNDO:], (text, take_back)]
-        self.app.say(f"{text}; u takes it back" if take_back is not None else text)
-
     def obstacle_of(self, action: str, listed: Listed) -> str | None:
         """Say why an action does nothing now with this conversation."""
         one = listed.conversation
@@ -57,10 +58,10 @@ class SessionDeeds:
         is_kept = board is not None and owner in board.kept
         if action in ("resume", "resume_elsewhere", "fork") and not self.app.has_pane("repl"):
             return "this version has no terminals yet: `agents repl --resume` does it in the shell"
-        if action in ("resume", "resume_elsewhere", "fork", "move") and listed.has_transcript is False:
+        if action in ("resume", "resume_elsewhere", "fork", "move", "edit_file") and listed.has_transcript is False:
             return "its transcript is gone" + (": B puts the archive's copy back" if is_kept else "")
         if (
-            action in ("resume_elsewhere", "move", "export", "import_file")
+            action in ("resume_elsewhere", "move", "export", "import_file", "edit_file")
             and board is not None
             and owner in board.live
         ):
@@ -71,6 +72,40 @@ class SessionDeeds:
         if action == "restore" and (listed.has_transcript is not False or not is_kept):
             return "its transcript is there" if listed.has_transcript else "the archive has no copy of it"
         return None
+
+    # ---- reading it
+
+    def target(self) -> Target | None:
+        """Return what the transcript pane is to show of the row under the cursor."""
+        item, listed = self.item, self.listed
+        if listed is None:
+            return None
+        one = listed.conversation
+        part = one.active
+        found = self._inside.get(one.chain_id)
+        if item is not None and item.kind is Kind.SEGMENT:
+            part = one.parts[item.place]
+        target = Target(one.chain_id, part.account, part.session_id, part.transcript, title_of(one))
+        if item is not None and item.kind is Kind.LINE and found is not None:
+            line = found.tree.lines[item.place]
+            turn_id, at = found.firsts.get(line.rows[0], ("", ""))
+            return target._replace(turn_id=turn_id, at=at)
+        if item is not None and item.kind is Kind.FILE and found is not None:
+            name, path = found.side_files[item.place]
+            return target._replace(path=str(path), side=name)
+        return target
+
+    def open_target(self, target: Target) -> None:
+        """Open a transcript and give it the keys."""
+        app: Any = self.app
+
+        async def hand_over() -> None:
+            await app.frame.turn_to("transcript")
+            pane: Any = app.frame.find("transcript")
+            if pane is not None:
+                pane.open_target(target)
+
+        self.call_next(hand_over)
 
     # ---- going on
 
@@ -130,7 +165,22 @@ class SessionDeeds:
         found = [] if self.board is None else [self.board.of_chain(chain) for chain in self.chosen_chains]
         conversations = [one.conversation for one in found if one is not None]
         if conversations:
-            self.app.push_screen(Export(conversations))
+            self.app.push_screen(Export(conversations), self._exported_all)
+
+    def exported(self, chain_id: str, path: Path) -> None:
+        """Remember where a conversation was written without loss: it may be imported from there."""
+        self._exports[chain_id] = path
+
+    def _exported_all(self, done: Mapping[str, Path] | None) -> None:
+        self._exports.update(done or {})
+
+    def _edited_export(self, one: Conversation) -> str:
+        """Return the file that an import most likely means; empty: none is known."""
+        from oulipoly_engine.engine_sessions import ExportWish  # noqa: PLC0415 - loaded already
+
+        names = self.app.engine.sessions.export_names([one], ExportWish(LOSSLESS))
+        known = (self._exports.get(one.chain_id), Path(names[0]))
+        return next((str(path) for path in known if path is not None and path.is_file()), "")
 
     def action_import_file(self) -> None:
         """Ask for the edited export, then show the difference."""
@@ -148,7 +198,14 @@ class SessionDeeds:
         text = (
             "File of canonical JSON lines, as an export in that format writes them. Nothing is changed before you agree"
         )
-        self.app.push_screen(Question(f"Import into {title_of(listed.conversation)[:40]}", text, ""), asked)
+        offered = self._edited_export(listed.conversation)
+        self.app.push_screen(Question(f"Import into {title_of(listed.conversation)[:40]}", text, offered), asked)
+
+    def action_edit_file(self) -> None:
+        """Open its turns in the editor, then show the difference."""
+        listed = self.listed
+        if listed is not None:
+            self.wish("session edit", listed.conversation.chain_id)
 
     def action_bundle(self) -> None:
         """Ask where the bundle goes."""
@@ -166,17 +223,6 @@ class SessionDeeds:
         text = "File to write; `agents session unbundle` takes it on the other machine"
         name = f"{listed.conversation.active.session_id[:8]}.bundle"
         self.app.push_screen(Question("Bundle", text, name), asked)
-
-    def action_undo(self) -> None:
-        """Take back what was done last here, or the latest replacement of the conversation's turns."""
-        if self._undo:
-            text, take_back = self._undo.pop()
-            take_back()
-            self.app.say(f"taking back: {text}")
-            return
-        listed = self.listed
-        if listed is not None:
-            self.wish("session undo", listed.conversation.chain_id)
 
     def action_copy(self) -> None:
         """Choose what is copied."""

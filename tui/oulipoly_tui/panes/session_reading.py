@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from asyncio import Event
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,7 @@ class SessionReading:
     _text: str
     _sort: Sort
     _grouping: Grouping
+    _is_reversed: bool
     _found: Arranged
     _index: SessionIndex | None
     _opened: set[str]
@@ -45,6 +47,13 @@ class SessionReading:
     _is_arranging: bool
     _is_changed: bool
     _looks_again: bool = False
+    _misses_scan: bool = False  # one was due while the pane was not shown
+    _leads_to_first: bool = False  # the cursor, once what a new filter finds is there
+
+    def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the pane's own
+        super().__init__(**more)
+        self._is_arranged = Event()
+        self._is_arranged.set()
 
     def _read(self) -> None:
         app: Any = self.app
@@ -90,20 +99,24 @@ class SessionReading:
         if self._is_arranging:
             self._is_changed = True
             return
-        self._is_arranging, self._is_changed = True, False
         query = self._query()
+        self._is_changed = False
         if query is None:
-            self._is_arranging = False
+            self._is_arranged.set()
             return
-        order = Order(query, self._sort, self._grouping, self._now())
+        self._is_arranging = True
+        self._is_arranged.clear()
+        order = Order(query, self._sort, self._grouping, self._now(), self._is_reversed)
         app.work("arrange", partial(self._index.arranged, order), self._arranged)
 
     def _arranged(self, found: Arranged) -> None:
         self._is_arranging = False
         self._found = found
-        self._draw()
         if self._is_changed:
             self._arrange()
+        self._draw()
+        if not self._is_arranging:
+            self._is_arranged.set()
 
     def _query(self) -> Query | None:
         """Return the filter; None, and what is wrong, where it cannot be understood yet."""
@@ -119,7 +132,9 @@ class SessionReading:
         return query
 
     def _filtered(self) -> None:
-        self._text = self.query_one("#sessions-filter").value
+        before, self._text = self._text, self.query_one("#sessions-filter").value
+        if self._text != before:
+            self._leads_to_first = bool(self._text.strip())
         self._arrange()
 
     def _open_inside(self, listed: Listed) -> None:
@@ -142,9 +157,15 @@ class SessionReading:
         self._trace = found
         self._draw()
 
+    def on_show(self) -> None:
+        """Look for what came while the pane was not shown."""
+        if self._misses_scan:
+            self._scan_quietly()
+
     def _scan_quietly(self) -> None:
         app: Any = self.app
-        if app.engine is None or not self.display:
+        self._misses_scan = app.engine is None or not self.display
+        if self._misses_scan:
             return
         if app.options.read_only:
             self._look_again()

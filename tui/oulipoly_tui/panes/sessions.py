@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from asyncio import timeout
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,11 +18,14 @@ from textual.widgets import Input, Static
 from oulipoly_engine.core.conversations import Sort
 from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.panes.session_deeds import SessionDeeds
+from oulipoly_tui.panes.session_order import SessionOrder
 from oulipoly_tui.panes.session_reading import SessionReading
+from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.session_groups import Arranged, Grouping, SessionIndex
 from oulipoly_tui.view.sessions import Item, Kind, Look, SessionRows, title_of
 from oulipoly_tui.view.spans import Line
 from oulipoly_tui.view.transcript import Target
+from oulipoly_tui.widgets.heading_line import HeadingLine
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
 
 if TYPE_CHECKING:
@@ -34,11 +39,12 @@ if TYPE_CHECKING:
 
 _TYPING_S = 0.04  # a pause of typing before the list is narrowed
 _PREVIEW_S = 0.12  # the cursor rests so long before the transcript follows it
+_PATIENCE_S = 1.0  # with a list that is being narrowed, before a key is taken for the old one
 _READ_EVERY_S = 1.0  # at most: others may write four times a second
 _SCAN_EVERY_S = 120.0
 _NEEDS_CONVERSATION = frozenset(
     ("resume", "resume_elsewhere", "fork", "move", "mark", "range", "pin", "rename", "note", "archive", "restore")
-) | {"export", "import_file", "bundle", "copy"}
+) | {"export", "import_file", "edit_file", "bundle", "copy"}
 _EMPTY: tuple[Line, ...] = (
     (("No conversation is known yet.", "strong"),),
     (),
@@ -47,7 +53,7 @@ _EMPTY: tuple[Line, ...] = (
 )
 
 
-class SessionsPane(SessionReading, SessionDeeds, Pane):
+class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
     """Conversations."""
 
     DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text(encoding="utf-8")
@@ -78,6 +84,7 @@ class SessionsPane(SessionReading, SessionDeeds, Pane):
         """Lay out filter and list."""
         yield Input(placeholder="words, account: cli: model: cwd: date:<7d is:pinned -not", id="sessions-filter")
         yield Static(markup=False, id="sessions-wrong")
+        yield HeadingLine(id="sessions-head")
         yield VirtualList(id="sessions-list")
         yield Lines(_EMPTY, id="sessions-empty")
 
@@ -105,6 +112,7 @@ class SessionsPane(SessionReading, SessionDeeds, Pane):
         return {
             "row": self.query_one("#sessions-list", VirtualList).cursor_key,
             "sort": self._sort.value,
+            "reversed": self._is_reversed,
             "group": self._grouping.value,
             "closed": sorted(self._folded),
         }
@@ -114,6 +122,7 @@ class SessionsPane(SessionReading, SessionDeeds, Pane):
         row, closed = state.get("row"), state.get("closed")
         self._wanted_row = row if isinstance(row, str) else None
         self._sort = next((one for one in Sort if one == state.get("sort")), self._sort)
+        self._is_reversed = state.get("reversed") is True
         self._grouping = next((one for one in Grouping if one == state.get("group")), self._grouping)
         if isinstance(closed, list):
             self._folded = {one for one in closed if isinstance(one, str)}
@@ -137,9 +146,19 @@ class SessionsPane(SessionReading, SessionDeeds, Pane):
         return True
 
     def show(self, key: str) -> bool:
-        """Put the cursor on a conversation by its chain's id, or by the key of its row."""
-        rows = self.query_one("#sessions-list", VirtualList)
-        return bool(rows.go_to(key) or rows.go_to(f"{Kind.CONVERSATION}:{key}"))
+        """Put the cursor on a conversation by its chain's id, or by the key of its row.
+
+        Where it is not listed yet, or hidden by filter or fold, it is as soon as it can be.
+        """
+        if self._trace is not None:
+            self.action_trace()
+        if self._go_to(key):
+            return True
+        self._wanted_row = key
+        if self.board is not None:
+            self._folded.clear()
+            self.choose_view(replace(self.present_view(""), filter=""))
+        return False
 
     def focus_inside(self) -> None:
         """Give the keys to the list."""
@@ -147,8 +166,9 @@ class SessionsPane(SessionReading, SessionDeeds, Pane):
 
     def obstacle(self, action: str) -> str | None:
         """Say why an action does nothing now."""
-        if action in ("filter", "search", "scan", "sort", "group", "trace", "undo"):
-            if action in ("sort", "group") and self._trace is not None:
+        is_order = action in ("sort", "group", "views") or action.startswith("sort_by")
+        if is_order or action in ("filter", "search", "scan", "trace", "undo"):
+            if is_order and self._trace is not None:
                 return "the trace has its own order: t goes back to the list"
             return "nothing was done here yet" if action == "undo" and not self.can_undo else None
         if action in ("expand", "collapse"):
@@ -263,18 +283,6 @@ class SessionsPane(SessionReading, SessionDeeds, Pane):
         self._range_from = None if self._range_from is not None else getattr(self.item, "key", None)
         self._mark_range()
 
-    def action_sort(self) -> None:
-        """Take the next order."""
-        orders = list(Sort)
-        self._sort = orders[(orders.index(self._sort) + 1) % len(orders)]
-        self._arrange()
-
-    def action_group(self) -> None:
-        """Take the next grouping."""
-        ways = list(Grouping)
-        self._grouping = ways[(ways.index(self._grouping) + 1) % len(ways)]
-        self._arrange()
-
     def action_trace(self) -> None:
         """Show the tree of invocations, or the list again."""
         if self._trace is not None:
@@ -316,10 +324,16 @@ class SessionsPane(SessionReading, SessionDeeds, Pane):
         self._soon("type", _TYPING_S, self._filtered)
 
     @on(Input.Submitted, "#sessions-filter")
-    def _submitted(self) -> None:
+    async def _submitted(self) -> None:
         self.focus_inside()
-        if not self._text:
-            self.query_one("#sessions-filter", Input).remove_class("-filter")
+        line = self.query_one("#sessions-filter", Input)
+        if not line.value:
+            line.remove_class("-filter")
+        await self._narrowed()  # the next key is for what was found, however fast it comes
+
+    @on(HeadingLine.Clicked)
+    def _heading_clicked(self, message: HeadingLine.Clicked) -> None:
+        self._sort_at(message.column)
 
     @on(VirtualList.Highlighted, "#sessions-list")
     def _moved(self) -> None:
@@ -342,38 +356,6 @@ class SessionsPane(SessionReading, SessionDeeds, Pane):
         """Fit the rows."""
         self.call_after_refresh(self._draw)
 
-    def target(self) -> Target | None:
-        """Return what the transcript pane is to show of the row under the cursor."""
-        item, listed = self.item, self.listed
-        if listed is None:
-            return None
-        one = listed.conversation
-        part = one.active
-        found = self._inside.get(one.chain_id)
-        if item is not None and item.kind is Kind.SEGMENT:
-            part = one.parts[item.place]
-        target = Target(one.chain_id, part.account, part.session_id, part.transcript, title_of(one))
-        if item is not None and item.kind is Kind.LINE and found is not None:
-            line = found.tree.lines[item.place]
-            turn_id, at = found.firsts.get(line.rows[0], ("", ""))
-            return target._replace(turn_id=turn_id, at=at)
-        if item is not None and item.kind is Kind.FILE and found is not None:
-            name, path = found.side_files[item.place]
-            return target._replace(path=str(path), side=name)
-        return target
-
-    def open_target(self, target: Target) -> None:
-        """Open a transcript and give it the keys."""
-        app: Any = self.app
-
-        async def hand_over() -> None:
-            await app.frame.turn_to("transcript")
-            pane: Any = app.frame.find("transcript")
-            if pane is not None:
-                pane.open_target(target)
-
-        self.call_next(hand_over)
-
     # ---- drawing
 
     def _now(self) -> datetime:
@@ -382,7 +364,7 @@ class SessionsPane(SessionReading, SessionDeeds, Pane):
         return self._snapshot.at.astimezone()  # days are the user's own
 
     def _draw(self) -> None:
-        if not self.is_mounted or self.board is None or self._snapshot is None:
+        if not is_standing(self) or self.board is None or self._snapshot is None:
             return
         rows = self.query_one("#sessions-list", VirtualList)
         width = max(20, (rows.outer_size.width or self.size.width) - GUTTER)
@@ -395,18 +377,39 @@ class SessionsPane(SessionReading, SessionDeeds, Pane):
                 for one in self.board.rows
                 for part in one.conversation.parts
             }
+            self.query_one("#sessions-head").display = False
             rows.show_rows(trace_rows(self._trace, titles, self._trace_closed, width - 1, self._now()))
-            self.border_subtitle = f"trace of {len(self._trace):,} invocations"
+            self.border_subtitle = self._edge()
             return
-        look = Look(width, self._now(), self._grouping, self._folded, self._opened, self.marked, self._inside)
+        look = Look(
+            width,
+            self._now(),
+            self._grouping,
+            self._folded,
+            self._opened,
+            self.marked,
+            self._inside,
+            self._sort,
+            self._is_reversed,
+        )
         self._rows = SessionRows(self.board, self._found, look)
         if len(self._rows) > rows.outer_size.height:
             self._rows.look = replace(look, width=width - 1)  # beside the bar
         rows.show_rows(self._rows)
-        if self._wanted_row is not None and len(self._rows):
-            rows.go_to(self._wanted_row)
+        self._draw_headings()
+        if self._wanted_row is not None and (self._go_to(self._wanted_row) or not self._is_arranging):
             self._wanted_row = None
-        self.border_subtitle = self._summary()
+        elif self._leads_to_first and not self._is_arranging:
+            self._leads_to_first = False
+            first = self._rows.first_conversation()
+            if first is not None:
+                rows.go_to(first)
+        self.border_subtitle = self._edge()
+
+    def _edge(self) -> str:
+        """Return what the pane's lower edge says."""
+        shown = self._summary() if self._trace is None else f"trace of {len(self._trace):,} invocations"
+        return " · ".join(part for part in (self.undo_text(), shown) if part)
 
     def _summary(self) -> str:
         board, rows = self.board, self._rows
@@ -415,9 +418,12 @@ class SessionsPane(SessionReading, SessionDeeds, Pane):
         total = len(board.rows)
         count = f"{total:,}" if rows.total == total else f"{rows.total:,} of {total:,}"
         marks = f" · {len(self.marked)} marked" if self.marked else ""
-        kind = "" if self._grouping is Grouping.NONE else f" · by {self._grouping.value}"
         new = f" · {board.undescribed:,} to look at" if board.undescribed else ""
-        return f"{count} · {self._sort.value}{kind}{marks}{new}"
+        return f"{count} · {self._order_text()}{marks}{new}"
+
+    def _go_to(self, key: str) -> bool:
+        rows = self.query_one("#sessions-list", VirtualList)
+        return bool(rows.go_to(key) or rows.go_to(f"{Kind.CONVERSATION}:{key}"))
 
     def _mark_range(self) -> None:
         item = self.item
@@ -448,3 +454,13 @@ class SessionsPane(SessionReading, SessionDeeds, Pane):
             act()
 
         self._timers_of[name] = self.set_timer(delay_s, done)
+
+    async def _narrowed(self) -> None:
+        """Wait until the list shows what the filter finds."""
+        waiting = self._timers_of.pop("type", None)
+        if waiting is not None:
+            waiting.stop()
+            self._filtered()
+        with suppress(TimeoutError):
+            async with timeout(_PATIENCE_S):
+                await self._is_arranged.wait()

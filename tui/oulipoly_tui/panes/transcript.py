@@ -136,6 +136,8 @@ class TranscriptPane(Pane):
             return "there is no code block in this turn"
         if action in ("find_next", "find_before") and not self._needle:
             return "nothing is searched for: / finds"
+        if action == "edit_file":
+            return self._edit_obstacle(self.target)
         if action == "resume":
             app: Any = self.app
             return None if app.has_pane("repl") else "this version has no terminals yet"
@@ -201,6 +203,11 @@ class TranscriptPane(Pane):
         name = f"{'' if self.target is None else self.target.session_id[:8]}.md"
         self._with_document(lambda sessions, text: sessions.edit_copy(text, name))
 
+    def action_edit_file(self) -> None:
+        """Change its turns in the editor."""
+        if self.target is not None:
+            self.wish("session edit", self.target.chain_id or self.target.session_id)
+
     def action_provenance(self) -> None:
         """Show where the turn comes from."""
         found, target, follower = self.view.here, self.target, self._follower
@@ -250,6 +257,7 @@ class TranscriptPane(Pane):
         if self.view.is_following or self.view.is_at_end:
             self._new = 0
         self._tell()
+        self.show_keys_soon()
 
     # ---- opening
 
@@ -323,6 +331,16 @@ class TranscriptPane(Pane):
         app.work("page", partial(follower.page, number * PAGE, PAGE, redacting=not self._shows_secrets), came)
 
     # ---- parts
+
+    def _edit_obstacle(self, target: Target) -> str | None:
+        """Say why the turns cannot be changed now; the list knows who has them open."""
+        if target.side:
+            return "this is a side chain: esc steps out to the conversation"
+        app: Any = self.app
+        pane: Any = app.frame.find("sessions")
+        listed = None if pane is None or pane.board is None else pane.board.of_chain(target.chain_id)
+        reason: str | None = None if listed is None else pane.obstacle_of("edit_file", listed)
+        return reason
 
     @property
     def _turn(self) -> Turn | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,6 +15,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from oulipoly_engine.engine_sessions import Exported, ExportWish, FileExists
+from oulipoly_tui.panes.session_deeds import LOSSLESS
+from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.export import FORMATS, option_lines, preview_lines
 from oulipoly_tui.view.spans import wrapped
 from oulipoly_tui.widgets.lines import Lines
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.conversations import Conversation
 
 
-class Export(ModalScreen[None]):
-    """Writes one conversation to a file, or several into a folder."""
+class Export(ModalScreen[Mapping[str, Path]]):
+    """Writes one conversation to a file, or several into a folder; tells where each lossless one lies, by chain."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "back", priority=True),
@@ -61,7 +63,7 @@ class Export(ModalScreen[None]):
             yield Lines(id="export-options")
             yield Input(self._offered())
             preview = Lines(id="export-preview")
-            preview.border_title = "preview of the first one" if count > 1 else "preview"
+            preview.border_title = " preview of the first one " if count > 1 else " preview "
             yield preview
 
     def on_mount(self) -> None:
@@ -118,8 +120,10 @@ class Export(ModalScreen[None]):
         size = sum(one.size_bytes for one in done)
         place = done[0].path if len(done) == 1 else done[0].path.parent
         app.say(f"{place}: {size:,} bytes" if len(done) == 1 else f"{len(done)} files in {place}: {size:,} bytes")
-        if self.is_attached:
-            self.dismiss()
+        if is_standing(self):
+            is_lossless = self._wish.format == LOSSLESS
+            chains = [one.chain_id for one in self._conversations]
+            self.dismiss(dict(zip(chains, (one.path for one in done), strict=True)) if is_lossless else {})
 
     def _offered(self) -> str:
         if len(self._conversations) > 1:
@@ -141,7 +145,7 @@ class Export(ModalScreen[None]):
 
     def _came(self, found: Any) -> None:  # noqa: ANN401 - a Preview, a text, or what is wrong
         self._is_asking = False
-        if self.is_attached:
+        if is_standing(self):
             shown = self.query_one("#export-preview", Lines)
             width = max(20, shown.scrollable_content_region.width - 1)
             shown.show_lines(wrapped(preview_lines(found, width), width))

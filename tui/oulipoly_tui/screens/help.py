@@ -13,8 +13,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from oulipoly_tui.keymap import Keymap
+from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.help import help_rows
-from oulipoly_tui.widgets.lines import VirtualList
+from oulipoly_tui.widgets.lines import GUTTER, VirtualList
 
 
 class Help(ModalScreen[str | None]):
@@ -51,7 +52,10 @@ class Help(ModalScreen[str | None]):
     def on_mount(self) -> None:
         """Show everything first."""
         self.query_one(Input).focus()
-        self._filter()
+
+    def on_resize(self) -> None:
+        """Fit the sentences."""
+        self.call_after_refresh(self._filter)
 
     def action_move(self, by: int) -> None:
         """Move in the list while the filter keeps the keys."""
@@ -64,9 +68,12 @@ class Help(ModalScreen[str | None]):
 
     @on(Input.Changed)
     def _filter(self) -> None:
-        self.query_one(VirtualList).show_rows(
-            help_rows(self._keys, self._pane, self._works, self.query_one(Input).value)
-        )
+        if not is_standing(self):
+            return
+        shown = self.query_one(VirtualList)
+        width = shown.scrollable_content_region.width - GUTTER
+        if width > 0:  # before it is laid out nobody knows how much fits
+            shown.show_rows(help_rows(self._keys, self._pane, self._works, self.query_one(Input).value, width))
 
     @on(Input.Submitted)
     def _submitted(self) -> None:

@@ -11,6 +11,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Button
 
+from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.import_diff import diff_lines, summary
 from oulipoly_tui.view.spans import wrapped
 from oulipoly_tui.widgets.lines import Lines
@@ -80,6 +81,8 @@ class ImportScreen(ModalScreen[bool]):
         self.action_answer(event.button.id == "yes")
 
     def _fit(self) -> None:
+        if not is_standing(self):
+            return
         head, shown = self.query_one("#import-summary", Lines), self.query_one("#import-diff", Lines)
         width = max(20, shown.scrollable_content_region.width - 1)
         lines = wrapped(summary(self._plan), width)

@@ -30,7 +30,7 @@ class Prompt(ModalScreen[str | None]):
         """Lay out the box."""
         with Vertical(classes="dialog") as box:
             box.border_title = f"prompt {self._model} → {self._account or 'nobody can serve now'}"
-            box.border_subtitle = "ctrl+s or F2 sends, tab to the button, esc goes back"
+            box.border_subtitle = "ctrl+s or F2 sends · esc goes back"
             yield TextArea(tab_behavior="focus")
             with Horizontal(classes="buttons"):
                 yield Button("Send", variant="primary")

@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
+from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.spans import Line, wrapped
 from oulipoly_tui.widgets.lines import Lines
 
@@ -65,6 +66,8 @@ class Reading(ModalScreen[None]):
             self.dismiss()
 
     def _fit(self) -> None:
+        if not is_standing(self):
+            return
         shown = self.query_one(Lines)
         width = shown.scrollable_content_region.width
         lines = wrapped(self._content, width) if self._wraps and width else self._content

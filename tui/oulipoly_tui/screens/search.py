@@ -14,6 +14,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from oulipoly_engine.clock import SystemClock
+from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.search import hit_rows
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
 
@@ -92,6 +93,8 @@ class Search(ModalScreen["Hit | None"]):
             self.dismiss(hit)
 
     def _search(self) -> None:
+        if not is_standing(self):
+            return
         app: Any = self.app
         text = self.query_one(Input).value
         if self._is_searching or text == self._asked:
@@ -106,7 +109,7 @@ class Search(ModalScreen["Hit | None"]):
 
     def _found(self, found: Found | str) -> None:
         self._is_searching = False
-        if not self.is_attached:
+        if not is_standing(self):
             return
         if isinstance(found, str):
             self._hits = ()

@@ -15,6 +15,7 @@ from textual.widgets import Input
 
 from oulipoly_tui import keymap, theming
 from oulipoly_tui.screens.question import Question
+from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.settings import KEY_ROW, about, clash_text, next_choice, setting_rows
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
 
@@ -51,7 +52,7 @@ class SettingsScreen(ModalScreen[None]):
         """Lay out the filter and the list."""
         with Vertical() as box:
             box.border_title = f"{_TITLE} (read-only)" if self._settings.read_only else _TITLE
-            deeds = "" if self._settings.read_only else "enter changes · → next choice · "
+            deeds = "" if self._settings.read_only else "enter changes · → next · "
             box.border_subtitle = f"{deeds}/ filters · esc closes"
             yield Input(placeholder="filter by word …")
             yield VirtualList()
@@ -86,7 +87,7 @@ class SettingsScreen(ModalScreen[None]):
 
     @on(Input.Changed)
     def _draw(self) -> None:
-        if not self._sections:  # still being read: a cursor set now would stay at the keys
+        if not is_standing(self) or not self._sections:  # still being read: a cursor set now would stay at the keys
             return
         rows = self.query_one(VirtualList)
         width = max(40, rows.scrollable_content_region.width - GUTTER)
@@ -174,5 +175,4 @@ class SettingsScreen(ModalScreen[None]):
     def _arrived(self, sections: tuple[Section, ...]) -> None:
         self._sections = sections
         self._by_identity = {one.identity: one for section in sections for one in section.settings}
-        if self.is_mounted:
-            self._draw()
+        self._draw()

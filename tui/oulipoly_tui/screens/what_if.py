@@ -12,6 +12,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input
 
+from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.spans import Line, wrapped
 from oulipoly_tui.view.what_if import compared
 from oulipoly_tui.widgets.lines import Lines
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.engine import PoolView
 
 _FORMS = "pin=A  drain=A  undrain=A  reserve=A:20  turns=+10  turns=A:+10; several with spaces between"
+_OUTCOME_LEAST, _OUTCOME_MOST = 4, 12  # rows
 
 
 class WhatIf(ModalScreen[None]):
@@ -32,7 +34,7 @@ class WhatIf(ModalScreen[None]):
     ]
     DEFAULT_CSS = """
     WhatIf Lines { height: auto; max-height: 16; }
-    WhatIf #outcome { height: 12; border-top: solid $panel; }
+    WhatIf #outcome { border-top: solid $panel; }
     """
 
     def __init__(self, pool: PoolView, account: str, *, can_apply: bool) -> None:
@@ -41,7 +43,7 @@ class WhatIf(ModalScreen[None]):
         self._account = account
         self._can_apply = can_apply
         self._asked = 0
-        self._lines: tuple[Line, ...] = ()
+        self._then: Decision | str | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out line, outcome and buttons."""
@@ -84,14 +86,26 @@ class WhatIf(ModalScreen[None]):
 
     def _decided(self, answer: tuple[int, Decision | str]) -> None:
         asked, found = answer
-        if asked != self._asked or not self.is_mounted:
+        if asked != self._asked or not is_standing(self):
             return  # a later one is on its way
-        self._lines = ((("! " + found, "warn"),),) if isinstance(found, str) else compared(self._pool.decision, found)
+        self._then = found
         self._show()
 
     def _show(self) -> None:
-        outcome = self.query_one("#outcome", Lines)
-        outcome.show_lines(wrapped(self._lines, outcome.scrollable_content_region.width or 60))
+        if not is_standing(self):
+            return
+        forms, outcome = self.query_one("#forms", Lines), self.query_one("#outcome", Lines)
+        width = outcome.scrollable_content_region.width or 60
+        told = wrapped((((_FORMS, "dim"),),), width)
+        forms.styles.height = len(told)
+        forms.show_lines(told)
+        # The buttons must stay in sight in a small terminal.
+        outcome.styles.height = max(_OUTCOME_LEAST, min(_OUTCOME_MOST, int(self.size.height * 0.9) - 8 - len(told)))
+        if self._then is not None:
+            outcome.show_lines(wrapped(self._outcome(self._then, width), width))
+
+    def _outcome(self, then: Decision | str, width: int) -> tuple[Line, ...]:
+        return ((("! " + then, "warn"),),) if isinstance(then, str) else compared(self._pool.decision, then, width)
 
     def action_apply(self) -> None:
         """Make it true."""
@@ -103,7 +117,7 @@ class WhatIf(ModalScreen[None]):
         def done(clauses: tuple[str, ...]) -> None:
             app.say("; ".join(clauses) or "nothing to apply")
             app.take_snapshot()
-            if self.is_mounted:
+            if is_standing(self):
                 self.dismiss()
 
         app.work("apply", partial(app.engine.apply, self._pool.model.name, texts), done)

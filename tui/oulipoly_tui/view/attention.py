@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from oulipoly_tui.view import words
+from oulipoly_tui.view.spans import cells
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.alerts import Alert
     from oulipoly_engine.engine import Snapshot
     from oulipoly_engine.events import AlertRaised
+    from oulipoly_engine.service.at_risk import AtRisk
 
 PROBLEMS = "problems"  # the list of them, which is no pane
 
@@ -25,12 +27,21 @@ class Attention(NamedTuple):
 
 
 def of_snapshot(snapshot: Snapshot | None) -> tuple[Attention, ...]:
-    """Return what the engine knows of: errors in one entry each, then alerts."""
+    """Return what the engine knows of: errors in one entry each, then alerts, then accounts whose CLI deletes soon."""
     if snapshot is None:
         return ()
     wrong = [Attention(one.cause, PROBLEMS, one.cause) for one in snapshot.problems if one.is_error]
     due = [Attention(alert_text(one, snapshot.at), "quota", f"{one.account}\n{one.window}") for one in snapshot.alerts]
-    return (*wrong, *due)
+    risks = [Attention(risk_text(one, snapshot.at), "sessions", one.chain_id) for one in snapshot.at_risk]
+    return (*wrong, *due, *risks)
+
+
+def risk_text(risk: AtRisk, now: datetime, archives: str = "A") -> str:
+    """Return what an account's CLI deletes, and the way out, as one sentence. archives: what the way out is called."""
+    many = risk.count != 1
+    when = "now" if risk.due <= now else f"in {words.until(risk.due, now)}"
+    what = f"{risk.count} conversation{'s' * many} of {risk.account} at risk"
+    return f"{what}, {'first ' * many}{when}, not archived: {archives} keeps {'them' if many else 'it'}"
 
 
 def alert_text(alert: Alert | AlertRaised, now: datetime) -> str:
@@ -40,6 +51,19 @@ def alert_text(alert: Alert | AlertRaised, now: datetime) -> str:
     if alert.dry_at is None:
         return f"{head}, {reset}"
     return f"{head}, dry about {words.clock(alert.dry_at, now)} at this pace, {reset}"
+
+
+def alerts_text(alerts: Sequence[AlertRaised], key: str | None, room: int) -> str:
+    """Return one alert, or several that came at once, as one sentence of so many columns at most.
+
+    key: what goes through them; None: there is none, or nobody is there to press it.
+    """
+    first = alerts[0]
+    if len(alerts) == 1:
+        return alert_text(first, first.at)
+    names = ", ".join(dict.fromkeys(f"{one.account} {one.window}" for one in alerts))
+    head = f"{len(alerts)} windows want you" + (f", {key} goes through them" if key else "")
+    return text if cells(text := f"{head}: {names}") <= room else head
 
 
 def everything(snapshot: Snapshot | None, of_panes: Iterable[Attention]) -> tuple[Attention, ...]:

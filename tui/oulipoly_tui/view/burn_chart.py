@@ -7,18 +7,27 @@ dashed inside a shaded band, resets are dotted uprights with a word of what they
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from oulipoly_tui.view.spans import Line, Span, Tone
 
-_DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))  # by dot row and column of one braille cell
-_BLANK = 0x2800
+_DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))  # of one braille cell: left and right, downwards
+_BARS = tuple(  # by column of dots, first and last of them: all dots between
+    tuple(tuple(sum(column[first : last + 1]) for last in range(4)) for first in range(4)) for column in _DOTS
+)
+_DOTTED = (" ", *(chr(0x2800 + dots) for dots in range(1, 256)))
+_FILLED = bytes((0, *[0xFF] * 255))  # translates dots to where there are any
+_CODES: tuple[Tone, ...] = ("", "dim", "accent", "warn", "bad")  # a row's tones, a byte a cell
+_DIM, _WARN = _CODES.index("dim"), _CODES.index("warn")
+_RUNS = re.compile(b"|".join(b"\\x%02x+" % code for code in range(len(_CODES))))
 _AXIS = 6  # columns of the scale at the left
 _LEAST_WIDTH, _LEAST_HEIGHT = _AXIS + 10, 4
 _BAND, _RESET, _NOW = "░", "┊", "│"
+_WORDY = 2  # rows at the top that take words
 _TICK_CELLS = 16  # at least so many columns from one time to the next
 
 Point = tuple[datetime, float]  # (aware instant, used 0..1)
@@ -52,14 +61,23 @@ class Burn:
 
 
 class _Layer:
-    """Dots of one meaning."""
+    """Dots of one meaning, rows of braille cells."""
 
     def __init__(self, tone: Tone, width: int, height: int) -> None:
         self.tone = tone
         self.cells = [bytearray(width) for _ in range(height)]
 
-    def dot(self, x: int, y: int) -> None:
-        self.cells[y >> 2][x >> 1] |= _DOTS[y & 3][x & 1]
+    def bar(self, x: int, begin: int, end: int) -> None:
+        """Draw all dots of a column between two, in either order."""
+        top, bottom = (begin, end) if begin < end else (end, begin)
+        first, last, column, bars = top >> 2, bottom >> 2, x >> 1, _BARS[x & 1]
+        if first == last:
+            self.cells[first][column] |= bars[top & 3][bottom & 3]
+            return
+        self.cells[first][column] |= bars[top & 3][3]
+        for row in range(first + 1, last):
+            self.cells[row][column] |= bars[0][3]
+        self.cells[last][column] |= bars[0][bottom & 3]
 
 
 class _Plot:
@@ -69,10 +87,10 @@ class _Plot:
         self.width, self.height = width, height
         self._bottom = 4 * height - 1
         self._begin = burn.since.timestamp()
-        self._length = max(1.0, burn.until.timestamp() - self._begin)
+        self._dots_a_second = (2 * width - 1) / max(1.0, burn.until.timestamp() - self._begin)
 
     def x(self, at: datetime) -> float:
-        return (at.timestamp() - self._begin) / self._length * (2 * self.width - 1)
+        return (at.timestamp() - self._begin) * self._dots_a_second
 
     def y(self, used: float) -> int:
         return self._bottom if used <= 0 else 0 if used >= 1 else round((1 - used) * self._bottom)
@@ -81,25 +99,29 @@ class _Plot:
         x = round(self.x(at))
         return x >> 1 if 0 <= x < 2 * self.width else None
 
-    def trace(self, layer: _Layer, points: Sequence[Point], gap: Callable[[int], bool] | None = None) -> None:
-        """Draw straight lines through points, which may begin and end outside; `gap` leaves columns out."""
-        placed = [(self.x(at), used) for at, used in points]
+    def trace(self, layer: _Layer, points: Sequence[Point], dash: tuple[int, int] | None = None) -> None:
+        """Draw straight lines through points, which may begin and end outside; they are joined without gaps.
+
+        dash: single dots instead, the first so many columns of every so many.
+        """
+        placed = [(x := self.x(at), round(x), used, self.y(used)) for at, used in points]
         edge = 2 * self.width - 1
         if len(placed) == 1 and 0 <= placed[0][0] <= edge:
-            layer.dot(round(placed[0][0]), self.y(placed[0][1]))
-        for (x0, used0), (x1, used1) in pairwise(placed):
-            first, last = max(0, round(x0)), min(edge, round(x1))
+            _, x, _, y = placed[0]
+            layer.cells[y >> 2][x >> 1] |= _DOTS[x & 1][y & 3]
+        for (x0, first, used0, y0), (x1, last, used1, y1) in pairwise(placed):
+            columns: Sequence[int] = range(max(0, first), min(edge, last) + 1)
+            if dash is not None:
+                columns = [x for x in columns if x % dash[1] < dash[0]]
             slope = (used1 - used0) / (x1 - x0) if x1 > x0 else 0.0
-            before = self.y(used0) if x1 - x0 < 1 and first <= last else None
-            for x in range(first, last + 1):
-                y = self.y(used1 if x >= x1 else used0 + slope * (x - x0) if x > x0 else used0)
-                if gap is None:
-                    low, high = (y, y) if before is None else (before, y) if before < y else (y, before)
-                    for between in range(low, high + 1):
-                        layer.dot(x, between)
-                elif not gap(x):
-                    layer.dot(x, y)
-                before = y
+            before = y0 if x1 - x0 < 1 and dash is None else None
+            for x in columns:
+                y = y1 if x >= x1 else self.y(used0 + slope * (x - x0)) if x > x0 else y0
+                if before is None or before == y:
+                    layer.cells[y >> 2][x >> 1] |= _DOTS[x & 1][y & 3]
+                else:
+                    layer.bar(x, before, y)
+                before = y if dash is None else None
 
 
 def burn_chart(burn: Burn, width: int, height: int) -> tuple[Line, ...]:
@@ -115,7 +137,7 @@ def burn_chart(burn: Burn, width: int, height: int) -> tuple[Line, ...]:
     uprights = _uprights(burn, plot)
     said = _words(burn, plot, uprights, layers[0])
     lines = [
-        (_scale(row, plot.height), *_row(row, plot.width, layers, shaded[row], uprights | said.get(row, {})))
+        (_scale(row, plot.height), *_row(_cells(row, plot.width, layers), uprights, shaded[row], said.get(row, {})))
         for row in range(plot.height)
     ]
     return (*lines, _times(burn, plot))
@@ -128,15 +150,15 @@ def _layers(burn: Burn, plot: _Plot) -> tuple[_Layer, ...]:
     for cycle in burn.cycles:
         plot.trace(used, cycle)
     for begin, reset in burn.even:
-        plot.trace(even, ((begin, 0.0), (reset, 1.0)), gap=lambda x: x % 4 != 0)
+        plot.trace(even, ((begin, 0.0), (reset, 1.0)), dash=(1, 4))
     if burn.ahead is not None:
         if burn.ahead.is_dry:
             expected.tone = "bad"
         line = (burn.ahead.begin, (burn.ahead.end, burn.ahead.used))
-        plot.trace(expected, line, gap=lambda x: x % 6 >= 4)
+        plot.trace(expected, line, dash=(4, 6))
     if burn.reserve > 0:
         edge = 1 - burn.reserve
-        plot.trace(kept, ((burn.since, edge), (burn.until, edge)), gap=lambda x: x % 8 >= 2)
+        plot.trace(kept, ((burn.since, edge), (burn.until, edge)), dash=(2, 8))
     return used, expected, even, kept
 
 
@@ -156,31 +178,35 @@ def _shaded(burn: Burn, plot: _Plot) -> list[set[int]]:
     return rows
 
 
-def _uprights(burn: Burn, plot: _Plot) -> dict[int, Span]:
-    found: dict[int, Span] = {}
+def _uprights(burn: Burn, plot: _Plot) -> dict[int, str]:
+    found: dict[int, str] = {}
     for reset in burn.resets:
         if (column := plot.column(reset)) is not None:
-            found[column] = (_RESET, "dim")
+            found[column] = _RESET
     if (column := plot.column(burn.now)) is not None and burn.now < burn.until:
-        found[column] = (_NOW, "dim")
+        found[column] = _NOW
     return found
 
 
-def _words(burn: Burn, plot: _Plot, uprights: dict[int, Span], used: _Layer) -> dict[int, dict[int, Span]]:
+def _words(burn: Burn, plot: _Plot, uprights: dict[int, str], used: _Layer) -> dict[int, dict[int, str]]:
     """Return a word beside each reset that left something, where it hides nothing; the newest is placed first."""
-    found: dict[int, dict[int, Span]] = {}
+    found: dict[int, dict[int, str]] = {}
+    marked = bytearray(plot.width)
+    for column in uprights:
+        marked[column] = 1
+    taken = [bytearray(cells) for cells in used.cells[:_WORDY]]
     for at, share in sorted(burn.unused, reverse=True):
-        column = plot.column(at)
-        if column is None or round(100 * share) < 1:
+        place = plot.column(at)
+        if place is None or round(100 * share) < 1:
             continue
-        for row, text, begin in _places(column, f"{100 * share:.0f} %", plot):
-            cells = range(begin - 1, begin + len(text) + 1)
-            taken = found.setdefault(row, {})
-            is_free = all(cell == column or cell not in uprights for cell in cells) and not any(
-                cell in taken or (0 <= cell < plot.width and used.cells[row][cell]) for cell in cells
-            )
-            if is_free and begin >= 0 and begin + len(text) <= plot.width:
-                taken |= {begin + place: (letter, "warn") for place, letter in enumerate(text)}
+        for row, text, begin in _places(place, f"{100 * share:.0f} %", plot):
+            end = begin + len(text)
+            if begin < 0 or end > plot.width:
+                continue
+            around = slice(max(0, begin - 1), end + 1)
+            if marked[around].count(1) == marked[place] and not any(taken[row][around]):
+                taken[row][begin:end] = b"\x01" * len(text)
+                found.setdefault(row, {}).update(enumerate(text, begin))
                 break
     return found
 
@@ -188,41 +214,41 @@ def _words(burn: Burn, plot: _Plot, uprights: dict[int, Span], used: _Layer) -> 
 def _places(column: int, amount: str, plot: _Plot) -> Iterator[tuple[int, str, int]]:
     """Yield (row, text, first column) in the order in which they are tried: before the reset, where the gap is."""
     for text in (f"{amount} unused", amount):
-        for row in range(min(2, plot.height)):
+        for row in range(min(_WORDY, plot.height)):
             yield row, text, column - len(text)
             yield row, text, column + 1
 
 
+def _cells(row: int, width: int, layers: Sequence[_Layer]) -> tuple[bytes, bytearray]:
+    """Return a row's dots and the code of each cell's tone, all cells at once: a row of bytes is one number."""
+    dots = tones = 0
+    for layer in reversed(layers):
+        cells = layer.cells[row]
+        if any(cells):
+            filled = int.from_bytes(cells.translate(_FILLED))
+            code = int.from_bytes(bytes((_CODES.index(layer.tone),)) * width)
+            tones = tones & ~filled | code & filled
+            dots |= int.from_bytes(cells)
+    return dots.to_bytes(width), bytearray(tones.to_bytes(width))
+
+
 def _row(
-    row: int, width: int, layers: Sequence[_Layer], shaded: set[int], uprights: dict[int, Span]
-) -> tuple[Span, ...]:
-    """Return a row of cells; only the columns where something stands are looked at one by one."""
-    masks = [layer.cells[row] for layer in layers]
-    merged = 0
-    for mask in masks:
-        merged |= int.from_bytes(mask)
-    dots = merged.to_bytes(width)
-    filled = {column for column, bits in enumerate(dots) if bits} if merged else set()
-    spans: list[Span] = []
-    end = 0
-    for column in sorted(filled.union(uprights, shaded)):
-        if column > end:
-            spans.append((" " * (column - end), ""))
-        end = column + 1
-        mark = uprights.get(column)
-        if dots[column] and (mark is None or mark[0] in (_RESET, _NOW)):
-            tone = next(layer.tone for layer, mask in zip(layers, masks, strict=True) if mask[column])
-            cell: Span = (chr(_BLANK + dots[column]), tone)
-        elif mark is not None:
-            cell = mark  # an upright where there are no dots; a letter lies over them
-        else:
-            cell = (_BAND, "dim")
-        if spans and spans[-1][1] == cell[1]:
-            cell = (spans.pop()[0] + cell[0], cell[1])
-        spans.append(cell)
-    if end < width:
-        spans.append((" " * (width - end), ""))
-    return tuple(spans)
+    cells: tuple[bytes, bytearray], uprights: dict[int, str], shaded: set[int], said: dict[int, str]
+) -> list[Span]:
+    """Return a row's spans. Marks stand where there are no dots; letters lie over everything."""
+    dots, tones = cells
+    shown = [*map(_DOTTED.__getitem__, dots)]
+    for column in shaded:
+        if not dots[column]:
+            shown[column], tones[column] = _BAND, _DIM
+    for column, mark in uprights.items():
+        if not dots[column]:
+            shown[column], tones[column] = mark, _DIM
+    for column, letter in said.items():
+        shown[column], tones[column] = letter, _WARN
+    text, runs = "".join(shown), _RUNS.findall(tones)
+    ends = [0, *accumulate(map(len, runs))]
+    return [(text[begin:end], _CODES[tones[begin]]) for begin, end in pairwise(ends)]
 
 
 def _scale(row: int, height: int) -> Span:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 ORDER = (Grouping.SESSION, Grouping.PROJECT, Grouping.MODEL)  # as `b` goes through them
 _PLURAL = {Grouping.SESSION: "sessions", Grouping.PROJECT: "projects", Grouping.MODEL: "models"}
-_BAR, _NUMBERS = 10, 26
+_BAR = 10
+_ID_FROM = 24  # columns of a name in which a session's id stands beside its title
 _BAR_FROM = 64  # columns at which the bar finds room
 _ID = 8  # characters of a session's id that people tell apart
 
@@ -28,7 +29,8 @@ def burner_lines(found: Burners, by: Grouping, range_name: str, width: int) -> t
         text = "no API call is known in this range: transcripts tell of them, once sessions.toml names the account"
         return wrapped((heading, ((text, "dim"),)), width)
     whole: Line = ((f"parts of {_amounts(found.whole)}, by {'API value' if found.is_by_value else 'tokens'}", "dim"),)
-    return (heading, whole, *(_row(row, by, width) for row in rows))
+    numbers = max(cells(_amounts(row.line)) for row in rows)
+    return (heading, whole, *(_row(row, by, width, numbers) for row in rows))
 
 
 def tokens(count: int) -> str:
@@ -39,20 +41,21 @@ def tokens(count: int) -> str:
     return str(count)
 
 
-def _row(row: Burner, by: Grouping, width: int) -> Line:
+def _row(row: Burner, by: Grouping, width: int, numbers_width: int) -> Line:
     spans: list[Span] = [(fitted(words.percent(row.share), 5, right=True) + " ", "strong")]
     if width >= _BAR_FROM:
         filled = round(row.share * _BAR)
         spans.append(("█" * filled + "░" * (_BAR - filled) + " ", "accent"))
-    numbers = _amounts(row.line)
-    left = max(10, width - sum(cells(text) for text, _ in spans) - max(_NUMBERS, cells(numbers)) - 1)
+    numbers = fitted(_amounts(row.line), numbers_width)
+    left = max(10, width - sum(cells(text) for text, _ in spans) - numbers_width - 1)
     name = fitted(_name(row, by, left), left)
     return (*spans, (name, ""), (" " + numbers, "dim"))
 
 
 def _name(row: Burner, by: Grouping, width: int) -> str:
     if by is Grouping.SESSION:
-        return f"{row.key[:_ID]} {row.title or _folder(row)}".rstrip()
+        title = row.title or _folder(row)
+        return title if title and width < _ID_FROM else f"{row.key[:_ID]} {title}".rstrip()
     if by is Grouping.PROJECT and cells(row.key) > width:  # its end tells more than its beginning
         tail = PurePath(row.key).name
         return cut(f"…/{tail}", width)

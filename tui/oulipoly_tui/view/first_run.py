@@ -48,6 +48,18 @@ def first_run(config_folder: str, *, has_problems: bool) -> tuple[Line, ...]:
     return tuple(lines)
 
 
+def store_lost(failure: str) -> tuple[Line, ...]:
+    """Return what stands in the place of pools whose state file cannot be read; the configuration may be whole."""
+    return (
+        (("The state file cannot be read", "heading"),),
+        (),
+        ((f"! {failure}", "bad"),),
+        (),
+        (("Pools and quota are not known until then. This screen changes by itself once it can be read.", ""),),
+        (("!", "key"), ("  everything that is wrong, each with its fix", "")),
+    )
+
+
 def set_up_lines(found: SetUp) -> tuple[Line, ...]:
     """Return what was found, and every file that would be written, whole."""
     lines: list[Line] = [(("Found", "heading"),)]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.status_line import fill
 from oulipoly_tui.view import words
-from oulipoly_tui.view.spans import Line, Span, cells
+from oulipoly_tui.view.spans import Line, Span, cells, cut
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.windows import Window
@@ -30,6 +31,8 @@ def header(
     parts: list[tuple[int, Span]] = [(0, product)]  # (the higher, the sooner left out; the part)
     if marks:
         parts.append((1, (f"· {marks} ", "warn")))
+    if snapshot.header:
+        return (*(part for _, part in parts), _own(snapshot, width - sum(cells(part[0]) for _, part in parts)))
     pool = snapshot.pool(model) if model is not None else next(iter(snapshot.pools), None)
     if pool is not None:
         parts.append((3, (f"· {pool.model.name} → {pool.next_account or 'nobody'} ", "accent")))
@@ -50,6 +53,14 @@ def worst_window(snapshot: Snapshot) -> tuple[str, Window] | None:
         if window.resets_at > snapshot.at
     ]
     return max(found, key=lambda one: one[1].used, default=None)
+
+
+def _own(snapshot: Snapshot, room: int) -> Span:
+    """Return the line of the user's own template, told as urgently as the worst window is."""
+    from oulipoly_engine.engine import status_values  # noqa: PLC0415 - loaded with the snapshot
+
+    text = fill(snapshot.header, status_values(snapshot))
+    return (cut(f"· {text} ", room), next((tone for _, tone in _worst(snapshot)), ""))
 
 
 def _worst(snapshot: Snapshot) -> tuple[Span, ...]:

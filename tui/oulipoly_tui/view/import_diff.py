@@ -55,7 +55,7 @@ def _step(number: int, step: Step) -> Iterator[Line]:
         (f"turn {number}  ", "heading"),
         (f"{plain(step.role)}  ", ""),
         (word, tone),
-        (f"  {step.turn_id[:8]}", "dim"),
+        (f"  {_place(step.turn_id)}", "dim"),
     )
     before = [] if step.old is None else _texts(step.old.content)
     after = [] if step.new is None else _texts(step.new.content)
@@ -70,6 +70,12 @@ def _step(number: int, step: Step) -> Iterator[Line]:
             yield (("  … more of this turn is left out here", "dim"),)
             return
         yield _line(line)
+
+
+def _place(turn_id: str) -> str:
+    """Return the beginning of a turn's id, or the line, where its CLI gives none and the id is its file and line."""
+    line = turn_id.rpartition(":")[2]
+    return f"line {line}" if "/" in turn_id and line.isdecimal() else plain(turn_id)[:8]
 
 
 def _line(line: str) -> Line:

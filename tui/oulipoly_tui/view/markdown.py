@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from oulipoly_engine.core.document import fenced
-from oulipoly_tui.view.spans import Line, Span, Tone, cells
+from oulipoly_tui.view.spans import Line, Span, Tone, cells, fitted
 
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*?)\s*#*$")
 _ITEM = re.compile(r"(\s*)([-*+]|\d{1,4}[.)])\s+(.*)")
@@ -23,6 +23,7 @@ _INLINE = re.compile(
     r"|(?<![\w*])\*(?P<em>[^*\s](?:[^*]*[^*\s])?)\*(?![\w*])|(?<!\w)_(?P<em2>[^_\s](?:[^_]*[^_\s])?)_(?!\w)"
     r"|\[(?P<label>[^\]\n]{1,300})\]\((?P<address>[^)\s]{1,600})\)"
 )
+_TABLE_RULE = re.compile(r":?-+:?")
 _LONGEST_INLINE = 4_000  # characters of a line in which emphasis is looked for
 _BAR = "│ "
 
@@ -43,7 +44,7 @@ def markdown(text: str, width: int) -> Iterator[Written]:
         else:
             if language:
                 yield Written(((_BAR, "accent"), (printable(language)[: width - 2], "dim")), block)
-            yield from (Written(line, block) for line in bar(part, width, "accent"))
+            yield from (Written(line, block) for line in _code(part, language, width))
             block += 1
 
 
@@ -93,11 +94,26 @@ def flow(spans: Sequence[Span], width: int, first: str = "", rest: str = "", ton
     yield tuple(_joined(current))
 
 
+def _code(text: str, language: str, width: int) -> Iterator[Line]:
+    if not language:
+        yield from bar(text, width, "accent")
+        return
+    from oulipoly_tui.view.code import broken, toned  # noqa: PLC0415 - the lexers, at the first block of code alone
+
+    lines = toned("\n".join(map(printable, text.split("\n"))), language)
+    if lines is None:
+        yield from bar(text, width, "accent")
+        return
+    room = max(8, width - len(_BAR))
+    yield from (((_BAR, "accent"), *piece) for line in lines for piece in broken(line, room))
+
+
 def _prose(text: str, width: int) -> Iterator[Line]:
     if not text:
         return
-    for raw in text.split("\n"):
-        line = printable(raw).rstrip()
+    table: list[str] = []
+    for raw, after in zip(raws := text.split("\n"), (*raws[1:], ""), strict=True):
+        line, following = printable(raw).rstrip(), printable(after).rstrip()
         if not line:
             yield ()
         elif (found := _HEADING.fullmatch(line)) is not None:
@@ -110,11 +126,35 @@ def _prose(text: str, width: int) -> Iterator[Line]:
             yield from flow(list(_inline(found[3])), width, indent + mark, " " * cells(indent + mark), "accent")
         elif (found := _QUOTE.fullmatch(line)) is not None:
             yield from flow([(text, tone or "dim") for text, tone in _inline(found[1])], width, "┃ ", "┃ ", "dim")
-        elif line.lstrip().startswith("|") and line.endswith("|"):
-            yield from (((piece, ""),) for piece in _pieces(line, width))
+        elif _is_table(line):
+            table.append(line)
+            if not _is_table(following):
+                yield from _table(table, width)
+                table = []
         else:
             indent = " " * min(len(line) - len(line.lstrip()), width // 3)
             yield from flow(list(_inline(line.lstrip())), width, indent, indent)
+
+
+def _is_table(line: str) -> bool:
+    return line.lstrip().startswith("|") and line.endswith("|") and len(line.strip()) > 1
+
+
+def _table(raws: Sequence[str], width: int) -> Iterator[Line]:
+    """Yield a table's rows with its columns under each other; one that is too wide stays as it was written."""
+    rows = [[part.strip() for part in raw.strip()[1:-1].split("|")] for raw in raws]
+    told = [row for row in rows if not all(_TABLE_RULE.fullmatch(part) for part in row)]
+    count = max(map(len, told), default=0)
+    widths = [max(cells(row[place]) if place < len(row) else 0 for row in told) for place in range(count)]
+    if sum(widths) + 3 * max(0, count - 1) > width:
+        yield from (((piece, ""),) for raw in raws for piece in _pieces(raw, width))
+        return
+    is_headed = len(rows) > 1 and rows[0] in told and rows[1] not in told
+    for number, row in enumerate(told):
+        texts = [fitted(row[place] if place < len(row) else "", wide) for place, wide in enumerate(widths)]
+        yield ((" │ ".join(texts).rstrip(), "strong" if is_headed and number == 0 else ""),)
+        if is_headed and number == 0:
+            yield (("─┼─".join("─" * wide for wide in widths), "dim"),)
 
 
 def _inline(text: str) -> Iterator[Span]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from oulipoly_engine.core.decision import Decision, ExclusionKind, Method, Verdict
 from oulipoly_engine.core.explain import exclusion_text, why_not
 from oulipoly_tui.view import words
-from oulipoly_tui.view.spans import Line, Row, Span, Tone, cells, fitted
+from oulipoly_tui.view.spans import Line, Row, Span, Tone, cells, fitted, plain
 
 if TYPE_CHECKING:
     from oulipoly_engine.engine import AccountView, PoolView, Snapshot
@@ -74,7 +74,7 @@ def pool_rows(snapshot: Snapshot, width: int) -> tuple[Row, ...]:
     columns = _columns(width - name_width - 3 - states)
     rows = [Row(HEADING_KEY, _heading(name_width, columns), is_selectable=False)]
     for pool in snapshot.pools:
-        rows.append(Row(pool.model.name, _model_line(pool), is_selectable=False))
+        rows.append(Row(pool.model.name, _model_line(pool, width), is_selectable=False))
         rows += [
             Row(
                 member_key(pool.model.name, verdict.candidate.index),
@@ -169,7 +169,7 @@ def _account_lines(view: AccountView, now: datetime) -> Iterator[Line]:
 def _state_width(snapshot: Snapshot) -> int:
     """Return what the longest state takes, so that none is cut while there are numbers to leave out."""
     widths = [
-        cells(standing(pool, verdict, view, snapshot.at).text) + cells(_use(view))
+        cells(standing(pool, verdict, view, snapshot.at).text) + cells(plain(_asides(view, verdict)))
         for pool in snapshot.pools
         for verdict in pool.decision.verdicts
         for view in (snapshot.account(verdict.candidate.account),)
@@ -191,11 +191,13 @@ def _heading(name_width: int, columns: Sequence[str]) -> Line:
     return ((" ".join([fitted("  account", name_width + 2), *texts, "state"]), "dim"),)
 
 
-def _model_line(pool: PoolView) -> Line:
+def _model_line(pool: PoolView, width: int) -> Line:
     chosen: Span = (f" → {pool.next_account}", "good") if pool.next_account else (" → nobody", "bad")
     sticky: Span = (" sticky", "dim") if pool.model.sticky else ("", "")
     pin: Span = (f" pinned {pool.pin}", "accent") if pool.pin is not None else ("", "")
-    return ((pool.model.name, "heading"), chosen, sticky, pin, (f"  by {pool.decision.method.value}", "dim"))
+    line: Line = ((pool.model.name, "heading"), chosen, sticky, pin)
+    method: Span = (f"  by {pool.decision.method.value}", "dim")
+    return (*line, method) if cells(plain((*line, method))) <= width else line
 
 
 def _member_line(snapshot: Snapshot, pool: PoolView, verdict: Verdict, name_width: int, columns: Sequence[str]) -> Line:

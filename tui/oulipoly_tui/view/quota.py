@@ -10,7 +10,7 @@ from oulipoly_engine.core.forecast import State
 from oulipoly_engine.core.headroom import length_h
 from oulipoly_tui.view import words
 from oulipoly_tui.view.burn_chart import Ahead, Burn
-from oulipoly_tui.view.spans import Line, Row, Span, Tone, cells, fitted
+from oulipoly_tui.view.spans import Line, Row, Span, Tone, cells, cut, fitted, plain
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.windows import Window
@@ -20,7 +20,12 @@ if TYPE_CHECKING:
 
 _NAME_LEAST, _NAME_MOST = 9, 24
 _BAR_LEAST, _BAR_MOST = 8, 24
-_WINDOW, _USED, _PACE, _RESETS, _AGE = 9, 5, 11, 10, 11
+_WINDOW_MOST, _USED, _PACE = 16, 5, 11
+_LEGENDS = (
+    "solid used, dots even pace, dashes forecast",
+    "solid used, dots even, dashes ahead",
+    "─ used ┄ even ╌ ahead",
+)
 _FULL, _EMPTY, _EVEN, _UNKNOWN = "█", "░", "┃", "·"
 _PACE_SLACK = 0.05  # within 5 points of the even pace is on it
 _WARN, _BAD = 0.7, 0.9
@@ -44,12 +49,15 @@ RANGES = (
 
 
 class Columns(NamedTuple):
-    """What fits beside the name and the window."""
+    """What fits beside the use; 0: a column that is left out."""
 
     name: int
-    bar: int  # 0: none
-    has_pace: bool
-    has_age: bool
+    window: int
+    bar: int
+    pace: int
+    resets: int
+    age: int
+    has_words: bool  # marks say in words what they mean
 
 
 def window_key(account: str, window: str) -> str:
@@ -69,12 +77,22 @@ def quota_rows(snapshot: Snapshot, width: int) -> tuple[Row, ...]:
     rows = [Row("heading", _heading(columns), is_selectable=False)]
     for view in snapshot.accounts:
         if not view.quota.windows:
-            rows.append(Row(window_key(view.name, ""), _unknown_line(view, columns, snapshot.at)))
+            rows.append(
+                Row(
+                    window_key(view.name, ""),
+                    _unknown_line(view, columns, width, is_store_lost=snapshot.store_failure is not None),
+                )
+            )
         for place, window in enumerate(view.quota.windows):
-            expected = next((one for one in view.forecasts if one.window.name == window.name), None)
-            line = _window_line(view, window, expected, columns, snapshot.at, is_first=place == 0)
+            line = _window_line(view, window, _expected(view, window), columns, snapshot.at, is_first=place == 0)
             rows.append(Row(window_key(view.name, window.name), line))
     return tuple(rows)
+
+
+def chart_title(account: str, window: str, range_name: str, width: int) -> str:
+    """Return what stands over the chart: what is drawn, and as much of the legend as fits."""
+    head = f"{account} {window} · {range_name}"
+    return next((text for legend in _LEGENDS if cells(text := f"{head} · {legend}") <= width), cut(head, width))
 
 
 def bar(used: float | None, width: int, even: float | None = None) -> str:
@@ -123,23 +141,30 @@ def chart_of(found: Burning) -> Burn:
     )
 
 
-def record(found: Burning) -> tuple[Line, ...]:
-    """Return a window's record in words: what is expected, how far off that was before, what was left unused."""
-    head: Line = ((f"{found.account} {found.window}", "heading"), *_now_words(found))
-    return (head, *_expectation(found), _honesty(found), _left(found))
+def record(found: Burning, width: int = 1000) -> tuple[Line, ...]:
+    """Return a window's record in words: what is expected, how far off that was before, what was left unused.
+
+    width: what each line should keep to, where fewer words say it too.
+    """
+    heading: Span = (f"{found.account} {found.window}", "heading")
+    head = (heading, *_now_words(found, is_short=False))
+    if cells(plain(head)) > width:
+        head = (heading, *_now_words(found, is_short=True))
+    return (head, *_expectation(found, width), _honesty(found, width), _left(found, width))
 
 
-def _now_words(found: Burning) -> tuple[Span, ...]:
+def _now_words(found: Burning, *, is_short: bool) -> tuple[Span, ...]:
     last = found.cycles[-1].points[-1] if found.cycles else None
     if last is None:
         return (("  no reading in this range", "warn"),)
-    text = f"  {words.percent(last.used)} read {words.age(last.at, found.at)}"
+    read = "" if is_short else f" read {words.age(last.at, found.at)}"
+    text = f"  {words.percent(last.used)}{read}"
     if last.resets_at > found.at:
         return ((text, _use_tone(last.used)), (f", resets in {words.until(last.resets_at, found.at)}", ""))
     return ((text, "dim"), (", reset since: not read again yet", "warn"))
 
 
-def _expectation(found: Burning) -> Iterator[Line]:
+def _expectation(found: Burning, width: int) -> Iterator[Line]:
     expected = found.forecast
     if expected is None or expected.state in (State.NOT_ENOUGH_DATA, State.PAST_RESET):
         yield (("forecast  not enough data", "dim"),)
@@ -149,27 +174,37 @@ def _expectation(found: Burning) -> Iterator[Line]:
         return
     pace = "" if expected.pace is None else f" at {100 * expected.pace:.1f} % an hour"
     if expected.state is State.RUNS_DRY and expected.at is not None:
-        first = "" if expected.earliest is None else f", at the earliest {words.clock(expected.earliest, found.at)}"
-        yield ((f"forecast  dry about {words.clock(expected.at, found.at)}{first}{pace}", "bad"),)
+        head = f"forecast  dry about {words.clock(expected.at, found.at)}"
+        first = "" if expected.earliest is None else f"{words.clock(expected.earliest, found.at)}"
+        first, short = (f", at the earliest {first}", f", earliest {first}") if first else ("", "")
+        yield ((_shortest(width, f"{head}{first}{pace}", f"{head}{first}", f"{head}{short}", head), "bad"),)
         return
     low, high = words.percent(expected.used_at_reset_low), words.percent(expected.used_at_reset_high)
-    yield ((f"forecast  {words.percent(expected.used_at_reset)} at the reset ({low} to {high}){pace}", ""),)
+    head = f"forecast  {words.percent(expected.used_at_reset)} at the reset"
+    yield ((_shortest(width, f"{head} ({low} to {high}){pace}", f"{head} ({low} to {high})", head), ""),)
 
 
-def _honesty(found: Burning) -> Line:
+def _honesty(found: Burning, width: int) -> Line:
     if found.score is None:
         return (("record    too few cycles to say how far off such forecasts are", "dim"),)
     error, covered = 100 * found.score.mean_error, found.score.covered
-    text = f"record    mean error {error:.1f} points over {found.score.cycles} cycles, band held {covered:.0%}"
-    return ((text, "dim"),)
+    head = f"record    mean error {error:.1f} points"
+    full = f"{head} over {found.score.cycles} cycles, band held {covered:.0%}"
+    return ((_shortest(width, full, f"{head}, {found.score.cycles} cycles", head), "dim"),)
 
 
-def _left(found: Burning) -> Line:
+def _left(found: Burning, width: int) -> Line:
     left = [(cycle.resets_at, cycle.unused) for cycle in found.cycles if cycle.unused is not None]
     if not left:
         return (("unused    no reset in this range", "dim"),)
-    shown = ", ".join(f"{words.percent(unused)} at {words.clock(at, found.at)}" for at, unused in left[-3:])
-    return ((f"unused    {shown}", "dim"),)
+    shown = [f"{words.percent(unused)} at {words.clock(at, found.at)}" for at, unused in left[-3:]]
+    texts = [f"unused    {', '.join(shown[place:])}" for place in range(len(shown))]
+    return ((_shortest(width, *texts), "dim"),)
+
+
+def _shortest(width: int, *texts: str) -> str:
+    """Return the first text that fits, the longest first; the last one where none does."""
+    return next((text for text in texts if cells(text) <= width), texts[-1])
 
 
 def _ahead(found: Burning) -> Ahead | None:
@@ -185,27 +220,53 @@ def _ahead(found: Burning) -> Ahead | None:
 
 
 def _columns(snapshot: Snapshot, width: int) -> Columns:
-    longest = max((cells(view.name) for view in snapshot.accounts), default=_NAME_LEAST)
-    name = min(_NAME_MOST, max(_NAME_LEAST, longest), max(_NAME_LEAST, width // 4))
-    room = width - 2 - name - 1 - _WINDOW - 1 - _USED - 1 - _RESETS
-    has_age = room >= _AGE + 1
-    room -= _AGE + 1 if has_age else 0
-    has_pace = room >= _PACE + 1 + _BAR_LEAST + 1
-    room -= _PACE + 1 if has_pace else 0
-    bar_width = min(_BAR_MOST, room - 1)
-    return Columns(name, bar_width if bar_width >= _BAR_LEAST else 0, has_pace, has_age)
+    """Share the width out: whatever comes first in here is left out last."""
+    now = snapshot.at
+    rows = [(view, window) for view in snapshot.accounts for window in view.quota.windows]
+    wanted = max([_NAME_LEAST, *(cells(view.name) for view in snapshot.accounts)])
+    window = min(_WINDOW_MOST, max([len("window"), *(cells(one.name) for _, one in rows)]))
+    resets = max([len("resets in"), *(len(words.until(one.resets_at, now)) for _, one in rows)])
+    age = max([len("read"), *(len(words.age(view.quota.refreshed_at, now)) for view, _ in rows)])
+    told = [_marks(view, one, _expected(view, one), now, has_words=True) for view, one in rows]
+    marks = max((cells(plain(one)) for one in told), default=0)
+    least = max((2 * len(tuple(one)) for one in told), default=0)
+    # Names that differ at their ends alone must not be cut: they come before all but the use.
+    name = min(_NAME_MOST, wanted, max(_NAME_LEAST, width - window - _USED - 2 - least))
+    room = width - name - 1 - window - 1 - _USED - least
+    taken = dict.fromkeys(("resets", "bar", "words", "age", "pace"), 0)
+    wishes = (("resets", resets + 1), ("bar", _BAR_LEAST + 1), ("words", marks - least))
+    for column, wish in (*wishes, ("age", age + 1), ("pace", _PACE + 1)):
+        if wish <= room:
+            taken[column] = wish
+            room -= wish
+    bar_width = min(_BAR_MOST, taken["bar"] - 1 + room) if taken["bar"] else 0
+    has_words = marks <= least or taken["words"] > 0
+    return Columns(
+        name,
+        window,
+        bar_width,
+        max(0, taken["pace"] - 1),
+        max(0, taken["resets"] - 1),
+        max(0, taken["age"] - 1),
+        has_words,
+    )
+
+
+def _expected(view: AccountView, window: Window) -> WindowForecast | None:
+    return next((one for one in view.forecasts if one.window.name == window.name), None)
 
 
 def _heading(columns: Columns) -> Line:
-    texts = [fitted("account", columns.name), fitted("window", _WINDOW)]
+    texts = [fitted("account", columns.name), fitted("window", columns.window)]
     if columns.bar:
         texts.append(fitted("", columns.bar))
     texts.append(fitted("used", _USED, right=True))
-    if columns.has_pace:
-        texts.append(fitted("pace", _PACE))
-    texts.append(fitted("resets in", _RESETS))
-    if columns.has_age:
-        texts.append(fitted("read", _AGE))
+    if columns.pace:
+        texts.append(fitted("pace", columns.pace))
+    if columns.resets:
+        texts.append(fitted("resets in", columns.resets))
+    if columns.age:
+        texts.append(fitted("read", columns.age))
     return ((" ".join(texts), "dim"),)
 
 
@@ -222,16 +283,18 @@ def _window_line(
     tone: Tone = "dim" if view.is_stale or is_over or view.wishes.disabled else ""
     used = None if is_over else window.used
     name = fitted(view.name, columns.name) if is_first else " " * columns.name
-    spans: list[Span] = [(name, tone or "strong"), (" " + fitted(window.name, _WINDOW), tone)]
+    spans: list[Span] = [(name, tone or "strong"), (" " + fitted(window.name, columns.window), tone)]
     if columns.bar:
         spans.append((" " + bar(used, columns.bar, even_pace(window, now)), tone or _use_tone(used)))
     spans.append((" " + fitted(words.percent(used), _USED, right=True), tone or _use_tone(used)))
-    if columns.has_pace:
+    if columns.pace:
         spans.append(_pace(window, now, tone, is_over=is_over))
-    spans.append((" " + fitted("past" if is_over else words.until(window.resets_at, now), _RESETS), tone))
-    if columns.has_age:
-        spans.append((" " + fitted(words.age(view.quota.refreshed_at, now), _AGE), "warn" if view.is_stale else "dim"))
-    return (*spans, *_marks(view, window, expected, now))
+    if columns.resets:
+        spans.append((" " + fitted(words.until(window.resets_at, now), columns.resets), tone))
+    if columns.age:
+        read = fitted(words.age(view.quota.refreshed_at, now), columns.age)
+        spans.append((" " + read, "warn" if view.is_stale else "dim"))
+    return (*spans, *_marks(view, window, expected, now, has_words=columns.has_words))
 
 
 def _pace(window: Window, now: datetime, tone: Tone, *, is_over: bool) -> Span:
@@ -241,28 +304,42 @@ def _pace(window: Window, now: datetime, tone: Tone, *, is_over: bool) -> Span:
     return (" " + fitted(text, _PACE), tone or own)
 
 
-def _unknown_line(view: AccountView, columns: Columns, now: datetime) -> Line:
+def _unknown_line(view: AccountView, columns: Columns, width: int, *, is_store_lost: bool) -> Line:
     said = "no windows reported" if view.quota.refreshed_at is not None else "never read"
-    if not view.has_source:
+    if is_store_lost:
+        said = "state file unreadable"
+    elif view.account is None:
+        said = "not in providers.toml"
+    elif not view.has_source:
         said = "no quota script"
     elif view.attempts.last_failure is not None:
         said = "could not be read"
-    spans: list[Span] = [(fitted(view.name, columns.name), "strong"), (" " + fitted("-", _WINDOW), "dim")]
+    spans: list[Span] = [(fitted(view.name, columns.name), "strong"), (" " + fitted("-", columns.window), "dim")]
     if columns.bar:
         spans.append((" " + bar(None, columns.bar), "dim"))
     spans.append((" " + fitted("?", _USED, right=True), "dim"))
-    return (*spans, (f" unknown: {said}", "warn"))
+    text = f" unknown: {said}"
+    if cells(plain(spans)) + cells(text) <= width:
+        return (*spans, (text, "warn"))
+    return (spans[0], (" ? ", "dim"), (cut(said, max(0, width - columns.name - 3)), "warn"))
 
 
-def _marks(view: AccountView, window: Window, expected: WindowForecast | None, now: datetime) -> Iterator[Span]:
+def _marks(
+    view: AccountView, window: Window, expected: WindowForecast | None, now: datetime, *, has_words: bool
+) -> tuple[Span, ...]:
+    """Return what is to be said of a window; without words each mark stands alone, as the record explains it."""
+    found: list[tuple[str, str, Tone]] = []
     if view.is_exhausted:
-        yield (" ✗ exhausted", "bad")
+        found.append(("✗", "exhausted", "bad"))
     elif window.resets_at > now and window.used >= _BAD:
-        yield (" ! nearly spent", "bad")
+        found.append(("!", "nearly spent", "bad"))
     elif expected is not None and expected.forecast.state is State.RUNS_DRY and expected.forecast.at is not None:
-        yield (f" ! dry {words.clock(expected.forecast.at, now)}", "warn")
+        found.append(("!", f"dry {words.clock(expected.forecast.at, now)}", "warn"))
+    if view.is_stale:
+        found.append(("~", "stale", "warn"))
     if view.wishes.words:
-        yield (f" · {view.wishes.words}", "accent")
+        found.append(("·", view.wishes.words, "accent"))
+    return tuple((f" {mark} {text}" if has_words else f" {mark}", tone) for mark, text, tone in found)
 
 
 def _use_tone(used: float | None) -> Tone:

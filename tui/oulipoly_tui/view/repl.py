@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from oulipoly_tui.keys.key import FRAME, Key
 from oulipoly_tui.view.spans import Line, Span, cells, cut
 
 _LABEL = 28  # columns
@@ -22,6 +23,12 @@ EMPTY: tuple[Line, ...] = (
 
 
 COPYING = "copy mode: v select, y copy, / find, esc leave"
+_COPY_KEYS = (
+    Key("repl.copy.select", "v", "", "select", "Begin to select here", "repl"),
+    Key("repl.copy.copy", "y", "", "copy", "Copy what is selected", "repl"),
+    Key("repl.copy.find", "slash", "", "find", "Search the whole text", "repl"),
+    Key("repl.copy.leave", "escape", "", "leave copy mode", "Show the terminal as it is now", "repl"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +41,22 @@ class Tab:
     code: int | None = None
     has_bell: bool = False
     is_active: bool = False  # printed something since it was last seen
+
+
+def inside(leave_chords: Sequence[str], *, is_copying: bool) -> tuple[Key, ...]:
+    """Return what works while a terminal, or its copy mode, takes every key: for the footer alone."""
+    if is_copying:
+        return _COPY_KEYS
+    leave = (
+        Key(f"repl.leave.{chord}", chord, "", "leave", "Give the keys to the tabs", "repl", weight=9)
+        for chord in leave_chords
+    )
+    back = Key("repl.back", "shift+pageup", "", "look back", "Scroll back; any key returns", "repl")
+    return (
+        *leave,
+        back,
+        Key("frame.palette", "", "palette", "commands", "By the mouse alone: keys are the program's", FRAME),
+    )
 
 
 def opening_line(name: str) -> Line:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.columns import plain
-from oulipoly_tui.view.sessions import short_age
+from oulipoly_tui.view.session_columns import short_age
 from oulipoly_tui.view.spans import Row, Span, cut, fitted
 
 if TYPE_CHECKING:

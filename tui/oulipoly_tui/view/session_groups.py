@@ -20,6 +20,7 @@ from oulipoly_engine.core.conversations import (
     field_texts,
     flags_fit,
     ordered,
+    risk_fits,
     searched_text,
 )
 from oulipoly_engine.core.query import Field, FieldName, Query, Term
@@ -61,6 +62,7 @@ class Order(NamedTuple):
     sort: Sort
     grouping: Grouping
     now: datetime  # its zone tells the days
+    is_reversed: bool = False
 
 
 class _Known(NamedTuple):
@@ -85,13 +87,13 @@ class SessionIndex:
                 known if is_same and known is not None else _Known(one, searched_text(one.conversation, one.kind))
             )
         self._has_pins = any(one.conversation.pinned_at is not None for one in board.rows)
-        self._orders: dict[Sort, list[_Known]] = {}
+        self._orders: dict[tuple[Sort, bool], list[_Known]] = {}
         self._headings: dict[tuple[Grouping, date | None], dict[str, str]] = {}
-        self._last: tuple[Query, Sort, list[_Known]] | None = None
+        self._last: tuple[Query, tuple[Sort, bool], list[_Known]] | None = None
 
     def arranged(self, order: Order) -> Arranged:
         """Return what fits, under the headings of a grouping."""
-        chosen = self._fitting(order.query, order.sort)
+        chosen = self._fitting(order.query, (order.sort, order.is_reversed))
         headings = self._headings_of(order.grouping, order.now)
         found: dict[str, list[Listed]] = {}
         for known in chosen:
@@ -102,24 +104,37 @@ class SessionIndex:
         put = tuple(Group(f"g:{title}", title, tuple(members)) for title, members in found.items())
         return Arranged(put, places_of(put))
 
-    def _fitting(self, query: Query, sort: Sort) -> list[_Known]:
+    def _fitting(self, query: Query, order: tuple[Sort, bool]) -> list[_Known]:
         last = self._last
-        is_narrower = last is not None and last[1] is sort and narrows(last[0], query)
-        found = last[2] if is_narrower and last is not None else self._in_order(sort)
-        for check in _checks(query):
+        is_narrower = last is not None and last[1] == order and narrows(last[0], query)
+        found = last[2] if is_narrower and last is not None else self._in_order(order)
+        for check in (*_checks(query), *self._risk_check(query)):
             found = [known for known in found if check(known)]
-        self._last = (query, sort, found)
+        self._last = (query, order, found)
         return found
 
-    def _in_order(self, sort: Sort) -> list[_Known]:
-        if sort not in self._orders:
+    def _risk_check(self, query: Query) -> list[Callable[[_Known], bool]]:
+        if query.at_risk is None:
+            return []
+        kept = self.board.kept
+
+        def check(known: _Known) -> bool:
+            one = known.listed.conversation.active
+            return risk_fits(query, known.listed.purge_at, is_kept=(one.account, one.session_id) in kept)
+
+        return [check]
+
+    def _in_order(self, order: tuple[Sort, bool]) -> list[_Known]:
+        if order not in self._orders:
+            sort, is_reversed = order
             # A pin leads its own group; it must not pull a group of old days or a forgotten workspace to the top.
             unpinned = (
                 one.conversation._replace(pinned_at=None) if one.conversation.pinned_at else one.conversation
                 for one in self.board.rows
             )
-            self._orders[sort] = [self._known[one.chain_id] for one in ordered(unpinned, sort)]
-        return self._orders[sort]
+            found = ordered(unpinned, sort, is_reversed=is_reversed)
+            self._orders[order] = [self._known[one.chain_id] for one in found]
+        return self._orders[order]
 
     def _headings_of(self, grouping: Grouping, now: datetime) -> dict[str, str]:
         key = (grouping, now.date() if grouping is Grouping.DAY else None)
@@ -150,6 +165,8 @@ def narrows(before: Query, after: Query) -> bool:
     if before.pinned is not None and before.pinned is not after.pinned:
         return False
     if before.sidechain is not None and before.sidechain is not after.sidechain:
+        return False
+    if before.at_risk is not None and before.at_risk is not after.at_risk:
         return False
     if before.since is not None and (after.since is None or after.since < before.since):
         return False

@@ -13,10 +13,10 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.columns import plain
-from oulipoly_engine.core.conversations import Conversation, Part
+from oulipoly_engine.core.conversations import Conversation, Part, Sort
 from oulipoly_engine.core.turn_tree import LineKind, TurnLine
+from oulipoly_tui.view.session_columns import columns, short_age
 from oulipoly_tui.view.session_groups import Arranged, Group, Grouping, places_of
 from oulipoly_tui.view.spans import Line, Row, Span, Tone, cells, cut, fitted
 
@@ -25,13 +25,10 @@ if TYPE_CHECKING:
     from oulipoly_engine.service.conversations import Listed
 
 _SOON = timedelta(days=7)  # a deletion that near is said
-_AGE_WIDTH = 7  # a space before it
 _TITLE_LEAST = 12  # beside what is merely good to know
 _TITLE_CUT = 2  # beside what is pressing: a title can be read elsewhere, a transcript that is gone cannot
 _PRESSING = ("bad", "warn")
 _SHORT = {"transcript gone": "gone", "archived only": "archived"}  # where there is no room
-_ACCOUNT_WIDTH, _MODEL_WIDTH, _TURNS_WIDTH = 14, 16, 6
-_ACCOUNT_FROM, _TURNS_FROM, _MODEL_FROM = 64, 76, 96  # columns of a row
 
 
 class Kind(StrEnum):
@@ -66,6 +63,8 @@ class Look:
     opened: Collection[str] = ()  # chains
     marked: Collection[str] = ()  # chains
     inside: Mapping[str, Inside] = field(default_factory=dict)  # by chain
+    sort: Sort = Sort.USED
+    is_reversed: bool = False
 
 
 class SessionRows(Sequence[Row]):
@@ -136,6 +135,13 @@ class SessionRows(Sequence[Row]):
                     return None if above is None else above + 1 + at
         return None
 
+    def first_conversation(self) -> str | None:
+        """Return the key of the first conversation that is not behind a closed heading."""
+        for number, group in enumerate(self._groups):
+            if self._length(number) > self._heading:
+                return f"{Kind.CONVERSATION}:{group.members[0].conversation.chain_id}"
+        return None
+
     def between(self, first: str, last: str) -> list[str]:
         """Return the chains of the conversations from one row to another, whichever stands first."""
         places = sorted(place for key in (first, last) if (place := self.place_of(key)) is not None)
@@ -199,14 +205,19 @@ class _Lazy:
 def row_line(item: Item, board: Board, look: Look) -> Line:
     """Return one row as it is drawn."""
     if item.kind is Kind.GROUP:
-        mark = "▸" if item.key in look.closed else "▾"
-        count = f" {len(item.group.members)}"
-        return ((f"{mark} ", "dim"), (cut(item.group.title, look.width - 2 - len(count)), "heading"), (count, "dim"))
+        return _group_line(item, board, look)
     if item.listed is None:
         return ()
     if item.kind is Kind.CONVERSATION:
         return _conversation_line(item.listed, board, look)
     return ((_indent(look) + "    ", ""), *_inner(item, look))
+
+
+def is_at_risk(listed: Listed, board: Board, now: datetime) -> bool:
+    """Tell whether a CLI deletes the transcript soon and the archive has no copy."""
+    if listed.has_transcript is False or listed.purge_at is None or listed.purge_at - now > _SOON:
+        return False
+    return (listed.conversation.active.account, listed.conversation.active.session_id) not in board.kept
 
 
 def badges(listed: Listed, board: Board, now: datetime) -> Iterator[Span]:
@@ -233,19 +244,6 @@ def badges(listed: Listed, board: Board, now: datetime) -> Iterator[Span]:
         yield (f"{len(one.parts)} segments", "dim")
 
 
-def short_age(at: str, now: datetime) -> str:
-    """Return how long ago an instant is, in at most six columns; a day is named in the zone of `now`."""
-    instant = from_text(at)
-    seconds = (now - instant).total_seconds()
-    if seconds < 60:
-        return "now"
-    for least, length, unit in ((3_600, 60, "m"), (86_400, 3_600, "h"), (86_400 * 14, 86_400, "d")):
-        if seconds < least:
-            return f"{int(seconds // length)} {unit}"
-    local = instant.astimezone(now.tzinfo)
-    return f"{local:%d %b}" if local.year == now.year else f"{local:%b%Y}"[:3] + f" {local:%y}"
-
-
 def title_of(conversation: Conversation) -> str:
     """Return what a conversation is called on the screen."""
     return plain(conversation.title or "") or "(no words yet)"
@@ -266,18 +264,29 @@ def _inside(group: Group, one: Listed, look: Look) -> Iterator[Item]:
         yield Item(f"{Kind.FILE}:{chain}:{place}", Kind.FILE, group, one, place)
 
 
+def _group_line(item: Item, board: Board, look: Look) -> Line:
+    """Return a heading; a closed one says what would be missed behind it."""
+    is_closed = item.key in look.closed
+    count = f" {len(item.group.members)}"
+    risks = sum(is_at_risk(one, board, look.now) for one in item.group.members) if is_closed else 0
+    risk = f" {risks} at risk" if risks else ""
+    room = max(1, look.width - 2 - len(count) - len(risk))
+    mark = "▸" if is_closed else "▾"
+    return ((f"{mark} ", "dim"), (cut(item.group.title, room), "heading"), (count, "dim"), (risk, "bad"))
+
+
 def _conversation_line(listed: Listed, board: Board, look: Look) -> Line:
     one = listed.conversation
     chain = one.chain_id
     fold = "▾ " if chain in look.opened else "▸ " if _has_inside(one) else "  "
     mark: Span = ("✓", "accent") if chain in look.marked else (" ", "")
     head: list[Span] = [(_indent(look), ""), mark, (fold, "dim")]
-    columns = _columns(listed, look)
-    left = look.width - sum(cells(text) for text, _ in (*head, *columns)) - 1
+    behind = columns(one, look)
+    left = look.width - sum(cells(text) for text, _ in (*head, *behind)) - 1
     said = _said(listed, board, look, left)
     room = left - sum(cells(text) for text, _ in said)
     name: Tone = "strong" if one.name else ""
-    return (*head, (fitted(title_of(one), max(1, room)), name), *said, (" ", ""), *columns)
+    return (*head, (fitted(title_of(one), max(1, room)), name), *said, (" ", ""), *behind)
 
 
 def _said(listed: Listed, board: Board, look: Look, left: int) -> list[Span]:
@@ -304,19 +313,6 @@ def _said(listed: Listed, board: Board, look: Look, left: int) -> list[Span]:
 
 def _short(text: str) -> str:
     return _SHORT.get(text) or text.partition(" in ")[0]
-
-
-def _columns(listed: Listed, look: Look) -> list[Span]:
-    one = listed.conversation
-    found: list[Span] = []
-    if look.width >= _ACCOUNT_FROM and look.grouping is not Grouping.ACCOUNT:
-        found.append((fitted(plain(one.active.account), _ACCOUNT_WIDTH), "dim"))
-    if look.width >= _MODEL_FROM:
-        found.append((" " + fitted(plain(one.shown_model or "?"), _MODEL_WIDTH), "dim"))
-    if look.width >= _TURNS_FROM:
-        found.append((fitted(f"{one.turns:,}", _TURNS_WIDTH, right=True), "dim"))
-    found.append((fitted(short_age(one.last_used_at, look.now), _AGE_WIDTH, right=True), "dim"))
-    return found
 
 
 def _has_inside(one: Conversation) -> bool:

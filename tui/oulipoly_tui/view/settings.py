@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from oulipoly_tui.keymap import TABLE, UNBOUND, Keymap, shown_all
-from oulipoly_tui.view.spans import Line, Row, fitted
+from oulipoly_tui.view.spans import Line, Row, fitted, wrapped
 
 if TYPE_CHECKING:
     from oulipoly_engine.service.settings import Section, Setting
@@ -55,7 +55,8 @@ def next_choice(setting: Setting, step: int) -> str | None:
 
 
 def _section(section: Section, width: int, word: str) -> Iterator[Row]:
-    rows = [_row(one, width) for one in section.settings if _holds(word, section.title, one.name, one.shown)]
+    found = (one for one in section.settings if _holds(word, section.title, one.name, one.shown))
+    rows = [row for one in found for row in _row(one, width)]
     if not rows and section.failure is None:
         return
     yield Row(f"# {section.title}", ((section.title, "heading"),), is_selectable=False)
@@ -64,7 +65,7 @@ def _section(section: Section, width: int, word: str) -> Iterator[Row]:
     yield from rows
 
 
-def _row(setting: Setting, width: int) -> Row:
+def _row(setting: Setting, width: int) -> Iterator[Row]:
     is_set = setting.source != "default"
     value = setting.shown or "not set"
     room = max(10, width - _NAME_WIDTH - _SOURCE_WIDTH - 2)
@@ -74,9 +75,12 @@ def _row(setting: Setting, width: int) -> Row:
         (" " + fitted(setting.source, _SOURCE_WIDTH), "dim"),
         (" " + fitted(value, room), "" if is_set else "dim"),
     )
-    if setting.fault is not None:
-        line = (*line[:2], (f" ✗ {value}: {setting.fault}", "bad"))
-    return Row(setting.identity, line)
+    if setting.fault is None:
+        yield Row(setting.identity, line)
+        return
+    yield Row(setting.identity, (*line[:2], (" " + fitted(f"✗ {value}", room), "bad")))
+    for number, part in enumerate(wrapped([((f"    {setting.fault}", "bad"),)], width)):
+        yield Row(f"{setting.identity} {number}", part, is_selectable=False)
 
 
 def _keys(keys: Keymap, word: str) -> Iterator[Row]:

@@ -11,10 +11,13 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-Tone = Literal["", "dim", "good", "warn", "bad", "accent", "strong", "heading", "key"]
+Tone = Literal["", "dim", "good", "warn", "bad", "accent", "strong", "heading", "key", "keyword", "string"]
 Span = tuple[str, Tone]
 Line = tuple[Span, ...]
-TONES: tuple[Tone, ...] = ("dim", "good", "warn", "bad", "accent", "strong", "heading", "key")
+TONES: tuple[Tone, ...] = (
+    *("dim", "good", "warn", "bad", "accent", "strong", "heading", "key"),
+    *("keyword", "string"),  # of code
+)
 
 
 class Row(NamedTuple):

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.columns import plain
-from oulipoly_tui.view.sessions import short_age
+from oulipoly_tui.view.session_columns import short_age
 from oulipoly_tui.view.spans import Row, Span, Tone, fitted
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ _STATES: Mapping[str, tuple[str, Tone]] = {
     "legacy": ("?", "dim"),
 }
 _DEEPEST = 40
+_NAME_LEAST = 22  # columns of who was asked, before a failure's reason is left out
 
 
 def trace_rows(
@@ -56,13 +57,16 @@ def _rows(
     told: list[Span] = [(f" {state}", tone)]
     if own and is_closed:
         told.append((f" +{len(own)}", "dim"))
-    if one.reason and one.status == "failed":
-        told.append((f" {plain(one.reason)}", "dim"))
     name = f"{plain(one.model)} → {plain(one.account or '?')}"
     title = titles.get(one.session_id or "", "")
     head = "  " * min(depth, _DEEPEST) + fold
     text = f"{name}  {title}" if title else name
     room = width - len(head) - sum(len(span) for span, _ in told) - len(age)
+    if one.reason and one.status == "failed":
+        reason = f" {plain(one.reason)}"
+        if room - len(reason) >= min(_NAME_LEAST, len(name)):
+            told.append((reason, "dim"))
+            room -= len(reason)
     yield Row(f"i:{one.uuid}", ((head, "dim"), (fitted(text, max(4, room)), ""), *told, (age, "dim")))
     if not is_closed:
         for child in own:

@@ -6,14 +6,19 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.explain import exclusion_text
 from oulipoly_tui.view import words
-from oulipoly_tui.view.spans import Line, Tone, cells, fitted
+from oulipoly_tui.view.spans import Line, Span, Tone, cells, fitted
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.decision import Decision, Verdict
 
+_TABLE = 56  # columns of the table beside the names
 
-def compared(now: Decision, then: Decision) -> tuple[Line, ...]:
-    """Return who would serve, then a row an account: score, projected use and standing, before and after."""
+
+def compared(now: Decision, then: Decision, columns: int = 1000) -> tuple[Line, ...]:
+    """Return who would serve, then each account's score, projected use and standing, before and after.
+
+    columns: that there are; where a table finds no room, an account has two lines.
+    """
     same = now.account == then.account
     change = (
         f"{now.account or 'nobody'} stays next" if same else f"{now.account or 'nobody'} → {then.account or 'nobody'}"
@@ -24,21 +29,47 @@ def compared(now: Decision, then: Decision) -> tuple[Line, ...]:
         (),
     ]
     width = max((cells(one.candidate.account) for one in now.verdicts), default=8)
-    lines.append(((f"  {fitted('account', width)}  {'score':>17}  {'projected':>17}  standing", "dim"),))
     after = {one.candidate.index: one for one in then.verdicts}
+    if columns < _TABLE + width:
+        for one in now.verdicts:
+            lines += _two_lines(now, then, one, after.get(one.candidate.index))
+        reason = lines.pop(1)
+        return (*lines, (), reason)
+    lines.append(((f"  {fitted('account', width)}  {'score':>17}  {'projected':>17}  standing", "dim"),))
     return (*lines, *(_row(now, then, one, after.get(one.candidate.index), width) for one in now.verdicts))
+
+
+def _two_lines(now: Decision, then: Decision, before: Verdict, after: Verdict | None) -> tuple[Line, ...]:
+    name = before.candidate.account
+    if after is None:
+        return (((f"✗ {name}", "dim"), ("  out: another account is pinned", "dim")),)
+    standing, tone = _standing(then, after)
+    score, projected = _changes(before, after)
+    head: Line = ((f"{_mark(now, then, after)} {name}", tone), (f"  {standing}", tone))
+    return (head, ((f"    score {score}, projected {projected}", _changed(before, after)),))
 
 
 def _row(now: Decision, then: Decision, before: Verdict, after: Verdict | None, width: int) -> Line:
     name = fitted(before.candidate.account, width)
     if after is None:
         return ((f"✗ {name}", "dim"), ("  out: another account is pinned", "dim"))
-    score = _pair(words.hours(before.score), words.hours(after.score))
-    projected = _pair(words.percent(before.worst_projected_used), words.percent(after.worst_projected_used))
+    score, projected = _changes(before, after)
     standing, tone = _standing(then, after)
-    mark = "▶" if after.candidate.index == then.index else "·" if before.candidate.index == now.index else " "
-    changed: Tone = "strong" if before.score != after.score or before.exclusion != after.exclusion else ""
-    return ((f"{mark} {name}", tone), (f"  {score:>17}  {projected:>17}", changed), (f"  {standing}", tone))
+    numbers: Span = (f"  {score:>17}  {projected:>17}", _changed(before, after))
+    return ((f"{_mark(now, then, after)} {name}", tone), numbers, (f"  {standing}", tone))
+
+
+def _changes(before: Verdict, after: Verdict) -> tuple[str, str]:
+    score = _pair(words.hours(before.score), words.hours(after.score))
+    return score, _pair(words.percent(before.worst_projected_used), words.percent(after.worst_projected_used))
+
+
+def _changed(before: Verdict, after: Verdict) -> Tone:
+    return "strong" if before.score != after.score or before.exclusion != after.exclusion else ""
+
+
+def _mark(now: Decision, then: Decision, after: Verdict) -> str:
+    return "▶" if after.candidate.index == then.index else "·" if after.candidate.index == now.index else " "
 
 
 def _pair(before: str, after: str) -> str:

@@ -1,0 +1,159 @@
+"""Every key of the frame in the real app, those of the preset `emacs` included."""
+
+import pytest
+
+from oulipoly_tui.widgets.lines import VirtualList
+
+keys = pytest.mark.keys
+
+
+@keys("frame.pane1", "1")
+@keys("frame.pane2", "2")
+@keys("frame.pane3", "3")
+@keys("frame.pane4", "4")
+@keys("frame.pane5", "5")
+async def test_numbers_go_to_their_panes(app_world, hand):
+    async with hand(size=(200, 50)) as one:
+        for number, pane in (("2", "quota"), ("3", "sessions"), ("4", "transcript"), ("5", "repl"), ("1", "pools")):
+            await one.press(number)
+            await one.until(lambda pane=pane: one.pane == pane and one.app.frame.find(pane).has_focus_within)
+            assert f"{number} " in str(one.app.frame.find(pane).border_title)
+
+
+@keys("frame.next", "tab")
+@keys("frame.previous", "shift+tab")
+async def test_tab_goes_round_the_panes_and_back(app_world, hand):
+    async with hand(size=(200, 50)) as one:
+        shown = one.app.frame.area.visible_ids()
+        assert 3 < len(shown)
+        for expected in (*shown[1:], shown[0]):
+            await one.press("tab")
+            assert expected == one.pane
+        await one.press("shift+tab")
+        assert shown[-1] == one.pane
+
+
+@keys("frame.zoom", "z", "plus", "underscore")
+@keys("frame.back", "escape")
+async def test_zoom_gives_one_pane_the_screen_and_escape_takes_it_back(app_world, hand):
+    async with hand(size=(200, 50)) as one:
+        before = one.app.frame.area.visible_ids()
+        for key in ("z", "plus", "underscore"):
+            await one.press(key)
+            await one.until(lambda: one.app.frame.area.visible_ids() == ("pools",))
+            assert "3 Sessions" not in one.text
+            await one.press("escape")
+            await one.until(lambda: one.app.frame.area.visible_ids() == before)
+        await one.press("z", "z")
+        await one.until(lambda: one.app.frame.area.visible_ids() == before)
+        await one.press("escape")
+        assert one.app.is_running
+
+
+@keys("frame.back", "ctrl+g")
+@keys("frame.palette", "alt+x")
+async def test_emacs_has_its_own_keys_for_back_and_for_the_palette(app_world, hand):
+    async with hand(preset="emacs") as one:
+        await one.press("z")
+        await one.until(lambda: one.app.frame.area.zoomed)
+        await one.press("ctrl+g")
+        await one.until(lambda: not one.app.frame.area.zoomed)
+        await one.press("alt+x")
+        await one.at("CommandPalette")
+
+
+@keys("frame.palette", "ctrl+p")
+@keys("frame.command", "colon")
+async def test_palette_and_line_run_commands_with_their_arguments(app_world, hand):
+    async with hand() as one:
+        await one.press("ctrl+p")
+        await one.at("CommandPalette")
+        await one.type("account disable bob")
+        await one.until(lambda: one.app.screen.query_one("CommandList").option_count == 1)
+        await one.press("enter")
+        await one.until(lambda: one.account("bob").wishes.disabled)
+        await one.press("colon")
+        await one.at("CommandLine")
+        await one.type("account enable bob")
+        await one.press("enter")
+        await one.until(lambda: not one.account("bob").wishes.disabled)
+
+
+@keys("frame.help", "question_mark", "f1")
+async def test_help_shows_every_key_and_runs_one(app_world, hand):
+    async with hand() as one:
+        for key in ("question_mark", "f1"):
+            await one.press(key)
+            await one.at("Help")
+            assert "Keys" == one.title
+            await one.sees("Show why this account is next")
+            await one.back()
+        await one.press("f1")
+        await one.type("pools.why")
+        await one.press("enter")
+        await one.at("Reading")
+
+
+@keys("frame.problems", "exclamation_mark")
+@keys("frame.attention", "n", "alt+n")
+async def test_what_is_wrong_is_listed_and_what_wants_the_user_is_gone_to(app_world, hand):
+    app_world.write("models/bad.toml", "providers = 3\n")
+    async with hand() as one:
+        await one.until(lambda: one.app.troubles())
+        for key in ("exclamation_mark", "n"):
+            await one.press(key)
+            await one.at("Reading")
+            assert "Problems" == one.title
+            await one.sees("bad.toml", "→")
+            await one.back()
+        one.app.order("refresh", ("ada",))
+        await one.until(lambda: one.app.snapshot.alerts)
+        await one.turn_to("sessions")
+        await one.press("alt+n")
+        await one.until(lambda: one.pane == "quota")
+        await one.until(lambda: one.app.frame.query_one("#quota-list", VirtualList).cursor_key == "ada\n5h")
+
+
+@keys("frame.jump", "ctrl+o")
+async def test_ctrl_o_puts_letters_on_the_lists_and_goes_where_one_is_typed(app_world, hand):
+    async with hand(size=(200, 50)) as one:
+        await one.press("ctrl+o")
+        await one.at("Jump")
+        targets = one.app.screen._targets
+        letter = next(letter for letter, widget in targets.items() if widget.id == "quota-list")
+        await one.sees(f" {letter} ")
+        await one.press(letter)
+        await one.until(lambda: one.pane == "quota" and one.app.focused.id == "quota-list")
+
+
+@keys("frame.refresh", "R")
+async def test_shift_r_reads_every_account(app_world, hand):
+    async with hand() as one:
+        await one.press("R")
+        await one.told("reading every account")
+        await one.until(lambda: one.account("ada").quota.windows and one.account("bob").quota.windows)
+        await one.sees("94 %", "35 %")
+
+
+@keys("frame.settings", "comma", "f2")
+@keys("frame.theme", "ctrl+t")
+async def test_settings_open_and_themes_change(app_world, hand):
+    async with hand() as one:
+        for key in ("comma", "f2"):
+            await one.press(key)
+            await one.at("SettingsScreen")
+            assert "Settings" == one.title
+            await one.sees("routing_ttl_seconds")
+            await one.back()
+        before = one.app.theme
+        await one.press("ctrl+t")
+        await one.told("theme light")
+        assert before != one.app.theme
+        assert not one.app.current_theme.dark
+
+
+@keys("frame.quit", "q")
+async def test_q_quits(app_world, hand):
+    async with hand() as one:
+        await one.press("q")
+        await one.until(lambda: not one.app.is_running)

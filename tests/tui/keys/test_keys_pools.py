@@ -1,0 +1,157 @@
+"""Every key of the Pools pane in the real app: what the user sees and what is stored."""
+
+import pytest
+
+from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.store import quotas
+from oulipoly_tui.view.spans import plain
+
+keys = pytest.mark.keys
+
+
+def log(one):
+    return "\n".join(map(plain, one.app.frame.query_one("#pools-log").lines))
+
+
+@keys("pools.why", "w")
+@keys("pools.what_if", "W")
+async def test_why_and_what_if_open_over_the_account_of_the_cursor(app_world, hand):
+    async with hand() as one:
+        await one.choose("pools", "bob")
+        pool = one.app.frame.current._chosen()[0]
+        await one.press("w")
+        await one.at("Reading")
+        assert f"Why {pool.next_account}" == one.title
+        await one.sees("decided by")
+        await one.back()
+        await one.press("W")
+        await one.at("WhatIf")
+        assert f"What if … {pool.model.name}" == one.title
+        await one.sees("pin bob", "Apply")
+
+
+@keys("pools.pin", "i")
+async def test_i_marks_the_pinned_account_as_next_and_takes_the_pin_away(app_world, hand):
+    async with hand() as one:
+        await one.choose("pools", "ada")
+        await one.press("i")
+        await one.until(lambda: one.app.snapshot.pool("opus").pin == "ada")
+        await one.told("ada is pinned for this app's picks of opus")
+        await one.until(lambda: any("▶ ada" in row for row in one.rows("pools")))
+        await one.press("i")
+        await one.until(lambda: one.app.snapshot.pool("opus").pin is None)
+
+
+@keys("pools.drain", "d")
+@keys("pools.disable", "x")
+async def test_drain_and_disable_are_stored_shown_and_taken_back(app_world, hand):
+    async with hand() as one:
+        await one.choose("pools", "bob")
+        for key, word in (("d", "drained"), ("x", "disabled")):
+            await one.press(key)
+            await one.until(lambda word=word: getattr(one.account("bob").wishes, word))
+            await one.until(lambda word=word: any("bob" in row and word in row for row in one.rows("pools")))
+            await one.press(key)
+            await one.until(lambda word=word: not getattr(one.account("bob").wishes, word))
+
+
+@keys("pools.reserve", "e")
+async def test_e_keeps_the_percent_that_is_typed(app_world, hand):
+    async with hand() as one:
+        await one.choose("pools", "bob")
+        await one.press("e")
+        await one.at("Question")
+        assert "Reserve of bob" == one.title
+        await one.press("backspace")
+        await one.type("30")
+        await one.press("enter")
+        await one.until(lambda: one.account("bob").wishes.reserve == 0.3)
+        await one.told("bob keeps 30% of every window")
+
+
+@keys("pools.clear", "c")
+async def test_c_takes_the_mark_of_an_exhausted_account_away(app_world, hand):
+    async with hand() as one:
+        store = one.app.engine.store()
+        quotas.mark_exhausted(store, "bob", SystemClock().now())
+        store.close()
+        await one.until(lambda: one.account("bob").quota.exhausted_at is not None)
+        await one.choose("pools", "bob")
+        await one.press("c")
+        await one.told("bob is no longer marked")
+        await one.until(lambda: one.account("bob").quota.exhausted_at is None)
+
+
+@keys("pools.refresh", "u")
+async def test_u_reads_the_account_and_its_row_shows_the_windows(app_world, hand):
+    async with hand() as one:
+        await one.choose("pools", "bob")
+        assert not one.account("bob").quota.windows
+        await one.press("u")
+        await one.told("read 1 account")
+        await one.until(lambda: any("bob" in row and "35 %" in row for row in one.rows("pools")))
+        assert not one.account("ada").quota.windows
+
+
+@keys("pools.one_shot", "p")
+@keys("pools.log", "l")
+async def test_p_sends_a_prompt_and_l_hides_and_shows_its_output(app_world, hand):
+    async with hand() as one:
+        await one.choose("pools", "bob")
+        await one.press("p")
+        await one.at("Prompt")
+        await one.type("what is new")
+        await one.press("f2")
+        await one.until(lambda: "✓ done" in log(one))
+        await one.sees("✓ done")
+        await one.press("l")
+        await one.misses("✓ done")
+        await one.press("l")
+        await one.sees("✓ done")
+
+
+@keys("pools.stop", "s")
+async def test_s_stops_the_one_shot_that_runs(empty_world, hand):
+    empty_world.account("slow", ("5h", 1, 4), script="echo begun; exec sleep 60")
+    empty_world.model("opus", "slow")
+    async with hand() as one:
+        one.app.order("prompt", ("opus", "hello"))
+        await one.until(lambda: one.app.snapshot.running)
+        await one.press("s")
+        await one.told("stopping")
+        await one.until(lambda: "✗ ended with exit code 130" in log(one))
+        await one.until(lambda: not one.app.snapshot.running)
+
+
+@keys("pools.repl", "r")
+async def test_r_talks_to_the_model_in_a_terminal(repl_world, hand):
+    async with hand(reads_quota=True) as one:
+        await one.choose("pools", "bob")
+        await one.press("r")
+        await one.until(lambda: one.pane == "repl")
+        await one.sees("hello from bob")
+
+
+@keys("pools.copy", "y")
+async def test_y_copies_the_account_s_name(app_world, hand):
+    async with hand() as one:
+        await one.choose("pools", "bob")
+        await one.press("y")
+        await one.told("copied bob")
+
+        assert "bob" == one.app.clipboard
+
+
+@keys("pools.set_up", "a")
+@keys("pools.demo", "m")
+@keys("pools.copy", "y")
+async def test_an_empty_world_offers_set_up_demo_and_the_folder_s_name(empty_world, no_cli, hand):
+    async with hand() as one:
+        await one.press("y")
+        await one.until(lambda: one.app.clipboard == str(empty_world.config))
+        await one.press("a")
+        await one.at("FirstSetUp")
+        await one.sees("no CLI that somebody is logged in to")
+        await one.back()
+        await one.press("m")
+        await one.until(lambda: one.app.return_value == "demo")

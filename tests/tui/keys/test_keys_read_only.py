@@ -1,0 +1,74 @@
+"""In read-only mode every key that changes something is gone, and pressing it leaves everything as it was."""
+
+import sqlite3
+from contextlib import closing
+
+from oulipoly_tui import commands
+from oulipoly_tui.keymap import TABLE
+from oulipoly_tui.panes.table import PANES
+
+_TABLES = (
+    "SELECT name FROM sqlite_master WHERE type = 'table'"
+    " AND name NOT LIKE 'search_words%' AND name NOT LIKE 'search_pairs%' ORDER BY name"
+)
+
+
+def kept(world):
+    """Return everything that is stored: the configuration, the transcripts, every row of the state file."""
+    roots = (world.config, world.home / ".eve", world.home / ".eva")
+    files = [path for root in roots for path in sorted(root.rglob("*")) if path.is_file()]
+    with closing(sqlite3.connect(world.data / "state.db")) as store:
+        tables = [name for (name,) in store.execute(_TABLES)]
+        rows = {name: store.execute(f"SELECT * FROM {name}").fetchall() for name in tables}
+    return {path: path.read_bytes() for path in files}, rows
+
+
+async def fill(one):
+    """Read quotas and transcripts, so that there is something that keys could change."""
+    one.app.order("refresh")
+    await one.until(lambda: one.account("bob").quota.windows)
+    await one.rest()
+
+
+async def test_no_writing_key_does_anything_in_any_pane(talks, sessions, hand):
+    async with sessions("Paint") as one:
+        await fill(one)
+    before = kept(talks.world)
+    async with hand("pools", read_only=True) as one:
+        await one.choose("pools", "bob")
+        await one.turn_to("sessions")
+        await one.choose("sessions", "Paint")
+        await one.press("enter")
+        await one.sees("Green it is.")
+        for pane in (entry.id for entry in PANES):
+            await one.turn_to(pane)
+            rows = [row for row in TABLE if row.writes and row.where in (pane, "frame")]
+            assert not {hint.id for hint in one.app.frame.query_one("#footer").hints} & {row.id for row in rows}
+            for row in rows:
+                await without_effect(one, row)
+    assert before == kept(talks.world)
+
+
+async def without_effect(one, row):
+    """Press the keys of a row; a pane's own may have a harmless meaning in the frame."""
+    pane = one.pane
+    for key in row.keys.split(","):
+        await one.press(key)
+        assert row.id not in {identity for identity, _ in one.noted.ran}
+        if type(one.app.screen).__name__ != "Frame":
+            await one.back()
+        await one.turn_to(pane)
+    assert one.app.keys.find(row.id) is None
+
+
+async def test_help_and_palette_do_not_offer_them(app_world, hand):
+    async with hand(read_only=True) as one:
+        await one.press("f1")
+        await one.at("Help")
+        rows = {row.key for row in one.app.screen.query_one("VirtualList").rows}
+        offers = [text for text, _, _ in commands.Commands(one.app.screen)._offers()]
+
+    assert not rows & {row.id for row in TABLE if row.writes}
+    assert not {row.tooltip for row in TABLE if row.writes} & set(offers)
+    assert not {command.usage for command in commands.table() if command.writes} & set(offers)
+    assert offers

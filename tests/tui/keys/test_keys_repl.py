@@ -1,0 +1,213 @@
+"""Every key of the REPL pane, over real terminals; and every key of copy mode in one of them."""
+
+import os
+import pty
+import threading
+from contextlib import contextmanager
+
+import pytest
+from textual.drivers.headless_driver import HeadlessDriver
+
+from oulipoly_tui.widgets.terminal_view import TerminalView
+
+keys = pytest.mark.keys
+LEAVE = "ctrl+right_square_bracket"
+
+
+@pytest.fixture
+def tabs(repl_world, hosts, hand):
+    """Open the app with terminals that run programs, the keys on their tabs."""
+
+    async def begin(one, programs):
+        await one.until(lambda: len(one.app.frame.find("repl")._opened) == len(programs))
+        await one.until(lambda: isinstance(one.app.focused, TerminalView))
+        await one.press(LEAVE)
+        await one.until(lambda: one.app.focused.id == "repl-tabs")
+
+    return begin
+
+
+def view(one):
+    return next(found for found in one.app.query(TerminalView) if found.display)
+
+
+@keys("repl.enter", "enter")
+@keys("repl.next", "right", "l", "tab")
+@keys("repl.previous", "left", "h", "shift+tab")
+async def test_arrows_go_from_tab_to_tab_and_enter_gives_the_keys_to_the_program(tabs, hosts, hand):
+    programs = [hosts.start("sh", "-c", f"echo {word}; exec cat") for word in ("apples", "pears")]
+    async with hand("repl") as one:
+        await tabs(one, programs)
+        shown = "apples" if "apples" in one.text else "pears"
+        other = {"apples": "pears", "pears": "apples"}[shown]
+        for following, before in (("right", "left"), ("l", "h"), ("tab", "shift+tab")):
+            await one.press(following)
+            await one.sees(other)
+            await one.press(before)
+            await one.sees(shown)
+        await one.press("enter")
+        await one.until(lambda: one.app.focused is view(one))
+        await one.type("plums")
+        await one.sees("plums")
+
+
+@keys("repl.new", "r")
+async def test_r_talks_to_the_same_model_in_another_terminal(repl_world, hand):
+    async with hand("repl", reads_quota=True) as one:
+        one.app.order("repl", ("opus",))
+        await one.sees("hello from bob")
+        await one.press(LEAVE, "r")
+        await one.until(lambda: 2 == len(one.app.frame.find("repl")._opened))
+        await one.sees("hello from bob")
+
+
+@keys("repl.close", "x")
+@keys("repl.attach", "R")
+@keys("repl.kill", "D")
+async def test_x_puts_a_terminal_away_shift_r_brings_it_back_and_shift_d_ends_it(tabs, hosts, alive, hand):
+    programs = [hosts.start("sh", "-c", "echo apples; exec cat")]
+    async with hand("repl") as one:
+        await tabs(one, programs)
+        await one.press("x")
+        await one.sees("No terminal is open.")
+        assert 1 == len(hosts.living())
+        await one.press("R")
+        await one.sees("apples")
+        await one.press("D")
+        await one.at("Confirm")
+        assert "End this program?" == one.title
+        await one.press("y")
+        await one.until(lambda: one.app.frame.find("repl")._current.tab.is_ended)
+        await one.until(lambda: not alive(programs[0].pid))
+
+
+@keys("repl.find", "slash")
+@keys("repl.copy", "c")
+async def test_slash_searches_the_whole_text_and_c_walks_over_it(tabs, hosts, hand):
+    programs = [hosts.start("sh", "-c", "seq 1000 1200; exec cat")]
+    async with hand("repl") as one:
+        await tabs(one, programs)
+        await one.sees("1200")
+        await one.press("slash")
+        await one.at("Question")
+        assert "Search" == one.title
+        await one.type("1007")
+        await one.press("enter")
+        await one.sees("1007", "copy mode")
+        await one.press("escape", LEAVE)
+        await one.misses("copy mode")
+        await one.press("c")
+        await one.sees("copy mode", "1200")
+
+
+@contextmanager
+def real_terminal():
+    """A terminal for stdin and stdout; whoever sits at it leaves by the chord once it shows the program's words."""
+    master, slave = pty.openpty()
+    kept = [os.dup(number) for number in (0, 1)]
+    seen = bytearray()
+
+    def sit():
+        while b"apples" not in seen:
+            seen.extend(os.read(master, 1 << 16))
+        os.write(master, b"\x1d")
+
+    person = threading.Thread(target=sit, daemon=True)
+    person.start()
+    for number in (0, 1):
+        os.dup2(slave, number)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(HeadlessDriver, "can_suspend", property(lambda _: True))
+            yield seen
+    finally:
+        for number, before in enumerate(kept):
+            os.dup2(before, number)
+            os.close(before)
+        person.join(5)
+        os.close(slave)
+        os.close(master)
+
+
+@keys("repl.hand_over", "f")
+async def test_f_gives_the_whole_screen_to_the_terminal_until_the_chord(tabs, hosts, hand):
+    programs = [hosts.start("sh", "-c", "echo apples; exec cat")]
+    async with hand("repl") as one:
+        await tabs(one, programs)
+        with real_terminal() as seen:
+            await one.press("f")
+        await one.sees("apples", "5 REPL")
+
+    assert b"apples" in seen
+
+
+@keys("copy mode", "up", "k", "down", "j", "left", "h", "right", "l")
+@keys("copy mode", "pageup", "ctrl+b", "pagedown", "ctrl+f", "ctrl+u", "ctrl+d")
+@keys("copy mode", "g", "home", "G", "end", "0", "circumflex_accent", "dollar_sign")
+async def test_keys_walk_over_the_whole_text_of_a_terminal(tabs, hosts, hand):
+    programs = [hosts.start("sh", "-c", "seq 10000 10200; exec cat")]
+    async with hand("repl") as one:
+        await tabs(one, programs)
+        await one.sees("10200")
+        await one.press("c")
+        await one.sees("copy mode")
+        mode = view(one).copy_mode
+        height = mode.height
+        for key, (line, x) in (
+            ("g", (0, 0)),
+            ("j", (1, 0)),
+            ("down", (2, 0)),
+            ("k", (1, 0)),
+            ("up", (0, 0)),
+            ("l", (0, 1)),
+            ("right", (0, 2)),
+            ("h", (0, 1)),
+            ("left", (0, 0)),
+            ("dollar_sign", (0, 4)),
+            ("0", (0, 0)),
+            ("l", (0, 1)),
+            ("circumflex_accent", (0, 0)),
+            ("ctrl+d", (height // 2, 0)),
+            ("ctrl+u", (0, 0)),
+            ("pagedown", (height, 0)),
+            ("pageup", (0, 0)),
+            ("ctrl+f", (height, 0)),
+            ("ctrl+b", (0, 0)),
+            ("G", (mode.total - 1, 0)),
+            ("home", (0, 0)),
+            ("end", (mode.total - 1, 0)),
+        ):
+            await one.copying(key)
+            assert (line, x) == tuple(mode.cursor), key
+            await one.sees(f"{10000 + min(line, 200)}")
+
+
+@keys("copy mode", "v", "space", "V", "y", "enter", "slash", "n", "N", "escape", "q", "i")
+async def test_keys_select_copy_search_and_leave(tabs, hosts, hand):
+    programs = [hosts.start("sh", "-c", "seq 100 300; exec cat")]
+    async with hand("repl") as one:
+        await tabs(one, programs)
+        await one.sees("300")
+        for select, copied in (("gvly", 2), (("g", "space", "l", "l", "enter"), 3), ("gVjy", 7)):
+            await one.press("c")
+            await one.copying(*select)
+            await one.told(f"copied {copied} characters")
+            await one.press(LEAVE)
+        await one.press("c")
+        await one.copying("slash")
+        await one.at("Question")
+        await one.type("15")
+        await one.press("enter")
+        await one.sees("215")
+        first = view(one).copy_mode.cursor.line
+        await one.copying("n")
+        second = view(one).copy_mode.cursor.line
+        assert second < first
+        await one.copying("N")
+        assert first == view(one).copy_mode.cursor.line
+        await one.copying("v", "escape")
+        assert view(one).copy_mode.anchor is None
+        for key in ("escape", "q", "i"):
+            await one.copying(key)
+            assert view(one).copy_mode is None
+            await one.press(LEAVE, "c")

@@ -1,0 +1,296 @@
+"""Every key of the Sessions pane in the real app: what is listed, stored, written; what a terminal is given."""
+
+import pytest
+
+from oulipoly_engine.clock import SystemClock, to_text
+from oulipoly_engine.engine_sessions import ExportWish
+
+keys = pytest.mark.keys
+ROOF, DOOR = (f"{digit * 8}-1111-4111-8111-111111111111" for digit in "12")
+
+
+def listed(one, words):
+    """Tell whether a row shows some words."""
+    return any(words in row for row in one.rows("sessions"))
+
+
+async def answer(one, title, text):
+    """Answer a question with a text in the place of the one that is offered."""
+    await one.at("Question")
+    assert title in one.title
+    one.app.screen.query_one("Input").value = text
+    await one.press("enter")
+    await one.until(lambda: type(one.app.screen).__name__ != "Question")
+
+
+@keys("sessions.filter", "slash")
+@keys("sessions.search", "ctrl+f")
+async def test_filter_narrows_the_list_and_search_finds_what_was_said(sessions):
+    async with sessions() as one:
+        await one.press("slash")
+        await one.type("door")
+        await one.until(lambda: not listed(one, "Mend") and listed(one, "Paint"))
+        await one.press("escape")
+        await one.until(lambda: listed(one, "Mend"))
+        await one.press("ctrl+f")
+        await one.at("Search")
+        assert "Search everything" == one.title
+        await one.type("Green")
+        await one.sees("1 turn, the newest first")
+        await one.press("enter")
+        await one.until(lambda: one.pane == "transcript")
+        await one.sees("Green it is.", "4 Transcript · Paint the door")
+
+
+@keys("sessions.open", "right", "l")
+@keys("sessions.close", "left", "h")
+async def test_right_shows_what_lies_in_a_conversation_and_left_hides_it(sessions):
+    async with sessions() as one:
+        for show, hide in (("right", "left"), ("l", "h")):
+            await one.choose("sessions", "Mend")
+            await one.press(show)
+            await one.until(lambda: listed(one, "segment eve") and listed(one, "abc"))
+            await one.press(hide)
+            await one.until(lambda: not listed(one, "segment eve"))
+            await one.press(hide)  # to the heading
+            await one.press(hide)
+            await one.until(lambda: not listed(one, "Mend"))
+            await one.press(show)
+            await one.until(lambda: listed(one, "Mend"))
+
+
+@keys("sessions.mark", "space")
+@keys("sessions.range", "v")
+@keys("sessions.pin", "p")
+@keys("sessions.undo", "u")
+async def test_marks_ranges_and_pins_go_together_and_u_takes_the_pins_back(sessions):
+    async with sessions() as one:
+        await one.press("space")
+        await one.sees("1 marked")
+        await one.choose("sessions", "Mend")
+        await one.press("space")
+        await one.misses("marked")
+        await one.choose("sessions", "Paint")
+        await one.press("v", "j", "j", "v")
+        await one.sees("2 marked")
+        await one.press("p")
+        await one.told("2 pinned; u takes it back")
+        await one.until(lambda: 2 == sum("pinned" in row for row in one.rows("sessions")))
+        await one.press("u")
+        await one.until(lambda: not listed(one, "pinned"))
+
+
+@keys("sessions.rename", "n")
+@keys("sessions.note", "N")
+async def test_name_and_note_are_shown_and_kept(sessions):
+    async with sessions() as one:
+        await one.press("n")
+        await answer(one, "Name of Mend", "attic")
+        await one.until(lambda: listed(one, "attic"))
+        await one.press("N")
+        await answer(one, "Note of attic", "ask Bo")
+        await one.told("noted; u takes it back")
+
+        assert "ask Bo" == one.app.engine.sessions.conversation(ROOF).note
+
+
+@keys("sessions.archive", "A")
+@keys("sessions.restore", "B")
+async def test_an_archived_transcript_comes_back_after_its_cli_deleted_it(sessions, talks):
+    before = talks.roof.path.read_bytes()
+    async with sessions() as one:
+        await one.press("A")
+        await one.told("1 of 1 conversations are in the archive")
+        talks.roof.path.unlink()
+        await one.press("S")
+        await one.until(lambda: "restore" in works(one))
+        await one.press("B")
+        await one.until(talks.roof.path.exists)
+
+    assert before == talks.roof.path.read_bytes()
+
+
+def works(one):
+    return {row.action for row in one.app.works_now()}
+
+
+@keys("sessions.scan", "S")
+async def test_shift_s_reads_what_the_clis_have_written(sessions, talks):
+    async with sessions() as one:
+        talks.add("44444444-1111-4111-8111-111111111111", "/w/beta").say("user", "Water the roses")
+        await one.press("S")
+        await one.told("reading transcripts")
+        await one.told("1 new turn")
+        await one.until(lambda: listed(one, "Water the roses"))
+
+
+@keys("sessions.export", "x")
+@keys("sessions.bundle", "b")
+async def test_export_and_bundle_write_files(sessions, tmp_path):
+    async with sessions() as one:
+        await one.press("x")
+        await one.at("Export")
+        assert "Export" == one.title
+        one.app.screen.query_one("Input").value = str(tmp_path / "roof.md")
+        await one.press("enter")
+        await one.until((tmp_path / "roof.md").exists)
+        await one.at("Frame")
+        await one.press("b")
+        await answer(one, "Bundle", str(tmp_path / "roof.bundle"))
+        await one.told("roof.bundle")
+
+    assert "Mend the roof please" in (tmp_path / "roof.md").read_text()
+    assert (tmp_path / "roof.bundle").stat().st_size > 0
+
+
+@keys("sessions.import", "i")
+@keys("sessions.undo", "u")
+async def test_an_edited_export_is_put_in_place_after_a_look_and_taken_back(sessions, talks, tmp_path):
+    before = talks.door.path.read_bytes()
+    async with sessions("Paint") as one:
+        target = tmp_path / "edited.jsonl"
+        one.app.engine.sessions.export(DOOR, ExportWish("canonical-jsonl"), target)
+        target.write_text(target.read_text().replace("Paint the door", "Paint the gate"))
+        await one.press("i")
+        await answer(one, "Import into Paint", str(target))
+        await one.at("ImportScreen")
+        await one.sees("+ Paint the gate")
+        await one.press("y")
+        await one.told("the turns are replaced")
+        assert b"Paint the gate" in talks.door.path.read_bytes()
+        await one.press("u")
+        await one.until(lambda: before == talks.door.path.read_bytes())
+
+
+@keys("sessions.move", "M")
+@keys("sessions.undo", "u")
+async def test_a_conversation_moves_to_another_account_and_back(sessions, talks):
+    async with sessions("Paint") as one:
+        await one.press("M")
+        await one.at("Choice")
+        assert "Move where?" == one.title
+        await one.press("enter")
+        await one.at("Confirm")
+        await one.sees("From eve to eva")
+        await one.press("y")
+        await one.told("it goes on on eva")
+        assert "eva" == one.app.engine.sessions.conversation(DOOR).active.account
+        await one.press("u")
+        await one.until(lambda: "eve" == one.app.engine.sessions.conversation(DOOR).active.account)
+
+
+@keys("sessions.resume", "r")
+@keys("sessions.fork", "f")
+async def test_r_goes_on_in_a_terminal_and_f_in_a_new_conversation(sessions, hosts):
+    async with sessions("Paint") as one:
+        await one.press("r")
+        await one.until(lambda: one.pane == "repl")
+        await one.sees(f"hello eve --resume {DOOR[:8]}")
+        await one.turn_to("sessions")
+        await one.press("f")
+        await one.until(lambda: one.pane == "repl")
+        await one.sees(f"hello eve --fork {DOOR[:8]}")
+
+
+@keys("sessions.elsewhere", "a")
+async def test_a_goes_on_on_another_account(sessions, hosts):
+    async with sessions("Paint") as one:
+        await one.press("a")
+        await one.at("Choice")
+        assert "Go on where?" == one.title
+        await one.press("enter")
+        await one.sees(f"hello eva --resume {DOOR[:8]}")
+
+        assert "eva" == one.app.engine.sessions.conversation(DOOR).active.account
+
+
+@keys("sessions.copy", "y")
+async def test_y_copies_what_is_chosen(sessions):
+    async with sessions() as one:
+        await one.press("y")
+        await one.at("Choice")
+        await one.sees(f"agents repl --resume {ROOF}", "session id")
+        await one.press("j", "j", "j", "enter")
+        await one.until(lambda: one.app.clipboard == f"agents repl --resume {ROOF}")
+
+
+@keys("sessions.sort", "s")
+@keys("sessions.group", "w")
+async def test_order_and_grouping_change_by_steps(sessions):
+    async with sessions() as one:
+        await one.sees("used ▼ · by workspace")
+        assert "Paint" in one.rows("sessions")[1]
+        for order in ("created", "turns"):
+            await one.press("s")
+            await one.sees(f"{order} ▼ · by workspace")
+        await one.until(lambda: "Mend" in one.rows("sessions")[1])
+        await one.press("w")
+        await one.sees("by account")
+        await one.until(lambda: "eve" in one.rows("sessions")[0] and not listed(one, "/w/beta 1"))
+
+
+@keys("sessions.sort_used", "U")
+@keys("sessions.sort_created", "C")
+@keys("sessions.sort_turns", "T")
+@keys("sessions.sort_name", "L")
+@keys("sessions.sort_account", "O")
+@keys("sessions.sort_model", "D")
+async def test_capitals_sort_by_a_column_and_turn_it_round(sessions):
+    first = {"U": "Paint", "C": "Paint", "T": "Mend", "L": "Mend", "O": "Paint", "D": "Paint"}
+    async with sessions() as one:
+        await one.press("L")
+        for key, expected in first.items():
+            before = edge(one)
+            await one.press(key)
+            await one.until(lambda before=before: edge(one) != before)
+            await one.until(lambda expected=expected: expected in one.rows("sessions")[1])
+            before = edge(one)
+            await one.press(key)
+            await one.until(lambda before=before: edge(one) != before)
+
+
+def edge(one):
+    return str(one.app.frame.find("sessions").border_subtitle)
+
+
+@keys("sessions.views", "V")
+async def test_shift_v_keeps_what_is_shown_as_a_view_and_brings_it_back(sessions):
+    async with sessions() as one:
+        await one.press("T", "V")
+        await one.at("Choice")
+        assert "Views" == one.title
+        await one.press("enter")
+        await answer(one, "Keep this view", "longest")
+        await one.told("view longest is kept")
+        await one.press("L")
+        await one.misses("turns ▼")
+        await one.press("V")
+        await one.at("Choice")
+        await one.sees("longest")
+        await one.press("home", "enter")
+        await one.sees("turns ▼")
+        await one.until(lambda: one.app.frame.find("sessions").view_name == "longest")
+
+
+@keys("sessions.trace", "t")
+async def test_t_shows_who_started_whom_and_the_list_again(sessions):
+    async with sessions() as one:
+        store = one.app.engine.store()
+        with store.write():
+            at = to_text(SystemClock().now())
+            store.insert(
+                "invocations",
+                invocation_uuid="u1",
+                model_name="talk",
+                provider_name="eve",
+                status="succeeded",
+                session_capture_method="none",
+                attempt=1,
+                created_at=at,
+            )
+        store.close()
+        await one.press("t")
+        await one.until(lambda: listed(one, "talk → eve"))
+        await one.sees("trace of 1 invocations")
+        await one.press("t")
+        await one.until(lambda: listed(one, "Mend"))

@@ -1,0 +1,159 @@
+"""Every key of the Transcript pane in the real app."""
+
+from hashlib import sha256
+
+import pytest
+from textual.drivers.headless_driver import HeadlessDriver
+
+from oulipoly_tui.widgets.transcript_view import TranscriptView
+
+keys = pytest.mark.keys
+ROOF = "11111111-1111-4111-8111-111111111111"
+
+
+def view(one):
+    return one.app.frame.query_one("#transcript-view", TranscriptView)
+
+
+async def go_to_text(one, text):
+    """Put the cursor on a text by finding it."""
+    await one.press("slash")
+    await one.until(lambda: one.app.focused.id == "transcript-find")
+    one.app.focused.value = ""
+    await one.type(text)
+    await one.press("enter")
+    await one.until(lambda: view(one).here is not None and text in "".join(part for part, _ in view(one).here[1].line))
+
+
+@keys("transcript.unfold", "o")
+@keys("transcript.unfold_all", "O")
+async def test_o_unfolds_the_part_of_the_cursor_and_shift_o_all(transcript):
+    async with transcript() as one:
+        await one.press("g")
+        await one.sees("▸ thinking", "▸ result")
+        while "thinking" not in "".join(text for text, _ in view(one).here[1].line):
+            await one.press("j")
+        await one.press("o")
+        await one.sees("The red ones.", "▸ result")
+        await one.press("o")
+        await one.misses("│ The red ones.")
+        await one.press("O")
+        await one.sees("The red ones.", "│ tile-two")
+        await one.press("O")
+        await one.misses("│ tile-two")
+
+
+@keys("transcript.find", "slash")
+@keys("transcript.find_next", "n")
+@keys("transcript.find_before", "N")
+async def test_find_goes_to_the_text_and_on_to_the_next_and_back(transcript):
+    async with transcript() as one:
+        await one.press("g")
+        await go_to_text(one, "nail")
+        assert 4 == view(one).here[0]
+        for key, expected in (("n", 5), ("n", 7), ("N", 5)):
+            await one.press(key)
+            await one.until(lambda expected=expected: view(one).here[0] == expected)
+
+
+@keys("transcript.turn_next", "right_square_bracket")
+@keys("transcript.turn_before", "left_square_bracket")
+@keys("transcript.user_next", "right_curly_bracket")
+@keys("transcript.user_before", "left_curly_bracket")
+async def test_brackets_go_from_turn_to_turn_and_braces_to_the_user_s(transcript):
+    async with transcript() as one:
+        await one.press("left_curly_bracket")
+        await one.until(lambda: view(one).here[0] == 6)
+        for key, expected in (
+            ("left_square_bracket", 5),
+            ("left_square_bracket", 4),
+            ("right_square_bracket", 5),
+            ("right_curly_bracket", 6),
+            ("left_curly_bracket", 4),
+        ):
+            await one.press(key)
+            await one.until(lambda expected=expected: view(one).here[0] == expected)
+            assert "4 Transcript" in one.text
+
+
+@keys("transcript.copy", "y")
+@keys("transcript.copy_code", "Y")
+async def test_message_and_code_block_are_copied(transcript):
+    async with transcript() as one:
+        await one.press("y")
+        await one.told("copied The ladder stands; a last nail.")
+        assert "The ladder stands; a last nail." == one.app.clipboard
+        await go_to_text(one, "print('roof')")
+        await one.press("Y")
+        await one.until(lambda: one.app.clipboard.strip() == "print('roof')")
+
+
+@pytest.fixture
+def programs(tmp_path):
+    """A pager and an editor that keep what they are given; the driver of the tests lets go of its terminal."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, source in (("PAGER", "cat"), ("EDITOR", 'cat "$1"')):
+            script = tmp_path / name.lower()
+            script.write_text(f"#!/bin/sh\n{source} > {tmp_path}/{name}\n")
+            script.chmod(0o755)
+            patch.setenv(name, str(script))
+        patch.delenv("VISUAL", raising=False)
+        patch.setattr(HeadlessDriver, "can_suspend", property(lambda _: True))
+        yield tmp_path
+
+
+@keys("transcript.pager", "p")
+@keys("transcript.editor", "e")
+async def test_pager_and_editor_get_the_whole_conversation(programs, transcript):
+    async with transcript() as one:
+        for key, name in (("p", "PAGER"), ("e", "EDITOR")):
+            await one.press(key)
+            await one.until((programs / name).exists)
+            await one.rest()
+            text = (programs / name).read_text()
+            assert "Mend the roof please" in text
+            assert "a last nail" in text
+        await one.sees("a last nail")
+
+
+@keys("transcript.provenance", "i")
+async def test_i_names_file_line_hash_and_account_of_the_turn(talks, transcript):
+    async with transcript() as one:
+        await one.press("i")
+        await one.at("Reading")
+        assert "Where this turn comes from" == one.title
+        line = talks.roof.path.read_bytes().splitlines()[-1]
+        await one.sees(sha256(line).hexdigest(), f"{ROOF}.jsonl", "eve")
+
+
+@keys("transcript.side_chains", "s")
+@keys("frame.back", "escape")
+async def test_s_steps_into_a_sub_agent_s_conversation_and_escape_out(transcript):
+    async with transcript() as one:
+        await one.press("s")
+        await one.at("Choice")
+        await one.press("enter")
+        await one.sees("There are forty", "side chain")
+        await one.press("escape")
+        await one.sees("a last nail")
+
+
+@keys("transcript.secrets", "S")
+async def test_shift_s_shows_secrets_and_hides_them_again(transcript):
+    async with transcript() as one:
+        await go_to_text(one, "The key is")
+        assert "sk-ant-api03-Ab1" not in one.text
+        await one.press("S")
+        await one.told("secrets are shown")
+        await one.sees("sk-ant-api03-Ab1Cd2Ef3G")
+        await one.press("S")
+        await one.told("secrets are hidden")
+        await one.misses("sk-ant-api03-Ab1")
+
+
+@keys("transcript.resume", "r")
+async def test_r_goes_on_with_it_in_a_terminal(transcript, hosts):
+    async with transcript() as one:
+        await one.press("r")
+        await one.until(lambda: one.pane == "repl")
+        await one.sees(f"hello eve --resume {ROOF[:8]}")

@@ -1,0 +1,107 @@
+"""The linear face's menus for conversations and settings: what the full screen can do, in plain lines."""
+
+import re
+
+import pytest
+
+SESSION = "11111111-1111-4111-8111-111111111111"
+TALK = (
+    f'{{"type":"user","uuid":"u1","parentUuid":null,"isSidechain":false,"sessionId":"{SESSION}","cwd":"%s",'
+    '"timestamp":"2026-11-20T10:00:00Z","message":{"role":"user","content":"Mend the roof"}}\n'
+)
+
+
+@pytest.fixture
+def talk(app_world, agents):
+    """Talk to the linear face in a world with one conversation of an account that can resume and fork."""
+    root = app_world.home / ".eve" / "projects"
+    storage = (
+        "[eve.resume]\nkind = 'flag'\nflag = '--resume'\n"
+        "fork_args = ['--resume', '{session_id}', '--fork-session']\n"
+        "[eve.session_storage]\nkind = 'script'\nstorage_type = 'claude_code'\n"
+        f"cwd_script = 'claude-code-cwd {root}'\ntranscript_script = 'claude-code-locate-transcript {root}'\n"
+    )
+    app_world.account("eve", extra=storage)
+    app_world.model("talk", "eve")
+    app_world.write("sessions.toml", f"[eve]\nturn_script = 'claude-code-turns {root}'\n")
+    folder = root / re.sub(r"[^A-Za-z0-9]", "-", str(app_world.home))  # as Claude Code names it
+    folder.mkdir(parents=True)
+    app_world.transcript = folder / f"{SESSION}.jsonl"
+    app_world.transcript.write_text(TALK % app_world.home)
+
+    def run(*answers, arguments=()):
+        done = agents("--linear", *arguments, stdin="".join(f"{answer}\n" for answer in answers).encode())
+        assert 0 == done.returncode, done.stderr.decode()
+        return done.stdout.decode()
+
+    return run
+
+
+IN = ("Sessions", "List, read, change", "", "1")
+
+
+def test_a_bundle_is_packed_and_unpacked_after_a_yes(talk, app_world):
+    file = app_world.home / "talk.bundle"
+    text = talk(*IN, "Bundle it for another machine", file)
+    assert f"{file}. {file.stat().st_size} bytes." in text
+    app_world.transcript.unlink()
+    text = talk("Sessions", "Unpack a bundle", file, "", "y")
+
+    assert f"Session {SESSION}. Account eve." in text
+    assert "Unpacked on eve." in text
+    assert "Mend the roof" in app_world.transcript.read_text()
+
+
+def test_it_goes_on_in_another_folder_where_one_is_named(talk, app_world):
+    file, other = app_world.home / "talk.bundle", app_world.home / "other"
+    other.mkdir()
+    talk(*IN, "Bundle it for another machine", file)
+    app_world.transcript.unlink()
+
+    assert f"In {other}. 1 file." in talk("Sessions", "Unpack a bundle", file, other, "y")
+
+
+def test_a_no_unpacks_nothing_and_rubbish_is_told(talk, app_world):
+    file, rubbish = app_world.home / "talk.bundle", app_world.home / "rubbish"
+    rubbish.write_bytes(b"\x00not a bundle")
+    talk(*IN, "Bundle it for another machine", file)
+    app_world.transcript.unlink()
+    text = talk("Sessions", "Unpack a bundle", file, "", "n", "Unpack a bundle", rubbish, "")
+
+    assert "Error. " in text
+    assert not app_world.transcript.exists()
+
+
+def test_the_archive_keeps_and_puts_back(talk, app_world):
+    before = app_world.transcript.read_bytes()
+    assert "Archive. " in talk(*IN, "Archive", "Archive everything")
+    app_world.transcript.unlink()
+
+    assert "1 file put back" in talk(*IN, "Put the archive's copy back")
+    assert before == app_world.transcript.read_bytes()
+
+
+@pytest.mark.parametrize("deed", ["Go on with it", "Fork it: go on in a new conversation"])
+def test_going_on_and_forking_need_a_terminal_and_say_so(talk, deed):
+    assert "Error. " in talk(*IN, deed)
+
+
+def test_a_setting_is_changed_a_wrong_one_refused_and_one_left(talk, app_world):
+    lines = ("Settings", "Show and change", "config.toml · every run")
+    number = next(line.split(".")[0].strip() for line in talk(*lines).splitlines() if ". tie_rule: " in line)
+    text = talk(*lines, number, "dice", "Show and change", lines[2], number, "lowest-use")
+
+    assert "Error. " in text
+    assert "Saved." in text
+    assert 'tie_rule = "lowest-use"' in (app_world.config / "config.toml").read_text()
+    talk(*lines, number, "-")
+    assert 'tie_rule = "lowest-use"' in (app_world.config / "config.toml").read_text()
+    assert "Taken away: the default holds." in talk(*lines, number, "")
+    assert "tie_rule" not in (app_world.config / "config.toml").read_text()
+
+
+def test_read_only_shows_settings_and_changes_nothing(talk):
+    text = talk("Settings", "Show and change", "config.toml · every run", arguments=["--read-only"])
+
+    assert "tie_rule: " in text
+    assert "New value" not in text

@@ -1,0 +1,116 @@
+"""What takes the Sessions pane's deeds back: at once for some seconds, which its edge counts; later it asks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from math import ceil
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from textual.timer import Timer
+
+    from oulipoly_engine.service.conversations import Listed
+
+_KEPT = 20
+_AT_ONCE_S = 30.0  # after that nobody remembers for sure what was done last
+_TICK_S = 1.0
+
+
+class _Deed(NamedTuple):
+    text: str
+    take_back: Callable[[], object]
+    at: float  # monotonic seconds
+    until: datetime  # so long it is taken back at once
+
+
+class SessionUndo:
+    """The part of the pane that remembers."""
+
+    app: Any
+    wish: Callable[..., None]
+    set_interval: Callable[..., Timer]
+    border_subtitle: Any
+    _edge: Callable[[], str]
+    _countdown: Timer | None = None
+
+    def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the pane's own
+        super().__init__(**more)
+        self._undo: list[_Deed] = []
+
+    @property
+    def listed(self) -> Listed | None:
+        """Return the conversation under the cursor."""
+        raise NotImplementedError
+
+    @property
+    def can_undo(self) -> bool:
+        """Tell whether there is anything to take back."""
+        return bool(self._undo) or self.listed is not None
+
+    def did(self, text: str, take_back: Callable[[], object] | None) -> None:
+        """Remember what takes a deed back, and say so."""
+        self.app.say(f"{text}; u takes it back" if take_back is not None else text)
+        if take_back is None:
+            return
+        until = self.app._now().astimezone() + timedelta(seconds=_AT_ONCE_S)
+        self._undo = [*self._undo[-_KEPT:], _Deed(text, take_back, monotonic(), until)]
+        self._count_down()
+        if self._countdown is None:
+            self._countdown = self.set_interval(_TICK_S, self._count_down)
+
+    def action_undo(self) -> None:
+        """Take back what was done last here, or the latest replacement of the conversation's turns."""
+        if not self._undo:
+            listed = self.listed
+            if listed is not None:
+                self.wish("session undo", listed.conversation.chain_id)
+        elif self._left_s() > 0:
+            self._take_back(self._undo[-1])
+        else:
+            self._ask_first(self._undo[-1])
+
+    def undo_text(self) -> str:
+        """Return for how long `u` takes the latest deed back without a question; empty: it asks, or there is none.
+
+        In reduced motion it says until when: a text that never changes.
+        """
+        left = self._left_s()
+        if left <= 0:
+            return ""
+        return f"u undoes until {self._undo[-1].until:%H:%M:%S}" if self._is_still else f"u undoes: {ceil(left)} s"
+
+    @property
+    def _is_still(self) -> bool:
+        return bool(self.app.options.reduced_motion)
+
+    def _left_s(self) -> float:
+        return self._undo[-1].at + _AT_ONCE_S - monotonic() if self._undo else 0.0
+
+    def _count_down(self) -> None:
+        text = self._edge()
+        if text != self.border_subtitle:  # each change draws the pane's frame
+            self.border_subtitle = text
+        if self._countdown is not None and self._left_s() <= 0:
+            self._countdown.stop()
+            self._countdown = None
+
+    def _ask_first(self, deed: _Deed) -> None:
+        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when it is asked
+
+        def answered(yes: bool | None) -> None:
+            if yes and deed in self._undo:
+                self._take_back(deed)
+
+        minutes = int((monotonic() - deed.at) // 60)
+        when = f"{minutes} min ago" if minutes else "less than a minute ago"
+        self.app.push_screen(Confirm("Take this back?", f"{deed.text}, {when}.", "take back"), answered)
+
+    def _take_back(self, deed: _Deed) -> None:
+        self._undo.remove(deed)
+        deed.take_back()
+        self.app.say(f"taking back: {deed.text}")
+        self._count_down()

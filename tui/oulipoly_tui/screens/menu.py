@@ -1,0 +1,104 @@
+"""The menu of a row: the keys of its pane that work on it now; enter, a click or the key itself does it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.markup import escape
+from textual.screen import ModalScreen
+
+from oulipoly_tui.keymap import shown
+from oulipoly_tui.keys.key import LISTS, Key
+from oulipoly_tui.standing import is_standing
+from oulipoly_tui.view.menu import menu_rows
+from oulipoly_tui.view.spans import plain
+from oulipoly_tui.widgets.lines import GUTTER, VirtualList
+
+if TYPE_CHECKING:
+    from oulipoly_tui.app import AgentsApp
+
+_EDGES = 8  # lines of the screen that stay free, with the box's own
+_LONGEST = 60  # columns of a row's words in the title
+
+
+class Menu(ModalScreen[str | None]):
+    """Its answer is the id of what shall be done; None: nothing."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,full_stop", "dismiss(None)", "back")]
+    DEFAULT_CSS = "Menu VirtualList { height: auto; }"
+
+    def __init__(self, title: str, keys: Sequence[Key], moving: Collection[str]) -> None:
+        super().__init__()
+        self._title = title
+        self._offered = keys
+        self._moving = moving  # keys that move in the list, so that they mean no row of it
+
+    def compose(self) -> ComposeResult:
+        """Lay out the list."""
+        with Vertical(classes="dialog") as box:
+            box.border_title = escape(self._title)
+            box.border_subtitle = "enter or its key does it, esc goes back"
+            yield VirtualList()
+
+    def on_mount(self) -> None:
+        """Give the keys to the list."""
+        self.query_one(VirtualList).focus()
+
+    def on_resize(self) -> None:
+        """Fit the rows."""
+        self.call_after_refresh(self._fit)
+
+    def on_key(self, event: events.Key) -> None:
+        """Do what a key of a row does in its pane."""
+        if event.key in self._moving:
+            return
+        meant = next((row for row in self._offered if event.key in row.keys.split(",")), None)
+        if meant is not None:
+            event.stop()
+            self.dismiss(meant.id)
+
+    def on_click(self, event: events.Click) -> None:
+        """Do what was clicked; a click outside of the box closes it."""
+        rows = self.query_one(VirtualList)
+        clicked, _ = self.get_widget_at(*event.screen_offset)
+        if clicked is self:
+            self.dismiss(None)
+        elif clicked is rows:  # which has put its cursor there
+            self.dismiss(rows.cursor_key)
+
+    @on(VirtualList.Chosen)
+    def _chosen(self, event: VirtualList.Chosen) -> None:
+        self.dismiss(event.key)
+
+    def _fit(self) -> None:
+        if not is_standing(self):
+            return
+        rows = self.query_one(VirtualList)
+        rows.styles.height = max(1, min(self.size.height - _EDGES, len(self._offered)))
+        width = rows.scrollable_content_region.width - GUTTER
+        if width > 0:  # before it is laid out nobody knows how much fits
+            rows.show_rows(menu_rows(self._offered, width))
+
+
+def offer(app: AgentsApp) -> None:
+    """Show what can be done now with the row under the cursor of the pane that has the keys."""
+    pane = app.frame.current
+    keys = [row for row in app.works_now() if row.where == pane.id]
+    if not keys:
+        app.say(f"nothing can be done here: {shown('question_mark')} shows every key")
+        return
+    lists = [one for one in pane.query(VirtualList) if one.has_focus]
+    words = " ".join(plain(lists[0].cursor_line).split())[:_LONGEST] if lists else ""
+    title = f"{app.frame.entries[pane.id or ''].title}{': ' if words else ''}{words}"
+    moving = {key for row in app.keys.of(LISTS) for key in row.keys.split(",")} | {"escape", "q", "full_stop"}
+
+    def chosen(identity: str | None) -> None:
+        if identity is not None:
+            app.call_next(app.action_press, identity)
+
+    app.push_screen(Menu(title, keys, moving), chosen)
