@@ -1,0 +1,329 @@
+"""Every pane and every screen as text, at three sizes: what a user sees is what was last looked at and found good."""
+
+import json
+import shutil
+import sys
+
+import pytest
+
+from oulipoly_engine.engine_sessions import ExportWish
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform != "linux", reason="paths of temporary folders are longer elsewhere"),
+    pytest.mark.timeout(300),  # two dozen screens in one walk, on a loaded machine
+]
+
+SIZES = ((60, 20), (80, 24), (200, 50))
+
+
+@pytest.fixture(params=SIZES, ids=["60x20", "80x24", "200x50"])
+def size(request):
+    return request.param
+
+
+async def walk_through(walk, scenes):
+    """Look at what can be reached by keys from the demo world as it opens."""
+    for scene in scenes:
+        await scene(walk)
+        await walk.home()
+
+
+async def pools(walk):
+    await walk.press("1", "home")
+    await walk.look("pools")
+
+
+async def why(walk):
+    await walk.press("1", "home", "w")
+    await walk.look("why")
+
+
+async def what_if(walk):
+    await walk.press("1", "home", "W")
+    await walk.look("what-if")
+
+
+async def prompt(walk):
+    await walk.press("1", "home", "p")
+    await walk.type("list 4 ideas")
+    await walk.look("prompt")
+
+
+async def question(walk):
+    await walk.press("1", "home", "e")
+    await walk.look("question")
+
+
+async def quota(walk):
+    await walk.press("2", "home", "down", "down")
+    await walk.look("quota")
+
+
+async def burners(walk):
+    await walk.press("2", "b")
+    await walk.look("quota-burners")
+    await walk.press("b", "b", "b")
+
+
+async def sessions(walk):
+    await walk.press("3", "home", "down", "down")
+    await walk.look("sessions")
+
+
+async def filtered(walk):
+    await walk.press("slash")
+    await walk.type("turtle")
+    await walk.look("sessions-filter")
+    await walk.press("escape", "escape")
+
+
+async def trace(walk):
+    await walk.press("3", "t", "home", "down")
+    await walk.look("trace")
+    await walk.press("t")
+
+
+async def search(walk):
+    """Search once the index holds all that the world's past says: it is filled while the app runs."""
+    for _ in range(200):
+        await walk.press("3", "ctrl+f")
+        await walk.type("empty")
+        await walk.until("newest first")
+        if "not indexed yet" not in walk.text() and "0 turns" not in walk.text():
+            break
+        await walk.home()
+    await walk.look("search")
+
+
+async def export(walk):
+    await walk.press("3", "home", "down", "x")
+    await walk.look("export")
+
+
+async def transcript(walk):
+    await walk.press("3", "home", "down", "enter", "4")
+    await walk.look("transcript")
+
+
+async def provenance(walk):
+    await walk.press("4", "i")
+    await walk.look("transcript-source")
+
+
+async def repl(walk):
+    await walk.press("5")
+    await walk.look("repl-empty")
+
+
+async def help_screen(walk):
+    await walk.press("1", "question_mark")
+    await walk.look("help")
+
+
+async def palette(walk):
+    await walk.press("ctrl+p")
+    await walk.look("palette")
+
+
+async def command_line(walk):
+    await walk.press("colon")
+    await walk.type("account d")
+    await walk.look("command-line")
+
+
+async def jump(walk):
+    await walk.press("1", "ctrl+o")
+    await walk.look("jump")
+
+
+async def settings(walk):
+    await walk.press("comma", "down", "down", "down")
+    await walk.look("settings")
+
+
+async def import_diff(walk):
+    await walk.press("3", "home", "down")
+    chain = walk.app.frame.find("sessions").listed.conversation.chain_id
+    path = walk.root / "edited.jsonl"
+    walk.engine.sessions.export(chain, ExportWish(format="canonical-jsonl", redacting=False), path, force=True)
+    text = path.read_text()
+    assert "Now measure it." in text
+    path.write_text(text.replace("Now measure it.", "Now measure it twice."))
+    walk.app.order("session import", [chain, str(path)])
+    await walk.until("Yes, ")
+    await walk.look("import")
+
+
+async def one_shot(walk):
+    await walk.press("1", "home", "z")  # alone: what its reading teaches the forecasts is not the same twice
+    walk.app.order("prompt", ["demo-haiku", "list 4 ideas for a turtle"])
+    await walk.until("✓ done")
+    await walk.look("log")
+    await walk.press("escape", "escape")
+
+
+async def terminal(walk):
+    walk.app.order("terminal run", ["sh -c 'echo 1 fish 2 fish; exec cat'"])
+    await walk.stage.until(lambda: "1 fish 2 fish" in walk.text().replace("echo 1 fish 2 fish", ""))
+    await walk.look("repl")
+    walk.app.order("terminal leave")
+    await walk.stage.until(lambda: walk.app.frame.focused.id == "repl-tabs")
+    await walk.press("D")
+    await walk.look("confirm")
+
+
+SCENES = (
+    pools,
+    why,
+    what_if,
+    prompt,
+    question,
+    quota,
+    burners,
+    sessions,
+    filtered,
+    trace,
+    search,
+    export,
+    transcript,
+    provenance,
+    repl,
+    help_screen,
+    palette,
+    command_line,
+    jump,
+    settings,
+    import_diff,
+    terminal,
+    one_shot,  # the last one: it leaves an invocation more
+)
+
+# All up to here tell states, each over what the one before has left.
+WITH_STATES = SCENES[: SCENES.index(transcript) + 1]
+
+
+async def test_every_screen_of_the_demo_world(demo, walking, size):
+    async with walking(demo, size, "demo") as walk:
+        await walk.until("windows want you")
+        await walk.look("notices", toasts=True)
+        await walk_through(walk, SCENES)
+
+
+async def test_without_colours_every_screen_says_the_same(demo, walking, size):
+    async with walking(demo, size, "demo", environ={"NO_COLOR": "1"}) as walk:
+        assert walk.app.no_color
+        await walk.home()
+        await walk_through(walk, SCENES if size == (80, 24) else WITH_STATES)
+
+
+async def look_at_panes(walk):
+    for number, pane in enumerate(("pools", "quota", "sessions", "transcript", "repl"), 1):
+        await walk.press(str(number))
+        await walk.look(pane)
+    await walk.press("1")
+
+
+async def look_at_problems(walk):
+    await walk.press("exclamation_mark")
+    await walk.look("problems")
+    await walk.home()
+
+
+@pytest.fixture
+def nobody(scratch):
+    """Return the home of somebody who has nothing."""
+    home = scratch / "home"
+    home.mkdir()
+    return home
+
+
+@pytest.fixture
+def small(nobody):
+    """Return a home with two accounts, one of which can be read, and the folder of its configuration."""
+    config = nobody / ".config" / "oulipoly-agent-runner"
+    (config / "models").mkdir(parents=True)
+    windows = {"windows": [{"used_percent": 35, "resets_at": "2026-11-20T18:30:00Z", "label": "5h"}]}
+    (nobody / "quota.json").write_text(json.dumps(windows))
+    account = "[{0}]\ncommand = 'cat'\nargs = []\nquota_script = '{1}'\n"
+    failing = "echo the login has expired >&2; exit 3"
+    accounts = account.format("ada", f"cat {nobody}/quota.json"), account.format("bob", failing)
+    (config / "providers.toml").write_text("".join(accounts) + "[cyd]\ncommand = 'cat'\nargs = []\n")
+    members = "".join(f"[[providers]]\nname = '{name}'\n" for name in ("ada", "bob", "cyd"))
+    (config / "models" / "opus.toml").write_text(members)
+    return nobody, config
+
+
+async def test_the_first_start_offers_the_ways_on(nobody, walking, size):
+    async with walking(nobody, size, "first") as walk:
+        await look_at_panes(walk)
+        await walk.press("a")
+        await walk.look("set-up")
+
+
+async def test_what_set_up_would_write_is_shown_whole(nobody, walking, size):
+    (nobody / "bin").mkdir()
+    (nobody / "bin" / "codex").write_text("#!/bin/sh\ncat\n")
+    (nobody / "bin" / "codex").chmod(0o755)
+    (nobody / ".codex").mkdir()
+    (nobody / ".codex" / "auth.json").write_text("{}")
+    async with walking(nobody, size, "first", environ={"PATH": f"{nobody}/bin:/usr/bin:/bin"}) as walk:
+        await walk.press("a")
+        await walk.until("would write")
+        await walk.look("set-up-found")
+
+
+async def test_a_broken_configuration_says_where_and_what_to_do(small, walking, size):
+    home, config = small
+    (config / "models" / "bad.toml").write_text("providers = 3\n")
+    (config / "config.toml").write_text("tie_rule = 'alphabetical'\n")
+    async with walking(home, size, "broken") as walk:
+        await walk.until("ada")
+        await walk.look("pools")
+        await look_at_problems(walk)
+        await walk.press("comma")
+        await walk.look("settings")
+
+
+async def test_a_configuration_that_nobody_can_read_keeps_the_app(small, walking, size):
+    home, config = small
+    (config / "providers.toml").write_text("[ada\ncommand = 'cat'\n")
+    async with walking(home, size, "unreadable") as walk:
+        await look_at_panes(walk)
+        await look_at_problems(walk)
+
+
+async def test_a_quota_script_that_fails_is_told_with_its_own_words(small, walking, size):
+    home, _ = small
+    async with walking(home, size, "failing-script") as walk:
+        await walk.press("R")
+        await walk.until("could not be read" if size[0] > 60 else "35 %")
+        await walk.look("pools")
+        await walk.press("1", "home", "down", "w")
+        await walk.look("why")
+        await walk.home()
+        await walk.press("2", "end")
+        await walk.look("quota")
+        await look_at_problems(walk)
+
+
+async def test_a_state_file_that_is_no_database_is_told_and_the_app_stays(small, walking, size):
+    home, _ = small
+    data = home / ".local" / "share" / "oulipoly-agent-runner"
+    data.mkdir(parents=True)
+    (data / "state.db").write_text("this is no database, and long enough to be one" * 100)
+    async with walking(home, size, "no-store") as walk:
+        await look_at_panes(walk)
+        await look_at_problems(walk)
+
+
+async def test_a_transcript_that_has_gone_is_told(demo, walking, size):
+    for account in demo.accounts:
+        for folder in ("projects", "sessions"):
+            shutil.rmtree(demo.account_home(account) / folder, ignore_errors=True)
+    async with walking(demo, size, "vanished") as walk:
+        await walk.press("3", "home", "down")
+        await walk.look("sessions")
+        await walk.press("enter", "4")
+        await walk.look("transcript", toasts=True)
+        await walk.press("3", "x")
+        await walk.look("export")
