@@ -9,6 +9,7 @@ from typing import Any
 
 from textual.app import App, ComposeResult
 
+from oulipoly_tui import driver
 from oulipoly_tui.terminal_link import TerminalLink
 from oulipoly_tui.widgets.terminal_view import TerminalView
 
@@ -33,4 +34,4 @@ class TwoPanes(App[None], inherit_bindings=False):
         self.links[place].send(message)
 
 
-TwoPanes().run()
+TwoPanes(driver_class=driver.choose()).run()  # as the app itself

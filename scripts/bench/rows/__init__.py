@@ -83,5 +83,8 @@ ROWS = (
     Row("pane-busy", "the app's own keys with ten flooding terminals", panes.busy),
     Row("app-keys", "a key in the app until the screen, 10,000 sessions and 100,000 turns", sessions.key_to_screen),
     Row("app-chart", "drawing a burn chart anew", drawing.chart),
+    Row("app-elsewhere", "another process's reading until the app shows it", sessions.reading_elsewhere),
+    Row("app-idle", "the app to which nothing happens, 10,000 sessions and 100,000 turns", sessions.idle),
+    Row("app-memory", "the app's memory with 10,000 sessions and 100,000 turns", sessions.memory),
     Row("app-append", "an append to the transcript shown until the screen", sessions.append_to_screen),
 )

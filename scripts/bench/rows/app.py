@@ -1,7 +1,7 @@
-"""The app's start: until its first frame and until its data are on the screen, beside a minimal Textual app.
+"""The app's start: until its first frame and until its data are on the screen, beside other Textual apps.
 
 Measured at the terminal's end of a PTY, because that is where a user sits: from our start until the bytes that draw a
-known word have come. Both programs run in turns, so that whatever disturbs the machine disturbs both.
+known word have come. All programs run in turns, so that whatever disturbs the machine disturbs all.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ import struct
 import sys
 import termios
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from measure import BenchBroken, Command, pairs, run
+from measure import BenchBroken, Command, Series, pairs, run
 from report import Limit, Result
 from world import World
+
+from rows.rivals import RIVALS, Rival, program
 
 # DESIGN.md, "Start-up budgets".
 _FIRST_FRAME_MS, _WITH_DATA_MS = 350, 550
@@ -38,23 +40,33 @@ Minimal().run()
 
 def first_frame(world: World) -> Result:
     """Measure until the frame is drawn: header, pane and footer, without data yet."""
-    return _beside_minimal(world, "1 Pools", "until the frame with its first pane is drawn", _FIRST_FRAME_MS)
+    meaning = "until the frame with its first pane is drawn"
+    return _beside_others(world, "1 Pools", meaning, _FIRST_FRAME_MS, lambda rival: rival.frame)
 
 
 def with_data(world: World) -> Result:
     """Measure until the pools are drawn, the next pick marked."""
-    return _beside_minimal(world, "app-bench-account", "until the pools are drawn with their next pick", _WITH_DATA_MS)
+    meaning = "until the pools are drawn with their next pick"
+    return _beside_others(world, "app-bench-account", meaning, _WITH_DATA_MS, lambda rival: rival.data)
 
 
-def _beside_minimal(world: World, word: str, meaning: str, budget_ms: float) -> Result:
+def _beside_others(world: World, word: str, meaning: str, budget_ms: float, word_of: Callable[[Rival], str]) -> Result:
     if not (world.config / "models" / "app-bench-account.toml").exists():
         world.serve("app-bench-account", "true")
     run(world.agents("quota-check", "--cached", state="app"))  # the state file is there, as after a first day
     ours, minimal = world.agents(state="app"), world.bare(sys.executable, "-c", _MINIMAL)
     # Files named in the account's own row: it has no quota script, so nothing is read while we measure.
-    taken = pairs(
-        lambda: _until(ours, word) * 1000, lambda: _until(minimal, "a frame is here") * 1000, world.rounds(_ROUNDS)
-    )
+    installed = {rival: found for rival in RIVALS if (found := program(rival)) is not None}
+    others: dict[str, list[float]] = {rival.name: [] for rival in installed}
+
+    def beside() -> float:
+        taken = _until(minimal, "a frame is here") * 1000
+        for rival, found in installed.items():
+            command = world.bare(str(found), *rival.arguments)
+            others[rival.name].append(_until(command, word_of(rival)) * 1000)
+        return taken
+
+    taken = pairs(lambda: _until(ours, word) * 1000, beside, world.rounds(_ROUNDS))
     return Result(
         f"{meaning}; minimum, beside a minimal Textual app",
         taken.subject.least,
@@ -63,7 +75,15 @@ def _beside_minimal(world: World, word: str, meaning: str, budget_ms: float) -> 
         taken.subject,
         taken.beside,
         taken.ratios,
+        facts={rival.name: _told(others.get(rival.name)) for rival in RIVALS},
     )
+
+
+def _told(values: Sequence[float] | None) -> str:
+    if not values:
+        return "not measured: pip could not install it"
+    found = Series(tuple(values))
+    return f"{found.least:.0f}/{found.median:.0f} ms min/med"
 
 
 def _until(command: Command, word: str) -> float:
