@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +24,7 @@ from oulipoly_engine.service.transcript_files import homes
 from oulipoly_engine.store.db import open_store
 from oulipoly_engine.testing import FakeClock
 
+FIXTURES = str(Path(__file__).resolve().parents[2] / "fixtures")
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
 FOUND = ResolvedSession("c1", "opus", "acc", SESSION, datetime(2026, 11, 20, 12, tzinfo=UTC))
 AT = "2026-11-20T11:00:00.000000Z"
@@ -150,8 +152,9 @@ def test_long_transcript_is_rendered_with_flat_memory(bench, tmp_path):
         for _ in range(800):  # 16 MB, twice what a spool holds in memory
             file.write(line)
     program = f"""
-        import resource, sys
-        sys.path.insert(0, {str(tmp_path)!r})
+        import sys
+        sys.path.insert(0, {FIXTURES!r})
+        from peak import peak_kb
         from datetime import UTC, datetime
         from oulipoly_engine.core.accounts import Account, StorageSpec, StorageType
         from oulipoly_engine.core.resolve import ResolvedSession
@@ -164,9 +167,9 @@ def test_long_transcript_is_rendered_with_flat_memory(bench, tmp_path):
         storage = StorageSpec("true", finds, StorageType.CLAUDE_CODE)
         locator = Locator({{"acc": Account("acc", storage=storage)}}, {{}}, here, here, {{}})
         found = ResolvedSession("c1", "m", "acc", {SESSION!r}, datetime.now(UTC))
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        before = peak_kb()
         size = sum(map(len, Documents(open_store(here / "state.db"), locator).render(found)))
-        print(size, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+        print(size, (peak_kb() - before) // 1024)
     """
 
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(program)], capture_output=True, check=True, text=True)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,7 @@ from oulipoly_engine.service.export import Exporter, canonical_records
 from oulipoly_engine.service.locate import Locator
 from oulipoly_engine.store.db import open_store
 
+FIXTURES = str(Path(__file__).resolve().parents[2] / "fixtures")
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
 FOUND = ResolvedSession("c1", "m", "acc", SESSION, datetime(2026, 11, 20, 12, tzinfo=UTC))
 
@@ -264,7 +266,9 @@ def test_transcript_that_vanishes_meanwhile_is_exported_from_stored_bodies(bench
 
 
 _MEASURED = """
-import os, resource, sys
+import os, sys
+sys.path.insert(0, sys.argv[3])
+from peak import peak_kb
 from pathlib import Path
 from oulipoly_engine.core.accounts import Account, StorageSpec, StorageType
 from oulipoly_engine.core.resolve import ResolvedSession
@@ -275,10 +279,10 @@ folder, session = Path(sys.argv[1]), ResolvedSession("c", "m", "acc", sys.argv[2
 storage = StorageSpec("true", f"echo {folder}/big.jsonl", StorageType.CLAUDE_CODE)
 locator = Locator({"acc": Account("acc", storage=storage)}, {}, folder, folder, {})
 store = open_store(folder / "state.db")
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak_kb()
 with Exporter(store, locator).exported(session) as export:
     total = sum(map(len, export.blocks()))
-print(total, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+print(total, (peak_kb() - before) // 1024)
 """
 
 
@@ -289,7 +293,7 @@ def test_memory_stays_flat_however_long_the_transcript(bench):
             file.write(line * 500)
 
     done = subprocess.run(
-        [sys.executable, "-c", _MEASURED, str(bench.transcript.parent), SESSION],
+        [sys.executable, "-c", _MEASURED, str(bench.transcript.parent), SESSION, FIXTURES],
         capture_output=True,
         text=True,
         env=dict(os.environ),
