@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from textual.screen import Screen
 
+from oulipoly_tui.standing import is_standing
+
 if TYPE_CHECKING:
     from textual.geometry import Region
     from textual.widget import Widget
@@ -28,10 +30,9 @@ def paint_at_once(widget: Widget, regions: Sequence[Region]) -> bool:
     By itself Textual goes from the widget's queue to the screen's, from there to a timer and back to the screen. That
     timer is also what holds pictures back: whoever calls this has to be no more frequent than a screen can show.
     """
-    app = widget.app
-    if not (_IS_POSSIBLE and widget.is_mounted and app.screen_stack):
+    if not (_IS_POSSIBLE and is_standing(widget)):
         return False
-    screen = app.screen
+    screen = widget.app.screen
     if widget.screen is not screen or not screen.is_current or not widget.display:
         return False
     waiting = _waiting_to_be_drawn(screen)
