@@ -40,8 +40,8 @@ def side_by_side(
     try:
         for _ in range(min(at_most, len(items))):
             thread = threading.Thread(target=serve, daemon=True)
+            threads.append(thread)  # before it starts: an interrupt may come while it already works
             thread.start()
-            threads.append(thread)
         for _ in items:
             yield _result(finished.get())
     except BaseException:
@@ -50,7 +50,8 @@ def side_by_side(
         cancel()
         deadline = time.monotonic() + _ENDING_PATIENCE_S  # one for all: they end side by side
         for thread in threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
+            with suppress(RuntimeError):  # it has not begun, and finds nothing to do
+                thread.join(max(0.0, deadline - time.monotonic()))
         raise
 
 

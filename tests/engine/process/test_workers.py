@@ -105,6 +105,36 @@ def test_the_last_of_many_gets_the_whole_patience():
     assert [15] == ended
 
 
+def test_an_interrupt_while_a_thread_starts_waits_for_what_it_has_begun(monkeypatch):
+    cancelled, begun, ended = threading.Event(), threading.Event(), []
+    started = threading.Thread.start
+
+    def interrupted(thread):
+        started(thread)
+        assert begun.wait(20)
+        raise KeyboardInterrupt
+
+    def work(item):
+        begun.set()
+        assert cancelled.wait(20)
+        ended.append(item)
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(side_by_side(work, range(3), at_most=3, cancel=cancelled.set))
+
+    assert [0] == ended
+
+
+def test_an_interrupt_before_a_thread_starts_is_told_as_it_is(monkeypatch):
+    def interrupted(thread):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        list(side_by_side(unexpected, range(3), at_most=3, cancel=nothing))
+
+
 def test_what_nobody_waits_for_is_not_begun():
     cancelled, begun = threading.Event(), []
 
