@@ -106,11 +106,11 @@ class Walk:
         text = _masked(text, r"(?<=sha256 )[0-9a-f]{16}", "f")
         return _CHAIN.sub(lambda found: found[1] + "c" * len(found[2]), text) + "\n"
 
-    async def look(self, name, *, toasts=False):
-        """Compare the screen with the kept text; toasts: they belong to it."""
+    async def look(self, name, *, toasts=False, only=None):
+        """Compare the screen, or one widget of it, with the kept text; toasts: they belong to it."""
         path = self.folder / f"{name}.txt"
         kept = path.read_text() if path.exists() and not self.writes else None
-        text = await self._rest(kept, toasts=toasts)
+        text = await self._rest(kept, toasts=toasts, only=only)
         if self.app.no_color:
             self.coloured += [f"{name}: {found}" for found in self._colours()]
         if self.writes:
@@ -120,7 +120,7 @@ class Walk:
             found = difflib.unified_diff((kept or "").split("\n"), text.split("\n"), "kept", "now", n=1, lineterm="")
             self.differences.append(f"{path.parent.name}/{path.name}\n" + "\n".join(found))
 
-    async def _rest(self, kept, *, toasts):
+    async def _rest(self, kept, *, toasts, only):
         """Return the screen once it rests; while it is not as it was kept, it gets time to become so."""
         end = time.monotonic() + (_SHORT_PATIENCE_S if self.differences else _PATIENCE_S)
         before, same = "", 0
@@ -128,13 +128,18 @@ class Walk:
             if not toasts:
                 self.app.clear_notifications()
             await self.pilot.pause(_LOOK_S)
-            now = self.text()
+            now = self.text() if only is None else self._part(only)
             same = same + 1 if now == before and not self.app.busy else 0
             before = now
             if same >= _SAME and (kept is None or now == kept):
                 return now
             if time.monotonic() > end:
                 return now
+
+    def _part(self, widget):
+        region = self.app.screen.query_one(widget).region
+        lines = self.text().split("\n")[region.y : region.bottom]
+        return "".join(f"{line[region.x : region.right].rstrip()}\n" for line in lines)
 
     def _colours(self):
         """Yield what is drawn in a colour: greys are none."""

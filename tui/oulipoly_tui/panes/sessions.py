@@ -183,7 +183,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
     @property
     def item(self) -> Item | None:
         """Return what is under the cursor of the list."""
-        key = self.query_one("#sessions-list", VirtualList).cursor_key if self.is_mounted else None
+        key = self.query_one("#sessions-list", VirtualList).cursor_key if is_standing(self) else None
         return None if key is None or self._rows is None or self._trace is not None else self._rows.find(key)
 
     @property
@@ -215,7 +215,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
 
     @property
     def _traced(self) -> Spawned | None:
-        key = self.query_one("#sessions-list", VirtualList).cursor_key if self.is_mounted else None
+        key = self.query_one("#sessions-list", VirtualList).cursor_key if is_standing(self) else None
         if self._trace is None or key is None:
             return None
         return next((one for one in self._trace if f"i:{one.uuid}" == key), None)
@@ -304,7 +304,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
                 title = "" if hit.conversation is None else title_of(hit.conversation)
                 self.open_target(Target(chain, hit.account, hit.session_id, path, title, hit.turn_id, hit.timestamp))
 
-        self.app.push_screen(Search(), opened)
+        self.app.push_screen(Search(self._now), opened)
 
     def action_scan(self) -> None:
         """Read what the CLIs have written."""

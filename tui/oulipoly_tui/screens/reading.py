@@ -31,7 +31,7 @@ class Reading(ModalScreen[None]):
     DEFAULT_CSS = """
     Reading > Vertical { width: 96%; max-width: 150; height: auto; max-height: 90%; padding: 0 1; }
     Reading > Vertical { border: round $accent; background: $surface; }
-    Reading Lines { height: auto; max-height: 100%; }
+    Reading Lines { height: auto; max-height: 100%; scrollbar-gutter: stable; }
     """
 
     def __init__(self, title: str, lines: Sequence[Line], *, wraps: bool = True) -> None:

@@ -13,12 +13,14 @@ from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from oulipoly_engine.clock import SystemClock
 from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.search import hit_rows
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
     from oulipoly_engine.service.search import Found, Hit
 
 _PAUSE_S = 0.2  # of typing, before it is searched
@@ -41,8 +43,9 @@ class Search(ModalScreen["Hit | None"]):
     Search VirtualList { height: 1fr; }
     """
 
-    def __init__(self, text: str = "") -> None:
+    def __init__(self, now: Callable[[], datetime], text: str = "") -> None:
         super().__init__()
+        self._now = now
         self._text = text
         self._hits: tuple[Hit, ...] = ()
         self._timer: Timer | None = None
@@ -126,7 +129,7 @@ class Search(ModalScreen["Hit | None"]):
         self.query_one("#search-state", Static).update(state)
         rows = self.query_one(VirtualList)
         width = max(20, rows.scrollable_content_region.width - GUTTER)
-        rows.show_rows(hit_rows(self._hits, width, SystemClock().now().astimezone()))
+        rows.show_rows(hit_rows(self._hits, width, self._now().astimezone()))
 
 
 def _ask(sessions: Any, text: str) -> Found | str:  # noqa: ANN401 - engine.sessions, whose import is deferred

@@ -33,7 +33,7 @@ class WhatIf(ModalScreen[None]):
         Binding("ctrl+s,f2", "apply", "apply", priority=True),
     ]
     DEFAULT_CSS = """
-    WhatIf Lines { height: auto; max-height: 16; }
+    WhatIf Lines { height: auto; max-height: 16; scrollbar-gutter: stable; }
     WhatIf #outcome { border-top: solid $panel; }
     """
 
