@@ -23,6 +23,7 @@ from oulipoly_tui.messages import EventArrived, ReplWanted, SnapshotTaken, Wish,
 from oulipoly_tui.notices import toast_room
 from oulipoly_tui.panes.pane import Pane
 from oulipoly_tui.panes.table import PANES, PaneEntry
+from oulipoly_tui.standing import is_standing
 from oulipoly_tui.typeahead import KeysInTurn
 from oulipoly_tui.view import footer
 from oulipoly_tui.view.header import header
@@ -445,7 +446,7 @@ class AgentsApp(KeysInTurn, inherit_bindings=False):
             self.work("read old", self.engine.refresh_for_display)
 
     def _show_bars(self) -> None:
-        if not self._frame.is_mounted:
+        if not is_standing(self._frame):
             return
         self._show_header()
         rows = self._frame.current.inner_keys()

@@ -46,11 +46,6 @@ class KeysInTurn(App[str]):
         self._typed_ahead: deque[events.Key | events.Paste] = deque()
         self._on_its_way: _OnItsWay | None = None
 
-    @property
-    def is_key_on_its_way(self) -> bool:
-        """Return whether a key has been handed out and not been done yet."""
-        return self._on_its_way is not None
-
     async def on_event(self, event: events.Event) -> None:
         """Hand out a key, or keep it until the one before it has been done."""
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:

@@ -279,7 +279,7 @@ class PoolsPane(Pane):
     def _chosen(self) -> tuple[PoolView, int, AccountView] | None:
         """Return the member under the cursor: its pool, its place and its account."""
         snapshot = self._snapshot
-        key = self.query_one("#pools-list", VirtualList).cursor_key if self.is_mounted else None
+        key = self.query_one("#pools-list", VirtualList).cursor_key if is_standing(self) else None
         if snapshot is None or key is None:
             return None
         from oulipoly_tui.view.pools import parse_key  # noqa: PLC0415 - loaded already where there are rows
