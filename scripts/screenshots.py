@@ -196,7 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     scenes = [scene for scene in SCENES if not options.names or scene.name in options.names]
     os.environ["TZ"] = "UTC"
     time.tzset()
-    with tempfile.TemporaryDirectory(prefix="agents-pictures-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="agents-pictures-", ignore_cleanup_errors=True) as scratch:
         pictures = draw(scenes, Path(scratch))
     return check(pictures) if options.check else keep(pictures)
 

@@ -302,7 +302,7 @@ class Sessions(SessionFiles):
         """Open a copy of a text in the user's editor; what is written there changes nothing. Returns a problem."""
         from oulipoly_engine.process.editor import edit  # noqa: PLC0415 - only who opens one needs it
 
-        with tempfile.TemporaryDirectory(prefix="agents-") as folder:
+        with tempfile.TemporaryDirectory(prefix="agents-", ignore_cleanup_errors=True) as folder:
             path = Path(folder) / name
             path.write_text(text, encoding="utf-8", errors="backslashreplace")
             return edit(path)

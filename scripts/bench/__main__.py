@@ -62,7 +62,7 @@ def _chosen(words: Sequence[str]) -> tuple[Row, ...]:
 def _measure(rows: Sequence[Row], *, quick: bool) -> tuple[dict[str, report.Result], dict[str, str]]:
     results: dict[str, report.Result] = {}
     broken: dict[str, str] = {}
-    with tempfile.TemporaryDirectory(prefix="agent-runner-bench-") as folder:
+    with tempfile.TemporaryDirectory(prefix="agent-runner-bench-", ignore_cleanup_errors=True) as folder:
         os.environ["TMPDIR"] = folder  # where measure.py keeps what a measured process complains of
         world = World(Path(folder), quick)
         for row in rows:

@@ -180,7 +180,9 @@ def _workplace(it: Attempt) -> Iterator[_Workplace]:
         last_message: Path | None = None
         reader: ForcedFlagReader | JsonEventReader | None = None
         if capture.kind is CaptureKind.STDOUT_JSON_EVENT:
-            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="agent-runner-"))
+            folder = stack.enter_context(
+                tempfile.TemporaryDirectory(prefix="agent-runner-", ignore_cleanup_errors=True)
+            )
             last_message = Path(folder) / "last-message"
             reader = JsonEventReader(capture.event_type, capture.event_id_path)
         elif capture.kind is CaptureKind.FORCED_FLAG_VERIFIED:
