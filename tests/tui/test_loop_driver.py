@@ -20,16 +20,17 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the a
 
 _PATIENCE_S = 20.0
 _PROGRAM = """
-import json, sys
+import asyncio, json, sys
 from textual import constants
-from textual.app import App
+from textual.containers import Vertical
 from textual.widget import Widget
 from oulipoly_tui import driver, signals
+from oulipoly_tui.typeahead import KeysInTurn
 
 class Keys(Widget, can_focus=True):
     seen = []
     def take_key(self, event):
-        if event.key in ("escape", "x"):
+        if event.key in ("escape", "s", "x"):
             return False
         return self.note(event.key)
     def note(self, key):
@@ -37,18 +38,25 @@ class Keys(Widget, can_focus=True):
         self.app._driver.write(f"<{len(self.seen)}>")
         return True
     async def on_key(self, event):
-        if event.key != "x":  # which is for the app
+        if event.key == "s":  # which is for the one around us too
+            self.note(event.key)
+        elif event.key != "x":  # which is for the app
             event.stop()
             self.note(event.key)
     def on_paste(self, event):
         event.stop()
         self.note("<" + event.text + ">")
 
-class Program(App, inherit_bindings=False):
+class Slow(Vertical):
+    async def on_key(self, event):
+        if event.key == "s":
+            await asyncio.sleep(0.3)
+
+class Program(KeysInTurn, inherit_bindings=False):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS = [("x", "end", "end")]
     def compose(self):
-        yield Keys()
+        yield Slow(Keys())
     def on_ready(self):
         signals.give_the_terminal_back(self)
         self.query_one(Keys).focus()
@@ -122,6 +130,19 @@ def test_keys_arrive_in_the_order_of_typing_whether_they_go_at_once_or_in_turn(r
     os.write(program.fd, b"ab\x1b[200~pasted\x1b[201~c\x1b[Ad\xc3\xa9fx")
 
     assert program.seen() == ["LoopDriver", "a", "b", "<pasted>", "c", "up", "d", "é", "f"]
+
+
+def test_no_key_overtakes_those_that_wait_for_one_whose_work_is_not_done(run):
+    program = run()
+    program.until(b"READY")
+
+    os.write(program.fd, b"sbc")
+    program.until(b"<1>")
+    os.write(program.fd, b"d")  # while nobody has anything in his queue
+    time.sleep(0.05)
+    os.write(program.fd, b"ex")
+
+    assert program.seen() == ["LoopDriver", "s", "b", "c", "d", "e"]
 
 
 def test_lone_escape_is_told_although_nothing_follows_it(run):

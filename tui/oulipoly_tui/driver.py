@@ -234,6 +234,8 @@ class LoopDriver(LinuxDriver):
         app = self._app
         if not app.screen_stack or not app.app_focus or not _is_at_rest(app):
             return False
+        if getattr(app, "has_keys_under_way", False):  # in nobody's queue, but ahead of it all the same
+            return False
         screen = app.screen
         widget = screen.focused
         if not isinstance(widget, TakesKeysAtOnce) or not _is_at_rest(widget) or screen.maximized is not None:

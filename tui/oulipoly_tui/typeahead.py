@@ -46,6 +46,11 @@ class KeysInTurn(App[str]):
         self._typed_ahead: deque[events.Key | events.Paste] = deque()
         self._on_its_way: _OnItsWay | None = None
 
+    @property
+    def has_keys_under_way(self) -> bool:
+        """Return whether a key has been handed out and not been done yet, or waits for that."""
+        return self._on_its_way is not None or bool(self._typed_ahead)
+
     async def on_event(self, event: events.Event) -> None:
         """Hand out a key, or keep it until the one before it has been done."""
         if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
