@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from oulipoly_engine.core.accounts import StorageType
+from oulipoly_engine.core.conversations import Conversation
 from oulipoly_engine.core.query import Query
 from oulipoly_engine.core.storage_root import storage_root
 from oulipoly_engine.core.turn_tree import TurnTree
@@ -16,7 +17,7 @@ from oulipoly_engine.service.conversations import Catalogue, Listed, turn_tree
 from oulipoly_engine.service.locate import Locator
 from oulipoly_engine.service.owner import claude_sessions, open_elsewhere
 from oulipoly_engine.service.transcript_files import own_folder
-from oulipoly_engine.store import archive, session_mark
+from oulipoly_engine.store import archive, replacements, session_mark
 from oulipoly_engine.store.db import Store
 from oulipoly_engine.store.session_mark import Mark
 from oulipoly_engine.store.turn_pages import by_row
@@ -33,6 +34,7 @@ class Board:
     forkable: frozenset[str] = frozenset()  # accounts whose CLI can begin a session with another one's past
     kept: frozenset[Owner] = frozenset()  # whose transcript the archive has a copy of
     live: frozenset[Owner] = frozenset()  # that a CLI has open now
+    replaced: frozenset[Owner] = frozenset()  # whose turns stand replaced; also by chain in the account's place
     undescribed: int = 0
     mark: Mark = ()
     home: str = ""  # what `~` stands for
@@ -41,6 +43,11 @@ class Board:
     def of_chain(self, chain_id: str) -> Listed | None:
         """Return a conversation by its chain."""
         return None if self.by_chain is None else self.by_chain.get(chain_id)
+
+    def is_replaced(self, one: Conversation) -> bool:
+        """Tell whether a conversation's turns were replaced, so that there is something to take back."""
+        session = one.active.session_id
+        return bool({(one.active.account, session), (one.chain_id, session)} & self.replaced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +79,15 @@ class Boards:
         forkable = frozenset(
             name for name, one in self.locator.accounts.items() if one.resume is not None and one.resume.fork_args
         )
-        told = (mark, live, left, forkable)
-        is_same = before is not None and (before.mark, before.live, before.undescribed, before.forkable) == told
+        replaced = replacements.standing(self.store)
+        told = (mark, live, left, forkable, replaced)
+        is_same = before is not None and told == (
+            before.mark,
+            before.live,
+            before.undescribed,
+            before.forkable,
+            before.replaced,
+        )
         if before is not None and before.mark == mark:
             rows = tuple(map(self._looked, before.rows)) if looks else before.rows
             if is_same and all(new is old for new, old in zip(rows, before.rows, strict=True)):
@@ -85,7 +99,7 @@ class Boards:
         )
         chains = {one.conversation.chain_id: one for one in rows}
         home = str(self.locator.home)
-        return Board(now, rows, forkable, kept, live, left, mark=mark, home=home, by_chain=chains)
+        return Board(now, rows, forkable, kept, live, replaced, left, mark=mark, home=home, by_chain=chains)
 
     def _looked(self, old: Listed) -> Listed:
         new = self.catalogue.look(old.conversation)

@@ -138,6 +138,15 @@ def of_session(store: Store, chain_id: str, account: str, session_id: str) -> tu
     return tuple(Replacement(*row) for row in rows)
 
 
+def standing(store: Store) -> frozenset[tuple[str, str]]:
+    """Return what stands replaced and can be taken back: (account, session id) and (chain id, session id)."""
+    rows = store.rows(
+        "SELECT DISTINCT provider_name, chain_id, session_id FROM replacements WHERE operation = 'import-replace'"
+        " AND committed_at IS NOT NULL AND undone_at IS NULL"
+    )
+    return frozenset((str(owner), str(session)) for *owners, session in rows for owner in owners if owner)
+
+
 def find(store: Store, operation_uuid: str) -> Replacement | None:
     """Return one replacement, None if there is none of that id."""
     rows = store.rows(f"SELECT {_COLUMNS} FROM replacements WHERE operation_uuid = ?", (operation_uuid,))  # noqa: S608 - ours

@@ -162,6 +162,29 @@ async def test_an_edited_export_is_put_in_place_after_a_look_and_taken_back(sess
         await one.until(lambda: before == talks.door.path.read_bytes())
 
 
+@keys("sessions.undo", "u")
+async def test_u_offers_a_replacement_of_an_earlier_day_and_nothing_where_none_stands(sessions, talks, tmp_path):
+    before = talks.door.path.read_bytes()
+    async with sessions("Paint") as one:
+        assert "nothing was done here yet" == one.app.frame.find("sessions").obstacle("undo")
+        target = tmp_path / "edited.jsonl"
+        one.app.engine.sessions.export(DOOR, ExportWish("canonical-jsonl"), target)
+        target.write_text(target.read_text().replace("Paint the door", "Paint the gate"))
+        one.app.order("session import", [DOOR, str(target)])
+        await one.at("ImportScreen")
+        await one.press("y")
+        await one.told("the turns are replaced")
+    async with sessions("Paint") as one:
+        await one.until(lambda: one.app.frame.find("sessions").obstacle("undo") is None)
+        await one.press("u")
+        await one.at("ImportScreen")
+        await one.sees("+ Paint the door")
+        await one.press("y")
+        await one.told("put back as it was")
+        await one.until(lambda: "nothing was done here yet" == one.app.frame.find("sessions").obstacle("undo"))
+    assert before == talks.door.path.read_bytes()
+
+
 @keys("sessions.move", "M")
 @keys("sessions.undo", "u")
 async def test_a_conversation_moves_to_another_account_and_back(sessions, talks):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from oulipoly_engine.service.conversations import Listed
+    from oulipoly_engine.service.session_board import Board
 
 _KEPT = 20
 _AT_ONCE_S = 30.0  # after that nobody remembers for sure what was done last
@@ -36,6 +37,7 @@ class SessionUndo:
     border_subtitle: Any
     _edge: Callable[[], str]
     _countdown: Timer | None = None
+    board: Board | None
 
     def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the pane's own
         super().__init__(**more)
@@ -49,7 +51,10 @@ class SessionUndo:
     @property
     def can_undo(self) -> bool:
         """Tell whether there is anything to take back."""
-        return bool(self._undo) or self.listed is not None
+        if self._undo:
+            return True
+        listed, board = self.listed, self.board
+        return listed is not None and board is not None and board.is_replaced(listed.conversation)
 
     def did(self, text: str, take_back: Callable[[], object] | None) -> None:
         """Remember what takes a deed back, and say so."""
