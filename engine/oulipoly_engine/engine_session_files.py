@@ -11,6 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oulipoly_engine import stopping
 from oulipoly_engine.core.conversations import Conversation
 from oulipoly_engine.core.resolve import ResolvedSession
 from oulipoly_engine.engine_session_values import (
@@ -74,6 +75,7 @@ class SessionFiles:
         with self._stored() as store:
             done = _kept(self._keeper(store), None)
         self._tell()
+        stopping.check()
         return f"{done.kept} of {done.looked_at} files kept anew"
 
     def restore(self, chain_id: str) -> str:

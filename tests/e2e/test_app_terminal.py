@@ -117,6 +117,24 @@ def test_a_signal_gives_the_terminal_back(built, start, number):
     assert all(code in left for code in (LEAVES_SCREEN, "\x1b[?25h", "\x1b[?1000l"))
 
 
+@pytest.mark.parametrize("end", ["q", signal.SIGTERM, signal.SIGHUP], ids=["q", "TERM", "HUP"])
+def test_no_script_outlives_the_app(demo, start, tmp_path, end):
+    pid = tmp_path / "pid"
+    with (demo.config / "providers.toml").open("a") as file:
+        file.write(f"[slow]\ncommand = 'cat'\nargs = []\nquota_script = 'echo $$ > {pid}; exec sleep 60'\n")
+    app = start(demo, dimensions=(24, 100))
+    app.expect("… reading quota")
+    app.expect("ctrl\\+x")
+    if end == "q":
+        app.send("q")
+    else:
+        app.kill(end)
+    ended(app)
+
+    assert app.exitstatus == (0 if end == "q" else 128 + end)
+    assert not Path(f"/proc/{pid.read_text().strip()}").exists()
+
+
 def test_a_terminal_that_goes_away_leaves_no_app_behind(built, start):
     app = start(built)
     app.expect("demo-codex1")

@@ -1,11 +1,10 @@
 """The full-screen app: its engine, its jobs, its keys. What is drawn is the frame's and the panes' business.
 
-Everything that blocks runs in a thread by `work`; the engine itself is opened in one, after the first frame.
+Everything that blocks runs in a thread by `work` (working.py); the engine is opened in one, after the first frame.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import monotonic
@@ -30,6 +29,7 @@ from oulipoly_tui.view.header import header
 from oulipoly_tui.view.spans import cells, cut
 from oulipoly_tui.watchman import Watchman
 from oulipoly_tui.widgets.bars import HintBar
+from oulipoly_tui.working import Working
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -62,7 +62,7 @@ class Options:
     progress: str = "auto"  # whether the outer terminal is told of long work: "auto", "always" or "off"
 
 
-class AgentsApp(KeysInTurn, inherit_bindings=False):
+class AgentsApp(KeysInTurn, Working, inherit_bindings=False):
     """The app. Its result says what to do after it: "demo", or nothing."""
 
     CSS_PATH = "app.tcss"
@@ -91,8 +91,7 @@ class AgentsApp(KeysInTurn, inherit_bindings=False):
         self._open_engine = open_engine
         self._now = now
         self._frame = Frame(entries, self.options.saved)
-        self._ticks = self._working = 0
-        self.jobs: dict[threading.Thread, float] = {}  # what is under way, and since when
+        self._ticks = 0
         self._left: dict[str, object] = {}
         self.watchman = Watchman(self)
         self._said: dict[str, float] = {}  # toasts that are still shown, and since when
@@ -128,49 +127,16 @@ class AgentsApp(KeysInTurn, inherit_bindings=False):
         bridge.connect(engine.listeners, self)
         self.take_snapshot()
 
-    def work(
-        self,
-        name: str,
-        function: Callable[[], Any],
-        act: Callable[[Any], object] | None = None,
-        failed: Callable[[Exception], object] | None = None,
-    ) -> threading.Thread:
-        """Run what blocks in a thread of its own; `act` gets its result in the app's thread.
-
-        A failure is said; `failed` is told of it after that.
-        """
-        self._working += 1
-
-        def run() -> None:
-            result, failure = None, None
-            try:
-                result = function()
-            except Exception as error:  # noqa: BLE001, RUF100 - a worker's border: the app stays and says it
-                failure = error
-            if self.is_running:
-                self.post_message(WorkDone(name, result, failure, act if failure is None else failed))
-
-        thread = threading.Thread(target=run, name=name, daemon=True)
-        thread.start()
-        self.jobs = {one: since for one, since in self.jobs.items() if one.is_alive()} | {thread: monotonic()}
-        return thread
-
-    @property
-    def busy(self) -> bool:
-        """Tell whether any work is under way."""
-        return self._working > 0
-
     def on_work_done(self, message: WorkDone) -> None:
         """Take a result, or say what failed."""
-        self._working -= 1
-        if message.name == "snapshot":
+        is_snapshot = message.job.name == "snapshot"
+        if is_snapshot:
             self._is_taking = False
-        if message.error is not None:
-            self._say_failure(message.name, message.error)
-        if callable(message.act):
-            message.act(message.result if message.error is None else message.error)
-        if message.name == "snapshot" and self._is_dirty:
+        self.take_result(message)
+        if is_snapshot and self._is_dirty:
             self.take_snapshot()
+        if message.job.title:
+            self.show_jobs()
         self.call_after_refresh(self._show_bars)  # what came of it may let other keys work
 
     def take_snapshot(self) -> None:
@@ -245,6 +211,8 @@ class AgentsApp(KeysInTurn, inherit_bindings=False):
 
     def obstacle(self, action: str) -> str | None:
         """Say why a key of the frame does nothing now."""
+        if action == "stop_work" and not self.stoppable_jobs:
+            return "nothing is under way that could be stopped"
         if action.startswith("pane("):
             number = int(action[5:-1])
             if all(entry.number != number for entry in self._frame.entries.values()):
@@ -425,6 +393,7 @@ class AgentsApp(KeysInTurn, inherit_bindings=False):
         try:
             self._left = self.layout_state()
             self.watchman.close()
+            self.stop_all_work()
         finally:  # whatever fails: who wants to leave leaves
             super().exit(result, return_code, message)
 
@@ -435,6 +404,7 @@ class AgentsApp(KeysInTurn, inherit_bindings=False):
     def _tick(self) -> None:
         self._ticks += 1
         self._show_header()
+        self.show_jobs()
         self.watchman.look()
         if self._ticks % _SNAPSHOT_EVERY == 0:
             self.take_snapshot()
@@ -443,7 +413,7 @@ class AgentsApp(KeysInTurn, inherit_bindings=False):
 
     def _read_old(self) -> None:
         if self.engine is not None and self.options.reads_quota and not self.options.read_only:
-            self.work("read old", self.engine.refresh_for_display)
+            self.work("read old", self.engine.refresh_for_display, title="reading quota", can_stop=True)
 
     def _show_bars(self) -> None:
         if not is_standing(self._frame):
@@ -457,6 +427,18 @@ class AgentsApp(KeysInTurn, inherit_bindings=False):
         """Show the keys that work now; for a pane in which that has changed without a key of its own."""
         self._show_bars()
 
+    def show_jobs(self) -> None:
+        """Show what its user waits for, once it takes long."""
+        jobs = self.shown_jobs
+        if not jobs:
+            self._frame.show_jobs(())
+            return
+        from oulipoly_tui.view.jobs import Job, jobs_line  # noqa: PLC0415 - nothing takes long at the start
+
+        now, row = monotonic(), self.keys.find("frame.stop")
+        told = [Job(one.title, now - one.since, one.can_stop, one.asked.is_set()) for one in jobs]
+        self._frame.show_jobs(jobs_line(told, self.size.width, "" if row is None else keymap.shown(row.keys)))
+
     def _show_header(self) -> None:
         marks = "read-only" if self.options.read_only else ""
         model = getattr(self._frame.current, "model", None)
@@ -464,7 +446,8 @@ class AgentsApp(KeysInTurn, inherit_bindings=False):
         line = header(self.snapshot, self._now(), self.size.width, model=model, marks=marks, wants=wants)
         self._frame.show_header(line)
 
-    def _say_failure(self, name: str, error: Exception) -> None:
+    def say_failure(self, name: str, error: Exception) -> None:
+        """Say what failed."""
         is_ours = not hasattr(error, "message")
         text = f"{name} failed: {type(error).__name__}: {error}" if is_ours else str(error.message)  # type: ignore[attr-defined]
         if is_ours:

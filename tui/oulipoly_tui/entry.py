@@ -126,6 +126,7 @@ def _run_app(arguments: Sequence[str]) -> int:
             from oulipoly_engine.cli import output  # noqa: PLC0415 - only after a crash
 
             output.write_bytes(left.encode())
+    app.wait_for_stopped()
     if app.engine is not None:
         app.engine.close()
     save_layout(paths, app.layout_state())

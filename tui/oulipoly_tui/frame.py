@@ -18,7 +18,7 @@ from oulipoly_tui.panes.table import PaneEntry
 from oulipoly_tui.view.arrange import Present
 from oulipoly_tui.view.spans import Line
 from oulipoly_tui.widgets.area import Area
-from oulipoly_tui.widgets.bars import Bar, HintBar
+from oulipoly_tui.widgets.bars import Bar, HintBar, JobBar
 
 if TYPE_CHECKING:
     from oulipoly_engine.engine import Snapshot
@@ -134,6 +134,17 @@ class Frame(Screen[None], inherit_bindings=False):
         footer = self.query_one("#footer", HintBar)
         footer.display = bool(hints)
         footer.show_hints(hints)
+
+    def show_jobs(self, line: Line) -> None:
+        """Show the row of work under way, above the footer; an empty one takes it away."""
+        bars = self.query(JobBar)
+        if bars:
+            bars.first().display = bool(line)
+            bars.first().show(line)
+        elif line:
+            bar = JobBar(id="jobs")
+            bar.show(line)
+            self.mount(bar, before="#footer")
 
     def state(self) -> dict[str, object]:
         """Return what shall be the same at the next start."""

@@ -9,6 +9,7 @@ from textual.message import Message
 if TYPE_CHECKING:
     from oulipoly_engine.engine import Snapshot
     from oulipoly_engine.events import Event
+    from oulipoly_tui.working import Job
 
 
 class EventArrived(Message):
@@ -49,8 +50,8 @@ class ReplWanted(Message):
 class WorkDone(Message):
     """Blocking work has ended; `act` runs in the app's own thread."""
 
-    def __init__(self, name: str, result: object, error: Exception | None, act: object) -> None:
-        self.name = name
+    def __init__(self, job: Job, result: object, error: Exception | None, act: object) -> None:
+        self.job = job
         self.result = result
         self.error = error
         self.act = act

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_tui import keymap
@@ -56,8 +55,7 @@ class Watchman:
     def look(self) -> None:
         """Tell the outer terminal whether anything long is under way: our work, a one-shot, a terminal's program."""
         app = self._app
-        now = monotonic()
-        works = [UNKNOWN for thread, since in app.jobs.items() if thread.is_alive() and now - since > _LONG_S]
+        works = [UNKNOWN for _ in app.jobs_since(_LONG_S)]
         shots = [UNKNOWN] * (0 if app.engine is None else len(app.engine.one_shots))
         told = [percent for pane in app.frame.panes for percent in pane.under_way()]
         mode = "off" if app.options.reduced_motion else app.options.progress

@@ -17,6 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
+from oulipoly_engine import stopping
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.chunking import MOST_BYTES, pieces
 from oulipoly_engine.errors import RunnerError
@@ -183,6 +184,8 @@ class ArchiveKeeper:
         deadline = None if budget_s is None else time.monotonic() + budget_s  # to look through many takes long already
         for file in changed:
             if deadline is not None and time.monotonic() > deadline:
+                break
+            if stopping.asked().is_set():  # what is kept so far is whole
                 break
             run.take(file, known[file.account].get(file.path))
         else:

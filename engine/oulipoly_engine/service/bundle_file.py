@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from hashlib import sha256
 from typing import BinaryIO
 
+from oulipoly_engine import stopping
 from oulipoly_engine.core.bundle import (
     MANIFEST,
     MOST_MANIFEST_BYTES,
@@ -61,6 +62,7 @@ def write_bundle(
             packed.write(_header(file.member, file.size_bytes))
             digest, left = sha256(), file.size_bytes
             for block in contents(file):
+                stopping.check()
                 taken = block[:left]
                 digest.update(taken)
                 packed.write(taken)
@@ -103,6 +105,7 @@ class BundleReader:
                 raise BundleRefused(message)
             digest, left = sha256(), size
             while left:
+                stopping.check()
                 block = self._take(min(left, _BLOCK))
                 digest.update(block)
                 left -= len(block)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import IO
 
+from oulipoly_engine import stopping
 from oulipoly_engine.core import render_html, render_markdown
 from oulipoly_engine.core.dialogue import TALK, Findings, Turn, Wanted, selected
 from oulipoly_engine.core.document import Format, Head, Origin, Renderer
@@ -92,6 +93,7 @@ class Documents:
             with self._source().opened(session) as opened:
                 turns = 0
                 for turn in selected(opened.turns, style.wanted):
+                    stopping.check()
                     turns += not turn.continues
                     text = "".join(renderer.turn(visible.turn(turn), turns))
                     _write(spool, _encoded(text))

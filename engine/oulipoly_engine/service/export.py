@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeVar
 
+from oulipoly_engine import stopping
 from oulipoly_engine.core import canonical_claude, canonical_codex
 from oulipoly_engine.core.accounts import StorageType
 from oulipoly_engine.core.canonical import (
@@ -156,6 +157,7 @@ class _Writer:
 
     def write(self, record: CanonicalRecord) -> None:
         """Add a record, or begin anew with it."""
+        stopping.check()
         if record.restarts and self.records:
             self.restart()
         line = render(record)

@@ -16,6 +16,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
+from oulipoly_engine import stopping
 from oulipoly_engine.adapters.bundled import turn_call, turn_reading
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts import SessionScripts
@@ -114,11 +115,12 @@ class Ingester:
 
         Whatever scripts do or a locked state file refuses is told in the result, never raised.
         done: called in this thread as each one ends. An interruption of this thread ends the scripts.
-        afresh: bundled adapters forget how far they came.
+        afresh: bundled adapters forget how far they came. Raises Stopped when the user has stopped it; what was read by
+        then is stored.
         """
         unique = tuple(dict.fromkeys(names))
         results: dict[str, Ingested] = {}
-        stopped = Event()
+        stopped = stopping.asked()
         work = partial(self._in_thread, afresh=afresh, stopped=stopped)
         with closing(side_by_side(work, unique, at_most=_AT_ONCE, cancel=stopped.set)) as found:
             for result in found:
@@ -126,6 +128,7 @@ class Ingester:
                 self._publish(result)
                 if done is not None:
                     done(result)
+        stopping.check()
         return tuple(results[name] for name in unique)
 
     def _in_thread(self, name: str, *, afresh: bool, stopped: Event) -> Ingested:

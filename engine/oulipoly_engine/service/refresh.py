@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from threading import Event
 
+from oulipoly_engine import stopping
 from oulipoly_engine.adapters.codex_rate_limits import CodexReading
 from oulipoly_engine.clock import Clock, to_text
 from oulipoly_engine.core import compose
@@ -103,19 +104,22 @@ class Refresher:
         """Read several accounts side by side and return what came of each, in the order of the names.
 
         done: called in this thread as each one ends. An interruption of this thread ends the scripts.
+        Raises Stopped when the user has stopped it; what was read by then is stored.
         """
         if not names:
             return ()
         results: dict[str, Refreshed] = {}
         unique = tuple(dict.fromkeys(names))
-        stopped = Event()  # of this call alone: others may read through the same object
+        stopped = stopping.asked()  # of this call alone: others may read through the same object
         work = partial(self._in_thread, wish=wish, stopped=stopped)
         with closing(side_by_side(work, unique, at_most=_AT_ONCE, cancel=stopped.set)) as found:
             for result in found:
                 results[result.account] = result
-                self._publish(result)
+                if result.kind is not Kind.FAILED or not stopped.is_set():
+                    self._publish(result)
                 if done is not None:
                     done(result)
+        stopping.check()
         return tuple(results[name] for name in unique)
 
     def refresh_stale(self, names: Sequence[str], ttl_s: float) -> tuple[Refreshed, ...]:

@@ -1,7 +1,12 @@
 """Every key of the frame in the real app, those of the preset `emacs` included."""
 
+import threading
+from functools import partial
+from pathlib import Path
+
 import pytest
 
+from oulipoly_engine import stopping
 from oulipoly_tui.widgets.lines import VirtualList
 
 keys = pytest.mark.keys
@@ -131,8 +136,50 @@ async def test_shift_r_reads_every_account(app_world, hand):
     async with hand() as one:
         await one.press("R")
         await one.told("reading every account")
+        await one.told("read 2 accounts")
         await one.until(lambda: one.account("ada").quota.windows and one.account("bob").quota.windows)
         await one.sees("94 %", "35 %")
+
+
+@keys("frame.stop", "ctrl+x")
+async def test_ctrl_x_stops_a_reading_that_takes_long_and_nothing_of_it_is_kept(app_world, hand, tmp_path):
+    pid = tmp_path / "pid"
+    app_world.account("eve", extra=f"quota_script = 'echo $$ > {pid}; exec sleep 60'")
+    async with hand() as one:
+        await one.press("ctrl+x")
+        await one.told("nothing is under way that could be stopped")
+        one.app.order("refresh", ["eve"])
+        await one.sees("… reading eve", "ctrl+x stops")
+        await one.until(pid.exists)
+        await one.press("ctrl+x")
+        await one.told("stopped reading eve")
+        await one.until(lambda: "… reading eve" not in one.text)
+        assert not any("eve" in repr(trouble) for trouble in one.app.troubles())
+        assert not Path(f"/proc/{pid.read_text().strip()}").exists()
+
+
+@keys("frame.stop", "ctrl+x")
+async def test_ctrl_x_asks_which_where_several_things_take_long(app_world, hand):
+    ended = [threading.Event() for _ in range(2)]
+
+    def wait(number):
+        while not stopping.asked().wait(0.01):
+            pass
+        ended[number].set()
+        stopping.check()
+
+    async with hand() as one:
+        for number in range(2):
+            one.app.work("wait", partial(wait, number), title=f"waiting for bus {number}", can_stop=True)
+        await one.press("ctrl+x")
+        await one.at("Choice")
+        assert "Stop what?" == one.title
+        await one.press("down", "enter")
+        await one.told("stopped waiting for bus 1")
+        assert [False, True] == [event.is_set() for event in ended]
+        await one.sees("… waiting for bus 0")
+        await one.pilot.click("#jobs")
+        await one.told("stopped waiting for bus 0")
 
 
 @keys("frame.settings", "comma", "f2")

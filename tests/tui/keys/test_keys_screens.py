@@ -3,7 +3,9 @@
 import pytest
 from textual.widgets import Input
 
+from oulipoly_engine import stopping
 from oulipoly_engine.engine_sessions import ExportWish
+from oulipoly_tui.screens import export
 from oulipoly_tui.widgets.lines import Lines, VirtualList
 
 keys = pytest.mark.keys
@@ -261,6 +263,25 @@ async def test_an_export_is_chosen_looked_at_and_written(sessions, tmp_path):
         await one.until(lambda: preview.scroll_offset.y == 0)
         await one.press("ctrl+o")
         await one.until(lambda: line(one).value.endswith(".html"))
+
+
+@keys("Export", "ctrl+x")
+async def test_an_export_that_takes_long_is_stopped_and_its_dialog_stays(sessions, monkeypatch, tmp_path):
+    def endless(*_arguments, force):
+        stopping.asked().wait(20)
+        stopping.check()
+
+    monkeypatch.setattr(export, "_write", endless)
+    async with sessions() as one:
+        await one.press("x")
+        await one.at("Export")
+        line(one).value = str(tmp_path / "out.md")
+        await one.press("f2")
+        await one.until(lambda: one.app.shown_jobs)
+        await one.press("ctrl+x")
+        await one.told("stopped writing out.md")
+        assert "Export" == type(one.app.screen).__name__
+        assert not (tmp_path / "out.md").exists()
 
 
 @keys("ImportScreen", "escape", "n", "q", "y", "left", "h", "right", "l")

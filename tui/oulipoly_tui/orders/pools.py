@@ -42,10 +42,20 @@ def _refresh(app: AgentsApp, arguments: list[str]) -> None:
         if failed:
             app.say(f"{failed[0].account}: {failed[0].text}", severity="warning")
         else:
-            app.say(f"read {len(done)} account{'s' * (len(done) != 1)}")
+            app.say(_told_read(done))
         app.take_snapshot()
 
-    app.work("reading quota", partial(engine.refresh, tuple(arguments)), said)
+    title = f"reading {', '.join(arguments) or 'every account'}"
+    app.work("reading quota", partial(engine.refresh, tuple(arguments)), said, title=title, can_stop=True)
+
+
+def _told_read(done: tuple[Refreshed, ...]) -> str:
+    """Say how many accounts were read; another process, or an earlier wish, may be reading some right now."""
+    by_others = [one.account for one in done if one.kind == "in-flight"]
+    count = len(done) - len(by_others)
+    ours = f"read {count} account{'s' * (count != 1)}" if count or not by_others else ""
+    theirs = f"{', '.join(by_others)} {'is' if len(by_others) == 1 else 'are'} being read already" if by_others else ""
+    return "; ".join(filter(None, (ours, theirs)))
 
 
 def _drain(app: AgentsApp, arguments: list[str], *, on: bool) -> None:

@@ -106,7 +106,8 @@ def _move(app: AgentsApp, arguments: list[str]) -> None:
         def moved() -> None:
             back = partial(app.work, "move back", partial(sessions.move, one.chain_id, one.active.account))
             done = f"it goes on on {account}"
-            app.work("move", partial(sessions.move, one.chain_id, account), lambda _: _did(app, done, back))
+            work = partial(sessions.move, one.chain_id, account)
+            app.work("move", work, lambda _: _did(app, done, back), title=f"moving to {account}")
 
         app.work("move", partial(sessions.plan_move, one.chain_id, account), planned)
 
@@ -160,12 +161,13 @@ def _pin(app: AgentsApp, arguments: list[str], *, on: bool) -> None:
 def _archive(app: AgentsApp, arguments: list[str]) -> None:
     sessions, texts = _sessions(app), arguments[0].split()
     app.say("archiving …")
-    app.work("archive", lambda: sessions.archive([sessions.conversation(text).chain_id for text in texts]), app.say)
+    work = lambda: sessions.archive([sessions.conversation(text).chain_id for text in texts])  # noqa: E731
+    app.work("archive", work, app.say, title="archiving")
 
 
 def _archive_all(app: AgentsApp, _arguments: list[str]) -> None:
     app.say("archiving …")
-    app.work("archive", _sessions(app).archive_all, app.say)
+    app.work("archive", _sessions(app).archive_all, app.say, title="archiving every conversation", can_stop=True)
 
 
 def _restore(app: AgentsApp, arguments: list[str]) -> None:
@@ -175,8 +177,10 @@ def _restore(app: AgentsApp, arguments: list[str]) -> None:
     )
 
 
-def _start(app: AgentsApp, name: str, function: Callable[[], Any], act: Callable[[Any], object]) -> None:
-    app.work(name, function, act)
+def _start(
+    app: AgentsApp, name: str, function: Callable[[], Any], act: Callable[[Any], object], title: str = ""
+) -> None:
+    app.work(name, function, act, title=title, can_stop=bool(title))
 
 
 def _export(app: AgentsApp, arguments: list[str]) -> str | None:
@@ -194,7 +198,8 @@ def _export(app: AgentsApp, arguments: list[str]) -> str | None:
                 pane.exported(one.chain_id, file.path)
             app.say(f"{file.path}: {file.size_bytes:,} bytes")
 
-        app.work("export", partial(sessions.export, one.chain_id, ExportWish(form), target), done)
+        work = partial(sessions.export, one.chain_id, ExportWish(form), target)
+        _start(app, "export", work, done, f"writing {target.name}")
 
     found_session(app, text, found)
     return None
@@ -208,7 +213,10 @@ def _bundle(app: AgentsApp, arguments: list[str]) -> None:
         missing = f"; missing: {', '.join(one.remarks)}" if one.remarks else ""
         app.say(f"{one.path}: {one.size_bytes:,} bytes{missing}", severity="warning" if missing else "information")
 
-    found_session(app, text, lambda one: _start(app, "bundle", partial(sessions.bundle, one.chain_id, target), done))
+    def found(one: Conversation) -> None:
+        _start(app, "bundle", partial(sessions.bundle, one.chain_id, target), done, f"writing {target.name}")
+
+    found_session(app, text, found)
 
 
 def _unbundle(app: AgentsApp, arguments: list[str]) -> None:
@@ -221,15 +229,15 @@ def _unbundle(app: AgentsApp, arguments: list[str]) -> None:
 
         def answered(yes: bool | None) -> None:
             if yes:
-                app.work(
-                    "unbundle",
-                    partial(sessions.unbundle, source, folder=folder),
-                    lambda _: app.say(f"unpacked on {plan.account}"),
+                work = partial(sessions.unbundle, source, folder=folder)
+                _start(
+                    app, "unbundle", work, lambda _: app.say(f"unpacked on {plan.account}"), f"unpacking {source.name}"
                 )
 
         app.push_screen(Confirm("Unpack this conversation?", unpacking_text(plan), "unpack"), answered)
 
-    app.work("unbundle", partial(sessions.plan_unbundle, source, folder=folder), planned)
+    work = partial(sessions.plan_unbundle, source, folder=folder)
+    _start(app, "unbundle", work, planned, f"checking {source.name}")
 
 
 def unpacking_text(plan: Unpacked) -> str:
@@ -260,7 +268,7 @@ def show_difference(app: AgentsApp, wish: Import, source: str) -> None:
 
     def decided(yes: bool | None) -> None:
         if yes:
-            app.work("import", partial(sessions.carry_out, wish), replaced)
+            app.work("import", partial(sessions.carry_out, wish), replaced, title="replacing the turns")
 
     def replaced(receipt: Any) -> None:  # noqa: ANN401 - Receipt
         if receipt.operation_uuid is None:

@@ -170,7 +170,8 @@ class SessionReading:
         if app.options.read_only:
             self._look_again()
         else:
-            app.work("scan", app.engine.sessions.scan, lambda _new: self._look_again())
+            title = "reading transcripts"
+            app.work("scan", app.engine.sessions.scan, lambda _new: self._look_again(), title=title, can_stop=True)
 
 
 def _reading(

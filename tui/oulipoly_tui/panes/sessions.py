@@ -315,7 +315,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
             app.say(f"{new:,} new turn{'s' * (new != 1)}")
             self._look_again()
 
-        app.work("scan", app.engine.sessions.scan, scanned)
+        app.work("scan", app.engine.sessions.scan, scanned, title="reading transcripts", can_stop=True)
 
     # ---- what the widgets say
 

@@ -35,6 +35,7 @@ class Export(ModalScreen[Mapping[str, Path]]):
         Binding("ctrl+r", "turn('redacting')", "secrets", priority=True),
         Binding("ctrl+t", "turn('tools')", "tools", priority=True),
         Binding("ctrl+k", "turn('thinking')", "thinking", priority=True),
+        Binding("ctrl+x", "stop", "stop", priority=True),
         Binding("pagedown", "scroll(10)", show=False, priority=True),
         Binding("pageup", "scroll(-10)", show=False, priority=True),
     ]
@@ -96,6 +97,11 @@ class Export(ModalScreen[Mapping[str, Path]]):
         """Scroll the preview."""
         self.query_one("#export-preview", Lines).scroll_relative(y=by, animate=False)
 
+    async def action_stop(self) -> None:
+        """Stop the writing."""
+        app: Any = self.app
+        await app.action_press("frame.stop")
+
     def action_write(self) -> None:
         """Write the file or the files."""
         text = self.query_one(Input).value.strip()
@@ -105,7 +111,8 @@ class Export(ModalScreen[Mapping[str, Path]]):
             return
         work = partial(_write, app.engine.sessions, self._conversations, self._wish, Path(text).expanduser())
         force = self._force == text
-        app.work("export", partial(work, force=force), partial(self._written, text))
+        title = f"writing {Path(text).name}"
+        app.work("export", partial(work, force=force), partial(self._written, text), title=title, can_stop=True)
 
     @on(Input.Submitted)
     def _submitted(self) -> None:

@@ -22,6 +22,14 @@ class Bar(Lines):
         self.show_lines((content,))
 
 
+class JobBar(Bar):
+    """Work under way; a click asks what of it to stop."""
+
+    async def on_click(self) -> None:
+        """Stop it."""
+        await self.app.run_action("app.press('frame.stop')")
+
+
 class HintBar(Bar):
     """The footer; a click on a hint is as good as its key."""
 

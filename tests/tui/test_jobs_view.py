@@ -1,0 +1,49 @@
+"""The row that tells of work under way: what takes long, for how long already, and what stops it."""
+
+import pytest
+
+from oulipoly_tui.view.jobs import Job, duration, jobs_line
+from oulipoly_tui.view.spans import cells
+
+
+def text(*jobs, width=80, key="^x"):
+    return "".join(part for part, _ in jobs_line(jobs, width, key))
+
+
+READING = Job("reading every account", 3.7, can_stop=True, is_stopping=False)
+MOVING = Job("moving to ada", 61, can_stop=False, is_stopping=False)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"), [(0.2, "0 s"), (59.9, "59 s"), (60, "1 min 0 s"), (3725, "62 min 5 s")]
+)
+def test_seconds_are_whole_ones(seconds, expected):
+    assert expected == duration(seconds)
+
+
+def test_each_job_is_told_with_its_seconds_and_the_key_at_the_end():
+    found = text(READING, MOVING)
+
+    assert found.startswith(" … reading every account 3 s  … moving to ada 1 min 1 s ")
+    assert found.endswith(" ^x stops")
+    assert 80 == cells(found)
+
+
+def test_what_cannot_be_stopped_has_no_key():
+    assert "stops" not in text(MOVING)
+    assert "stops" not in text(READING, key="")
+    assert "stops" not in text(READING._replace(is_stopping=True))
+
+
+def test_what_is_asked_to_stop_says_so_until_it_has():
+    assert "stopping: reading every account" in text(READING._replace(is_stopping=True))
+
+
+@pytest.mark.parametrize("width", [1, 8, 12, 20, 33, 40, 60, 200])
+def test_nothing_is_wider_than_the_screen_and_what_does_not_fit_is_counted(width):
+    many = [READING, MOVING, READING._replace(title="writing 漢字.md")]
+    found = text(*many, width=width)
+
+    assert cells(found) <= max(width, len(" ^x stops"))
+    shown = sum(one.title in found for one in many)
+    assert shown == 3 or shown == 0 or f"+{3 - shown} more" in found
