@@ -69,7 +69,7 @@ Program(driver_class=driver.choose()).run()
 print("SEEN", *Keys.seen, "in", len(found) > 0, "END")
 """
 _NAMES = (
-    *("XTermParser", "_timeout_time", "_thread_id", "_context", "_message_queue", "_binding_chain", "_exit"),
+    *("XTermParser", "_timeout_time", "_thread_id", "_context", "_message_queue", "_bindings", "_exit"),
     *("_debug", "_loop", "_key_thread", "run_input_thread", "process_message", "_auto_restart", "_must_signal_resume"),
     *("_dirty_widgets", "_batch_count", "_on_timer_update", "_set_dirty", "_sequence_to_key_events"),
 )

@@ -145,6 +145,36 @@ def test_no_key_overtakes_those_that_wait_for_one_whose_work_is_not_done(run):
     assert program.seen() == ["LoopDriver", "s", "b", "c", "d", "e"]
 
 
+def test_letters_of_a_paste_are_no_keys_although_each_comes_alone(run):
+    program = run()
+    program.until(b"READY")
+
+    for piece in (b"a", b"\x1b[200~", b"q", b"7", b"\x1b[201~", b"b", b"x"):
+        os.write(program.fd, piece)
+        time.sleep(0.02)  # a turn of the loop: each piece is read alone
+
+    assert program.seen() == ["LoopDriver", "a", "<q7>", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "before", "expected"),
+    [
+        ("a", False, False),
+        ("a", True, True),
+        ("\x1b[200~", False, True),
+        ("\x1b[200~a\x1b[201~", False, False),
+        ("a\x1b[201~", True, False),
+        ("\x1b[201~\x1b[200~a", True, True),
+    ],
+)
+def test_a_paste_is_under_way_from_its_first_mark_to_its_last(text, before, expected):
+    assert expected == driver._pastes(text, before=before)
+    held, now = "", before
+    for letter in text:  # read one by one
+        now, held = driver._pastes(held + letter, before=now), (held + letter)[-5:]
+    assert expected == now
+
+
 def test_lone_escape_is_told_although_nothing_follows_it(run):
     program = run()
     program.until(b"READY")

@@ -5,6 +5,7 @@ import time
 import pytest
 from textual import events
 from textual.app import App
+from textual.geometry import Region
 from textual.screen import ModalScreen
 
 from oulipoly_engine.terminal import wire
@@ -233,6 +234,48 @@ def test_picture_is_painted_before_the_host_is_told_that_it_was(bench, monkeypat
 
     assert painted == [1]
     assert bench.of(wire.Seen)[-1].number == 2
+
+
+LOOKS = (("plain ", 0, 6), ("bold", 1, 4), (" link", 2, 5), ("漢字", 2, 4))
+
+
+@pytest.mark.parametrize("theme", ["textual-dark", "textual-light", "ansi-dark"])
+@pytest.mark.parametrize("environ", [{}, {"NO_COLOR": "1"}], ids=["colours", "none"])
+async def test_rows_painted_at_once_look_as_textual_draws_them(monkeypatch, environ, theme):
+    with monkeypatch.context() as patch:
+        for name, value in environ.items():
+            patch.setenv(name, value)
+        app = Bench()
+    async with app.run_test(size=(40, 10)) as pilot:
+        app.theme = theme
+        app.view.take(picture())
+        await pilot.pause()
+        drawn = []
+        monkeypatch.setattr(app, "_display", lambda screen, update: drawn.append(update.render_segments(app.console)))
+
+        app.view.take(picture(2, ((3, LOOKS), (4, (("漢", 1, 2),))), cursor=(3, 3, True, "block")))
+
+        rows = app.view.render_lines(Region(0, 0, 40, 10))
+        expected = {y: f"\x1b[{y + 1};1H{rows[y].render(app.console)}" for y in (0, 3, 4)}  # the cursor has left row 0
+        assert ["".join(expected.values())] == drawn
+
+
+async def test_rows_under_a_notice_are_drawn_by_textual(monkeypatch):
+    drawn, app = [], Bench()
+    async with app.run_test(size=(40, 10), notifications=True) as pilot:
+        app.view.take(picture(cursor=(0, 0, False, "block")))
+        app.notify("over the lowest rows", timeout=60)
+        end = time.monotonic() + 15
+        while not any(one.region.y for one in app.screen.query("Toast")):
+            assert time.monotonic() < end
+            await pilot.pause(0.01)
+        toast = app.screen.query_one("Toast").region
+        monkeypatch.setattr(app, "_display", lambda screen, update: drawn.append(type(update).__name__))
+
+        app.view.take(picture(2, ((toast.y, (("under", 1, 5),)),), cursor=(0, 0, False, "block")))
+        app.view.take(picture(3, ((0, (("beside", 1, 6),)),), cursor=(0, 0, False, "block")))
+
+        assert ["ChopsUpdate", "_Rows"] == drawn
 
 
 async def test_picture_behind_a_dialog_is_drawn_in_its_own_time(bench):

@@ -19,7 +19,7 @@ import termios
 import threading
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 from textual import constants, events
 from textual.app import App
@@ -56,12 +56,7 @@ _WHOLE = re.compile(r"\x1b\[(?!M|<|\[)[0-?]*[ -/]*[@-~]")
 _REPORT = re.compile(r"\x1b\[\?[0-9;]*\$y")
 
 
-@runtime_checkable
-class TakesKeysAtOnce(Protocol):
-    """A widget that does nothing with most keys but send them elsewhere, and so may have them before their turn."""
-
-    def take_key(self, event: events.Key) -> bool:
-        """Take a key; False: it is not for now, and comes again as an event like any other."""
+_PASTE_BEGINS, _PASTE_ENDS = "\x1b[200~", "\x1b[201~"
 
 
 def choose() -> type[LinuxDriver] | None:
@@ -108,6 +103,8 @@ class LoopDriver(LinuxDriver):
         self._parser: XTermParser | None = None
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._tick: asyncio.TimerHandle | None = None
+        self._is_pasting = False  # the parser is inside of a bracketed paste
+        self._before = ""  # the end of what it was fed, where a mark of a paste may begin
 
     def start_application_mode(self) -> None:
         """Open the terminal for ourselves, then do as Textual does."""
@@ -194,8 +191,22 @@ class LoopDriver(LinuxDriver):
         if not data:  # the terminal is gone; the signal that says so ends us
             self._loop.remove_reader(descriptor)
             return
-        if text := self._decode(data):  # nothing yet of a split character; the parser would take that for the end
+        text = self._decode(data)
+        if text and not (len(text) == 1 and self._was_taken_as_it_is(text, parser)):
+            # Nothing yet of a split character is not fed: the parser would take that for the end.
+            self._is_pasting = _pastes(self._before + text, before=self._is_pasting)
+            self._before = (self._before + text)[1 - len(_PASTE_BEGINS) :]
             self._hand_on(partial(parser.feed, text))
+
+    def _was_taken_as_it_is(self, text: str, parser: XTermParser) -> bool:
+        """Give a letter or a digit to the focused widget without the parser, if that is between two keys anyway."""
+        if not (text.isascii() and text.isalnum()) or self._is_pasting or parser._timeout_time is not None:
+            return False
+        with self._app._context():
+            was_taken = self._was_taken(events.Key(text, text))
+        if was_taken:
+            self._before = ""
+        return was_taken
 
     def _mind_timeout(self, parser: XTermParser) -> None:
         """Come back for what may be the Escape key or the beginning of something longer."""
@@ -216,6 +227,7 @@ class LoopDriver(LinuxDriver):
             messages.extend(parse())
         except Exception:  # noqa: BLE001, RUF100 - what a terminal sends must not leave the app deaf
             self._parser = _Sequences(self._debug)
+            self._is_pasting, self._before = False, ""
         with self._app._context():
             for message in messages:
                 self.process_message(message)
@@ -230,7 +242,11 @@ class LoopDriver(LinuxDriver):
             self._app.post_message(message)
 
     def _was_taken(self, event: events.Key) -> bool:
-        """Give a key to the focused widget if nothing at all is ahead of it, and nobody else may want it."""
+        """Give a key to the focused widget if nothing at all is ahead of it, and nobody else may want it.
+
+        The widget does nothing with most keys but send them elsewhere, and so may have them before their turn: it has a
+        `take_key(event)`, which is false where the key is not for now, and comes again as an event like any other.
+        """
         app = self._app
         if not app.screen_stack or not app.app_focus or not _is_at_rest(app):
             return False
@@ -238,12 +254,10 @@ class LoopDriver(LinuxDriver):
             return False
         screen = app.screen
         widget = screen.focused
-        if not isinstance(widget, TakesKeysAtOnce) or not _is_at_rest(widget) or screen.maximized is not None:
+        take: Callable[[events.Key], bool] | None = getattr(widget, "take_key", None)
+        if take is None or widget is None or not _is_at_rest(widget) or screen.maximized is not None:
             return False
-        chain: Any = getattr(screen, "_binding_chain", None)
-        if chain is None or any(one.priority for _, table in chain for one in table.key_to_bindings.get(event.key, ())):
-            return False
-        return widget.take_key(event)
+        return not _is_wanted_by_others(widget, event.key) and take(event)
 
     # Pictures --------------------------------------------------------------------------------------------------------
     def write(self, data: str) -> None:
@@ -298,6 +312,21 @@ class LoopDriver(LinuxDriver):
             with contextlib.suppress(InterruptedError):
                 poll.poll(100)
             self._write_now()
+
+
+def _pastes(text: str, *, before: bool) -> bool:
+    """Return whether a paste is under way behind a text. before: it was at its beginning."""
+    begins, ends = text.rfind(_PASTE_BEGINS), text.rfind(_PASTE_ENDS)
+    return before if begins == ends else begins > ends  # equal: there is neither
+
+
+def _is_wanted_by_others(widget: Widget, key: str) -> bool:
+    """Return whether a key comes before the focused widget's own ones; a Textual that hides it wants every key."""
+    for node in widget.ancestors_with_self:
+        table: Any = getattr(getattr(node, "_bindings", None), "key_to_bindings", None)
+        if table is None or any(one.priority for one in table.get(key, ())):
+            return True
+    return False
 
 
 def _is_at_rest(pump: App[object] | Widget) -> bool:

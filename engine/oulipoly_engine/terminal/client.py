@@ -34,7 +34,7 @@ from oulipoly_engine.terminal.wire import (
     encode,
 )
 
-_CHUNK = 256 << 10
+_CHUNK = 64 << 10  # larger ones come from the kernel anew each time
 _AGAIN_WITHIN_S = 5.0  # three starts of a screen's process, the last one with the slow emulator's
 _AGAIN_EVERY_S = 0.05
 

@@ -12,7 +12,7 @@ from oulipoly_engine.terminal.picture import Debt
 from oulipoly_engine.terminal.wire import Bye, Decoder, Focus, FromClient, Happened, Hello, Message, WireBroken, encode
 
 _UNREAD_LIMIT = 1 << 20  # bytes that wait before we stop listening to a client
-_CHUNK = 256 << 10
+_CHUNK = 64 << 10  # larger ones come from the kernel anew each time
 _NOTICES = 16  # kept for a client that does not read
 
 

@@ -43,6 +43,7 @@ _WHEEL = (4, 5)
 # The library tells these from Tab, Return and Escape for every program. One that has not asked for a protocol knows
 # them as what they have always been: vim's users leave by Ctrl+[.
 _AS_EVER = {b"\x1b[105;5u": b"\t", b"\x1b[109;5u": b"\r", b"\x1b[91;5u": b"\x1b", b"\x1b[64;6u": b"\x00"}
+_ALL_KEYS = 8  # of kitty's protocol: letters too come as sequences
 _SENT = 256  # bytes; the longest sequence of a key has fewer than 64
 
 
@@ -58,9 +59,12 @@ class Encoders:
         self._mouse = self._make("GhosttyMouseEvent", self._lib.ghostty_mouse_event_new)
         self._sent = self._ffi.new("char[]", _SENT)
         self._length = self._ffi.new("size_t*")
+        self._flags = self._ffi.new("uint64_t*")
 
     def key(self, key: Key) -> bytes:
         """Return what a key sends."""
+        if len(key.text) == 1 and key.text == key.name and not key.mods and not self._kitty_flags() & _ALL_KEYS:
+            return key.text.encode("utf-8", "replace")  # whatever else the child has asked for
         lib = self._lib
         lib.ghostty_key_encoder_setopt_from_terminal(self._keys[0], self._terminal)
         name = _SHIFTED.get(key.name, key.name)
@@ -81,14 +85,13 @@ class Encoders:
             return kept
         check(done, "key encoding")
         sent = bytes(self._ffi.buffer(self._sent, self._length[0]))
-        return sent if sent not in _AS_EVER or self._speaks_kitty() else _AS_EVER[sent]
+        return sent if sent not in _AS_EVER or self._kitty_flags() else _AS_EVER[sent]
 
-    def _speaks_kitty(self) -> bool:
-        """Tell whether the child has asked for keys to be told apart."""
-        flags = self._ffi.new("uint64_t*")
+    def _kitty_flags(self) -> int:
+        """Return how the child has asked for keys to be told apart; 0: not at all."""
         wanted = self._lib.GHOSTTY_TERMINAL_DATA_KITTY_KEYBOARD_FLAGS
-        check(self._lib.ghostty_terminal_get(self._terminal, wanted, flags), "key protocol")
-        return bool(flags[0])
+        check(self._lib.ghostty_terminal_get(self._terminal, wanted, self._flags), "key protocol")
+        return int(self._flags[0])
 
     def mouse(self, mouse: Mouse, columns: int, rows: int) -> bytes:
         """Return what a mouse event sends."""

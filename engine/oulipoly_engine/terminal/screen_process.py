@@ -25,6 +25,7 @@ from oulipoly_engine.terminal.stage import Stage
 READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 _MOST_CLIENTS = 64
 _CHUNK = 64 << 10
+_SHORT = 1 << 10  # bytes: a terminal that has more gives more
 _GULP_LEAST, _GULP_MOST = 4 << 10, 256 << 10  # bytes between two looks at the clients
 _GULP_S = 0.003
 _FLOOD = 64 << 10  # bytes since the last picture that make a flood
@@ -121,6 +122,8 @@ class ScreenProcess:
             self._memory.append(data)  # before it is drawn: drawing may kill us
             pieces.append(data)
             size += len(data)
+            if len(data) < _SHORT:
+                break  # it was all; if not, we are told
             if time.monotonic() - begun > _GULP_S:
                 break
         if size:

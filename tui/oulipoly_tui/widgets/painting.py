@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +31,11 @@ def _waiting_to_be_drawn(screen: Screen[Any]) -> set[Widget] | None:
     return found if is_free and isinstance(found, set) else None
 
 
-def paint_at_once(widget: Widget, regions: Sequence[Region]) -> bool:
+def paint_at_once(widget: Widget, regions: Sequence[Region], row: Callable[[int], Strip] | None = None) -> bool:
     """Paint regions of a widget now; False: it cannot be done now, and `refresh` will do it.
+
+    row: gives a row as wide as the widget, for one that has no border, no padding, nothing that shines through, and all
+    its own colours: then Textual has nothing to add.
 
     By itself Textual goes from the widget's queue to the screen's, from there to a timer and back to the screen. That
     timer is also what holds pictures back: whoever calls this has to be no more frequent than a screen can show.
@@ -44,7 +48,7 @@ def paint_at_once(widget: Widget, regions: Sequence[Region]) -> bool:
     waiting = _waiting_to_be_drawn(screen)
     if waiting is None:
         return False
-    if widget not in waiting and _paint_alone(widget, screen, regions):
+    if widget not in waiting and _paint_alone(widget, screen, regions, row):
         return True
     widget._set_dirty(*regions)
     waiting.add(widget)
@@ -52,7 +56,9 @@ def paint_at_once(widget: Widget, regions: Sequence[Region]) -> bool:
     return True
 
 
-def _paint_alone(widget: Widget, screen: Screen[Any], regions: Sequence[Region]) -> bool:
+def _paint_alone(
+    widget: Widget, screen: Screen[Any], regions: Sequence[Region], row: Callable[[int], Strip] | None
+) -> bool:
     """Write just these rows, where nothing lies over them.
 
     Textual would draw every line of every widget that a changed line crosses, the screen behind them included: at 50
@@ -77,9 +83,21 @@ def _paint_alone(widget: Widget, screen: Screen[Any], regions: Sequence[Region])
         above = region.intersection(clip)
         if any(above.overlaps(part) for part in wanted):
             return False
-    mark(*(part.translate(-whole.offset) for part in wanted))
-    display(screen, _Rows([(part, widget.render_lines(part.translate(-whole.offset))) for part in wanted]))
+    own = [part.translate(-whole.offset) for part in wanted]
+    mark(*own)
+    draw = widget.render_lines if row is None or whole.size != widget.size else partial(_drawn, widget, row)
+    display(screen, _Rows([(part, draw(inside)) for part, inside in zip(wanted, own, strict=True)]))
     return True
+
+
+def _drawn(widget: Widget, row: Callable[[int], Strip], region: Region) -> list[Strip]:
+    strips = [row(y) for y in region.line_range]
+    for change in widget.get_line_filters():
+        background = widget.background_colors[1]
+        strips = [strip.apply_filter(change, background) for strip in strips]
+    if region.width < widget.size.width:
+        return [strip.crop(region.x, region.right) for strip in strips]
+    return strips
 
 
 if _Update is not None:

@@ -151,7 +151,7 @@ class TerminalView(Widget, can_focus=True):
         if self.above or was_above:  # the mark in the last row tells how far
             dirty.add(picture.rows - 1)
         regions = self._regions(dirty, whole=resized)
-        if self._copying is not None or not regions or paint_at_once(self, regions):
+        if self._copying is not None or not regions or paint_at_once(self, regions, self.render_line):
             self._send(wire.Seen(picture.number))
         else:
             self.refresh(*regions)
