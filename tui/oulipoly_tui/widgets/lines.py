@@ -17,6 +17,7 @@ from textual.strip import Strip
 from oulipoly_tui.keymap import TABLE
 from oulipoly_tui.keys.key import LISTS
 from oulipoly_tui.view.spans import TONES, Line, Row, Tone, cells, cut
+from oulipoly_tui.widgets.painting import paint_at_once
 
 GUTTER = 2  # columns before each row of a list, for the cursor
 _CURSOR, _NO_CURSOR = "> ", "  "
@@ -83,6 +84,13 @@ class Lines(ScrollView, can_focus=False):
     def render_line(self, y: int) -> Strip:
         """Draw one line of the view."""
         return self._draw(y + self.scroll_offset.y, self.size.width)
+
+    def paint_rows(self, *rows: int) -> None:
+        """Draw rows of the screen anew, at once where that can be done: what a key has moved is what is waited for."""
+        width, height = self.scrollable_content_region.size
+        shown = [Region(0, y, width, 1) for y in rows if 0 <= y < height]
+        if shown and not paint_at_once(self, shown):
+            self.refresh(*shown)
 
     def _count(self) -> int:
         return len(self._lines)
@@ -323,5 +331,5 @@ class VirtualList(Lines, can_focus=True):
             self._key = key
             self.post_message(self.Highlighted(self, key))
         if place != before:
-            self.refresh_line(before)
-            self.refresh_line(place)
+            top = self.scroll_offset.y
+            self.paint_rows(before - top, place - top)

@@ -19,6 +19,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
+from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.spans import Line, Span, cells, cut
 from oulipoly_tui.view.transcript import Drawn, marked
 from oulipoly_tui.widgets.lines import Lines, VirtualList
@@ -365,11 +366,13 @@ class TranscriptView(Lines, can_focus=True):
     def _lines_of_view(self) -> list[tuple[int, int, Drawn]]:
         if self._view is None:
             self._view = list(self._laid.walk(self._top, self.size.height))
-            self._look_ahead()
+            self.call_after_refresh(self._look_ahead)  # the reader would keep the screen waiting
         return self._view
 
     def _look_ahead(self) -> None:
         """Ask for the pages beside those on the screen, so that they are there when they are scrolled to."""
+        if not is_standing(self):
+            return
         view = self._view
         first, last = (view[0][0], view[-1][0]) if view else (self._top[0], self._top[0])
         for number in (first // PAGE - 1, last // PAGE + 1):
@@ -392,9 +395,8 @@ class TranscriptView(Lines, can_focus=True):
 
     def _put_cursor(self, row: int) -> None:
         """Draw the line that the cursor leaves and the one that it comes to."""
-        self.refresh_line(self._row)
-        self._row = row
-        self.refresh_line(row)
+        before, self._row = self._row, row
+        self.paint_rows(before, row)
 
     def _set_top(self, top: Position) -> None:
         self._top = top
