@@ -146,12 +146,14 @@ def _wanted(store: Store, query: Query, kinds: Kinds) -> index.Wanted:
     roles = query.of(FieldName.ROLE)
     sessions: index.Sessions | None = None
     since, until = query.since, query.until
+    accounts = _accounts(store, query, kinds)
     if query.of(FieldName.MODEL, FieldName.CWD, FieldName.SESSION) or query.pinned is not None:
-        sessions = index.sessions(store, query.fields, pinned=query.pinned)
+        sessions = index.sessions(store, query.fields, pinned=query.pinned, accounts=accounts)
         since, until = _bounded(sessions, since, until)
+        accounts = None  # the sessions are theirs
     return index.Wanted(
         terms=query.terms,
-        accounts=_accounts(store, query, kinds),
+        accounts=accounts,
         sessions=None if sessions is None else sessions.numbers,
         roles=next((field.values for field in roles if not field.is_negated), None),
         not_roles=next((field.values for field in roles if field.is_negated), ()),

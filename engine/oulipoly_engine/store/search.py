@@ -114,18 +114,25 @@ _COMPARED = {
 _Condition = tuple[str, str | None]  # and the JSON that it is given
 
 
-def sessions(store: Store, fields: Iterable[Field], *, pinned: bool | None = None) -> Sessions:
+def sessions(
+    store: Store, fields: Iterable[Field], *, pinned: bool | None = None, accounts: Collection[str] | None = None
+) -> Sessions:
     """Return the sessions that fit all fields which compare folders, models and ids of sessions.
 
     A session without a chain is found by its folder and its CLI's model alone.
     Each field is held against every text once, however many sessions have it.
-    pinned: those of pinned chains alone, or of others alone.
+    pinned: those of pinned chains alone, or of others alone. accounts: of these alone; None: of all.
     """
     ways: list[list[tuple[_Condition, ...]]] = []
     if pinned is not None:
         ways.append([((_PINNED.format("IN" if pinned else "NOT IN"), None),)])
     ways += [_ways(store, field) for field in fields if field.name in _COMPARED]
-    rows = [row for one in product(*ways) for row in _numbers(store, [condition for way in one for condition in way])]
+    owned = [] if accounts is None else [(_IN.format("x.account"), json.dumps(sorted(accounts)))]
+    rows = [
+        row
+        for one in product(*ways)
+        for row in _numbers(store, [*(condition for way in one for condition in way), *owned])
+    ]
     if not rows:
         return Sessions(frozenset(), None, None)
     numbers, firsts, lasts = zip(*rows, strict=True)

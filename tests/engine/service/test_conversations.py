@@ -181,6 +181,11 @@ def test_a_list_is_narrowed_by_words_and_fields(bench, query, expected):
         ('"hay needle"', ["2-1"]),
         ("needle session:5169694d-de0f-40d1-890c-6e28e55bab21", ["1-0"]),
         ("needle date:2026-11-18", ["1-0"]),
+        ("needle cwd:/home account:two", ["2-1"]),
+        ("needle cwd:/home account:one", []),
+        ("needle cwd:/home -account:two", []),
+        ("needle cwd:/work -account:two", ["1-0"]),
+        ("needle -cwd:/home account:one", ["1-0"]),
         ("needle is:sidechain", []),
         ("needle is:pinned", []),
         ("account:two", ["2-1", "2-0"]),
@@ -193,6 +198,16 @@ def test_a_search_is_narrowed_by_words_and_fields(bench, query, expected):
     bench.scan()
 
     assert expected == [hit.turn_id for hit in bench.found(query)]
+
+
+def test_a_session_that_two_accounts_have_is_searched_by_account_and_folder(bench):
+    for account in ("one", "two"):  # as after a copy by hand
+        bench.write(account, 7, f"a needle of {account}", cwd="/home/me", days_ago=1)
+    bench.scan()
+
+    for account in ("one", "two"):
+        assert [account] == [hit.account for hit in bench.found(f"needle cwd:/home account:{account}")]
+    assert {"one", "two"} == {hit.account for hit in bench.found("needle cwd:/home")}
 
 
 def test_hits_carry_their_conversation_and_marked_words_without_secrets(bench):
