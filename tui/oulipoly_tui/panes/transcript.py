@@ -427,7 +427,7 @@ class TranscriptPane(Pane):
         target, follower = self.target, self._follower
         if target is None or follower is None:
             return
-        side = f" · side chain {target.side}" if target.side else ""
+        side = f" › side chain {target.side}" if target.side else ""  # noqa: RUF001 - a way that was gone
         title = f"4 Transcript · {target.title[:60]}{side}"
         origin = follower.pages.origin.name.lower()
         where = {"transcript": "", "archive": " · kept copy", "state": " · stored turns"}[origin]

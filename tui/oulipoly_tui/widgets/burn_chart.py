@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from rich.segment import Segment
 from textual import events
+from textual.color import Color
+from textual.filter import LineFilter
 from textual.geometry import Region
 from textual.strip import Strip
 
@@ -24,6 +26,8 @@ class BurnChart(Lines):
         self._burn: Burn | None = None
         self._wide = 0  # how wide the lines are
         self._pieces = _Pieces(self._piece)
+        self._filters: Sequence[LineFilter] = ()
+        self._background = Color(0, 0, 0)  # while lines are drawn, as the filters
 
     def show_burn(self, burn: Burn | None) -> None:
         """Draw a window; None: nothing."""
@@ -37,9 +41,29 @@ class BurnChart(Lines):
         self._draw_anew()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Draw lines; their colours may be others than the last time."""
+        """Draw lines; their colours may be others than the last time.
+
+        Textual draws the edges alone: to the chart's own lines it has nothing to add, and its filters see each of the
+        few pieces once, not in every line.
+        """
+        top, right, _, left = self.gutter
+        if left or right:
+            return super().render_lines(crop)
         self._pieces.clear()
-        return super().render_lines(crop)
+        self._base = self.rich_style
+        self._filters, self._background = self.get_line_filters(), self.background_colors[1]
+        try:
+            strips = [
+                self.render_line(y - top)
+                if 0 <= y - top < self.size.height
+                else super(BurnChart, self).render_lines(Region(0, y, self.size.width, 1))[0]
+                for y in crop.line_range
+            ]
+        finally:
+            self._base = None
+        if crop.column_span != (0, self.size.width):
+            strips = [strip.crop(*crop.column_span) for strip in strips]
+        return strips
 
     def _draw_anew(self) -> None:
         before, size = self._lines, self.size
@@ -57,11 +81,17 @@ class BurnChart(Lines):
     def _draw(self, place: int, width: int) -> Strip:
         """Draw a line of thousands of pieces: nothing is measured, for it is as wide as was asked."""
         if width != self._wide or place >= len(self._lines):
-            return super()._draw(place, width)
+            return Strip(self._filtered(list(super()._draw(place, width))), width)
         return Strip(map(self._pieces.__getitem__, self._lines[place]), width)
 
     def _piece(self, span: Span) -> Segment:
-        return Segment(span[0], self.toned(span[1], self.base_style))
+        (found,) = self._filtered([Segment(span[0], self.toned(span[1], self.base_style))])
+        return found
+
+    def _filtered(self, segments: list[Segment]) -> list[Segment]:
+        for change in self._filters:
+            segments = list(change.apply(segments, self._background))
+        return segments
 
 
 class _Pieces(dict[Span, Segment]):
