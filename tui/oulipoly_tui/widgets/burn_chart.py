@@ -49,18 +49,19 @@ class BurnChart(Lines):
         top, right, _, left = self.gutter
         if left or right:
             return super().render_lines(crop)
+        inside = range(top, top + self.size.height)
+        edges = {
+            y: super(BurnChart, self).render_lines(Region(0, y, self.size.width, 1))[0]
+            for y in crop.line_range
+            if y not in inside
+        }
         self._pieces.clear()
         self._base = self.rich_style
         self._filters, self._background = self.get_line_filters(), self.background_colors[1]
         try:
-            strips = [
-                self.render_line(y - top)
-                if 0 <= y - top < self.size.height
-                else super(BurnChart, self).render_lines(Region(0, y, self.size.width, 1))[0]
-                for y in crop.line_range
-            ]
+            strips = [self.render_line(y - top) if y in inside else edges[y] for y in crop.line_range]
         finally:
-            self._base = None
+            self._base, self._filters = None, ()
         if crop.column_span != (0, self.size.width):
             strips = [strip.crop(*crop.column_span) for strip in strips]
         return strips

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
 # What is used below and is not promised to us; a Textual without it paints in its own time.
-_OF_SCREEN = ("_on_timer_update", "_set_dirty", "is_current")
-_IS_POSSIBLE = all(hasattr(Screen, name) for name in _OF_SCREEN)
+_IS_POSSIBLE = all(hasattr(Screen, name) for name in ("_on_timer_update", "_set_dirty", "is_current"))
 _AT_REST = ("_layout_required", "_scroll_required", "_repaint_required")
 _Update: Any = getattr(import_module("textual._compositor"), "CompositorUpdate", None)
 
@@ -84,7 +83,7 @@ def _paint_alone(
         if any(above.overlaps(part) for part in wanted):
             return False
     own = [part.translate(-whole.offset) for part in wanted]
-    mark(*own)
+    mark(*(region.translate(widget.content_offset) for region in regions))  # what is cut off too: it may be seen later
     draw = widget.render_lines if row is None or whole.size != widget.size else partial(_drawn, widget, row)
     display(screen, _Rows([(part, draw(inside)) for part, inside in zip(wanted, own, strict=True)]))
     return True
