@@ -27,7 +27,6 @@ from oulipoly_engine.engine_session_values import (
     file_names,
 )
 from oulipoly_engine.errors import RequestRefused, RunnerError, SessionNotFound, UsageInvalid
-from oulipoly_engine.events import TurnsIngested
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.service import drafts
 from oulipoly_engine.service.conversations import Catalogue, Kinds
@@ -200,12 +199,10 @@ class Sessions(SessionFiles):
                 inherited_environment(),
                 paths.data / "sessions",
                 paths.data / "turn-scan-locks",
+                listeners=self._home.listeners,
             )
             done = scanner.ingest_accounts(tuple(configured.scripts))
             self._keep_copies(store)
-        for one in done:
-            if one.new_turns:
-                self._home.listeners.publish(TurnsIngested(self._now(), one.account, one.new_turns))
         return sum(one.new_turns for one in done)
 
     # ---- orders: where it goes on

@@ -38,9 +38,14 @@ def asked() -> Event:
     return _asked.get() or Event()
 
 
+def is_asked() -> bool:
+    """Return whether this thread's work shall stop, for a loop that ends by itself."""
+    event = _asked.get()
+    return event is not None and event.is_set()
+
+
 def check() -> None:
     """Raise Stopped if this thread's work shall stop."""
-    event = _asked.get()
-    if event is not None and event.is_set():
+    if is_asked():
         message = "it was stopped"
         raise Stopped(message)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -436,7 +437,7 @@ class AgentsApp(KeysInTurn, Working, inherit_bindings=False):
         from oulipoly_tui.view.jobs import Job, jobs_line  # noqa: PLC0415 - nothing takes long at the start
 
         now, row = monotonic(), self.keys.find("frame.stop")
-        told = [Job(one.title, now - one.since, one.can_stop, one.asked.is_set()) for one in jobs]
+        told = [Job(one.title, timedelta(seconds=now - one.since), one.can_stop, one.asked.is_set()) for one in jobs]
         self._frame.show_jobs(jobs_line(told, self.size.width, "" if row is None else keymap.shown(row.keys)))
 
     def _show_header(self) -> None:

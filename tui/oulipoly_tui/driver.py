@@ -192,8 +192,8 @@ class LoopDriver(LinuxDriver):
             self._loop.remove_reader(descriptor)
             return
         text = self._decode(data)
+        # Where there is nothing yet of a split character, nothing is fed: the parser would take that for the end.
         if text and not (len(text) == 1 and self._was_taken_as_it_is(text, parser)):
-            # Nothing yet of a split character is not fed: the parser would take that for the end.
             self._is_pasting = _pastes(self._before + text, before=self._is_pasting)
             self._before = (self._before + text)[1 - len(_PASTE_BEGINS) :]
             self._hand_on(partial(parser.feed, text))

@@ -49,6 +49,7 @@ class Frame(Screen[None], inherit_bindings=False):
         self._mounted: dict[str, asyncio.Event] = {}
         self._begun: list[Pane] = []  # those that are laid out, so that they can draw
         self._snapshot: Snapshot | None = None
+        self._jobs: JobBar | None = None  # once there has been any
 
     def compose(self) -> ComposeResult:
         """Lay out the frame with the first pane alone; the others come when they are looked at."""
@@ -137,14 +138,12 @@ class Frame(Screen[None], inherit_bindings=False):
 
     def show_jobs(self, line: Line) -> None:
         """Show the row of work under way, above the footer; an empty one takes it away."""
-        bars = self.query(JobBar)
-        if bars:
-            bars.first().display = bool(line)
-            bars.first().show(line)
-        elif line:
-            bar = JobBar(id="jobs")
-            bar.show(line)
-            self.mount(bar, before="#footer")
+        if self._jobs is None and line:
+            self._jobs = JobBar(id="jobs")
+            self.mount(self._jobs, before="#footer")
+        if self._jobs is not None:
+            self._jobs.display = bool(line)
+            self._jobs.show(line)
 
     def state(self) -> dict[str, object]:
         """Return what shall be the same at the next start."""

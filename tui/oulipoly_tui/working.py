@@ -113,15 +113,16 @@ class Working(App[str]):
             self.push_screen(Choice("Stop what?", rows), chosen)
 
     def stop_all_work(self) -> None:
-        """Ask all work to stop: the app is ending."""
+        """Ask what can be stopped to stop: the app is ending."""
         for job in self._jobs:
-            job.asked.set()
+            if job.can_stop:
+                job.asked.set()
 
     def wait_for_stopped(self, patience_s: float = _PARTING_S) -> None:
-        """Wait until what could be stopped has stopped: no script of ours and no half a file shall outlive us."""
+        """Wait for what its user waited for: no script of ours and no half a file shall outlive us."""
         deadline = monotonic() + patience_s
         for job in self._jobs:
-            if job.can_stop and job.thread is not None:
+            if job.title and job.thread is not None:
                 job.thread.join(max(0.0, deadline - monotonic()))
 
     def _stop_chosen(self, offered: tuple[Job, ...], key: str | None) -> None:

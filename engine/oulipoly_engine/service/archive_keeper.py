@@ -185,7 +185,7 @@ class ArchiveKeeper:
         for file in changed:
             if deadline is not None and time.monotonic() > deadline:
                 break
-            if stopping.asked().is_set():  # what is kept so far is whole
+            if stopping.is_asked():  # what is kept so far is whole
                 break
             run.take(file, known[file.account].get(file.path))
         else:

@@ -161,7 +161,10 @@ def _pin(app: AgentsApp, arguments: list[str], *, on: bool) -> None:
 def _archive(app: AgentsApp, arguments: list[str]) -> None:
     sessions, texts = _sessions(app), arguments[0].split()
     app.say("archiving …")
-    work = lambda: sessions.archive([sessions.conversation(text).chain_id for text in texts])  # noqa: E731
+
+    def work() -> str:
+        return sessions.archive([sessions.conversation(text).chain_id for text in texts])
+
     app.work("archive", work, app.say, title="archiving")
 
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import NamedTuple
 
 from oulipoly_tui.view.spans import Line, Span, cells, cut
+from oulipoly_tui.view.words import span
 
 
 class Job(NamedTuple):
     """Work as its user sees it."""
 
     title: str
-    seconds: float  # since it began
+    passed: timedelta  # since it began
     can_stop: bool
     is_stopping: bool
 
 
 def jobs_line(jobs: Sequence[Job], width: int, key: str) -> Line:
-    """Return the row: each piece of work with its seconds, and the key that stops what can be stopped.
+    """Return the row: each piece of work with its time, and the key that stops what can be stopped.
 
     What does not fit is counted. The sign before it never moves: it has to be drawn anew once a second as it is.
     """
@@ -43,10 +45,4 @@ def jobs_line(jobs: Sequence[Job], width: int, key: str) -> Line:
 
 def _told(one: Job) -> str:
     doing = f"stopping: {one.title}" if one.is_stopping else one.title
-    return f" … {doing} {duration(one.seconds)} "
-
-
-def duration(seconds: float) -> str:
-    """Return how long something has taken, in few letters."""
-    whole = int(seconds)
-    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"
+    return f" … {doing} {span(one.passed)} "
