@@ -1,5 +1,9 @@
 """The table of keys: no clash in any preset, users' own keys, what they get wrong, what the footer shows."""
 
+import importlib.util
+import sys
+from pathlib import Path
+
 import pytest
 
 from oulipoly_tui.keymap import TABLE, resolve, shown_all
@@ -13,6 +17,20 @@ from oulipoly_tui.view.spans import cells, plain
 @pytest.mark.parametrize("preset", ["default", "vim", "emacs"])
 def test_no_preset_gives_one_key_two_meanings(preset):
     assert () == resolve(preset).clashes
+
+
+def test_the_readme_lists_the_keys_that_there_are():
+    path = Path(__file__).parents[2] / "scripts" / "readme_keys.py"
+    spec = importlib.util.spec_from_file_location("readme_keys", path)
+    script = importlib.util.module_from_spec(spec)
+    before = list(sys.path)
+    try:
+        spec.loader.exec_module(script)
+    finally:
+        sys.path[:] = before
+
+    assert 0 == script.main(["--check"])
+    assert all(f"`{row.id}`" in script.section() for row in TABLE)
 
 
 def test_ids_are_unique_and_name_their_place():

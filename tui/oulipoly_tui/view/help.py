@@ -26,11 +26,16 @@ def help_rows(
     return tuple(row for place in places for row in _section(keys.of(place), place, works, wanted.strip(), width))
 
 
+def place_title(place: str) -> str:
+    """Return what the keys of a place are headed with."""
+    return _TITLES.get(place, place.capitalize())
+
+
 def _section(rows: tuple[Key, ...], place: str, works: Collection[str], wanted: str, width: int) -> Iterator[Row]:
     found = [row for row in rows if _holds(row, wanted)]
     if not found:
         return
-    yield Row(f"# {place}", ((_TITLES.get(place, place.capitalize()), "heading"),), is_selectable=False)
+    yield Row(f"# {place}", ((place_title(place), "heading"),), is_selectable=False)
     for row in found:
         is_dim = place != LISTS and row.id not in works
         first, *more = wrapped([((row.tooltip, "dim" if is_dim else ""),)], max(20, width - _KEY_WIDTH))
