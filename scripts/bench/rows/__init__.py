@@ -82,6 +82,7 @@ ROWS = (
     Row("pane-idle", "an idle pane's cost", panes.idle),
     Row("pane-busy", "the app's own keys with ten flooding terminals", panes.busy),
     Row("app-keys", "a key in the app until the screen, 10,000 sessions and 100,000 turns", sessions.key_to_screen),
+    Row("app-keys-busy", "the same with ten flooding terminals", sessions.key_to_screen_busy),
     Row("app-chart", "drawing a burn chart anew", drawing.chart),
     Row("app-elsewhere", "another process's reading until the app shows it", sessions.reading_elsewhere),
     Row("app-idle", "the app to which nothing happens, 10,000 sessions and 100,000 turns", sessions.idle),
