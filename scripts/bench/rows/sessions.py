@@ -50,7 +50,7 @@ def key_to_screen_busy(world: World) -> Result:
     def work() -> dict[str, list[float]]:
         with ExitStack() as stack:
             for _ in range(_BUSY):
-                stack.enter_context(Terminal.started(world, FLOOD)).hide()
+                stack.enter_context(Terminal.started(world, FLOOD, "sessions")).hide()
             return _timed(world, command, holds=True)
 
     return _told(isolated(work), f", {_BUSY} terminals flooding")

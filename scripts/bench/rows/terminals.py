@@ -139,14 +139,14 @@ def _echo(world: World, limit_ms: float, *, is_flooded: bool) -> Result:
 class Terminal:
     """A shell in a host, and a client that draws nothing but keeps the rows."""
 
-    def __init__(self, world: World, argv: tuple[str, ...] = SHELL) -> None:
+    def __init__(self, world: World, argv: tuple[str, ...] = SHELL, state: str = "terminals") -> None:
         from oulipoly_engine.paths import from_environment  # noqa: PLC0415 - the harness itself must stay small (measure.py)
         from oulipoly_engine.process.command import Command  # noqa: PLC0415 - the same
         from oulipoly_engine.service import terminals  # noqa: PLC0415 - the same
         from oulipoly_engine.terminal import wire  # noqa: PLC0415 - the same
         from oulipoly_engine.terminal.view import View  # noqa: PLC0415 - the same
 
-        env = world.env("terminals") | {"PS1": "$ ", "ENV": ""}
+        env = world.env(state) | {"PS1": "$ ", "ENV": ""}
         self._wire = wire
         self._paths = from_environment(env)
         self._service = terminals
@@ -160,9 +160,9 @@ class Terminal:
 
     @classmethod
     @contextmanager
-    def started(cls, world: World, argv: tuple[str, ...] = SHELL) -> Iterator[Terminal]:
-        """Start one, and end it afterwards."""
-        one = cls(world, argv)
+    def started(cls, world: World, argv: tuple[str, ...] = SHELL, state: str = "terminals") -> Iterator[Terminal]:
+        """Start one, and end it afterwards. state: the folder of the app that shall find it."""
+        one = cls(world, argv, state)
         try:
             yield one
         finally:
