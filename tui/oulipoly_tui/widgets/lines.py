@@ -88,7 +88,13 @@ class Lines(ScrollView, can_focus=False):
     def paint_rows(self, *rows: int) -> None:
         """Draw rows of the screen anew, at once where that can be done: what a key has moved is what is waited for."""
         width, height = self.scrollable_content_region.size
-        shown = [Region(0, y, width, 1) for y in rows if 0 <= y < height]
+        self._paint([Region(0, y, width, 1) for y in rows if 0 <= y < height])
+
+    def paint_all(self) -> None:
+        """Draw every row of the screen anew, at once where that can be done."""
+        self._paint([self.scrollable_content_region.size.region])
+
+    def _paint(self, shown: list[Region]) -> None:
         if shown and not paint_at_once(self, shown):
             self.refresh(*shown)
 
@@ -306,9 +312,13 @@ class VirtualList(Lines, can_focus=True):
         if found is None:
             self._set(0, None)
             return
+        before = self._cursor
         self._set(found, self._rows[found].key)
-        if scroll:
-            self._scroll_into_view()
+        if scroll and self._scroll_into_view():
+            self.paint_all()
+        elif found != before:
+            top = self.scroll_offset.y
+            self.paint_rows(before - top, found - top)
 
     def _selectable(self, place: int, step: int) -> int | None:
         while 0 <= place < len(self._rows):
@@ -317,19 +327,18 @@ class VirtualList(Lines, can_focus=True):
             place += step
         return None
 
-    def _scroll_into_view(self) -> None:
+    def _scroll_into_view(self) -> bool:
+        """Scroll to the cursor; return whether the view stands elsewhere now."""
         place = self._cursor
         top, height = self.scroll_offset.y, max(1, self.scrollable_content_region.height)
         if place < top:
             self.scroll_to(y=place, animate=False)
         elif place >= top + height:
             self.scroll_to(y=place - height + 1, animate=False)
+        return self.scroll_offset.y != top
 
     def _set(self, place: int, key: str | None) -> None:
-        before, self._cursor = self._cursor, place
+        self._cursor = place
         if key != self._key:
             self._key = key
             self.post_message(self.Highlighted(self, key))
-        if place != before:
-            top = self.scroll_offset.y
-            self.paint_rows(before - top, place - top)

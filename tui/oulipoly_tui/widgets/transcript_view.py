@@ -29,7 +29,7 @@ from oulipoly_tui.widgets.transcript_layout import WAITING, Layout, Position
 if TYPE_CHECKING:
     from oulipoly_engine.engine_sessions import Entry
 
-_STRIPS_KEPT = 1_000  # places
+_STRIPS_KEPT = 200  # places
 _WHEEL = 3  # lines
 _GUTTER = 2
 _CURSOR, _NO_CURSOR = "❯ ", "  "  # noqa: RUF001 - as in every list
@@ -168,8 +168,13 @@ class TranscriptView(Lines, can_focus=True):
         self._row = row
         self._end_is_top_most()
 
-    def scroll_lines(self, by: int) -> int:
-        """Move the view by so many lines; return by how many it did."""
+    def scroll_lines(self, by: int) -> None:
+        """Move the view by so many lines."""
+        self._scroll(by)
+        self.refresh()
+
+    def _scroll(self, by: int) -> int:
+        """Move the view, and leave it to be drawn; return by how many lines it did."""
         top, moved = self._top, 0
         self._from_below = by < 0
         for _ in range(abs(by)):
@@ -182,7 +187,7 @@ class TranscriptView(Lines, can_focus=True):
             top = min(top, limit)
         else:
             self.is_following = False
-        self._set_top(top)
+        self._top, self._view = top, None
         self.is_following = self.is_at_end and by >= 0
         return moved
 
@@ -192,7 +197,8 @@ class TranscriptView(Lines, can_focus=True):
         if self._row < len(view) - 1:
             self._put_cursor(self._row + 1)
         else:
-            self.scroll_lines(1)
+            self._scroll(1)
+            self.paint_all()
         self._tell()
 
     def action_up(self) -> None:
@@ -201,7 +207,8 @@ class TranscriptView(Lines, can_focus=True):
             self.is_following = False
             self._put_cursor(self._row - 1)
         else:
-            self.scroll_lines(-1)
+            self._scroll(-1)
+            self.paint_all()
         self._tell()
 
     def action_half_down(self) -> None:
@@ -432,13 +439,14 @@ class TranscriptView(Lines, can_focus=True):
             self._row = 0
 
     def _jump(self, by: int) -> None:
-        moved = self.scroll_lines(by)
+        moved = self._scroll(by)
         view = self._lines_of_view()
         if moved < abs(by):
             self._row = len(view) - 1 if by > 0 else 0
         elif by > 0 and self.is_at_end:
             self._row = min(len(view) - 1, self._row + by)
         self._row = max(0, min(self._row, len(view) - 1))
+        self.paint_all()
         self._tell()
 
     def _thumb(self, height: int) -> int:
