@@ -15,6 +15,7 @@ from textual.binding import BindingType
 from textual.screen import Screen
 
 from oulipoly_tui import bridge, driver, keymap, signals, theming
+from oulipoly_tui.collecting import QuietCollector, let_strips_go
 from oulipoly_tui.frame import Frame
 from oulipoly_tui.keymap import Keymap
 from oulipoly_tui.keys.key import FRAME, Key
@@ -95,6 +96,8 @@ class AgentsApp(KeysInTurn, Working, inherit_bindings=False):
         self._ticks = 0
         self._left: dict[str, object] = {}
         self.watchman = Watchman(self)
+        self._collector = QuietCollector()
+        let_strips_go()
         self._said: dict[str, float] = {}  # toasts that are still shown, and since when
         self._is_taking = self._is_dirty = False
         if self.options.reduced_motion:
@@ -121,6 +124,7 @@ class AgentsApp(KeysInTurn, Working, inherit_bindings=False):
 
     def _begin(self) -> None:
         self.work("open", self._open_engine, self._opened)
+        self._collector.begin()
         self.set_interval(_TICK_S, self._tick)
 
     def _opened(self, engine: Engine) -> None:
@@ -395,6 +399,7 @@ class AgentsApp(KeysInTurn, Working, inherit_bindings=False):
             self._left = self.layout_state()
             self.watchman.close()
             self.stop_all_work()
+            self._collector.end()
         finally:  # whatever fails: who wants to leave leaves
             super().exit(result, return_code, message)
 
@@ -407,6 +412,7 @@ class AgentsApp(KeysInTurn, Working, inherit_bindings=False):
         self._show_header()
         self.show_jobs()
         self.watchman.look()
+        self._collector.look(getattr(self._driver, "read_at", 0.0))
         if self._ticks % _SNAPSHOT_EVERY == 0:
             self.take_snapshot()
         if self._ticks % _READ_EVERY == 0:

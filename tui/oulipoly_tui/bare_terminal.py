@@ -12,6 +12,7 @@ from textual.widgets import Static
 
 from oulipoly_engine.terminal import wire
 from oulipoly_tui import clipboard, driver, signals
+from oulipoly_tui.collecting import let_strips_go
 from oulipoly_tui.terminal_link import TerminalLink
 from oulipoly_tui.view.chords import shown
 from oulipoly_tui.view.repl import COPYING
@@ -41,6 +42,7 @@ class BareTerminal(App[int], inherit_bindings=False):
 
     def __init__(self, socket: Path, terminal: Terminal, leave: str = LEAVE) -> None:
         super().__init__(driver_class=driver.choose())
+        let_strips_go()
         constants.ESCAPE_DELAY = _ESCAPE_S  # type: ignore[misc] # read at every Escape; the variable ESCDELAY would be its children's too
         self._socket, self._terminal, self._leave = socket, terminal, leave
         self._title = terminal.label

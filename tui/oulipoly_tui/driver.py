@@ -105,6 +105,7 @@ class LoopDriver(LinuxDriver):
         self._tick: asyncio.TimerHandle | None = None
         self._is_pasting = False  # the parser is inside of a bracketed paste
         self._before = ""  # the end of what it was fed, where a mark of a paste may begin
+        self.read_at = 0.0  # when a key or the mouse came last, in monotonic seconds
 
     def start_application_mode(self) -> None:
         """Open the terminal for ourselves, then do as Textual does."""
@@ -182,6 +183,7 @@ class LoopDriver(LinuxDriver):
         parser, descriptor = self._parser, self._from
         if parser is None or descriptor is None:
             return
+        self.read_at = time.monotonic()
         try:
             data = os.read(descriptor, _CHUNK)
         except BlockingIOError:

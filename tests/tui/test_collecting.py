@@ -1,0 +1,92 @@
+"""Whole garbage collections wait for a pause between keys."""
+
+import gc
+from time import monotonic
+
+import pytest
+from textual.app import App
+from textual.strip import Strip
+
+from oulipoly_tui.collecting import QuietCollector, let_strips_go
+from oulipoly_tui.view.spans import Row
+from oulipoly_tui.widgets.lines import VirtualList
+
+
+class Listing(App):
+    def __init__(self):
+        super().__init__()
+        let_strips_go()
+
+    def compose(self):
+        yield VirtualList()
+
+
+@pytest.fixture
+def collector():
+    made = QuietCollector()
+    made.begin()
+    yield made
+    made.end()
+
+
+def middle_collections(count):
+    for _ in range(count):
+        gc.collect(1)
+
+
+def test_whole_collection_waits_while_somebody_types(collector):
+    gc.collect()
+    middle_collections(20)
+
+    assert not collector.look(typed_at=monotonic())
+    assert gc.get_count()[2] >= 20
+
+
+def test_pause_is_used(collector):
+    gc.collect()
+    middle_collections(20)
+
+    assert collector.look(typed_at=monotonic() - 5)
+    assert gc.get_count()[2] < 10
+
+
+def test_nothing_is_collected_that_is_not_worth_it(collector):
+    gc.collect()
+
+    assert not collector.look(typed_at=monotonic() - 5)
+
+
+def test_end_leaves_python_as_it_was():
+    before = gc.get_threshold()
+    made = QuietCollector()
+    made.begin()
+    during = gc.get_threshold()
+    made.end()
+
+    assert (before, during[:2]) == (gc.get_threshold(), before[:2])
+    assert during[2] > before[2]
+
+
+async def test_rows_that_were_drawn_leave_no_garbage():
+    app = Listing()
+    async with app.run_test(size=(80, 24)) as pilot:
+        rows = app.query_one(VirtualList)
+        rows.show_rows([Row(str(place), ((f"row {place}", ""),)) for place in range(1_000)])
+        rows.focus()
+        await pilot.pause()
+        gc.collect()
+        gc.disable()
+        try:
+            for _ in range(5):
+                await pilot.press("ctrl+d")
+                await pilot.pause()
+            gc.set_debug(gc.DEBUG_SAVEALL)
+            gc.collect()
+            left = [one for one in gc.garbage if isinstance(one, Strip)]
+        finally:
+            gc.set_debug(0)
+            gc.garbage.clear()
+            gc.enable()
+
+    assert "row 60" in str(rows.cursor_line)
+    assert [] == left
