@@ -3,8 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pygments import lexers
 
-from oulipoly_tui.view.code import broken, toned
+from oulipoly_tui.view.code import broken, prepare, toned
 from oulipoly_tui.view.markdown import markdown
 from oulipoly_tui.view.spans import cells, plain
 
@@ -58,3 +59,12 @@ def test_a_fenced_block_has_as_many_lines_with_tones_as_without():
     with_tones, without = ([plain(one.line) for one in markdown(text, 14)] for text in fenced)
 
     assert without[1:] == with_tones[1:]
+
+
+def test_what_was_prepared_is_not_loaded_again(monkeypatch):
+    prepare("lua")
+    monkeypatch.setattr(lexers, "get_lexer_by_name", None)  # whoever loads one now fails
+
+    assert tones(toned("local x = nil", "lua"))
+    prepare("diff")
+    prepare("")

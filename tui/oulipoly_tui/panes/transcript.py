@@ -15,7 +15,7 @@ from textual.widgets import Input
 
 from oulipoly_tui.copying import copy
 from oulipoly_tui.panes.pane import Pane, bindings
-from oulipoly_tui.panes.transcript_work import find_around, inside_of, open_followed, turn_from
+from oulipoly_tui.panes.transcript_work import find_around, inside_of, open_followed, read_page, turn_from
 from oulipoly_tui.view.spans import Line, Row, wrapped
 from oulipoly_tui.view.transcript import Target, code_of, is_users, message_text, provenance_lines, says
 from oulipoly_tui.widgets.lines import Lines
@@ -297,7 +297,7 @@ class TranscriptPane(Pane):
         follower = self._follower
         if follower is None:
             return
-        work = partial(follower.page, number * PAGE, PAGE, redacting=not self._shows_secrets)
+        work = partial(read_page, follower, number, redacting=not self._shows_secrets)
         app.work("page", work, partial(self._got, follower, number, question))
 
     def _got(self, follower: TranscriptFollower, number: int, question: int, entries: tuple[Entry, ...]) -> None:
@@ -328,7 +328,7 @@ class TranscriptPane(Pane):
                 self.view.go_to(place, text)
                 self._tell()
 
-        app.work("page", partial(follower.page, number * PAGE, PAGE, redacting=not self._shows_secrets), came)
+        app.work("page", partial(read_page, follower, number, redacting=not self._shows_secrets), came)
 
     # ---- parts
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_engine.core.dialogue import Kind
 from oulipoly_tui.view.transcript import Target
 from oulipoly_tui.widgets.transcript_entries import PAGE
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.dialogue import Turn
-    from oulipoly_engine.engine_sessions import Inside, TranscriptFollower
+    from oulipoly_engine.engine_sessions import Entry, Inside, TranscriptFollower
+
+_FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})[ \t]*([^\s`]+)", re.MULTILINE)
 
 
 def open_followed(engine: Any, target: Target) -> TranscriptFollower | Exception:  # noqa: ANN401 - the Engine, whose import is deferred
@@ -24,6 +28,18 @@ def open_followed(engine: Any, target: Target) -> TranscriptFollower | Exception
         return error
     found: TranscriptFollower = sessions.follow(pages, target.key)
     return found
+
+
+def read_page(follower: TranscriptFollower, number: int, *, redacting: bool) -> tuple[Entry, ...]:
+    """Read a page, and load what its blocks of code are drawn with."""
+    from oulipoly_tui.view.code import prepare  # noqa: PLC0415 - not before a conversation is read
+
+    entries = follower.page(number * PAGE, PAGE, redacting=redacting)
+    parts = (part for entry in entries if entry.turn is not None for part in entry.turn.parts)
+    texts = (part.text for part in parts if part.kind is Kind.TEXT)
+    for language in {found for text in texts for found in _FENCE.findall(text)}:
+        prepare(language)
+    return entries
 
 
 def inside_of(engine: Any, target: Target) -> Inside:  # noqa: ANN401 - as above

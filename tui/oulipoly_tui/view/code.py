@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
 _LONGEST = 12_000  # characters of a block that is looked at: 15 ms, once for each time that it is laid out
+_DIFFS = frozenset(("diff", "patch", "udiff"))
 _DIFF_TONES: tuple[tuple[str, Tone], ...] = (("+", "good"), ("-", "bad"), ("@", "accent"))
 
 
@@ -25,13 +26,20 @@ def toned(code: str, language: str) -> tuple[Line, ...] | None:
 
     language: the fence's first word, as written: `python`, `ts`, `console`.
     """
-    name = language.split(maxsplit=1)[0].strip("{}.").casefold() if language.strip() else ""
+    name = _name(language)
     if not name or len(code) > _LONGEST:
         return None
-    if name in ("diff", "patch", "udiff"):
+    if name in _DIFFS:
         return tuple(_diff_line(line) for line in code.split("\n"))
     lexer = _lexer(name)
     return None if lexer is None else tuple(_lines(lexer.get_tokens(code)))
+
+
+def prepare(language: str) -> None:
+    """Load what a language needs, which takes 60 ms for the first one: where nobody waits for it."""
+    name = _name(language)
+    if name and name not in _DIFFS:
+        _lexer(name)
 
 
 def broken(line: Line, width: int) -> tuple[Line, ...]:
@@ -49,6 +57,10 @@ def broken(line: Line, width: int) -> tuple[Line, ...]:
             pieces[-1].append((sign, tone))
             left -= wide
     return tuple(tuple(_joined(piece)) for piece in pieces)
+
+
+def _name(language: str) -> str:
+    return language.split(maxsplit=1)[0].strip("{}.").casefold() if language.strip() else ""
 
 
 @lru_cache(maxsize=32)
