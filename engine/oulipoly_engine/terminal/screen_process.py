@@ -29,7 +29,8 @@ _SHORT = 1 << 10  # bytes: a terminal that has more gives more
 _GULP_LEAST, _GULP_MOST = 4 << 10, 256 << 10  # bytes between two looks at the clients
 _GULP_S = 0.003
 _FLOOD = 64 << 10  # bytes since the last picture that make a flood
-_UNSEEN_GULP, _UNSEEN_PAUSE_S = 64 << 10, 0.02  # 3 MB a second at most while nobody watches, for a tenth of a core
+_UNSEEN_GULP, _UNSEEN_PAUSE_S = 64 << 10, 0.02  # 3 MB a second at most while nobody watches, ...
+_UNSEEN_SHARE, _UNSEEN_MOST_S = 20, 0.2  # ... and a twentieth of the time: on a machine that is busy it takes longer
 _UNSEEN_LEAST = 4 << 10  # bytes at once below which a program that nobody watches is not made to wait
 _HELD_LINE_S = 0.5  # how often a line that nobody held is looked at again: the child may open /dev/tty afresh
 _END_PATIENCE_S = 0.25  # for a grandchild that holds the line after the child's end, and may go on printing
@@ -129,7 +130,8 @@ class ScreenProcess:
         if size:
             self._draw(pieces[0] if len(pieces) == 1 else b"".join(pieces))
         if size > _UNSEEN_LEAST and not is_watched:
-            self._rest_until = begun + _UNSEEN_PAUSE_S
+            taken = time.monotonic() - begun
+            self._rest_until = begun + min(_UNSEEN_MOST_S, max(_UNSEEN_PAUSE_S, _UNSEEN_SHARE * taken))
         return size
 
     def _draw(self, data: bytes) -> None:
