@@ -142,6 +142,14 @@ async def test_a_letter_goes_to_what_it_stands_on(app_world, running, settled):
         assert "quota" == app.frame.area.focused_pane
 
 
+async def test_a_click_on_a_letter_goes_there_too(app_world, running, settled):
+    async with running((120, 34)) as (app, pilot):
+        await pilot.press("ctrl+o")
+        await settled(pilot, lambda: isinstance(app.screen, Jump))
+        await pilot.click("#s")
+        await settled(pilot, lambda: app.frame.focused is app.frame.query_one("#quota-list"))
+
+
 @pytest.mark.parametrize("key", ["escape", "7", "ctrl+o"])
 async def test_any_other_key_ends_the_jump(app_world, running, settled, key):
     async with running((120, 34)) as (app, pilot):

@@ -34,6 +34,20 @@ async def test_comma_and_f2_show_values_with_their_sources(app_world, running, s
         assert 'tie_rule                 default    "fewest-calls"' in text
 
 
+async def test_hints_of_the_settings_can_be_clicked(app_world, running, settled, screen_text):
+    async with running((120, 36)) as (app, pilot):
+        rows = await opened(app, pilot, settled)
+        rows.go_to(next(row.key for row in rows.rows if plain(row.line).split()[:1] == ["theme"]))
+        y, edge = next((y, line) for y, line in enumerate(screen_text(app)) if "enter changes" in line)
+        await pilot.click(offset=(edge.index("→ next"), y))
+        await settled(pilot, lambda: (app_world.config / "app.toml").exists())
+        await pilot.click(offset=(edge.index("enter changes"), y))
+        await settled(pilot, lambda: type(app.screen).__name__ == "Question")
+        await pilot.press("escape")
+        await pilot.click(offset=(edge.index("esc closes"), y))
+        await settled(pilot, lambda: app.screen is app.frame)
+
+
 async def test_refused_value_is_said_at_the_field_and_not_saved(app_world, running, settled, screen_text):
     app_world.write("config.toml", "routing_ttl_seconds = 60 # calm\n")
     async with running((120, 36)) as (app, pilot):

@@ -263,6 +263,8 @@ async def test_an_export_is_chosen_looked_at_and_written(sessions, tmp_path):
         await one.until(lambda: preview.scroll_offset.y == 0)
         await one.press("ctrl+o")
         await one.until(lambda: line(one).value.endswith(".html"))
+        await one.pilot.click("#export-options", offset=(4, 0))
+        await one.until(lambda: line(one).value.endswith(".jsonl"))
 
 
 @keys("Export", "ctrl+x")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.markup import escape
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
@@ -409,7 +410,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
     def _edge(self) -> str:
         """Return what the pane's lower edge says."""
         shown = self._summary() if self._trace is None else f"trace of {len(self._trace):,} invocations"
-        return " · ".join(part for part in (self.undo_text(), shown) if part)
+        return escape(" · ".join(part for part in (self.undo_text(), shown) if part))
 
     def _summary(self) -> str:
         board, rows = self.board, self._rows

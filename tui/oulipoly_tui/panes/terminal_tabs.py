@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 from textual.containers import Container
+from textual.markup import escape
 
 from oulipoly_engine.terminal import wire
 from oulipoly_engine.terminal.client import HostUnreachable
@@ -304,4 +305,4 @@ class TerminalTabs(Pane):
             self.border_title, self.border_subtitle = title, ""
             return
         self.border_title = f"{title} · {chords.shown(self.leave_chords[-1])} leaves"
-        self.border_subtitle = current.size_note if current.view.copy_mode is None else COPYING
+        self.border_subtitle = escape(current.size_note if current.view.copy_mode is None else COPYING)

@@ -9,8 +9,10 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.markup import escape
 from textual.screen import ModalScreen
 
+from oulipoly_tui.view.hints import BACK, link
 from oulipoly_tui.view.spans import Row
 from oulipoly_tui.widgets.lines import VirtualList
 
@@ -29,8 +31,8 @@ class Choice(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """Lay out the list."""
         with Vertical(classes="dialog") as box:
-            box.border_title = self._title
-            box.border_subtitle = "enter takes it, esc goes back"
+            box.border_title = escape(self._title)
+            box.border_subtitle = f"{link('enter takes it', 'screen.take')}, {BACK}"
             yield VirtualList()
 
     def on_mount(self) -> None:
@@ -39,6 +41,10 @@ class Choice(ModalScreen[str | None]):
         rows.styles.height = min(16, len(self._offered))
         rows.show_rows(self._offered)
         rows.focus()
+
+    def action_take(self) -> None:
+        """Take the row under the cursor."""
+        self.dismiss(self.query_one(VirtualList).cursor_key)
 
     def on_click(self, event: events.Click) -> None:
         """Close on a click outside of the box."""

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual import on
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
@@ -18,11 +18,15 @@ from oulipoly_engine.engine_sessions import Exported, ExportWish, FileExists
 from oulipoly_tui.panes.session_deeds import LOSSLESS
 from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.export import FORMATS, option_lines, preview_lines
+from oulipoly_tui.view.hints import BACK, link
 from oulipoly_tui.view.spans import wrapped
 from oulipoly_tui.widgets.lines import Lines
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.conversations import Conversation
+
+
+_OPTIONS = ("format", "redacting", "tools", "thinking")  # as they stand below each other
 
 
 class Export(ModalScreen[Mapping[str, Path]]):
@@ -60,7 +64,7 @@ class Export(ModalScreen[Mapping[str, Path]]):
         count = len(self._conversations)
         with Vertical() as box:
             box.border_title = "Export" if count == 1 else f"Export {count} conversations"
-            box.border_subtitle = "enter or F2 writes, esc goes back"
+            box.border_subtitle = f"{link('enter or F2 writes', 'screen.write')}, {BACK}"
             yield Lines(id="export-options")
             yield Input(self._offered())
             preview = Lines(id="export-preview")
@@ -96,6 +100,12 @@ class Export(ModalScreen[Mapping[str, Path]]):
     def action_scroll(self, by: int) -> None:
         """Scroll the preview."""
         self.query_one("#export-preview", Lines).scroll_relative(y=by, animate=False)
+
+    def on_click(self, event: events.Click) -> None:
+        """Change the option that was clicked."""
+        inside = event.get_content_offset(self.query_one("#export-options"))
+        if inside is not None and inside.y < len(_OPTIONS):
+            self.action_turn(_OPTIONS[inside.y])
 
     async def action_stop(self) -> None:
         """Stop the writing."""

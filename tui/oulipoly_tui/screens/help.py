@@ -15,6 +15,7 @@ from textual.widgets import Input
 from oulipoly_tui.keymap import Keymap
 from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.help import help_rows
+from oulipoly_tui.view.hints import CLOSE, link
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
 
 
@@ -45,7 +46,7 @@ class Help(ModalScreen[str | None]):
         """Lay out the filter and the list."""
         with Vertical() as box:
             box.border_title = "Keys"
-            box.border_subtitle = "type a word or a key · enter runs it · esc closes"
+            box.border_subtitle = f"type a word or a key · {link('enter runs it', 'screen.run')} · {CLOSE}"
             yield Input(placeholder="filter by word or key …", compact=True)
             yield VirtualList()
 
@@ -76,7 +77,8 @@ class Help(ModalScreen[str | None]):
             shown.show_rows(help_rows(self._keys, self._pane, self._works, self.query_one(Input).value, width))
 
     @on(Input.Submitted)
-    def _submitted(self) -> None:
+    def action_run(self) -> None:
+        """Do what the row under the cursor says."""
         self.dismiss(self.query_one(VirtualList).cursor_key)
 
     @on(VirtualList.Chosen)

@@ -8,10 +8,12 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.markup import escape
 from textual.screen import ModalScreen
 from textual.widgets import Button
 
 from oulipoly_tui.standing import is_standing
+from oulipoly_tui.view.hints import link
 from oulipoly_tui.view.import_diff import diff_lines, summary
 from oulipoly_tui.view.spans import wrapped
 from oulipoly_tui.widgets.lines import Lines
@@ -52,8 +54,9 @@ class ImportScreen(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         """Lay out what it comes to, the turns, the two answers."""
         with Vertical() as box:
-            box.border_title = f"{self._deed.capitalize()}: {self._source}"[:100]
-            box.border_subtitle = "y does it, esc leaves everything as it is; u takes it back later"
+            box.border_title = escape(f"{self._deed.capitalize()}: {self._source}"[:100])
+            leave = link("esc leaves everything as it is", "screen.answer(False)")
+            box.border_subtitle = f"{link('y does it', 'screen.answer(True)')}, {leave}; u takes it back later"
             yield Lines(id="import-summary")
             yield Lines(id="import-diff")
             with Horizontal(classes="buttons"):

@@ -34,7 +34,7 @@ class Jump(ModalScreen[Widget | None]):
     def compose(self) -> ComposeResult:
         """Put a letter on each."""
         for letter, target in self._targets.items():
-            label = Label(f" {letter} ", markup=False)
+            label = Label(f" {letter} ", markup=False, id=letter)
             label.styles.offset = target.region.offset
             yield label
 
@@ -43,6 +43,11 @@ class Jump(ModalScreen[Widget | None]):
         if event.key not in ("escape", "ctrl+o"):
             event.stop()
             self.dismiss(self._targets.get(event.character or ""))
+
+    def on_click(self, event: events.Click) -> None:
+        """Go where the clicked letter stands; a click elsewhere goes back."""
+        letter = event.widget.id if isinstance(event.widget, Label) else None
+        self.dismiss(self._targets.get(letter or ""))
 
     def on_resize(self, event: events.Resize) -> None:
         """Close when everything moves."""

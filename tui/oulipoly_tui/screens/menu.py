@@ -15,6 +15,7 @@ from textual.screen import ModalScreen
 from oulipoly_tui.keymap import shown
 from oulipoly_tui.keys.key import LISTS, Key
 from oulipoly_tui.standing import is_standing
+from oulipoly_tui.view.hints import BACK
 from oulipoly_tui.view.menu import menu_rows
 from oulipoly_tui.view.spans import plain
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
@@ -42,7 +43,7 @@ class Menu(ModalScreen[str | None]):
         """Lay out the list."""
         with Vertical(classes="dialog") as box:
             box.border_title = escape(self._title)
-            box.border_subtitle = "enter or its key does it, esc goes back"
+            box.border_subtitle = f"enter or its key does it, {BACK}"
             yield VirtualList()
 
     def on_mount(self) -> None:

@@ -8,8 +8,11 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.markup import escape
 from textual.screen import ModalScreen
 from textual.widgets import Button, TextArea
+
+from oulipoly_tui.view.hints import BACK, link
 
 
 class Prompt(ModalScreen[str | None]):
@@ -29,8 +32,8 @@ class Prompt(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """Lay out the box."""
         with Vertical(classes="dialog") as box:
-            box.border_title = f"prompt {self._model} → {self._account or 'nobody can serve now'}"
-            box.border_subtitle = "ctrl+s or F2 sends · esc goes back"
+            box.border_title = escape(f"prompt {self._model} → {self._account or 'nobody can serve now'}")
+            box.border_subtitle = f"{link('ctrl+s or F2 sends', 'screen.send')} · {BACK}"
             yield TextArea(tab_behavior="focus")
             with Horizontal(classes="buttons"):
                 yield Button("Send", variant="primary")

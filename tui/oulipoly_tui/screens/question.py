@@ -9,8 +9,11 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.markup import escape
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
+
+from oulipoly_tui.view.hints import BACK, link
 
 
 class Confirm(ModalScreen[bool]):
@@ -32,7 +35,7 @@ class Confirm(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         """Lay out the question."""
         with Vertical(classes="dialog") as box:
-            box.border_title = self._title
+            box.border_title = escape(self._title)
             yield Static(self._text, markup=False)
             with Horizontal(classes="buttons"):
                 yield Button("No (n)", id="no", variant="primary")
@@ -68,15 +71,17 @@ class Question(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         """Lay out the question."""
         with Vertical(classes="dialog") as box:
-            box.border_title = self._title
-            box.border_subtitle = "enter answers, esc goes back"
+            box.border_title = escape(self._title)
+            box.border_subtitle = f"{link('enter answers', 'screen.submit')}, {BACK}"
             yield Static(self._text, markup=False, id="text")
             yield Input(self._value)
 
     @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
-        wrong = None if self._refuse is None else self._refuse(event.value)
+    def action_submit(self) -> None:
+        """Answer, or say what is wrong with it."""
+        value = self.query_one(Input).value
+        wrong = None if self._refuse is None else self._refuse(value)
         if wrong is not None:
             self.query_one("#text", Static).update(wrong)
             return
-        self.dismiss(event.value)
+        self.dismiss(value)

@@ -9,9 +9,11 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.markup import escape
 from textual.screen import ModalScreen
 
 from oulipoly_tui.standing import is_standing
+from oulipoly_tui.view.hints import CLOSE
 from oulipoly_tui.view.spans import Line, wrapped
 from oulipoly_tui.widgets.lines import Lines
 
@@ -43,8 +45,8 @@ class Reading(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Lay out the box."""
         with Vertical() as box:
-            box.border_title = self._title
-            box.border_subtitle = "esc closes"
+            box.border_title = escape(self._title)
+            box.border_subtitle = CLOSE
             yield Lines(self._content)
 
     def on_resize(self) -> None:

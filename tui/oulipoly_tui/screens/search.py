@@ -14,6 +14,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from oulipoly_tui.standing import is_standing
+from oulipoly_tui.view.hints import CLOSE, link
 from oulipoly_tui.view.search import hit_rows
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
 
@@ -56,7 +57,7 @@ class Search(ModalScreen["Hit | None"]):
         """Lay out the line and what was found."""
         with Vertical() as box:
             box.border_title = "Search everything"
-            box.border_subtitle = "enter opens, esc closes"
+            box.border_subtitle = f"{link('enter opens', 'screen.open')}, {CLOSE}"
             yield Input(self._text, placeholder="what was said …", select_on_focus=False, id="search-line")
             yield Static(_HINT, markup=False, id="search-state")
             yield VirtualList()
@@ -73,6 +74,10 @@ class Search(ModalScreen["Hit | None"]):
         else:
             rows.action_up()
 
+    def action_open(self) -> None:
+        """Open the result under the cursor."""
+        self._open(self.query_one(VirtualList).cursor_key)
+
     @on(Input.Changed)
     def _changed(self) -> None:
         if self._timer is not None:
@@ -82,7 +87,7 @@ class Search(ModalScreen["Hit | None"]):
     @on(Input.Submitted)
     def _submitted(self) -> None:
         if self._asked == self.query_one(Input).value and self._hits:
-            self._open(self.query_one(VirtualList).cursor_key)
+            self.action_open()
         else:
             self._search()
 

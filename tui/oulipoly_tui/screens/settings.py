@@ -16,6 +16,7 @@ from textual.widgets import Input
 from oulipoly_tui import keymap, theming
 from oulipoly_tui.screens.question import Question
 from oulipoly_tui.standing import is_standing
+from oulipoly_tui.view.hints import CLOSE, link
 from oulipoly_tui.view.settings import KEY_ROW, about, clash_text, next_choice, setting_rows
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
 
@@ -52,8 +53,9 @@ class SettingsScreen(ModalScreen[None]):
         """Lay out the filter and the list."""
         with Vertical() as box:
             box.border_title = f"{_TITLE} (read-only)" if self._settings.read_only else _TITLE
-            deeds = "" if self._settings.read_only else "enter changes · → next · "
-            box.border_subtitle = f"{deeds}/ filters · esc closes"
+            deeds = f"{link('enter changes', 'screen.change')} · {link('→ next', 'screen.turn(1)')} · "
+            filters = link("/ filters", "screen.filter")
+            box.border_subtitle = f"{'' if self._settings.read_only else deeds}{filters} · {CLOSE}"
             yield Input(placeholder="filter by word …")
             yield VirtualList()
 
@@ -98,13 +100,15 @@ class SettingsScreen(ModalScreen[None]):
         self.query_one(VirtualList).focus()
 
     @on(VirtualList.Chosen)
-    def _chosen(self, event: VirtualList.Chosen) -> None:
-        if not self._may_change():
+    def action_change(self) -> None:
+        """Ask for the value of the setting under the cursor."""
+        key = self.query_one(VirtualList).cursor_key
+        if key is None or not self._may_change():
             return
-        if event.key.startswith(KEY_ROW):
-            self._ask_key(event.key.removeprefix(KEY_ROW))
-        elif event.key in self._by_identity:
-            self._ask(self._with_themes(self._by_identity[event.key]))
+        if key.startswith(KEY_ROW):
+            self._ask_key(key.removeprefix(KEY_ROW))
+        elif key in self._by_identity:
+            self._ask(self._with_themes(self._by_identity[key]))
 
     def _may_change(self) -> bool:
         if self._settings.read_only:

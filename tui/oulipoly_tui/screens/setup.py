@@ -8,6 +8,7 @@ from textual.binding import Binding, BindingType
 
 from oulipoly_tui.screens.reading import Reading
 from oulipoly_tui.view.first_run import set_up_lines
+from oulipoly_tui.view.hints import CLOSE, link
 
 if TYPE_CHECKING:
     from oulipoly_engine.service.setup import SetUp
@@ -25,9 +26,11 @@ class FirstSetUp(Reading):
     def on_mount(self) -> None:
         """Say what the keys do."""
         box = self.query_one("Vertical")
-        box.border_subtitle = (
-            "y writes the files, esc leaves everything as it is" if self._found.files else "esc closes"
-        )
+        if self._found.files:
+            leave = link("esc leaves everything as it is", "screen.dismiss(None)")
+            box.border_subtitle = f"{link('y writes the files', 'screen.write')}, {leave}"
+        else:
+            box.border_subtitle = CLOSE
 
     def action_write(self) -> None:
         """Write the files."""

@@ -9,10 +9,12 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
+from textual.markup import escape
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input
 
 from oulipoly_tui.standing import is_standing
+from oulipoly_tui.view.hints import BACK, link
 from oulipoly_tui.view.spans import Line, wrapped
 from oulipoly_tui.view.what_if import compared
 from oulipoly_tui.widgets.lines import Lines
@@ -48,14 +50,15 @@ class WhatIf(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """Lay out line, outcome and buttons."""
         with Vertical(classes="dialog") as box:
-            box.border_title = f"What if … {self._pool.model.name}"
-            box.border_subtitle = "F2 or ctrl+s applies · esc goes back" if self._can_apply else "esc goes back"
+            box.border_title = escape(f"What if … {self._pool.model.name}")
+            apply = f"{link('F2 or ctrl+s applies', 'screen.apply')} · " if self._can_apply else ""
+            box.border_subtitle = apply + BACK
             yield Input("turns=+20", select_on_focus=False)
             yield Lines((((_FORMS, "dim"),),), id="forms")
             yield Lines(id="outcome")
             with Horizontal(classes="buttons"):
-                yield Button(f"pin {self._account}", id="pin")
-                yield Button(f"drain {self._account}", id="drain")
+                yield Button(escape(f"pin {self._account}"), id="pin")
+                yield Button(escape(f"drain {self._account}"), id="drain")
                 if self._can_apply:
                     yield Button("Apply", id="apply", variant="primary")
 

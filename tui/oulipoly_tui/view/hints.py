@@ -1,0 +1,14 @@
+"""What the lower edge of a box says: its keys, each of which can be clicked too. Pure."""
+
+from __future__ import annotations
+
+from textual.markup import escape
+
+
+def link(text: str, action: str) -> str:
+    """Return a text, marked up so that a click on it does an action of Textual's."""
+    return f"[@click={action}]{escape(text)}[/]"
+
+
+BACK = link("esc goes back", "screen.dismiss(None)")
+CLOSE = link("esc closes", "screen.dismiss(None)")
