@@ -14,6 +14,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from oulipoly_engine.core.session_table import short_path
 from oulipoly_engine.engine_sessions import Exported, ExportWish, FileExists
 from oulipoly_tui.panes.session_deeds import LOSSLESS
 from oulipoly_tui.standing import is_standing
@@ -135,7 +136,8 @@ class Export(ModalScreen[Mapping[str, Path]]):
             app.say(f"{done}: once more writes over it", severity="warning")
             return
         size = sum(one.size_bytes for one in done)
-        place = done[0].path if len(done) == 1 else done[0].path.parent
+        written = done[0].path if len(done) == 1 else done[0].path.parent
+        place = short_path(str(written.absolute()), str(Path.home()))
         app.say(f"{place}: {size:,} bytes" if len(done) == 1 else f"{len(done)} files in {place}: {size:,} bytes")
         if is_standing(self):
             is_lossless = self._wish.format == LOSSLESS
