@@ -145,8 +145,7 @@ class Engine:
 
     def examine(self) -> None:
         """Look for what is wrong between the files too, missing programs included; the next snapshot has it."""
-        looks = (*app_file.read(self.paths).problems, *app_file.read_themes(self.paths).problems)
-        problems = (*self._places.examine(), *looks)
+        problems = self._places.examine()
         fingerprint, configured = self._places.fingerprint(), self.configured()
         self._configured = (fingerprint, replace(configured, problems=problems))
 

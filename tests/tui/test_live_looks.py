@@ -64,6 +64,20 @@ async def test_a_theme_that_goes_away_leaves_the_dark_one(app_world, running, se
         assert "mine" not in app.available_themes
 
 
+async def test_a_slip_in_app_toml_is_said_at_the_start_and_when_it_is_made(app_world, running, settled):
+    app_world.write("app.toml", "footer = 'tiny'\ntheme = 'nobodys'\n")
+    options = entry.options(from_environment(), [])
+
+    def said(app):
+        return " ".join(one.message for one in app._notifications)
+
+    async with running((160, 40), warnings=options.warnings) as (app, pilot):
+        _follow(app)
+        await settled(pilot, lambda: "2 problems, the first: app.toml:1: footer" in said(app))
+        app_world.write("app.toml", "theme = 'nobodys'\n")
+        await settled(pilot, lambda: "there is no theme 'nobodys'" in said(app))
+
+
 async def test_what_is_wrong_in_app_toml_and_a_theme_stands_in_the_problems(app_world, running, settled):
     app_world.write("app.toml", "footer = 'tiny'\n")
     app_world.write("themes/odd.toml", "primary = 3\n")

@@ -61,6 +61,7 @@ class Options:
     themes: Sequence[Any] = ()  # the user's own, as Textual's
     leave_chord: str | None = None  # leads out of a terminal, as Textual names it; None: config.toml's attach_leave_key
     escape_leaves: bool = False  # so does Escape pressed twice in haste
+    warnings: Sequence[str] = ()  # what is wrong in the app's own files
     progress: str = "auto"  # whether the outer terminal is told of long work: "auto", "always" or "off"
 
 
@@ -125,6 +126,7 @@ class AgentsApp(KeysInTurn, Working, inherit_bindings=False):
     def _begin(self) -> None:
         self.work("open", self._open_engine, self._opened)
         self._collector.begin()
+        self.looks.warn()
         self.set_interval(_TICK_S, self._tick)
 
     def _opened(self, engine: Engine) -> None:

@@ -13,6 +13,7 @@ from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.paths import Paths, from_environment
 
 if TYPE_CHECKING:
+    from oulipoly_engine.config.problem import Problem
     from oulipoly_engine.engine import Engine
     from oulipoly_tui.app import Options
 
@@ -32,7 +33,7 @@ def run(arguments: Sequence[str]) -> int:
     if "--linear" in arguments:
         from oulipoly_tui import linear  # noqa: PLC0415 - the other face, without Textual
 
-        return linear.run(read_only="--read-only" in arguments)
+        return linear.run(read_only=_is_read_only(arguments))
     missing = ""
     if not (os.isatty(0) and os.isatty(1)):
         missing = "the app needs a terminal"
@@ -72,6 +73,18 @@ def save_layout(paths: Paths, state: Mapping[str, object]) -> None:
         spare.replace(target)
 
 
+def _is_read_only(arguments: Sequence[str]) -> bool:
+    from oulipoly_engine.config import app_file  # noqa: PLC0415 - the app reads it with its other options
+
+    return "--read-only" in arguments or app_file.read(from_environment()).value.read_only
+
+
+def _short(problem: Problem) -> str:
+    line = "" if problem.line is None else f":{problem.line}"
+    key = f"{problem.key}: " if problem.key else ""
+    return f"{problem.file.name}{line}: {key}{problem.message}"
+
+
 def options(paths: Paths, arguments: Sequence[str]) -> Options:
     """Return how the app shall look, from app.toml, the last layout and the command line."""
     from oulipoly_tui.app import Options  # noqa: PLC0415 - Textual, 200 ms, only the app needs it
@@ -79,14 +92,21 @@ def options(paths: Paths, arguments: Sequence[str]) -> Options:
     saved = load_layout(paths)
     found: Any = None
     themes: list[Any] = []
+    warnings: list[str] = []
     if (paths.config / "app.toml").exists() or (paths.config / "themes").is_dir():
         from oulipoly_engine.config import app_file  # noqa: PLC0415 - only where there is such a file
         from oulipoly_tui import theming  # noqa: PLC0415 - Textual
 
-        found = app_file.read(paths).value
-        for one in app_file.read_themes(paths).value:
-            with contextlib.suppress(Exception):  # Textual's own errors for a colour that is none
+        loaded, looks = app_file.read(paths), app_file.read_themes(paths)
+        found = loaded.value
+        warnings = [_short(problem) for problem in (*loaded.problems, *looks.problems)]
+        for one in looks.value:
+            try:
                 themes.append(theming.from_file(one))
+            except Exception as error:
+                warnings.append(f"{one.name}.toml: {error}")
+        if found.theme is not None and not theming.is_known(found.theme, themes):
+            warnings.append(f"app.toml: there is no theme {found.theme!r}, so the dark one is shown")
     theme = saved.get("theme")
     chosen = theme if isinstance(theme, str) else None
     quiet = "--no-anim" in arguments or bool(os.environ.get("SESSIONNAME", "").startswith("RDP"))
@@ -103,6 +123,7 @@ def options(paths: Paths, arguments: Sequence[str]) -> Options:
         themes=tuple(themes),
         escape_leaves=found.escape_leaves,
         progress=found.progress,
+        warnings=tuple(warnings),
     )
 
 

@@ -31,8 +31,18 @@ class Looks:
             self._is_reading = True
             self._app.work("look", self._read, self._arrived, self._ended)
 
+    def warn(self) -> None:
+        """Say what is wrong in the files: whoever has written a setting believes that it holds."""
+        warnings = self._app.options.warnings
+        if warnings:
+            count = f"{len(warnings)} problems, the first: " if len(warnings) > 1 else ""
+            self._app.say(f"{count}{warnings[0]}", severity="warning")
+
     def _arrived(self, found: Options) -> None:
+        before = self._app.options.warnings
         change(self._app, found)
+        if tuple(found.warnings) != tuple(before):
+            self.warn()
         self._ended()
 
     def _ended(self, _error: Exception | None = None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -82,6 +82,11 @@ def choose(name: str | None, available: Mapping[str, Theme]) -> str:
         return DARK
     wanted = _NAMES.get(name, name)
     return wanted if wanted in available else DARK
+
+
+def is_known(name: str, users: Iterable[Theme]) -> bool:
+    """Tell whether there is a theme of a name that a user has written."""
+    return name in _NAMES or name in ORDER or name in BUILTIN_THEMES or any(theme.name == name for theme in users)
 
 
 def after(name: str) -> str:

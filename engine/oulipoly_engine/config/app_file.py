@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from oulipoly_engine.core.conversations import Sort
 from oulipoly_engine.core.saved_view import GROUPINGS, SavedView
 from oulipoly_engine.paths import Paths
 
+_READ_ONLY = re.compile(r"^\s*read_only\s*=(?!\s*false\b)", re.MULTILINE)
 PROGRESS = ("auto", "always", "off")
 PRESETS = ("default", "vim", "emacs")
 THEME_COLOURS = (
@@ -118,14 +120,22 @@ def path_of(paths: Paths) -> Path:
 
 
 def read(paths: Paths) -> Loaded[AppSettings]:
-    """Read app.toml; a file with an error counts as empty, whole, and every problem is a warning: the app must open."""
-    file = toml_file.read(path_of(paths))
+    """Read app.toml; what is wrong in it counts as not written, and every problem is a warning: the app must open.
+
+    But for `read_only`: who has written that, however badly, does not want anything to be changed.
+    """
+    path = path_of(paths)
+    file = toml_file.read(path)
     if file.failure is not None:
-        return Loaded(AppSettings(), (replace(file.failure, level=Level.WARNING),))
+        settings = AppSettings(read_only=_wants_read_only(path))
+        return Loaded(settings, (replace(file.failure, level=Level.WARNING),))
     table, faults = schema.check(AppTable, file.data)
     problems = tuple(replace(problem, level=Level.WARNING) for problem in file.problems(faults))
+    wrong = {fault.path[0] for fault in faults if fault.path and fault.level is Level.ERROR}
     if table is None:
-        return Loaded(AppSettings(), problems)
+        table, _ = schema.check(AppTable, {key: value for key, value in file.data.items() if key not in wrong})
+    if table is None:
+        return Loaded(AppSettings(read_only="read_only" in wrong), problems)
     views, faults = _views(table.views)
     problems += tuple(replace(problem, level=Level.WARNING) for problem in file.problems(faults))
     return Loaded(
@@ -134,7 +144,7 @@ def read(paths: Paths) -> Loaded[AppSettings]:
             table.preset,
             table.footer,
             table.motion,
-            table.read_only,
+            table.read_only or "read_only" in wrong,
             table.escape_leaves,
             table.keys,
             table.progress,
@@ -143,6 +153,14 @@ def read(paths: Paths) -> Loaded[AppSettings]:
         ),
         problems,
     )
+
+
+def _wants_read_only(path: Path) -> bool:
+    try:
+        text = path.read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return False
+    return _READ_ONLY.search(text) is not None
 
 
 def _views(tables: Mapping[str, object]) -> tuple[tuple[SavedView, ...], tuple[Fault, ...]]:

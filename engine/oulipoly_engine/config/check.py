@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
-from oulipoly_engine.config import accounts_file, agent_files, legacy, load, small_files, toml_file
+from oulipoly_engine.config import accounts_file, agent_files, app_file, legacy, load, small_files, toml_file
 from oulipoly_engine.config.problem import Fault, Level, Loaded, Problem, nearest
 from oulipoly_engine.core.accounts import Account, Agent, Model, SessionScripts, Settings
 from oulipoly_engine.paths import Paths
@@ -17,7 +17,7 @@ Which = Callable[[str], str | None]  # a command's path, None where it is not fo
 def check(
     paths: Paths, *, models_dir: Path | None = None, agents_dir: Path | None = None, which: Which = shutil.which
 ) -> tuple[Problem, ...]:
-    """Return every problem, by file: providers, models, agents, sessions, settings."""
+    """Return every problem, by file: providers, models, agents, sessions, settings, the app's and its themes."""
     accounts = accounts_file.read(paths)
     names = load.list_models(paths, models_dir)
     models = {name: load.read_model(paths, name, models_dir, accounts.value) for name in names}
@@ -37,6 +37,8 @@ def check(
         *_located(paths.sessions, _session_faults(sessions.value, known), in_tables=True),
         *settings.problems,
         *_located(paths.settings, _settings_faults(settings.value, known, names)),
+        *app_file.read(paths).problems,
+        *app_file.read_themes(paths).problems,
     )
 
 
