@@ -107,7 +107,7 @@ def ended(payload: Mapping[str, Any], exited: Exited, tail: bytes) -> None:
     )
     endings = Endings(store, Path(payload["results"]), clock, _note)
     try:
-        outcome = endings.end(ran, Last(exited.code, exited.signal, tail))
+        outcome = endings.end(ran, Last(exited.code, exited.signal, tail, exited.stopped_for))
         try:
             hints = live_sessions.hints(payload["seen"], tail)
             outcome = endings.attach(ran, outcome, _freshness(store, payload, clock), hints)

@@ -129,11 +129,14 @@ def start(paths: Paths, launch: Launch) -> Terminal:
 def record_end(payload: Mapping[str, Any], exited: Exited, _tail: bytes) -> None:
     """Make the row of a terminal's invocation final; called in the host, at the program's end."""
     store = open_store(Path(payload["state_db"]))
+    reason = None if exited.signal is None else f"killed by signal {exited.signal}"
+    if exited.stopped_for is not None:
+        reason = f"interrupted: signal {exited.stopped_for}"
     outcome = Outcome(
-        success=exited.code == 0,
+        success=exited.code == 0 and exited.stopped_for is None,
         exit_code=exited.code,
         finished_at=SystemClock().now(),
-        terminal_reason=None if exited.signal is None else f"killed by signal {exited.signal}",
+        terminal_reason=reason,
         session_id=payload.get("session_id"),
         capture_method=payload.get("capture_method", "none"),
     )

@@ -165,12 +165,12 @@ def counts(store: Store, model: str) -> dict[str, int]:
 def recent_failures(store: Store, model: str, since: datetime) -> dict[str, int]:
     """Return failures of one model since an instant, by account.
 
-    What we interrupted ourselves, or did not see the end of, is no failure of the account.
+    What we interrupted ourselves, did not see the end of, or could not pass on is no failure of the account.
     """
     rows = store.rows(
         "SELECT provider_name, COUNT(*) FROM invocations "  # noqa: S608 - a constant, no outside text
         f"WHERE {_FAILURE_WINDOW_COLUMNS} AND COALESCE(terminal_reason, '') NOT LIKE 'interrupted%' "
-        "AND COALESCE(terminal_reason, '') <> 'guard_drop' "
+        "AND COALESCE(terminal_reason, '') NOT IN ('guard_drop', 'stdout_failed', 'stdout_closed') "
         "GROUP BY provider_name",
         (model, to_text(since)),
     )

@@ -33,6 +33,7 @@ _DRAINING_S = 1.0  # for the screen's process to read what the ended child print
 _LOOK_S = 2.0  # between two looks at what a running child leaves to be found
 _TAIL = 8 << 10  # bytes of output that the record of the end is given: the words with which a program leaves
 _CHUNK = 64 << 10
+_ENDING = (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM, signal.SIGKILL)
 _IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE)
 
 
@@ -83,6 +84,7 @@ class Host:
         self._record_at: float | None = None  # the child has ended, and its last words are being read
         self._look_at: float | None = 0.0 if recorder.looks else None
         self._kill_at: float | None = None
+        self._sent: int | None = None  # the last signal that a user has sent it
         self._is_told_to_go = False
         self._done = False
 
@@ -116,7 +118,7 @@ class Host:
         code = self._child.poll()
         if code is None:
             return
-        self._exited = wire.Exited(code, self._child.killed_by)
+        self._exited = wire.Exited(code, self._child.killed_by, self._stopped_for(code))
         self._kill_at = None
         self._look_at = None
         send(self._child, signal.SIGHUP)  # whoever is left of its group, as when a window is closed
@@ -163,12 +165,19 @@ class Host:
     def _kill(self, number: int) -> None:
         if self._exited is not None:
             return
+        self._sent = number or signal.SIGHUP
         if number:
             send(self._child, number)
             return
         send(self._child, signal.SIGHUP)
         send(self._child, signal.SIGCONT)
         self._kill_at = self._kill_at or time.monotonic() + self._seat.rules.grace_s
+
+    def _stopped_for(self, code: int) -> int | None:
+        """Return the signal for which it has ended: one that ends a program, or one that its exit code tells of."""
+        if self._sent in _ENDING or (self._sent is not None and code == 128 + self._sent):
+            return self._sent
+        return None
 
     def _told_to_go(self, *_: object) -> None:
         """End the child and ourselves, nobody's having seen it notwithstanding: the machine may be going down."""

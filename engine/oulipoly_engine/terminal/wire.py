@@ -222,6 +222,7 @@ class Exited(Message, frozen=True, tag="exited"):
 
     code: int  # 128 plus the signal's number if one killed it
     signal: int | None = None
+    stopped_for: int | None = None  # the signal by which a user ended it; None: it ended by itself
 
 
 class Said(Message, frozen=True, tag="said"):

@@ -397,3 +397,19 @@ def test_a_turn_script_that_fails_costs_the_run_nothing(world):
 
     assert 0 == done.returncode
     assert done.stdout.startswith(b"x\nOULIPOLY_RESULT=")
+
+
+def test_what_we_could_not_pass_on_is_no_failure_of_the_account(world):
+    world.account("a", "yes")
+    world.model("m", "a")
+    for _ in range(3):
+        subprocess.run(
+            ["bash", "-c", f"{sys.executable} -m oulipoly_tui -m m x | head -c 5"],
+            capture_output=True,
+            check=True,
+            env=dict(os.environ),
+        )
+
+    (candidate,) = json.loads(world.run("why", "m", "--json").stdout)["candidates"]
+
+    assert 0 == candidate["recent_errors"]

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import sys
+from datetime import timedelta
 from operator import itemgetter
 
 import pytest
@@ -128,6 +129,35 @@ def test_invocation_is_recorded_to_its_end_without_anybody_attached(hosts, waite
     found = invocations.find(store, "u-1")
     assert (status, code) == (found.status, found.exit_code)
     store.close()
+
+
+def test_end_by_its_user_is_an_interruption_and_no_failure_of_the_account(hosts, waited):
+    store, recorded = _recorded(hosts)
+    terminal = hosts.start("sh", "-c", "trap 'exit 3' HUP; echo up; while :; do sleep 0.1; done", recorded=recorded)
+    hosts.watch(terminal).shows("up")
+
+    ended = terminals.kill(hosts.paths, terminal, None)
+
+    waited(lambda: invocations.find(store, "u-1").status is not Status.RUNNING, "the row's end")
+    row = invocations.find(store, "u-1")
+    assert (3, signal.SIGHUP) == (ended.code, ended.stopped_for)
+    assert ("failed", "interrupted: signal 1") == (row.status, row.terminal_reason)
+    assert {} == invocations.recent_failures(store, row.model, SystemClock().now() - timedelta(hours=1))
+    store.close()
+
+
+def test_signal_that_a_program_survives_is_not_its_end(hosts):
+    terminal = hosts.start("sh", "-c", "trap 'echo heard' INT; echo up; read x; exit 7")
+    watcher = hosts.watch(terminal)
+    watcher.shows("up")
+    watcher.client.send(wire.Kill(signal.SIGINT))
+    watcher.pump()
+    watcher.shows("heard")
+    watcher.types("\n")
+
+    exited = watcher.hears(wire.Exited)
+
+    assert (7, None) == (exited.code, exited.stopped_for)
 
 
 def test_host_that_is_told_to_end_ends_its_program_and_says_so(hosts, alive, gone, waited):
