@@ -108,6 +108,22 @@ def test_a_pin_is_marked_at_model_and_member(crowd, snapshot_of):
     assert lines[4].endswith("next (pinned)")
 
 
+def test_a_pin_that_cannot_serve_is_what_is_said(crowd, snapshot_of):
+    snapshot = snapshot_of(crowd, NOW, _fill, pins={"opus": "drained"})
+
+    rows = _text(pool_rows(snapshot, 120))
+
+    assert "drained is pinned for this app's next picks, and is drained" in snapshot.pools[0].decision.error
+    assert "below band" not in rows
+    assert "not pinned" in rows
+
+
+def test_a_failing_account_that_is_next_is_not_shown_as_sound(crowd, snapshot_of):
+    snapshot = snapshot_of(crowd, NOW, _fill, pins={"opus": "erring"})
+
+    assert "next (pinned), erring (3)" in _text(pool_rows(snapshot, 120))
+
+
 def test_details_say_why_a_member_waits(crowd, snapshot_of, check_golden):
     snapshot = snapshot_of(crowd, NOW, _fill)
 

@@ -58,13 +58,14 @@ def _present(context: Context, store: Store, name: str, texts: list[str], *, rea
     settings = told(load.load_settings(context.paths))
     names = tuple(dict.fromkeys(member.account for member in model.members))
     suppositions = parse(texts, names)
-    reader = refresher(context, store, told(load.load_accounts(context.paths)))
+    accounts = told(load.load_accounts(context.paths))
+    reader = refresher(context, store, accounts)
     if reads_first:
         with Progress("reading quota", len(names)) as progress:
             reader.refresh([each for each in names if reader.source(each)], Wish(), progress.step)
     else:
         _tell_age(context, store, model, [each for each in names if reader.source(each)], settings.routing_ttl_s)
-    pool = suppose(candidates(store, model, context.clock.now()), suppositions)
+    pool = suppose(candidates(store, model, context.clock.now(), accounts), suppositions)
     decision = decide_among(store, model, pool, settings, context.clock.now())
     return decision_to_json(decision)
 

@@ -22,7 +22,7 @@ class Alert:
     window: str
     used: float  # 0..1
     resets_at: datetime
-    dry_at: datetime | None = None  # forecast only
+    dry_at: datetime | None = None  # None: it lasts at the present pace, or nobody can tell
 
     @property
     def text(self) -> str:
@@ -59,8 +59,9 @@ def alerts(
 
 
 def _of(account: str, window: Window, forecast: Forecast | None, threshold: float) -> Alert | None:
+    dry_at = forecast.at if forecast is not None and forecast.state is State.RUNS_DRY else None
     if window.used >= threshold:
-        return Alert("threshold", account, window.name, window.used, window.resets_at)
+        return Alert("threshold", account, window.name, window.used, window.resets_at, dry_at)
     if forecast is not None and forecast.state is State.RUNS_DRY:
-        return Alert("forecast", account, window.name, window.used, window.resets_at, forecast.at)
+        return Alert("forecast", account, window.name, window.used, window.resets_at, dry_at)
     return None

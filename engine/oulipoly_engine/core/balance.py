@@ -89,6 +89,9 @@ def choose(
     )
 
 
+_ALL_FAILED = "every eligible account failed lately"
+
+
 class _Answer(NamedTuple):
     chosen: Verdict | None
     method: Method
@@ -153,6 +156,8 @@ def _exclude(
     candidate: Candidate, live: Sequence[WindowVerdict], attempted: Collection[str], *, outlived: bool
 ) -> tuple[ExclusionKind | None, WindowVerdict | None]:
     """Return why the account takes no part, and the window at fault; what the user asked for comes first."""
+    if not candidate.is_known:
+        return ExclusionKind.UNKNOWN, None
     if candidate.disabled:
         return ExclusionKind.DISABLED, None
     if candidate.drained:
@@ -217,7 +222,8 @@ def _by_density(eligible: Sequence[Verdict], rule: TieRule) -> _Answer:
         if verdict.score is not None
     ]
     if not contenders:
-        return _round_robin(eligible, "no account of the pool can be scored")
+        is_erring = all(verdict.is_erring for verdict in eligible)
+        return _round_robin(eligible, _ALL_FAILED if is_erring else "no account of the pool can be scored")
     picked = pick(contenders, rule)
     chosen = eligible[picked.winner.place]
     return _Answer(chosen, Method.DENSITY, _density_reason(chosen, picked, rule, len(contenders)), picked.band_floor)
@@ -244,7 +250,7 @@ def _density_reason(chosen: Verdict, picked: Pick, rule: TieRule, scored: int) -
 def _by_count(eligible: Sequence[Verdict]) -> _Answer:
     steady = [verdict for verdict in eligible if not verdict.is_erring]
     if not steady:
-        return _round_robin(eligible, "every eligible account failed lately")
+        return _round_robin(eligible, _ALL_FAILED)
     chosen = min(steady, key=_weighted_calls)
     calls, errors = chosen.candidate.invocation_count, chosen.candidate.recent_errors
     account = chosen.candidate.account

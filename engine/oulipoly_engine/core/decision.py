@@ -42,6 +42,7 @@ class Method(StrEnum):
 class ExclusionKind(StrEnum):
     """Why an account takes no part in a choice."""
 
+    UNKNOWN = "not-configured"  # named by the pool, and not in providers.toml
     DISABLED = "disabled"
     DRAINED = "drained"
     ATTEMPTED = "attempted"  # ran out of quota earlier in the same invocation
@@ -67,6 +68,7 @@ class Candidate:
     reserve: float = 0.0  # 0..1 of every window that we must leave unspent
     drained: bool = False  # no new work; what runs may end
     disabled: bool = False
+    is_known: bool = True  # providers.toml has it
 
 
 class WindowVerdict(NamedTuple):

@@ -39,6 +39,8 @@ def exclusion_text(verdict: Verdict) -> str:
     match verdict.exclusion:
         case None:
             return ""
+        case ExclusionKind.UNKNOWN:
+            return "is not in providers.toml"
         case ExclusionKind.DISABLED:
             return "is disabled"
         case ExclusionKind.DRAINED:

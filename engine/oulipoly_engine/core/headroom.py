@@ -24,8 +24,8 @@ _COMES_LAST = 6.0  # more than any two accounts' headrooms differ by otherwise
 _TIME_WEIGHT = 0.4
 
 _LENGTHS_H = {"5h-burst": 5.0, "daily": 24.0, "weekly": 168.0, "monthly": 720.0}
-_UNIT_H = {"m": 1 / 60, "h": 1.0, "d": 24.0}
-_LABEL = re.compile(r"(\d{1,5})([mhd])(?:-\w+)?", re.ASCII)
+_UNIT_H = {"m": 1 / 60, "min": 1 / 60, "h": 1.0, "d": 24.0}
+_LABEL = re.compile(r"(\d{1,5})(min|[mhd])(?:-\w+)?", re.ASCII)
 
 
 def headroom(windows: Sequence[WindowVerdict], reserve: float = 0.0) -> float:

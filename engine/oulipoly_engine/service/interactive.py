@@ -82,7 +82,7 @@ class Launcher:
             guard.arm()
             self.freshness.before_choice(tuple(member.account for member in able), self.settings.routing_ttl_s)
             guard.disarm()
-        decision = decide(self.store, pool, self.settings, self.clock.now())
+        decision = decide(self.store, pool, self.settings, self.clock.now(), known=self.accounts)
         member = next((member for member in able if member.index == decision.index), None)
         if member is None:
             raise PoolExhausted(decision.error or f"all providers in pool {model.name} are quota-exhausted")

@@ -18,8 +18,8 @@ from oulipoly_engine.clock import Clock
 from oulipoly_engine.core import compose, markers
 from oulipoly_engine.core.accounts import Account, Model, PoolMember, PromptMode, Settings
 from oulipoly_engine.core.categories import Category
-from oulipoly_engine.core.decision import Decision
-from oulipoly_engine.core.explain import decision_to_json
+from oulipoly_engine.core.decision import Decision, ExclusionKind
+from oulipoly_engine.core.explain import decision_to_json, exclusion_text
 from oulipoly_engine.core.invocations import Outcome, Status
 from oulipoly_engine.errors import AccountUnusable, Interrupted, PoolExhausted, PromptMissing, RunnerError
 from oulipoly_engine.events import Event, InvocationEnded, InvocationStarted, Listeners
@@ -334,7 +334,7 @@ class Invoker:
         """Return the failure of a pool in which nobody can serve; decision: the one that found nobody."""
         model = request.model
         if decision is None and model is not None:
-            decision = decide(self.store, model, self.settings, self.clock.now(), tried)
+            decision = decide(self.store, model, self.settings, self.clock.now(), tried, known=self.accounts)
         name = "<none>" if model is None else model.name
         text = None if decision is None else decision.error
         cause = PoolExhausted(text or f"all providers in pool {name} are quota-exhausted: {', '.join(tried)}")
@@ -379,7 +379,11 @@ class _FromPool:
         """Read what is stale, then decide."""
         model, invoker = self._model(), self.invoker
         invoker.refresh(model, self.guard)
-        decision = decide(invoker.store, model, invoker.settings, invoker.clock.now(), tried)
+        decision = decide(invoker.store, model, invoker.settings, invoker.clock.now(), tried, known=invoker.accounts)
+        for verdict in () if tried else decision.verdicts:
+            if verdict.exclusion is ExclusionKind.UNKNOWN:
+                name = verdict.candidate.account
+                invoker.face.note(f"Warning: {name}, of model {model.name}, {exclusion_text(verdict)}")
         if decision.index is None:
             raise invoker.exhausted(self.request, decision, tried)
         member = next(member for member in model.members if member.index == decision.index)

@@ -120,7 +120,7 @@ class Resumer:
         """Return what is stored as the reason of the choice; None for an account without a pool."""
         if settled.model is None:
             return None
-        pool = decide(self.store, settled.model, self.settings, self.clock.now())
+        pool = decide(self.store, settled.model, self.settings, self.clock.now(), known=self.accounts)
         return resumed_decision(decision_to_json(pool), settled.session.account, settled.reason)
 
     def _find(self, text: str) -> ResolvedSession:
@@ -208,7 +208,7 @@ class Resumer:
         now = self.clock.now()
         decide(self.store, model, self.settings, now)  # marks that are outlived go
         gone = [name for name in tried if name != settled.session.account]
-        pool = [one for one in candidates(self.store, model, now) if one.account not in gone]
+        pool = [one for one in candidates(self.store, model, now, self.accounts) if one.account not in gone]
         move = decide_move(pool, settled.session.account, movable, now)
         if move is None or move.reason is MoveReason.EXHAUSTED:
             return move

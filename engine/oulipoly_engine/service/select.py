@@ -12,12 +12,20 @@ from oulipoly_engine.store import controls, invocations, quotas, turns
 from oulipoly_engine.store.db import Store
 
 
-def decide(store: Store, model: Model, settings: Settings, now: datetime, attempted: Collection[str] = ()) -> Decision:
+def decide(
+    store: Store,
+    model: Model,
+    settings: Settings,
+    now: datetime,
+    attempted: Collection[str] = (),
+    *,
+    known: Collection[str] | None = None,
+) -> Decision:
     """Return the decision for one more invocation of a model, from what is stored; spent marks that are over go.
 
-    attempted: accounts that ran out of quota earlier in the same invocation.
+    attempted: accounts that ran out of quota earlier in the same invocation. known: those of providers.toml; None: all.
     """
-    decision = decide_among(store, model, candidates(store, model, now), settings, now, attempted)
+    decision = decide_among(store, model, candidates(store, model, now, known), settings, now, attempted)
     quotas.clear_exhausted(store, decision.readmitted)
     return decision
 
@@ -41,8 +49,15 @@ def decide_among(
     )
 
 
-def candidates(store: Store, model: Model, now: datetime) -> tuple[Candidate, ...]:
-    """Return the pool's members with all that the balancer asks for."""
+def candidates(
+    store: Store, model: Model, now: datetime, known: Collection[str] | None = None
+) -> tuple[Candidate, ...]:
+    """Return the pool's members with all that the balancer asks for.
+
+    known: the accounts of providers.toml; None: all. A pool of which it has none keeps its members, so that what is
+    wrong with it is said of the one that was chosen.
+    """
+    has_known = known is None or any(member.account in known for member in model.members)
     names = tuple(dict.fromkeys(member.account for member in model.members))
     states = quotas.states(store, names)
     counts = invocations.counts(store, model.name)
@@ -63,6 +78,7 @@ def candidates(store: Store, model: Model, now: datetime) -> tuple[Candidate, ..
             reserve=wishes[member.account].reserve,
             drained=wishes[member.account].drained,
             disabled=wishes[member.account].disabled,
+            is_known=known is None or not has_known or member.account in known,
         )
         for member in model.members
     )

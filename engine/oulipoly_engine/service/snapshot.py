@@ -17,6 +17,7 @@ from oulipoly_engine.core.alerts import DEFAULT_THRESHOLD, Alert, alerts
 from oulipoly_engine.core.categories import Category
 from oulipoly_engine.core.controls import Controls
 from oulipoly_engine.core.decision import Decision
+from oulipoly_engine.core.explain import exclusion_text
 from oulipoly_engine.core.invocations import Invocation
 from oulipoly_engine.core.quota_source import codex_sessions_root, quota_command
 from oulipoly_engine.core.recovery import fix_of
@@ -194,7 +195,7 @@ def decision_with(
     store: Store, model: Model, configured: Configured, suppositions: tuple[Supposition, ...], now: datetime
 ) -> Decision:
     """Return the choice that a pool would make if something were so; nothing is changed."""
-    pool = suppose(candidates(store, model, now), suppositions)
+    pool = suppose(candidates(store, model, now, configured.accounts), suppositions)
     return decide_among(store, model, pool, configured.settings, now)
 
 
@@ -206,7 +207,9 @@ def _pool(store: Store, model: Model, configured: Configured, pins: Mapping[str,
         return PoolView(model, decision)
     alone = decision_with(store, model, configured, (Supposition("pin", pin),), now)
     if alone.account is None:
-        return PoolView(model, replace(decision, index=None, account=None, error=alone.error), pin)
+        why = "; ".join(exclusion_text(verdict) for verdict in alone.verdicts) or "is not of this pool"
+        error = f"{pin} is pinned for this app's next picks, and {why}"
+        return PoolView(model, replace(decision, index=None, account=None, reason=error, error=error), pin)
     reason = f"{alone.account} is pinned for this app's next picks"
     return PoolView(model, replace(decision, index=alone.index, account=alone.account, reason=reason, error=None), pin)
 

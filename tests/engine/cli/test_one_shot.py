@@ -413,3 +413,14 @@ def test_what_we_could_not_pass_on_is_no_failure_of_the_account(world):
     (candidate,) = json.loads(world.run("why", "m", "--json").stdout)["candidates"]
 
     assert 0 == candidate["recent_errors"]
+
+
+def test_a_member_that_is_not_configured_is_warned_of_and_left_out(world):
+    world.account("a", "echo served")
+    world.model("m", "a", "ghost")
+
+    done = [world.run("-m", "m", "x") for _ in range(3)]
+
+    assert [0, 0, 0] == [one.returncode for one in done]
+    assert all(b"served" in one.stdout for one in done)
+    assert b"Warning: ghost, of model m, is not in providers.toml" in done[0].stderr

@@ -65,6 +65,20 @@ def test_window_that_resets_this_instant_is_past():
     assert "a" == decide(account("a", window(1.0, 0))).account
 
 
+def test_account_that_is_not_configured_takes_no_part():
+    decision = decide(account("ghost", is_known=False), account("a", window(0.5, 2)))
+
+    assert "a" == decision.account
+    assert ExclusionKind.UNKNOWN is verdict(decision, "ghost").exclusion
+
+
+def test_pool_in_which_all_failed_says_so():
+    decision = decide(account("a", window(0.5, 2), recent_errors=3), account("b", window(0.5, 2), recent_errors=4))
+
+    assert (Method.ROUND_ROBIN, "a") == (decision.method, decision.account)
+    assert "every eligible account failed lately" in decision.reason
+
+
 def test_account_that_ran_out_in_this_invocation_is_not_tried_again():
     decision = decide(account("a"), account("b", invocation_count=5), attempted=frozenset({"a"}))
 

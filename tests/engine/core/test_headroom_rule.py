@@ -69,6 +69,7 @@ def test_reason_and_why_not_name_the_headroom():
     ("label", "hours_left", "expected"),
     [
         ("5h-burst", 1, 5),
+        ("5min", 0.01, 5 / 60),
         ("weekly (2)", 1, 168),
         ("3d", 1, 72),
         ("90m", 1, 1.5),

@@ -92,7 +92,10 @@ def standing(pool: PoolView, verdict: Verdict, view: AccountView | None, now: da
     if view is not None and view.account is None:
         return Standing("✗", "next, but not configured" if is_next else "not configured", "bad")
     if is_next:
-        return Standing("▶", "next (pinned)" if pool.pin is not None else "next", "good")
+        pinned = " (pinned)" if pool.pin is not None else ""
+        if verdict.is_erring:
+            return Standing("▶", f"next{pinned}, erring ({verdict.candidate.recent_errors})", "warn")
+        return Standing("▶", f"next{pinned}", "good")
     if verdict.exclusion is not None:
         return _excluded(verdict, now)
     if verdict.is_erring:
@@ -103,6 +106,8 @@ def standing(pool: PoolView, verdict: Verdict, view: AccountView | None, now: da
         return Standing("?", "unlearned" if verdict.live_windows else "quota unknown", "warn")
     if verdict.hides_window:
         return Standing("!", "hides a window", "warn")
+    if pool.pin is not None:
+        return Standing("-", "not pinned", "dim")
     if decision.in_band(verdict):
         return Standing("=", "in band", "")
     return Standing("-", "below band" if decision.method is Method.DENSITY else "waits", "dim")
@@ -246,6 +251,8 @@ def _use(view: AccountView | None) -> str:
 
 def _excluded(verdict: Verdict, now: datetime) -> Standing:
     match verdict.exclusion:
+        case ExclusionKind.UNKNOWN:
+            return Standing("✗", "not configured", "bad")
         case ExclusionKind.DISABLED:
             return Standing("✗", "disabled", "dim")
         case ExclusionKind.DRAINED:

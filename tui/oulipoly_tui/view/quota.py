@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
+from oulipoly_engine.core.balance import SPENT_AT
 from oulipoly_engine.core.forecast import State
 from oulipoly_engine.core.headroom import length_h
 from oulipoly_tui.view import words
@@ -331,6 +332,8 @@ def _marks(
     found: list[tuple[str, str, Tone]] = []
     if view.is_exhausted:
         found.append(("✗", "exhausted", "bad"))
+    elif window.resets_at > now and window.used >= SPENT_AT:
+        found.append(("✗", "spent", "bad"))
     elif window.resets_at > now and window.used >= _BAD:
         found.append(("!", "nearly spent", "bad"))
     elif expected is not None and expected.forecast.state is State.RUNS_DRY and expected.forecast.at is not None:
