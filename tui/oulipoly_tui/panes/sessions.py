@@ -171,6 +171,8 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
         if is_order or action in ("filter", "search", "scan", "trace", "undo"):
             if is_order and self._trace is not None:
                 return "the trace has its own order: t goes back to the list"
+            if action == "filter" and self._trace is not None:
+                return "the trace is shown whole: t goes back to the list, / filters there"
             return "nothing was done here yet" if action == "undo" and not self.can_undo else None
         if action in ("expand", "collapse"):
             return None

@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 
 from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.hints import CLOSE, link
-from oulipoly_tui.view.search import hit_rows
+from oulipoly_tui.view.search import as_typed, count_text, hit_rows
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.service.search import Found, Hit
 
+_MOST = 200  # turns
 _PAUSE_S = 0.2  # of typing, before it is searched
 _HINT = 'words, "a phrase", prefix*, -not, account: cli: model: cwd: role: date:<7d is:pinned'
 
@@ -124,9 +125,7 @@ class Search(ModalScreen["Hit | None"]):
             self._draw(found)
         else:
             self._hits = found.hits
-            count = len(found.hits)
-            more = f"; {found.unindexed:,} turns are not indexed yet" if found.unindexed else ""
-            self._draw(f"{count} turn{'s' * (count != 1)}, the newest first{more}")
+            self._draw(count_text(len(found.hits), _MOST, found.unindexed))
         if self.query_one(Input).value != self._asked:
             self._search()
 
@@ -142,7 +141,7 @@ def _ask(sessions: Any, text: str) -> Found | str:  # noqa: ANN401 - engine.sess
     from oulipoly_engine.errors import UsageInvalid  # noqa: PLC0415 - loaded already
 
     try:
-        found: Found = sessions.search(text)
+        found: Found = sessions.search(as_typed(text), _MOST)
     except UsageInvalid as error:
         return str(error.message)
     return found

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.columns import plain
+from oulipoly_engine.core.query import SHORTEST_PREFIX
 from oulipoly_tui.view.session_columns import short_age
 from oulipoly_tui.view.spans import Row, Span, cut, fitted
 
 if TYPE_CHECKING:
     from oulipoly_engine.service.search import Hit
 
+_LAST = re.compile(r"(?<!\S)\w+\Z")  # a whole word at the end: no field, nothing negated
 _ROLES = {"user": "you", "assistant": "it"}
+
+
+def as_typed(text: str) -> str:
+    """Return a query whose last word, which may not be finished, stands for all words that begin so."""
+    last = _LAST.search(text)
+    is_quoted = text.count('"') % 2 == 1
+    return f"{text}*" if last is not None and not is_quoted and len(last[0]) >= SHORTEST_PREFIX else text
+
+
+def count_text(count: int, most: int, unindexed: int) -> str:
+    """Say how many turns were found; as many as are asked for at most are not all that there are."""
+    more = f"; {unindexed:,} turns are not indexed yet" if unindexed else ""
+    if count >= most:
+        return f"the newest {count:,} turns; more words narrow it{more}"
+    return f"{count:,} turn{'s' * (count != 1)}, the newest first{more}"
 
 
 def hit_rows(hits: Sequence[Hit], width: int, now: datetime) -> tuple[Row, ...]:
