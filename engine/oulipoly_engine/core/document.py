@@ -57,7 +57,7 @@ class Head:
         yield from _present("Workspace", ", ".join(found.workspaces))
         yield from _present("From", moment(found.first_at))
         yield from _present("To", moment(found.last_at))
-        yield "Turns", str(found.turns)
+        yield "Messages", str(found.turns)  # not the turns of the list, which count results of tools too
         yield "Read from", self.origin.value
         yield from _present("Left out", ", ".join(_left_out(self.wanted)))
         if found.damaged:

@@ -55,7 +55,7 @@ def test_markdown_to_the_character():
 - **Workspace:** `/srv/app`
 - **From:** 2026-11-21 04:19:00 UTC
 - **To:** 2026-11-21 04:19:00 UTC
-- **Turns:** 2
+- **Messages:** 2
 - **Read from:** the CLI's transcript
 - **Secrets:** 3 redacted
 

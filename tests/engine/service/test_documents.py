@@ -108,7 +108,7 @@ def test_account_that_is_not_configured_any_more_still_has_its_stored_turns(benc
 def test_stored_turn_without_a_body_is_left_out(bench, body):
     bench.stored(body)
 
-    assert "- **Turns:** 0" in bench.text()
+    assert "- **Messages:** 0" in bench.text()
 
 
 @pytest.mark.parametrize("format", list(Format))
