@@ -65,20 +65,24 @@ def parse_key(key: str) -> tuple[str, int]:
 def pool_rows(snapshot: Snapshot, width: int) -> tuple[Row, ...]:
     """Return a heading line, then for each model its line and one for each member.
 
-    width: the columns that there are; what does not fit is left out by rank, the state never.
+    width: the columns that there are; what does not fit is left out by rank, the state never. Until when a state lasts
+    stands in the member's details too, and so makes room for the numbers.
     """
     longest = max((cells(view.name) for view in snapshot.accounts), default=_NAME_LEAST)
     states = _state_width(snapshot)
     # Names that differ at their ends alone must not be cut: they come before the numbers.
     name_width = min(_NAME_MOST, max(_NAME_LEAST, longest), max(_NAME_LEAST, width - 3 - states))
     columns = _columns(width - name_width - 3 - states)
+    brief = _columns(width - name_width - 3 - _state_width(snapshot, is_brief=True))
+    is_brief = len(columns) < len(brief) and "projected" not in columns
+    columns = brief if is_brief else columns
     rows = [Row(HEADING_KEY, _heading(name_width, columns), is_selectable=False)]
     for pool in snapshot.pools:
         rows.append(Row(pool.model.name, _model_line(pool, width), is_selectable=False))
         rows += [
             Row(
                 member_key(pool.model.name, verdict.candidate.index),
-                _member_line(snapshot, pool, verdict, name_width, columns),
+                _member_line(snapshot, pool, verdict, name_width, columns, is_brief=is_brief),
             )
             for verdict in pool.decision.verdicts
         ]
@@ -171,10 +175,15 @@ def _account_lines(view: AccountView, now: datetime) -> Iterator[Line]:
         yield ((f"left alone for {words.until(view.attempts.backoff_until, now)}", "warn"),)
 
 
-def _state_width(snapshot: Snapshot) -> int:
+def _brief(state: str) -> str:
+    return state.partition(" until ")[0]
+
+
+def _state_width(snapshot: Snapshot, *, is_brief: bool = False) -> int:
     """Return what the longest state takes, so that none is cut while there are numbers to leave out."""
+    said = _brief if is_brief else str
     widths = [
-        cells(standing(pool, verdict, view, snapshot.at).text) + cells(plain(_asides(view, verdict)))
+        cells(said(standing(pool, verdict, view, snapshot.at).text)) + cells(plain(_asides(view, verdict)))
         for pool in snapshot.pools
         for verdict in pool.decision.verdicts
         for view in (snapshot.account(verdict.candidate.account),)
@@ -205,7 +214,9 @@ def _model_line(pool: PoolView, width: int) -> Line:
     return (*line, method) if cells(plain((*line, method))) <= width else line
 
 
-def _member_line(snapshot: Snapshot, pool: PoolView, verdict: Verdict, name_width: int, columns: Sequence[str]) -> Line:
+def _member_line(
+    snapshot: Snapshot, pool: PoolView, verdict: Verdict, name_width: int, columns: Sequence[str], *, is_brief: bool
+) -> Line:
     view = snapshot.account(verdict.candidate.account)
     found = standing(pool, verdict, view, snapshot.at)
     dim: Tone = "dim" if verdict.exclusion is not None or (view is not None and view.is_stale) else ""
@@ -214,7 +225,7 @@ def _member_line(snapshot: Snapshot, pool: PoolView, verdict: Verdict, name_widt
     for name in columns:
         text, tone = values[name]
         cells_of.append((" " + fitted(text, _WIDTHS[name], right=True), tone or dim))
-    cells_of.append((f" {found.text}", found.tone))
+    cells_of.append((f" {_brief(found.text) if is_brief else found.text}", found.tone))
     cells_of += _asides(view, verdict)
     return tuple(cells_of)
 
