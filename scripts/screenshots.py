@@ -130,7 +130,7 @@ async def _quota(stage: Stage) -> None:
 
 
 async def _quota_week(stage: Stage) -> None:
-    await stage.press("2", "home", "down", "down", "t")
+    await stage.press("2", "home", "down", "down", "right_square_bracket")  # from a day to a week
 
 
 async def _sessions(stage: Stage) -> None:
@@ -219,6 +219,9 @@ def draw(scenes: Sequence[Scene], scratch: Path) -> dict[str, str]:
             os.environ.update(environ)
             picture = asyncio.run(_picture(scene, from_environment() if scene.in_demo else fresh))
             _refuse_traces(scene.name, picture, scratch)
+            if twin := next((name for name, other in pictures.items() if other == picture), None):
+                message = f"the pictures {twin} and {scene.name} are the same: a key of one of them does nothing"
+                raise ValueError(message)
             pictures[scene.name] = picture
     finally:
         os.chdir(folder)
