@@ -111,6 +111,10 @@ class AgentsApp(KeysInTurn, Working, inherit_bindings=False):
         """Return the frame."""
         return self._frame
 
+    def get_css_variables(self) -> dict[str, str]:
+        """Return the theme's variables, with those that are ours alone."""
+        return theming.with_bar(super().get_css_variables())
+
     @property
     def frame(self) -> Frame:
         """Return the frame with its panes."""

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.config.app_file import ThemeFile
 
 DARK, LIGHT, CONTRAST, ANSI = "agents-dark", "agents-light", "agents-contrast", "ansi-dark"
+BAR = "bar"  # the variable for what header and footer are drawn on
 ORDER = (DARK, LIGHT, CONTRAST, ANSI)
 _NAMES = {"dark": DARK, "light": LIGHT, "contrast": CONTRAST, "high-contrast": CONTRAST, "ansi": ANSI}
 
@@ -44,6 +45,7 @@ _OWN = (
         warning="#7a5200",
         error="#a81e2c",
         dark=False,
+        variables={"foreground-muted": "#5e6166"},  # Textual's own is 4.3:1
     ),
     Theme(
         name=CONTRAST,
@@ -59,7 +61,8 @@ _OWN = (
         error="#ff6070",
         dark=True,
         text_alpha=1.0,
-        variables={"foreground-muted": "#d0d0d0", "text-muted": "#d0d0d0"},
+        # The panel's grey shows where panes end; no text reaches 7:1 on it, so the bars are black.
+        variables={"foreground-muted": "#d0d0d0", "text-muted": "#d0d0d0", BAR: "#000000"},
     ),
 )
 
@@ -68,6 +71,11 @@ def register(app: App[Any], users: Iterable[Theme]) -> None:
     """Make our themes and the user's known to the app."""
     for theme in (*_OWN, *users):
         app.register_theme(theme)
+
+
+def with_bar(variables: dict[str, str]) -> dict[str, str]:
+    """Return a theme's variables with the colour of the bars: the panel's, where the theme names none."""
+    return {BAR: variables["panel"], **variables}
 
 
 def from_file(found: ThemeFile) -> Theme:

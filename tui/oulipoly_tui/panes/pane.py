@@ -37,8 +37,9 @@ class Pane(Widget, can_focus=False):
     """The base of all panes. `id` is that of the table of panes."""
 
     DEFAULT_CSS = """
-    Pane { border: round $panel; border-title-color: $foreground-muted; }
+    Pane { border: round $panel; border-title-color: $foreground-muted; border-subtitle-color: $foreground-muted; }
     Pane:focus-within { border: round $accent; border-title-color: $text-accent; border-title-style: bold; }
+    Pane:focus-within { border-subtitle-color: $text-accent; }
     """
     BINDINGS: ClassVar[list[BindingType]] = []
     _keys_timer: Timer | None = None

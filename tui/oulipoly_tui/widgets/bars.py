@@ -15,7 +15,7 @@ from oulipoly_tui.widgets.lines import Lines
 class Bar(Lines):
     """One line across the screen."""
 
-    DEFAULT_CSS = "Bar { height: 1; overflow: hidden; background: $panel; }"
+    DEFAULT_CSS = "Bar { height: 1; overflow: hidden; background: $bar; }"
 
     def show(self, content: Line) -> None:
         """Show a line."""
