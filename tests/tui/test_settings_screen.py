@@ -102,3 +102,12 @@ def test_filter_finds_keys_by_what_they_do():
 
 def test_no_clash_says_nothing():
     assert clash_text(resolve(), "pools.drain") is None
+
+
+async def test_what_is_typed_into_the_filter_can_be_read(app_world, running, settled, screen_text):
+    async with running((80, 24)) as (app, pilot):
+        await opened(app, pilot, settled)
+        await pilot.press("slash", *"rea")
+        await settled(pilot, lambda: app.screen.query_one(Input).value == "rea")
+
+        assert any(line.strip("│ ") == "rea" for line in screen_text(app))

@@ -39,7 +39,7 @@ class SettingsScreen(ModalScreen[None]):
     DEFAULT_CSS = """
     SettingsScreen > Vertical { width: 96%; max-width: 150; height: 92%; padding: 0 1; }
     SettingsScreen > Vertical { border: round $accent; background: $surface; }
-    SettingsScreen Input { border: none; height: 1; margin-bottom: 1; }
+    SettingsScreen Input { margin-bottom: 1; }
     SettingsScreen VirtualList { height: 1fr; }
     """
 
@@ -56,7 +56,7 @@ class SettingsScreen(ModalScreen[None]):
             deeds = f"{link('enter changes', 'screen.change')} · {link('→ next', 'screen.turn(1)')} · "
             filters = link("/ filters", "screen.filter")
             box.border_subtitle = f"{'' if self._settings.read_only else deeds}{filters} · {CLOSE}"
-            yield Input(placeholder="filter by word …")
+            yield Input(placeholder="filter by word …", compact=True)
             yield VirtualList()
 
     def on_mount(self) -> None:
