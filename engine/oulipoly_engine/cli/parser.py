@@ -7,11 +7,13 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
-from oulipoly_engine.cli import commands
+from oulipoly_engine.cli import commands, output
 from oulipoly_engine.errors import UsageInvalid
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from _typeshed import SupportsWrite
 
 _TAKES_VALUE = frozenset(
     (
@@ -31,6 +33,7 @@ _TAKES_VALUE = frozenset(
         "--resume",
     )
 )
+_OF_THE_APP = frozenset(("--linear", "--read-only", "--no-anim"))  # its entry takes them where nothing else is given
 _MAKES_ONE_SHOT = frozenset(("-m", "--model", "-a", "--agent-file", "-f", "--file", "--resume"))
 
 
@@ -44,6 +47,13 @@ class Parser(argparse.ArgumentParser):
         """Raise UsageInvalid with the usage's way out."""
         raise UsageInvalid(f"{message} (see `{self.prog} --help`)")
 
+    def print_help(self, file: SupportsWrite[str] | None = None) -> None:
+        """Print the help; argparse's own says nothing where a full disk or a closed stdout takes none of it."""
+        if file is None:
+            output.write_bytes(self.format_help().encode())
+        else:
+            super().print_help(file)
+
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Parse arguments; an unknown option names its nearest known one."""
         return self._known(self.parse_known_intermixed_args(list(arguments)))
@@ -55,7 +65,10 @@ class Parser(argparse.ArgumentParser):
     def _known(self, parsed: tuple[argparse.Namespace, list[str]]) -> argparse.Namespace:
         found, unknown = parsed
         if unknown:
-            self.error(self._unknown_text(unknown[0]))
+            strangers = [word for word in unknown if word not in _OF_THE_APP]
+            if not strangers:
+                self.error(f"{unknown[0]} goes with the app alone: no command, no prompt and no other option beside it")
+            self.error(self._unknown_text(strangers[0]))
         return found
 
     def _unknown_text(self, word: str) -> str:

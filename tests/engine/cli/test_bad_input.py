@@ -51,6 +51,9 @@ def refused(done, code, *words):
         (("--new", "x"), 2, ("--new takes -p alone", "a prompt")),
         (("--new", "-m", "m"), 2, ("--new takes -p alone", "--model")),
         (("resume",), 2, ("--session-id",)),
+        (("--linear", "--nonsense"), 2, ("unknown argument '--nonsense'",)),
+        (("--read-only", "status"), 2, ("--read-only goes with the app alone",)),
+        (("--linear", "a prompt"), 2, ("--linear goes with the app alone",)),
     ],
 )
 def test_a_wrong_command_line_is_named(ready, arguments, code, words):
@@ -202,6 +205,17 @@ def test_a_full_disk_under_our_stdout_stops_the_cli_and_says_so(ready):
     assert b"No space left" in done.stderr
     assert b"Traceback" not in done.stderr
     assert ["stdout_failed"] == [row["terminal_reason"] for row in ready.rows("SELECT * FROM invocations")]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("command", ["", "trace", "why", "demo", "session", "config", "config check"])
+def test_a_help_that_cannot_be_written_says_so(world, command):
+    arguments = [sys.executable, "-m", "oulipoly_tui", *command.split(), "--help"]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(arguments, stdout=full, stderr=subprocess.PIPE, check=False)
+
+    assert 1 == done.returncode
+    assert b"cannot write to stdout" in done.stderr
 
 
 def test_a_full_disk_under_the_state_file_is_named_and_nothing_starts(ready):
