@@ -6,7 +6,8 @@ from textual.widgets import Input
 from oulipoly_engine import stopping
 from oulipoly_engine.engine_sessions import ExportWish
 from oulipoly_tui.screens import export
-from oulipoly_tui.widgets.lines import Lines, VirtualList
+from oulipoly_tui.view.spans import cells, plain
+from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
 
 keys = pytest.mark.keys
 
@@ -146,6 +147,19 @@ async def test_help_moves_while_the_filter_has_the_keys(app_world, hand):
             assert rows[place] == cursor(one)
         await one.press("escape")
         await one.at("Frame")
+
+
+async def test_help_shows_its_sentences_to_the_last_letter_beside_the_scroll_bar(app_world, hand):
+    for size in ((60, 20), (45, 20)):
+        async with hand(size=size) as one:
+            await one.press("f1")
+            await one.at("Help")
+            shown = one.app.screen.query_one(VirtualList)
+            await one.until(lambda shown=shown: shown.rows)
+            await one.rest()
+
+            room = shown.scrollable_content_region.width - GUTTER
+            assert [] == [text for row in shown.rows if cells(text := plain(row.line)) > room]
 
 
 @keys("Jump", "escape", "ctrl+o")

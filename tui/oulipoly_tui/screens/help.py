@@ -33,7 +33,7 @@ class Help(ModalScreen[str | None]):
     Help > Vertical { width: 96%; max-width: 110; height: 90%; padding: 0 1; }
     Help > Vertical { border: round $accent; background: $surface; }
     Help Input { margin-bottom: 1; }
-    Help VirtualList { height: 1fr; }
+    Help VirtualList { height: 1fr; scrollbar-gutter: stable; }
     """
 
     def __init__(self, keys: Keymap, pane: str, works: Collection[str]) -> None:
