@@ -309,15 +309,9 @@ class AgentsApp(KeysInTurn, Working, inherit_bindings=False):
 
     def action_command_line(self) -> None:
         """Open the line for commands with arguments."""
-        from oulipoly_tui.screens.command_line import CommandLine  # noqa: PLC0415 - only when it is opened
+        from oulipoly_tui.screens.command_line import ask  # noqa: PLC0415 - only when it is opened
 
-        self.push_screen(CommandLine(), lambda text: None if text is None else self._typed(text))
-
-    def _typed(self, text: str) -> None:
-        from oulipoly_tui import commands  # noqa: PLC0415 - loaded already by the command line
-
-        name, arguments = commands.split(text)
-        self.order(name, arguments)
+        ask(self)
 
     def action_help(self) -> None:
         """Show every key."""

@@ -71,12 +71,27 @@ def find(name: str) -> Command | None:
     return next((command for command in table() if command.name == name), None)
 
 
+@cache
+def _meant() -> dict[str, tuple[str, ...]]:
+    """Return what may be typed for which commands' names: a name, or the same without the word for what it acts on."""
+    found: dict[str, tuple[str, ...]] = {command.name: (command.name,) for command in table()}
+    for name in tuple(found):
+        short = name.partition(" ")[2]
+        if short and found.get(short) != (short,):
+            found[short] = (*found.get(short, ()), name)
+    return found
+
+
 def split(text: str) -> tuple[str, list[str]]:
-    """Split what was typed into a command's name and its arguments; quotes hold words together."""
+    """Split what was typed into a command's name and its arguments; quotes hold words together.
+
+    `resume 9e69` gives `session resume`, for there is no other command that ends so.
+    """
     text = text.strip().removeprefix(":").strip()
-    names = sorted((command.name for command in table()), key=len, reverse=True)
-    name = next((one for one in names if text == one or text.startswith(one + " ")), text.partition(" ")[0])
-    rest = text[len(name) :].strip()
+    typed = sorted(_meant(), key=len, reverse=True)
+    begun = next((one for one in typed if text == one or text.startswith(one + " ")), text.partition(" ")[0])
+    rest = text[len(begun) :].strip()
+    name = meant[0] if len(meant := _meant().get(begun, ())) == 1 else begun
     command = find(name)
     if command is not None and command.arguments and command.arguments[-1].is_rest:
         return name, rest.split(maxsplit=len(command.arguments) - 1)
@@ -90,6 +105,8 @@ def run(app: AgentsApp, name: str, arguments: list[str]) -> str | None:
     """Run a command; return what is wrong with the wish."""
     command = find(name)
     if command is None:
+        if meant := _meant().get(name):
+            return f"{name!r} may be {' or '.join(map(repr, meant))}"
         near = get_close_matches(name, [one.name for one in table()], n=1)
         return f"there is no command {name!r}" + (f": did you mean {near[0]!r}?" if near else ": see ctrl+p")
     if command.writes and app.options.read_only:
@@ -109,7 +126,8 @@ def completions(text: str, snapshot: Snapshot | None) -> tuple[str, ...]:
     command = find(name)
     if command is None or (typed == name and not text.endswith(" ")):
         lines = [one.name + (" " if one.arguments else "") for one in table()]
-        return tuple(line for line in lines if line.startswith(typed) and line.strip() != typed)
+        found = [line for line in lines if line.startswith(typed) and line.strip() != typed]
+        return (*found, *(line for line in lines if typed and line.partition(" ")[2].startswith(typed)))
     ends_open = text.endswith(" ") or not arguments
     place = len(arguments) if ends_open else len(arguments) - 1
     if place >= len(command.arguments) or snapshot is None:
@@ -164,6 +182,6 @@ def palette() -> CommandPalette:
 
 def _ask(app: AgentsApp, command: Command) -> None:
     """Let the arguments be typed."""
-    from oulipoly_tui.screens.command_line import CommandLine  # noqa: PLC0415 - only when it is opened
+    from oulipoly_tui.screens.command_line import ask  # noqa: PLC0415 - only when it is opened
 
-    app.push_screen(CommandLine(command.name + " "), lambda text: None if text is None else app.order(*split(text)))
+    ask(app, command.name + " ")

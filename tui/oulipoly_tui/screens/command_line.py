@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from oulipoly_tui import commands
 from oulipoly_tui.view.spans import Row
 from oulipoly_tui.widgets.lines import VirtualList
 
+if TYPE_CHECKING:
+    from oulipoly_tui.app import AgentsApp
+
 _MOST = 12
+
+
+def ask(app: AgentsApp, value: str = "", wrong: str = "") -> None:
+    """Let a command be typed and run it; one that is refused comes back as it was typed, with what is wrong."""
+
+    def typed(text: str | None) -> None:
+        if text is None:
+            return
+        reason = commands.run(app, *commands.split(text))
+        if reason is not None:
+            ask(app, text, reason)
+
+    app.push_screen(CommandLine(value, wrong), typed)
 
 
 class CommandLine(ModalScreen[str | None]):
@@ -29,18 +45,22 @@ class CommandLine(ModalScreen[str | None]):
     ]
     DEFAULT_CSS = """
     CommandLine { align: center bottom; }
-    CommandLine > Vertical { height: auto; max-height: 15; background: $surface; border-top: solid $accent; }
+    CommandLine > Vertical { height: auto; max-height: 17; background: $surface; border-top: solid $accent; }
+    CommandLine Static { height: auto; padding: 0 1; color: $text-warning; }
     CommandLine VirtualList { height: auto; max-height: 12; }
     CommandLine Input { padding: 0 1; }
     """
 
-    def __init__(self, value: str = "") -> None:
+    def __init__(self, value: str = "", wrong: str = "") -> None:
         super().__init__()
         self._value = value
+        self._wrong = wrong  # with the value, as it was typed before
 
     def compose(self) -> ComposeResult:
         """Lay out the line, what it may become above it."""
         with Vertical():
+            if self._wrong:
+                yield Static(f"✗ {self._wrong}", markup=False)
             yield VirtualList()
             yield Input(self._value, placeholder="command …", select_on_focus=False, compact=True)
 
