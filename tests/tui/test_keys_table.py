@@ -11,6 +11,7 @@ from oulipoly_tui.keys.key import FRAME
 from oulipoly_tui.panes.table import PANES
 from oulipoly_tui.view.footer import hints, line
 from oulipoly_tui.view.help import help_rows
+from oulipoly_tui.view.repl import inside
 from oulipoly_tui.view.spans import cells, plain
 
 
@@ -121,3 +122,9 @@ def test_every_key_is_shown_in_the_help():
 
 def test_every_pane_has_a_number_of_its_own():
     assert len(PANES) == len({pane.number for pane in PANES})
+
+
+def test_every_hint_inside_a_terminal_says_how_it_is_reached():
+    rows = (*inside(("ctrl+right_square_bracket",), is_copying=False), *inside((), is_copying=True))
+
+    assert [] == [row.label for row in rows if not row.keys and "click" not in row.label]

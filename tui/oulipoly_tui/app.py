@@ -215,7 +215,11 @@ class AgentsApp(KeysInTurn, Working, inherit_bindings=False):
             return
         reason = owner.obstacle(row.action)
         if reason is not None:
-            self.say(reason)
+            beneath = self.keys.beneath(row)
+            if beneath is not None and self.obstacle(beneath.action) is None:
+                await self.action_press(beneath.id)
+            else:
+                self.say(reason)
             return
         await self.run_action(row.action, default_namespace=owner)
         self._show_bars()
@@ -242,7 +246,8 @@ class AgentsApp(KeysInTurn, Working, inherit_bindings=False):
         """Return the keys that do something now, the current pane's first."""
         pane = self._frame.current
         rows = (*self.keys.of(pane.id or ""), *self.keys.of(FRAME))
-        return tuple(row for row in rows if (self if row.where == FRAME else pane).obstacle(row.action) is None)
+        works = [row for row in rows if (self if row.where == FRAME else pane).obstacle(row.action) is None]
+        return keymap.reachable(works)
 
     def troubles(self) -> tuple[Any, ...]:
         """Return everything that is wrong, for the problems list."""

@@ -5,8 +5,8 @@ A pane adds a module under `keys/` and a line in `TABLE`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from oulipoly_tui.keys import frame, pools, quota, repl, sessions, transcript
@@ -72,6 +72,24 @@ class Keymap:
         """Return a row by its id; None where it has no key, or is none."""
         return next((row for row in self.rows if row.id == identity), None)
 
+    def beneath(self, row: Key) -> Key | None:
+        """Return the frame's row that a pane's key serves while the pane's own cannot; None where they share no key."""
+        found = self.find(row.beneath)
+        return found if found is not None and set(found.keys.split(",")) & set(row.keys.split(",")) else None
+
+
+def reachable(rows: Sequence[Key]) -> tuple[Key, ...]:
+    """Return rows that work, the pane's first, each with the keys alone that the rows before have not taken."""
+    taken: set[str] = set()
+    found = []
+    for row in rows:
+        keys = [key for key in row.keys.split(",") if key not in taken]
+        taken.update(keys)
+        if keys:
+            own = ",".join(keys)
+            found.append(row if own == row.keys else replace(row, keys=own))
+    return tuple(found)
+
 
 def resolve(preset: str = "default", own: Mapping[str, str] | None = None, *, read_only: bool = False) -> Keymap:
     """Return the keys of a preset with the user's own laid over them, and what is wrong with those."""
@@ -86,7 +104,7 @@ def resolve(preset: str = "default", own: Mapping[str, str] | None = None, *, re
         if keys != row.keys:
             changed[row.id] = keys
         if keys != UNBOUND:
-            rows.append(Key(row.id, keys, row.action, row.label, row.tooltip, row.where, row.writes, weight=row.weight))
+            rows.append(replace(row, keys=keys, vim=None, emacs=None))
     return Keymap(tuple(rows), changed, tuple(_clashes(rows, wishes)), tuple(_unknown(wishes)))
 
 

@@ -95,7 +95,7 @@ async def test_footer_offers_only_what_works_inside_a_terminal(repl_world, runni
     hosts.start("cat")
     async with running((100, 30)) as (app, pilot):
         await pilot.press("5")
-        await settled(pilot, lambda: offered(app) == ["ctrl+] leave", "shift+pgup look back", "commands"])
+        await settled(pilot, lambda: offered(app) == ["ctrl+] leave", "shift+pgup look back", "click: commands"])
 
         await pilot.click("#footer", offset=(2, 0))
         await settled(pilot, lambda: tabs(app).has_focus and "enter type" in offered(app))

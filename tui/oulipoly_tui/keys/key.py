@@ -22,3 +22,4 @@ class Key:
     vim: str | None = None  # other keys of that preset
     emacs: str | None = None
     weight: int = 5  # 0..9: a narrow footer drops low ones first
+    beneath: str = ""  # id of the frame's row that the same key serves while this one cannot

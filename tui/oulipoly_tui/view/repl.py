@@ -55,7 +55,7 @@ def inside(leave_chords: Sequence[str], *, is_copying: bool) -> tuple[Key, ...]:
     return (
         *leave,
         back,
-        Key("frame.palette", "", "palette", "commands", "By the mouse alone: keys are the program's", FRAME),
+        Key("frame.palette", "", "palette", "click: commands", "By the mouse alone: keys are the program's", FRAME),
     )
 
 
