@@ -65,6 +65,13 @@ def test_headings_stand_over_their_columns_and_the_one_that_sorts_is_marked(widt
     assert [each.sort for each in known] == [heading_at(look, each.end - 1) for each in known]
 
 
+@pytest.mark.parametrize("sort", list(Sort))
+def test_headings_are_whole_words_apart_from_each_other(sort):
+    known = plain(heading_line(Look(120, NOW, Grouping.NONE, sort=sort))).replace("▼", "").replace("▲", "").split()
+
+    assert ["title", "account", "model", "turns", "created" if sort is Sort.CREATED else "used"] == known
+
+
 def test_a_closed_heading_says_what_is_at_risk_behind_it():
     listed = Listed(one("a"), "claude", has_transcript=True, purge_at=NOW + timedelta(days=1))
     board = Board(NOW, (listed,), by_chain={"a-c": listed})

@@ -14,7 +14,7 @@ from oulipoly_tui.view.spans import Line, Span, Tone, cells, fitted
 if TYPE_CHECKING:
     from oulipoly_tui.view.sessions import Look
 
-_AGE_WIDTH = 7  # a space before it
+_AGE_WIDTH, _CREATED_WIDTH = 7, 9  # a space before it; "created" and its mark take more than an age
 _ACCOUNT_WIDTH, _MODEL_WIDTH, _TURNS_WIDTH = 14, 16, 6
 _ACCOUNT_FROM, _TURNS_FROM, _MODEL_FROM = 64, 76, 96  # columns of a row
 _BEFORE_TITLE = 3  # mark and fold
@@ -48,7 +48,7 @@ def columns(one: Conversation, look: Look) -> list[Span]:
     if look.width >= _TURNS_FROM:
         found.append((fitted(f"{one.turns:,}", _TURNS_WIDTH, right=True), "dim"))
     at = one.first_used_at if look.sort is Sort.CREATED else one.last_used_at
-    found.append((fitted(short_age(at, look.now), _AGE_WIDTH, right=True), "dim"))
+    found.append((fitted(short_age(at, look.now), _age_width(look), right=True), "dim"))
     return found
 
 
@@ -58,7 +58,7 @@ def headings(look: Look) -> tuple[Heading, ...]:
         *([(Sort.ACCOUNT, _ACCOUNT_WIDTH)] if has_account(look) else []),
         *([(Sort.MODEL, _MODEL_WIDTH + 1)] if look.width >= _MODEL_FROM else []),
         *([(Sort.TURNS, _TURNS_WIDTH)] if look.width >= _TURNS_FROM else []),
-        (Sort.CREATED if look.sort is Sort.CREATED else Sort.USED, _AGE_WIDTH),
+        (Sort.CREATED if look.sort is Sort.CREATED else Sort.USED, _age_width(look)),
     ]
     at = look.width - sum(width for _, width in widths)
     found = [Heading(Sort.NAME, 0, at)]
@@ -88,6 +88,10 @@ def has_account(look: Look) -> bool:
     return look.width >= _ACCOUNT_FROM and look.grouping is not Grouping.ACCOUNT
 
 
+def _age_width(look: Look) -> int:
+    return _CREATED_WIDTH if look.sort is Sort.CREATED else _AGE_WIDTH
+
+
 def short_age(at: str, now: datetime) -> str:
     """Return how long ago an instant is, in at most six columns; a day is named in the zone of `now`."""
     instant = from_text(at)
@@ -112,8 +116,5 @@ def _heading(one: Heading, look: Look) -> Line:
     is_right = one.sort in (Sort.TURNS, Sort.USED, Sort.CREATED)
     room = one.end - one.start
     left = max(0, room - cells(text)) if is_right else min(before, max(0, room - cells(text)))
-    if cells(text) > room:  # "created" beside its mark
-        begin, letter, rest = begin, letter, rest[: room - cells(begin + letter + mark)]
-        text = begin + letter + rest + mark
     after = max(0, room - left - cells(text))
     return ((" " * left + begin, tone), (letter, "key"), (rest + mark + " " * after, tone))
