@@ -150,11 +150,11 @@ class Engine:
         self._configured = (fingerprint, replace(configured, problems=problems))
 
     def configured(self) -> Configured:
-        """Return the configuration, read anew when a file of it has changed."""
+        """Return the configuration, read anew when a file changes; an earlier reading stands in for a broken one."""
         fingerprint = self._places.fingerprint()
         kept = self._configured
         if kept is None or kept[0] != fingerprint:
-            kept = (fingerprint, self._places.read())
+            kept = (fingerprint, self._places.read(None if kept is None else kept[1], self._now()))
             self._configured = kept
         return kept[1]
 

@@ -79,6 +79,33 @@ def test_configuration_is_read_again_only_when_a_file_changes(engine, configured
     assert {"opus", "mix"} == set(engine.configured().models)
 
 
+def test_a_file_that_breaks_takes_nothing_away_and_is_one_error(engine, configured):
+    engine.snapshot()
+    path = engine.paths.providers
+    whole = path.read_text()
+    path.write_text(whole + "kaputt = [\n")
+    engine.snapshot()
+    engine.examine()
+
+    snapshot = engine.snapshot()
+    errors = [one for one in snapshot.problems if one.is_error]
+    assert ["ada", "bob"] == [view.name for view in snapshot.accounts if view.account is not None]
+    assert [f"{path}:{whole.count(chr(10)) + 1}"] == [one.place for one in errors]
+    assert snapshot.stand_ins == tuple(errors)
+    path.write_text(whole)
+    assert () == engine.snapshot().stand_ins
+
+
+def test_a_model_s_file_that_breaks_keeps_its_pool(engine, configured):
+    engine.snapshot()
+    (engine.paths.models / "opus.toml").write_text("[[providers]\n")
+
+    snapshot = engine.snapshot()
+
+    assert "ada" == snapshot.pool("opus").next_account
+    assert [f"{engine.paths.models / 'opus.toml'}:1"] == [one.place for one in snapshot.stand_ins]
+
+
 def test_a_broken_file_is_a_problem_and_the_rest_stays(engine, configured):
     (configured.config / "models" / "bad.toml").write_text("providers = 3\n")
 

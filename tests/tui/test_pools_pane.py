@@ -164,6 +164,21 @@ async def test_another_process_s_change_is_on_the_screen_within_half_a_second(ap
         assert time.monotonic() - begun < 2.0  # the promise is 0.5 s; a busy machine shall not fail the test
 
 
+async def test_a_typo_in_a_live_file_takes_no_pool_away_and_is_told(app_world, running, screen_text, settled):
+    path = app_world.config / "providers.toml"
+    async with running((100, 30)) as (app, pilot):
+        await settled(pilot, lambda: not app.busy)
+        with path.open("a") as file:
+            file.write("kaputt = [\n")
+        await settled(pilot, lambda: any("providers.toml" in text and "is broken" in text for text in _said(app)))
+        await settled(pilot, lambda: not app.busy)
+        text = "\n".join(screen_text(app))
+
+    line = path.read_text().count("\n")
+    assert f"! providers.toml:{line} is broken: shown as read" in text
+    assert "not configured" not in text
+
+
 async def test_the_repl_key_is_not_shown_without_a_repl_pane(app_world, running):
     async with running((200, 30)) as (app, _):
         shown = {hint.id for hint in app.frame.query_one("#footer").hints}

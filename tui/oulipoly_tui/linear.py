@@ -16,6 +16,7 @@ from oulipoly_engine.core.forecast import forecast_text
 from oulipoly_engine.engine import Engine, OneShotEnded, OneShotSaid, RunnerError, Snapshot, Surroundings, why_text
 from oulipoly_tui.view import words
 from oulipoly_tui.view.attention import risk_text
+from oulipoly_tui.view.problems import cause
 
 if TYPE_CHECKING:
     from queue import SimpleQueue
@@ -123,7 +124,7 @@ def problem_lines(snapshot: Snapshot) -> Iterator[str]:
     """Yield a line a problem, its fix after it."""
     for one in snapshot.problems:
         place = f" In {one.place}." if one.place else ""
-        yield f"{'Error' if one.is_error else 'Warning'}. {one.cause}.{place} Fix: {one.fix}."
+        yield f"{'Error' if one.is_error else 'Warning'}. {cause(one, snapshot.at)}.{place} Fix: {one.fix}."
     yield from (f"Alert. {alert.text}." for alert in snapshot.alerts)
     yield from (f"At risk. {risk_text(one, snapshot.at, archives='Archive everything')}." for one in snapshot.at_risk)
     if not snapshot.problems and not snapshot.alerts and not snapshot.at_risk:

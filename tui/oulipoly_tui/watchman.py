@@ -32,6 +32,7 @@ class Watchman:
         self._is_asking = False
         self._raised_now: list[Any] = []  # alerts that nobody has been told of yet
         self._list: Reading | None = None  # of problems, while it is open
+        self._broken: tuple[tuple[str, str], ...] = ()  # (place, cause) of the broken files that were told
         self.notices = Notices(self._write, os.environ)
         self.progress = Progress(self._write, os.environ)
 
@@ -88,7 +89,11 @@ class Watchman:
         self._app.push_screen(self._list, self._closed)
 
     def take(self, snapshot: Snapshot) -> None:
-        """Bring the open list of problems up to date, and the window's title: worst window, how much wants the user."""
+        """Bring the open list of problems up to date, and the window's title; say which file has become broken.
+
+        The title: worst window, how much wants the user.
+        """
+        self._tell_broken(snapshot)
         if self._list is not None and is_standing(self._list):
             from oulipoly_tui.view.problems import problem_lines  # noqa: PLC0415 - loaded by now
 
@@ -104,6 +109,16 @@ class Watchman:
     def _raised(self, _result: object) -> None:
         self._is_asking = False
         self._tell_alerts()
+
+    def _tell_broken(self, snapshot: Snapshot) -> None:
+        before, self._broken = self._broken, tuple((one.place, one.cause) for one in snapshot.stand_ins)
+        new = [one for one in snapshot.stand_ins if (one.place, one.cause) not in before]
+        if new:
+            from oulipoly_tui.view.problems import broken_text  # noqa: PLC0415 - files are rarely broken
+
+            room, row = toast_room(self._app.size.width), self._app.keys.find("frame.problems")
+            key = None if row is None else keymap.shown(row.keys)
+            self._app.say(broken_text(new[0], snapshot.at, room, key), severity="error")
 
     def _tell_alerts(self) -> None:
         """Tell in one line here what is new, and outside where the terminal is not looked at."""

@@ -52,9 +52,10 @@ def _odd_entries(folder: Path, suffix: str, what: str) -> Iterator[Problem]:
             yield Problem(Level.WARNING, entry, None, "", message, "put the file in its place, or take the entry away")
 
 
-def _names_in(providers: Path) -> tuple[str, ...]:
-    """Return all accounts of the file, those with errors too: a pool may name them."""
-    return tuple(toml_file.read(providers).data)
+def _names_in(providers: Path) -> tuple[str, ...] | None:
+    """Return all accounts of the file, those with errors too: a pool may name them. None: nobody knows them."""
+    file = toml_file.read(providers)
+    return None if file.failure is not None else tuple(file.data)
 
 
 def _located(path: Path, faults: Iterator[Fault], *, in_tables: bool = False) -> tuple[Problem, ...]:
@@ -101,9 +102,9 @@ def _tool_filter_faults(name: str, account: Account) -> Iterator[Fault]:
             yield Fault((name, "interactive_args", position), message, fix, Level.WARNING)
 
 
-def _model_problems(loaded: Loaded[Model | None], known: Sequence[str]) -> Iterator[Problem]:
+def _model_problems(loaded: Loaded[Model | None], known: Sequence[str] | None) -> Iterator[Problem]:
     yield from loaded.problems
-    if loaded.value is not None and loaded.value.path is not None:
+    if loaded.value is not None and loaded.value.path is not None and known is not None:
         yield from _located(loaded.value.path, _member_faults(loaded.value, known))
 
 
@@ -125,16 +126,16 @@ def _agent_problems(loaded: Loaded[Agent | None], models: Sequence[str]) -> Iter
     yield Problem(Level.ERROR, agent.path, line, "model", message, fix)
 
 
-def _session_faults(sessions: Mapping[str, SessionScripts], known: Sequence[str]) -> Iterator[Fault]:
+def _session_faults(sessions: Mapping[str, SessionScripts], known: Sequence[str] | None) -> Iterator[Fault]:
     for name in sessions:
-        if name not in known:
+        if known is not None and name not in known:
             message = f"the account {name!r} is not in providers.toml"
             yield Fault((name,), message, _rename(name, known, "add it there, or remove this entry"), Level.WARNING)
 
 
-def _settings_faults(settings: Settings, known: Sequence[str], models: Sequence[str]) -> Iterator[Fault]:
+def _settings_faults(settings: Settings, known: Sequence[str] | None, models: Sequence[str]) -> Iterator[Fault]:
     account, model = settings.default_provider, settings.diagnostics_model
-    if account is not None and account not in known:
+    if account is not None and known is not None and account not in known:
         message = f"the account {account!r} is not in providers.toml"
         yield Fault(("default_provider",), message, _rename(account, known, "add it there"))
     if model is not None and model not in models:

@@ -1,18 +1,25 @@
-"""The whole configuration as it can be read, with everything that is wrong in it; nothing of it stops the reader."""
+"""The whole configuration as it can be read, with everything that is wrong in it; nothing of it stops the reader.
+
+Who keeps reading may hand in what was read before: it stands in for a file that is broken now, half a file that an
+editor is just writing included. config.toml has no stand-in, since every run takes the defaults then.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 from oulipoly_engine.config import accounts_file, app_file, load, small_files
 from oulipoly_engine.config.check import check
-from oulipoly_engine.config.problem import Problem
+from oulipoly_engine.config.problem import Loaded, Problem
 from oulipoly_engine.core.accounts import Account, Model, SessionScripts, Settings
 from oulipoly_engine.core.saved_view import SavedView
 from oulipoly_engine.paths import Paths
 
+T = TypeVar("T")
 Fingerprint = tuple[tuple[str, int, int], ...]  # (path, modified in ns, size)
 
 
@@ -27,6 +34,9 @@ class Configured:
     problems: tuple[Problem, ...] = ()
     views: tuple[SavedView, ...] = ()  # of the list of conversations
     header: str = ""  # template of the app's first line; empty: the app's own
+    read_at: datetime | None = None  # when a clock was at hand
+    broken: tuple[Problem, ...] = ()  # of the files for which an earlier reading stands in
+    stood_in_at: datetime | None = None  # when that earlier reading was made
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +54,18 @@ class Places:
         many = (path for folder in (models, agents, paths.config / "themes") for path in _inside(folder))
         return tuple(mark for path in (*single, *many) if (mark := _mark(path)) is not None)
 
-    def read(self) -> Configured:
-        """Read every file that a choice needs, and say what is wrong with them."""
+    def read(self, before: Configured | None = None, now: datetime | None = None) -> Configured:
+        """Read every file that a choice needs, and say what is wrong with them.
+
+        before: the last reading, which stands in for files that are broken now; None: there was none.
+        """
         accounts = accounts_file.read(self.paths)
         sessions = small_files.read_sessions(self.paths)
         settings = small_files.read_settings(self.paths)
+        broken: list[Problem] = []
+        if before is not None:
+            accounts = _standing_in(accounts, before.accounts, broken)
+            sessions = _standing_in(sessions, before.scripts, broken)
         models: dict[str, Model] = {}
         problems = list(accounts.problems)
         for name in load.list_models(self.paths, self.models_dir):
@@ -56,14 +73,39 @@ class Places:
             problems += found.problems
             if found.value is not None:
                 models[name] = found.value
+            elif before is not None and name in before.models:
+                models[name] = before.models[name]
+                broken += found.errors
         problems += (*sessions.problems, *settings.problems)
         app = app_file.read(self.paths).value
-        header = app.status.get("header", "")
-        return Configured(accounts.value, models, sessions.value, settings.value, tuple(problems), app.views, header)
+        return Configured(
+            accounts.value,
+            models,
+            sessions.value,
+            settings.value,
+            tuple(problems),
+            app.views,
+            app.status.get("header", ""),
+            now,
+            tuple(broken),
+            _age_of(before) if broken else None,
+        )
 
     def examine(self) -> tuple[Problem, ...]:
         """Return every problem, those between files and those of missing programs included."""
         return check(self.paths, models_dir=self.models_dir, agents_dir=self.agents_dir)
+
+
+def _standing_in(loaded: Loaded[T], before: T, broken: list[Problem]) -> Loaded[T]:
+    """Return what was read before where nothing of the file can be read now, and add why to `broken`."""
+    lost = [problem for problem in loaded.errors if not problem.key]
+    broken += lost
+    return Loaded(before, loaded.problems) if lost else loaded
+
+
+def _age_of(before: Configured | None) -> datetime | None:
+    """Return when the files were last read whole."""
+    return None if before is None else before.stood_in_at or before.read_at
 
 
 def _inside(folder: Path) -> list[Path]:

@@ -6,7 +6,7 @@ account is read again or a minute has passed. What is left is small enough to be
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -82,6 +82,7 @@ class Trouble:
     place: str = ""  # file and line, account, or empty
     is_error: bool = True
     kind: str = "configuration"  # "configuration", "quota", "run", "state"; panes may add their own
+    stood_in_at: datetime | None = None  # of a broken file: when what stands in for it was read; None: nothing does
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,11 @@ class Snapshot:
     views: tuple[SavedView, ...] = ()  # of the list of conversations
     at_risk: tuple[AtRisk, ...] = ()  # by account: conversations that a CLI deletes soon, and nobody keeps
     header: str = ""  # template of the app's first line; empty: the app's own
+
+    @property
+    def stand_ins(self) -> tuple[Trouble, ...]:
+        """Return what is wrong with the files for which an earlier reading stands in."""
+        return tuple(one for one in self.problems if one.stood_in_at is not None)
 
     @property
     def is_empty(self) -> bool:
@@ -148,7 +154,7 @@ class SnapshotMaker:
         pools = tuple(_pool(store, model, configured, pins, now) for model in configured.models.values())
         due = tuple(alert for view in accounts for alert in self._alerts(view, now))
         troubles = (
-            *map(_of_file, configured.problems),
+            *_of_files(configured),
             *(found for view in accounts for found in _of_account(view)),
             *(_of_run(failure) for failure in activity.failures(store) if _is_news(failure, names, now)),
         )
@@ -176,7 +182,7 @@ class SnapshotMaker:
         trouble = Trouble(
             failure, "see the sentence itself; the last good data stays shown, with its age", kind="state"
         )
-        troubles = (trouble, *map(_of_file, configured.problems))
+        troubles = (trouble, *_of_files(configured))
         return replace(base, at=now, problems=troubles, store_failure=failure)
 
     def _expected(self, store: Store, state: QuotaState, now: datetime) -> tuple[WindowForecast, ...]:
@@ -226,10 +232,16 @@ def _has_source(configured: Configured, name: str) -> bool:
     return quota_command(account, scripts) is not None or codex_sessions_root(account, scripts) is not None
 
 
-def _of_file(problem: Problem) -> Trouble:
+def _of_files(configured: Configured) -> Iterator[Trouble]:
+    for problem in configured.problems:
+        yield _of_file(problem, configured.stood_in_at if problem in configured.broken else None)
+
+
+def _of_file(problem: Problem, stood_in_at: datetime | None) -> Trouble:
     place = f"{problem.file}:{problem.line}" if problem.line is not None else str(problem.file)
     key = f"{problem.key}: " if problem.key else ""
-    return Trouble(f"{key}{problem.message}", problem.fix, place, problem.level is Level.ERROR)
+    is_error = problem.level is Level.ERROR
+    return Trouble(f"{key}{problem.message}", problem.fix, place, is_error, stood_in_at=stood_in_at)
 
 
 def _is_news(failure: Failure, names: tuple[str, ...], now: datetime) -> bool:

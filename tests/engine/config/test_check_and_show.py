@@ -56,6 +56,17 @@ def test_all_problems_of_all_files_come_at_once(tmp_path):
     ] == found(paths, lambda command: None if command == "claude9" else f"/bin/{command}")
 
 
+def test_accounts_that_nobody_can_read_are_not_called_missing(tmp_path):
+    paths = write(
+        tmp_path, {**FILES, "providers.toml": "[claude]\nkaputt = [\n", "agents/a.md": "---\nmodel: good\n---\n"}
+    )
+
+    places = [item[1:] for item in found(paths, lambda command: f"/bin/{command}")]
+
+    assert ("providers.toml", 2, "") == places[0]
+    assert not [place for place in places if place[2] in ("[[providers]]#1.name", "[claude3]", "default_provider")]
+
+
 def test_invalid_settings_are_an_error_for_the_check(tmp_path):
     paths = write(tmp_path, {"config.toml": "tie_rule = 5\n"})
 

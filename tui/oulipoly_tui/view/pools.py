@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from oulipoly_engine.core.decision import Decision, ExclusionKind, Method, Verdict
 from oulipoly_engine.core.explain import exclusion_text, why_not
 from oulipoly_tui.view import words
+from oulipoly_tui.view.problems import broken_text
 from oulipoly_tui.view.spans import Line, Row, Span, Tone, cells, fitted, plain
 
 if TYPE_CHECKING:
@@ -77,6 +78,9 @@ def pool_rows(snapshot: Snapshot, width: int) -> tuple[Row, ...]:
     is_brief = len(columns) < len(brief) and "projected" not in columns
     columns = brief if is_brief else columns
     rows = [Row(HEADING_KEY, _heading(name_width, columns), is_selectable=False)]
+    for place, one in enumerate(snapshot.stand_ins):
+        text = f"! {broken_text(one, snapshot.at, width - 2)}"
+        rows.append(Row(f"broken\n{place}", ((text, "bad"),), is_selectable=False))
     for pool in snapshot.pools:
         rows.append(Row(pool.model.name, _model_line(pool, width), is_selectable=False))
         rows += [

@@ -1,14 +1,17 @@
-"""The problems list: cause, then fix. Pure."""
+"""What is wrong, in the problems list and in a line: cause, then fix. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
-from oulipoly_tui.view.spans import Line
+from oulipoly_tui.view import words
+from oulipoly_tui.view.spans import Line, cells, cut
 
 if TYPE_CHECKING:
-    from oulipoly_engine.engine import Snapshot
+    from oulipoly_engine.engine import Snapshot, Trouble
     from oulipoly_tui.keymap import Keymap
 
 
@@ -23,8 +26,9 @@ class Problem(NamedTuple):
 
 def of_app(snapshot: Snapshot | None, failures: Iterable[tuple[str, bool]], keys: Keymap) -> tuple[Problem, ...]:
     """Return what is wrong with configuration, quota and state, with our own work and with the user's keys."""
-    known = () if snapshot is None else snapshot.problems
-    found = [Problem(one.cause, one.fix, one.place, one.is_error) for one in known]
+    found: list[Problem] = []
+    if snapshot is not None:
+        found += [Problem(cause(one, snapshot.at), one.fix, one.place, one.is_error) for one in snapshot.problems]
     found += [
         Problem(text, "it is a bug of ours: please report it" if is_bug else "see the sentence itself", is_error=is_bug)
         for text, is_bug in failures
@@ -35,6 +39,26 @@ def of_app(snapshot: Snapshot | None, failures: Iterable[tuple[str, bool]], keys
     ]
     found += [Problem(f"[keys] has {name!r}, which is no binding", fix, "app.toml") for name, fix in keys.unknown]
     return tuple(sorted(found, key=lambda one: not one.is_error))
+
+
+def cause(trouble: Trouble, now: datetime) -> str:
+    """Return what is wrong, and of a broken file what stands in for it."""
+    if trouble.stood_in_at is None:
+        return trouble.cause
+    return f"{trouble.cause}; what was read {_ago(trouble.stood_in_at, now)} stays in use"
+
+
+def broken_text(trouble: Trouble, now: datetime, width: int, key: str | None = None) -> str:
+    """Return one line on a broken file for which an earlier reading stands in. key: what opens the problems list."""
+    name = PurePath(trouble.place).name
+    read = "" if trouble.stood_in_at is None else f"as read {_ago(trouble.stood_in_at, now)}"
+    more = "" if key is None else f" ({key} tells all)"
+    texts = (f"{name} is broken: shown {read}{more}", f"{name} is broken: {read}", f"{name} is broken{more}")
+    return next((text for text in texts if cells(text) <= width), cut(texts[-1], width))
+
+
+def _ago(instant: datetime, now: datetime) -> str:
+    return f"{words.span(now - instant)} ago"
 
 
 def problem_lines(problems: Sequence[Problem]) -> tuple[Line, ...]:
