@@ -141,6 +141,44 @@ def test_why_tells_of_every_member(crowd, snapshot_of):
     assert "takes no new work" in text
 
 
+def test_a_mark_names_no_time_and_its_problem_goes_with_it(crowd, snapshot_of):
+    def fill(store):
+        _fill(store)
+        new = invocations.NewInvocation("20000000-0000-4000-8000-000000000000", "opus", "ahead", 0, NOW)
+        row = invocations.begin(store, new)
+        invocations.end(store, row, Outcome(False, 1, NOW - timedelta(minutes=1), "quota_exhausted"))
+        quotas.mark_exhausted(store, "ahead", NOW - timedelta(minutes=1))
+
+    def refilled(store):
+        quotas.clear_exhausted(store, ("ahead",))
+
+    marked, cleared = snapshot_of(crowd, NOW, fill), snapshot_of(crowd, NOW, refilled)
+
+    row = next(plain(row.line) for row in pool_rows(marked, 120) if row.key == "opus\n0")
+    assert row.rstrip().endswith("exhausted until read again")
+    assert ["ahead"] == [one.place for one in marked.problems if "quota_exhausted" in one.cause]
+    assert [] == [one.place for one in cleared.problems if "quota_exhausted" in one.cause]
+
+
+def test_every_time_is_the_user_s_own(crowd, snapshot_of, monkeypatch):
+    def fill(store):
+        _fill(store)
+        made = quotas.Attempts(NOW, "the vendor said 500", 3, NOW + timedelta(minutes=30))
+        with store.write():
+            quotas.save_attempts(store, "ahead", made)
+
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    snapshot = snapshot_of(crowd, NOW, fill)
+    found = of_app(snapshot, (), keymap.resolve("default", {}))
+
+    details = "\n".join(plain(line) for line in member_details(snapshot, snapshot.pools[0], 7))
+    assert "has spent its 5h window until Sat 00:00" in details
+    assert ["left alone until 21:30; press u on it in Pools to read it again at once"] == [
+        one.fix for one in found if one.cause == "the vendor said 500"
+    ]
+
+
 def test_unknown_is_a_question_mark_never_zero(crowd, snapshot_of):
     rows = pool_rows(snapshot_of(crowd, NOW), 120)
 

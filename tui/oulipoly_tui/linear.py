@@ -91,7 +91,8 @@ def pool_lines(snapshot: Snapshot) -> Iterator[str]:
     """Yield a line a pool and a line a member."""
     for pool in snapshot.pools:
         pin = f" Pinned: {pool.pin}." if pool.pin is not None else ""
-        yield f"Model {pool.model.name}. Next: {pool.next_account or 'nobody'}.{pin} Because: {pool.decision.reason}."
+        reason = words.local(pool.decision.reason, snapshot.at)
+        yield f"Model {pool.model.name}. Next: {pool.next_account or 'nobody'}.{pin} Because: {reason}."
         yield from (f"  {_member(snapshot, pool, place)}" for place in range(len(pool.decision.verdicts)))
     if not snapshot.pools:
         yield "No model is configured. `agents demo` shows everything with made-up accounts."
@@ -124,7 +125,8 @@ def problem_lines(snapshot: Snapshot) -> Iterator[str]:
     """Yield a line a problem, its fix after it."""
     for one in snapshot.problems:
         place = f" In {one.place}." if one.place else ""
-        yield f"{'Error' if one.is_error else 'Warning'}. {cause(one, snapshot.at)}.{place} Fix: {one.fix}."
+        fix = words.local(one.fix, snapshot.at)
+        yield f"{'Error' if one.is_error else 'Warning'}. {cause(one, snapshot.at)}.{place} Fix: {fix}."
     yield from (f"Alert. {alert.text}." for alert in snapshot.alerts)
     yield from (f"At risk. {risk_text(one, snapshot.at, archives='Archive everything')}." for one in snapshot.at_risk)
     if not snapshot.problems and not snapshot.alerts and not snapshot.at_risk:
@@ -145,7 +147,7 @@ def _member(snapshot: Snapshot, pool: PoolView, place: int) -> str:
         else f"{binding.window.name}, used {words.percent(binding.window.used)}, "
         f"projected {words.percent(binding.projected_used)}, resets in {words.hours(binding.hours_to_reset)}"
     )
-    reason = exclusion_text(verdict) or why_not(pool.decision, verdict)
+    reason = words.local(exclusion_text(verdict) or why_not(pool.decision, verdict) or "", snapshot.at)
     use = f" In use by {len(view.running)}." if view is not None and view.running else ""
     return f"Account {verdict.candidate.account}. State: {state}. Score: {score}. Binding window: {window}.{use}" + (
         f" Not chosen: {reason}." if reason else ""
@@ -212,7 +214,7 @@ def _refresh(talk: Talk, _snapshot: Snapshot) -> None:
 def _why(talk: Talk, snapshot: Snapshot) -> None:
     pool = _pool(talk, snapshot)
     if pool is not None:
-        talk.say(why_text(pool.decision).rstrip("\n"))
+        talk.say(words.local(why_text(pool.decision), pool.decision.now).rstrip("\n"))
 
 
 def _what_if(talk: Talk, snapshot: Snapshot) -> None:

@@ -14,7 +14,8 @@ _FIXES: Mapping[str, str] = {
     "the model's file",
     Category.NETWORK_ERROR: "nothing is wrong with the account: try again once the network or the vendor is back",
     Category.RATE_LIMIT: "it passes by itself: others serve meanwhile; `why` (w) tells until when",
-    Category.QUOTA_EXHAUSTED: "others serve until its reset; press c to clear the mark if it is wrong",
+    Category.QUOTA_EXHAUSTED: "others serve meanwhile; a reading that goes well clears its mark: press u on it in "
+    "Pools, or c to take the mark away unread",
     Category.RESUME_SESSION_MISMATCH: "the CLI went on with another session: `agents session list` shows which there "
     "are, a longer id tells them apart",
     Category.HUNG_SUBPROCESS: "raise `timeout_seconds` of the account, or `--timeout`, if it only needed longer",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from oulipoly_engine.clock import to_text
 from oulipoly_engine.config.problem import Level, Problem
 from oulipoly_engine.core.accounts import Account, Model, PoolMember
 from oulipoly_engine.core.alerts import DEFAULT_THRESHOLD, Alert, alerts
@@ -156,7 +157,7 @@ class SnapshotMaker:
         troubles = (
             *_of_files(configured),
             *(found for view in accounts for found in _of_account(view)),
-            *(_of_run(failure) for failure in activity.failures(store) if _is_news(failure, names, now)),
+            *(_of_run(failure) for failure in activity.failures(store) if _is_news(failure, accounts, now)),
         )
         risks = self._risks.look(store, configured, self.home or Path.home(), now)
         self._last = Snapshot(
@@ -244,10 +245,13 @@ def _of_file(problem: Problem, stood_in_at: datetime | None) -> Trouble:
     return Trouble(f"{key}{problem.message}", problem.fix, place, is_error, stood_in_at=stood_in_at)
 
 
-def _is_news(failure: Failure, names: tuple[str, ...], now: datetime) -> bool:
-    """Tell whether a failure is worth a line: not long ago, and not what the user did."""
-    was_stopped = (failure.reason or "").startswith("interrupted")
-    return failure.account in names and now - failure.finished_at < _FAILURE_AGE and not was_stopped
+def _is_news(failure: Failure, accounts: tuple[AccountView, ...], now: datetime) -> bool:
+    """Tell whether a failure is worth a line: not long ago, not what the user did, not a mark that is gone."""
+    view = next((one for one in accounts if one.name == failure.account), None)
+    if view is None or now - failure.finished_at >= _FAILURE_AGE:
+        return False
+    is_over = failure.category == Category.QUOTA_EXHAUSTED and not view.is_exhausted
+    return not is_over and not (failure.reason or "").startswith("interrupted")
 
 
 def _of_run(failure: Failure) -> Trouble:
@@ -261,13 +265,14 @@ def _of_account(view: AccountView) -> tuple[Trouble, ...]:
     if view.wishes.disabled:
         return ()
     if view.attempts.last_failure is not None:
-        fix = f"try again: `agents quota-check {view.name}`"
+        fix = "press u on it in Pools to read it again"
         from oulipoly_engine.core.vendor_text import heuristic  # noqa: PLC0415 - its patterns, only for a failure
 
         if heuristic(view.attempts.last_failure) is Category.AUTH_EXPIRED:
             fix = f"{fix_of(Category.AUTH_EXPIRED)}; then {fix}"
         if view.attempts.backoff_until is not None:
-            fix = f"left alone until {view.attempts.backoff_until:%H:%M}Z; {fix} reads it at once"
+            until = to_text(view.attempts.backoff_until)[:16]
+            fix = f"left alone until {until}Z; {fix} at once"
         return (Trouble(view.attempts.last_failure, fix, view.name, is_error=False, kind="quota"),)
     if not view.has_source and view.account is not None:
         text = "no quota script is known, so calls are counted instead"

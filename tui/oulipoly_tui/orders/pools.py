@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_tui.commands import Argument, Command
 from oulipoly_tui.orders.frame import accounts, models
+from oulipoly_tui.view import words
 
 if TYPE_CHECKING:
     from oulipoly_engine.engine import Engine, Refreshed
@@ -40,7 +42,8 @@ def _refresh(app: AgentsApp, arguments: list[str]) -> None:
     def said(done: tuple[Refreshed, ...]) -> None:
         failed = [one for one in done if one.text is not None and one.kind != "updated"]
         if failed:
-            app.say(f"{failed[0].account}: {failed[0].text}", severity="warning")
+            text = words.local(failed[0].text or "", datetime.now(UTC))
+            app.say(f"{failed[0].account}: {text}", severity="warning")
         else:
             app.say(_told_read(done))
         app.take_snapshot()

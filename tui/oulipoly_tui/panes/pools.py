@@ -14,6 +14,7 @@ from textual.containers import Container
 from oulipoly_tui.messages import ReplWanted
 from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.standing import is_standing
+from oulipoly_tui.view import words
 from oulipoly_tui.view.one_shots import OneShot, log_lines
 from oulipoly_tui.view.spans import wrapped
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
@@ -114,7 +115,8 @@ class PoolsPane(Pane):
         if action in _NEEDS_MEMBER and found is None:
             return "choose an account first"
         if action in ("one_shot", "start_repl") and found is not None and found[0].next_account is None:
-            return found[0].decision.error or "nobody can serve this model now"
+            decision = found[0].decision
+            return words.local(decision.error or "nobody can serve this model now", decision.now)
         return self._account_obstacle(action, None if found is None else found[2])
 
     def state(self) -> Mapping[str, object]:

@@ -142,7 +142,7 @@ def _reasons(decision: Decision, verdict: Verdict, *, is_pinned: bool) -> list[s
     if verdict.candidate.index == decision.index:
         return [decision.reason]
     if verdict.exclusion is not None:
-        return [exclusion_text(verdict)]
+        return [words.local(exclusion_text(verdict), decision.now)]
     if is_pinned:
         return ["another account is pinned"]
     text = why_not(decision, verdict)
@@ -274,18 +274,18 @@ def _excluded(verdict: Verdict, now: datetime) -> Standing:
             return Standing("↓", "drained", "warn")
         case ExclusionKind.RESERVED:
             return Standing("✗", f"reserve reached{_until(verdict, now)}", "warn")
-        case ExclusionKind.MARKED | ExclusionKind.SPENT:
+        case ExclusionKind.MARKED:
+            return Standing("✗", "exhausted until read again", "bad")  # no window's reset ends it
+        case ExclusionKind.SPENT:
             return Standing("✗", f"exhausted{_until(verdict, now)}", "bad")
         case _:
             return Standing("✗", "out", "bad")
 
 
 def _until(verdict: Verdict, now: datetime) -> str:
-    """Say when what keeps an account out will be over: the window at fault, else the last reset of all."""
-    if verdict.excluding_window is not None:
-        return f" until {words.clock(verdict.excluding_window.window.resets_at, now)}"
-    resets = [one.window.resets_at for one in verdict.windows if one.is_live]
-    return f" until {words.clock(max(resets), now)}" if resets else " until read again"
+    """Say when what keeps an account out will be over: at the reset of the window at fault."""
+    culprit = verdict.excluding_window
+    return "" if culprit is None else f" until {words.clock(culprit.window.resets_at, now)}"
 
 
 def _use_tone(used: float | None) -> Tone:

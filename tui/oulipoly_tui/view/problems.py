@@ -28,7 +28,10 @@ def of_app(snapshot: Snapshot | None, failures: Iterable[tuple[str, bool]], keys
     """Return what is wrong with configuration, quota and state, with our own work and with the user's keys."""
     found: list[Problem] = []
     if snapshot is not None:
-        found += [Problem(cause(one, snapshot.at), one.fix, one.place, one.is_error) for one in snapshot.problems]
+        found += [
+            Problem(cause(one, snapshot.at), words.local(one.fix, snapshot.at), one.place, one.is_error)
+            for one in snapshot.problems
+        ]
     found += [
         Problem(text, "it is a bug of ours: please report it" if is_bug else "see the sentence itself", is_error=is_bug)
         for text, is_bug in failures

@@ -80,5 +80,5 @@ def _standing(then: Decision, after: Verdict) -> tuple[str, Tone]:
     if after.candidate.index == then.index:
         return "next", "good"
     if after.exclusion is not None:
-        return exclusion_text(after), "bad"
+        return words.local(exclusion_text(after), then.now), "bad"
     return ("in band", "") if then.in_band(after) else ("waits", "dim")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.explain import decision_to_json
 from oulipoly_engine.core.why_table import why_table
+from oulipoly_tui.view import words
 from oulipoly_tui.view.pools import member_details
 from oulipoly_tui.view.spans import Line, Tone
 
@@ -19,7 +20,7 @@ def why_lines(snapshot: Snapshot, pool: PoolView) -> tuple[Line, ...]:
     decision = pool.decision
     lines: list[Line] = [
         ((pool.model.name, "heading"), (f" → {decision.account or 'nobody'}", "good" if decision.account else "bad")),
-        ((decision.reason, ""),),
+        ((words.local(decision.reason, decision.now), ""),),
         ((f"decided by {decision.method.value}, rule {decision.rule.value}", "dim"),),
     ]
     if pool.pin is not None:

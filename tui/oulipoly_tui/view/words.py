@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 
 _DAY = timedelta(days=1)
+_UTC = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?Z")  # as the engine's sentences have instants
 
 
 def percent(share: float | None) -> str:
@@ -54,3 +56,8 @@ def clock(instant: datetime, now: datetime) -> str:
     if local.date() == today.date():
         return f"{local:%H:%M}"
     return f"{local:%a %H:%M}" if abs(instant - now) < 6 * _DAY else f"{local:%d %b %H:%M}"
+
+
+def local(text: str, now: datetime) -> str:
+    """Return a sentence of the engine's, which says its times in UTC, with the user's own times."""
+    return _UTC.sub(lambda found: clock(datetime.fromisoformat(found[0]), now), text)
