@@ -74,7 +74,15 @@ def test_tabs_tell_by_marks_what_happened_in_them():
         Tab("d", "old", is_ended=True, code=3),
     ]
 
-    assert "[1 claude] 2 codex ♪  3 sh •  4 old ended 3 " == plain(tab_line(tabs, "a", 80))
+    assert "[1 claude] 2 ♪ codex  3 • sh  4 ended 3 old " == plain(tab_line(tabs, "a", 80))
+
+
+def test_what_a_tab_wants_is_in_sight_where_its_label_is_cut():
+    tabs = [Tab("a", "claude-opus@claude2"), Tab("b", "demo-haiku@demo-claude-with-a-long-name", has_bell=True)]
+
+    shown = plain(tab_line(tabs, "a", 34))[:34]
+
+    assert "♪" in shown
 
 
 def test_the_chosen_tab_stays_in_sight():

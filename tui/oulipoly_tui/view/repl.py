@@ -103,8 +103,9 @@ def back_from(above: int, new_lines: int) -> str:
 
 def _span(number: int, tab: Tab, *, is_chosen: bool) -> Span:
     code = "" if tab.code is None else f" {tab.code}"
-    mark = f" ended{code}" if tab.is_ended else " ♪" if tab.has_bell else " •" if tab.is_active else ""
-    text = f" {number} {cut(tab.label, _LABEL)}{mark} "
+    # Before the label: the last tab of a narrow line is cut at its end, and what it wants must stay in sight.
+    mark = f"ended{code} " if tab.is_ended else "♪ " if tab.has_bell else "• " if tab.is_active else ""
+    text = f" {number} {mark}{cut(tab.label, _LABEL)} "
     if is_chosen:
         return (f"[{text[1:-1]}]", "accent")
     if tab.is_ended:
