@@ -123,6 +123,15 @@ async def test_a_prompt_is_answered_in_the_log(app_world, running, settled):
     assert text.count("what is new") == 2  # asked, and echoed by the CLI
 
 
+async def test_an_empty_prompt_says_what_it_waits_for(app_world, running, settled):
+    async with running((100, 40)) as (app, pilot):
+        await pilot.press("p")
+        await settled(pilot, lambda: isinstance(app.screen, Prompt))
+        await pilot.press("f2")
+        await settled(pilot, lambda: "type a prompt first" in _said(app))
+        assert isinstance(app.screen, Prompt)
+
+
 async def test_a_pinned_one_shot_runs_on_the_pinned_account(app_world, running, settled):
     async with running((100, 40)) as (app, pilot):
         app.order("pin", ("opus", "ada"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -39,10 +39,13 @@ class Prompt(ModalScreen[str | None]):
                 yield Button("Send", variant="primary")
 
     def action_send(self) -> None:
-        """Send it, if there is anything."""
+        """Send it, or say that there is nothing to send."""
         text = self.query_one(TextArea).text
         if text.strip():
             self.dismiss(text)
+            return
+        app: Any = self.app
+        app.say("type a prompt first")
 
     @on(Button.Pressed)
     def _pressed(self) -> None:
