@@ -96,6 +96,19 @@ def test_a_file_that_breaks_takes_nothing_away_and_is_one_error(engine, configur
     assert () == engine.snapshot().stand_ins
 
 
+def test_a_state_file_that_was_deleted_is_told_with_its_way_out_and_a_new_start_mends_it(engine):
+    engine.snapshot()
+    for path in engine.paths.data.glob("state.db*"):
+        path.unlink()
+
+    failure = engine.snapshot().store_failure
+    later = Engine(Surroundings(paths=from_environment()))
+
+    assert "put it back, or start again, which makes a fresh one" in failure
+    assert later.snapshot().store_failure is None
+    later.close()
+
+
 def test_a_model_s_file_that_breaks_keeps_its_pool(engine, configured):
     engine.snapshot()
     (engine.paths.models / "opus.toml").write_text("[[providers]\n")

@@ -201,6 +201,17 @@ def test_problems_put_errors_first_each_with_its_fix(crowd, snapshot_of):
     assert any("'pools.drain'" in line for line in lines)
 
 
+def test_a_lost_state_file_is_listed_once(crowd, snapshot_of):
+    snapshot = replace(
+        snapshot_of(crowd, NOW), store_failure="it is gone", problems=(Trouble("it is gone", "mend it"),)
+    )
+    failures = (("the list is as it was: it is gone", False), ("the disk is slow", False))
+
+    problems = of_app(snapshot, failures, keymap.resolve("default", {}))
+
+    assert ["it is gone", "the disk is slow"] == [one.cause for one in problems]
+
+
 @pytest.mark.parametrize("width", [10, 17, 40])
 def test_wrapping_loses_no_word_and_keeps_the_width(width):
     line = (("    several words of one line, ", ""), ("and a wide 日本語 word at its end", "dim"))

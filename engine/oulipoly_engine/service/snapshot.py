@@ -180,9 +180,7 @@ class SnapshotMaker:
             now,
             tuple(AccountView(name, configured.accounts.get(name), QuotaState(name)) for name in _names(configured)),
         )
-        trouble = Trouble(
-            failure, "see the sentence itself; the last good data stays shown, with its age", kind="state"
-        )
+        trouble = Trouble(failure, "do what it says; the last good data stays shown, with its age", kind="state")
         troubles = (trouble, *_of_files(configured))
         return replace(base, at=now, problems=troubles, store_failure=failure)
 

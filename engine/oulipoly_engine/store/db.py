@@ -116,7 +116,12 @@ def _translate(path: Path, error: Exception) -> StoreUnusable:
             f"the state file {path} stayed locked by another process for {BUSY_TIMEOUT_S:.0f} s: try again, or end "
             "the process that holds it"
         )
-    return StoreUnusable(f"the state file {path} cannot be used: {text}")
+    if "no such table" in text:  # deleted or replaced under us: SQLite has made an empty one in its place
+        return StoreUnusable(
+            f"the state file {path} was taken away while it was in use ({text}): put it back, or start again, which "
+            "makes a fresh one"
+        )
+    return StoreUnusable(f"the state file {path} cannot be used: {text}; if that stays so, {schema.WAY_OUT}")
 
 
 def _refuse_other_kinds(path: Path) -> None:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from oulipoly_tui.keymap import Keymap
 
 
+_TOLD_ONCE = "do what it says and try again; it was said once and stays listed until the app ends"
+
+
 class Problem(NamedTuple):
     """One thing that is wrong, and what to do."""
 
@@ -32,9 +35,11 @@ def of_app(snapshot: Snapshot | None, failures: Iterable[tuple[str, bool]], keys
             Problem(cause(one, snapshot.at), words.local(one.fix, snapshot.at), one.place, one.is_error)
             for one in snapshot.problems
         ]
+    lost = None if snapshot is None else snapshot.store_failure
     found += [
-        Problem(text, "it is a bug of ours: please report it" if is_bug else "see the sentence itself", is_error=is_bug)
+        Problem(text, "it is a bug of ours: please report it" if is_bug else _TOLD_ONCE, is_error=is_bug)
         for text, is_bug in failures
+        if lost is None or lost not in text  # every question that failed for it would say it again
     ]
     found += [
         Problem(f"the key {clash.key} means both {clash.first} and {clash.second}", "change one in [keys]", "app.toml")
