@@ -22,7 +22,7 @@ _CLOSING_PATIENCE_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class TranscriptGrew(Event):
-    """The conversation that is followed has got new turns, or was rewritten."""
+    """The conversation that is followed has got new turns, or was rewritten, or its file has come or gone."""
 
     key: str  # whose it is
     growth: Growth

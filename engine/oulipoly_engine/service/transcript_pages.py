@@ -56,6 +56,7 @@ class Provenance:
     byte_start: int | None
     byte_end: int | None
     sha256: str
+    is_gone: bool = False  # the file is not there any more
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +66,15 @@ class Growth:
     length: int
     first_changed: int  # places from here on are new, or hold something else
     is_new_file: bool = False  # it was rewritten: nothing that was read holds any more
+    is_gone: bool = False  # its file has gone away since; what was read of it stays
+    is_back: bool = False  # its file was gone at the last look, and is there again
 
 
 class Pages(Protocol):
     """A conversation by places."""
 
     origin: Origin
+    is_gone: bool  # its file was there once and is not at the last look
 
     def __len__(self) -> int:
         """Return how many places there are."""
@@ -109,6 +113,7 @@ class FilePages:
         self._kind = storage_type
         self._read = _READERS[storage_type]
         self._hint = _HINTS[storage_type]
+        self.is_gone = False
         self._is_copy = file is not None
         self._file: BinaryIO = path.open("rb", buffering=0) if file is None else file
         self._forget()
@@ -125,33 +130,28 @@ class FilePages:
         return tuple(Entry(place, _shown(self._turn(place), visible)) for place in places)
 
     def grow(self) -> Growth | None:
-        """Take in what was appended, or begin anew with a file that was rewritten."""
+        """Take in what was appended, or begin anew with a file that was rewritten; tell once that it is gone, or back.
+
+        Raises OSError while the file cannot be opened.
+        """
         if self._is_copy:
             return None
         try:
             status = os.stat(self.path)  # noqa: PTH116 - twenty times a second
-        except OSError:
-            return None  # gone: what was open stays readable
-        identity = (status.st_dev, status.st_ino)
-        if identity == self._identity and status.st_size == self._size and status.st_mtime_ns == self._mtime_ns:
-            return None
-        if identity == self._identity and status.st_size > self._size and self._still_stands():
-            before = len(self) - self._has_open_end
-            self._scan()
-            return Growth(len(self), max(0, before))
-        if identity != self._identity:
-            self._file.close()
-            self._file = self.path.open("rb", buffering=0)
-        self._forget()
-        self._scan()
-        return Growth(len(self), 0, is_new_file=True)
+        except (FileNotFoundError, NotADirectoryError):
+            was_gone, self.is_gone = self.is_gone, True
+            return None if was_gone else Growth(len(self), len(self), is_gone=True)  # what was open stays readable
+        growth = self._look(status)
+        if self.is_gone:
+            self.is_gone = False
+            return replace(growth or Growth(len(self), len(self)), is_back=True)
+        return growth
 
     def provenance(self, place: int) -> Provenance:
         """Return the line's number, its bytes and their hash."""
         start, data = self._starts[place], self._bytes(place)
-        return Provenance(
-            self.origin, str(self.path), self._numbers[place], start, start + len(data), sha256(data).hexdigest()
-        )
+        number, digest = self._numbers[place], sha256(data).hexdigest()
+        return Provenance(self.origin, str(self.path), number, start, start + len(data), digest, self.is_gone)
 
     def place_of(self, turn_id: str, near: str = "") -> int | None:
         """Look for a turn's id in the lines; ids that we have made ourselves are found by their instant."""
@@ -180,6 +180,23 @@ class FilePages:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+    def _look(self, status: os.stat_result) -> Growth | None:
+        """Take in what the path leads to now."""
+        identity = (status.st_dev, status.st_ino)
+        if identity == self._identity and status.st_size == self._size and status.st_mtime_ns == self._mtime_ns:
+            return None
+        if identity == self._identity and status.st_size > self._size and self._still_stands():
+            before = len(self) - self._has_open_end
+            self._scan()
+            return Growth(len(self), max(0, before))
+        if identity != self._identity:
+            new = self.path.open("rb", buffering=0)  # first: it may be gone again, and what was open stays readable
+            self._file.close()
+            self._file = new
+        self._forget()
+        self._scan()
+        return Growth(len(self), 0, is_new_file=True)
 
     def _still_stands(self) -> bool:
         """Tell whether the file goes on behind what was read: an editor writes a whole one in its place."""
@@ -244,6 +261,7 @@ class StoredPages:
     """The stored turns of a session whose transcript is gone."""
 
     origin = Origin.STATE
+    is_gone = False
 
     def __init__(self, store: Store, account: str, session_id: str) -> None:
         self._store = store

@@ -97,11 +97,37 @@ def test_a_file_put_in_its_place_is_a_new_one(pages, path, tmp_path):
     assert ["another"] == texts(pages)
 
 
-def test_a_vanished_file_stays_readable(pages, path):
+def test_a_vanished_file_stays_readable_and_is_told_once(pages, path):
     path.unlink()
+    growth = pages.grow()
 
+    assert (2, 2, True) == (growth.length, growth.first_changed, growth.is_gone)
     assert pages.grow() is None
+    assert pages.is_gone
+    assert pages.provenance(0).is_gone
     assert ["zero", "one"] == texts(pages)
+
+
+def test_a_file_that_is_there_again_is_told_and_read(pages, path):
+    before = path.read_text()
+    path.unlink()
+    pages.grow()
+    path.write_text(before + record(2, "two") + "\n")
+    growth = pages.grow()
+
+    assert (3, True, True) == (growth.length, growth.is_new_file, growth.is_back)
+    assert not pages.is_gone
+    assert ["zero", "one", "two"] == texts(pages)
+
+
+def test_a_file_that_was_moved_away_and_back_goes_on_where_it_was(pages, path):
+    away = path.rename(path.with_name("away"))
+    pages.grow()
+    away.rename(path)
+    growth = pages.grow()
+
+    assert (2, 2, False, True) == (growth.length, growth.first_changed, growth.is_new_file, growth.is_back)
+    assert pages.grow() is None
 
 
 def test_secrets_are_hidden_unless_they_are_asked_for(path):

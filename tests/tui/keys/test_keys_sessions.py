@@ -110,6 +110,25 @@ async def test_an_archived_transcript_comes_back_after_its_cli_deleted_it(sessio
     assert before == talks.roof.path.read_bytes()
 
 
+async def test_resume_and_restore_look_at_the_disk_and_not_at_the_list(sessions, talks):
+    before = talks.roof.path.read_bytes()
+    async with sessions() as one:
+        await one.press("A")
+        await one.until(lambda: one.app.frame.find("sessions").board.kept)
+        talks.roof.path.unlink()
+        await one.press("r")
+        await one.told("its transcript is gone: B puts the archive's copy back")
+        await one.until(lambda: listed(one, "archived only"))
+        talks.roof.path.write_bytes(before)
+        await one.press("B")
+        await one.told("its transcript is there")
+        talks.roof.path.unlink()
+        await one.press("B")
+        await one.until(talks.roof.path.exists)
+
+    assert before == talks.roof.path.read_bytes()
+
+
 def works(one):
     return {row.action for row in one.app.works_now()}
 

@@ -174,3 +174,39 @@ async def test_the_footer_gives_a_key_to_one_row_alone(sessions):
     async with sessions(size=(250, 44)) as one:
         one.app.order("refresh", ("ada",))
         await one.sees("n name", "alt+n next !")
+
+
+def is_listed_as_there(one):
+    board = one.app.frame.find("sessions").board
+    return next(row.has_transcript for row in board.rows if row.conversation.active.session_id == ROOF)
+
+
+async def test_a_deleted_transcript_is_told_stays_readable_and_is_followed_again_when_it_is_back(talks, transcript):
+    before = talks.roof.path.read_bytes()
+    async with transcript() as one:
+        await one.sees("eve · live")
+        talks.roof.path.unlink()
+        await one.sees("eve · its file is gone", "a last nail")
+        await one.until(lambda: not is_listed_as_there(one))
+        await one.press("i")
+        await one.at("Reading")
+        await one.sees("the CLI's transcript, whose file is gone")
+        await one.back()
+        talks.roof.path.write_bytes(before)
+        await one.sees("eve · live")
+        await one.until(lambda: is_listed_as_there(one))
+        talks.roof.say("user", "One more nail")
+        await one.sees("One more nail")
+
+
+async def test_r_says_that_the_transcript_is_gone_and_what_puts_it_back(talks, transcript):
+    async with transcript() as one:
+        await one.turn_to("sessions")
+        await one.press("A")
+        await one.until(lambda: one.app.frame.find("sessions").board.kept)
+        await one.turn_to("transcript")
+        talks.roof.path.unlink()
+        await one.press("r")
+        await one.told("its transcript is gone: B under Sessions puts the archive's copy back")
+
+        assert "transcript" == one.pane

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.service.conversations import Listed
 
 LOSSLESS = "canonical-jsonl"  # the format of exports that an import takes
+_NEEDS_TRANSCRIPT = frozenset(("resume", "resume_elsewhere", "fork", "move", "edit_file"))
 
 
 class SessionDeeds(SessionUndo):
@@ -30,6 +32,7 @@ class SessionDeeds(SessionUndo):
     post_message: Callable[..., bool]
     call_next: Any
     _inside: dict[str, Inside]
+    _look_soon: Callable[[], None]
 
     def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the pane's own
         super().__init__(**more)
@@ -50,16 +53,16 @@ class SessionDeeds(SessionUndo):
         """Return the marked conversations, else the one under the cursor."""
         raise NotImplementedError
 
-    def obstacle_of(self, action: str, listed: Listed) -> str | None:
-        """Say why an action does nothing now with this conversation."""
+    def obstacle_of(self, action: str, listed: Listed, restoring: str = "B") -> str | None:
+        """Say why an action does nothing now with this conversation. restoring: what puts its kept copy back."""
         one = listed.conversation
         board = self.board
         owner = (one.active.account, one.active.session_id)
         is_kept = board is not None and owner in board.kept
         if action in ("resume", "resume_elsewhere", "fork") and not self.app.has_pane("repl"):
             return "this version has no terminals yet: `agents repl --resume` does it in the shell"
-        if action in ("resume", "resume_elsewhere", "fork", "move", "edit_file") and listed.has_transcript is False:
-            return "its transcript is gone" + (": B puts the archive's copy back" if is_kept else "")
+        if action in _NEEDS_TRANSCRIPT and self._has_transcript(listed) is False:
+            return "its transcript is gone" + (f": {restoring} puts the archive's copy back" if is_kept else "")
         if (
             action in ("resume_elsewhere", "move", "export", "import_file", "edit_file")
             and board is not None
@@ -69,9 +72,19 @@ class SessionDeeds(SessionUndo):
             return None if action == "export" else busy
         if action == "fork" and board is not None and one.active.account not in board.forkable:
             return f"{one.active.account} does not say how its CLI forks: `fork_args` under its [….resume] does"
-        if action == "restore" and (listed.has_transcript is not False or not is_kept):
-            return "its transcript is there" if listed.has_transcript else "the archive has no copy of it"
+        if action == "restore" and ((is_there := self._has_transcript(listed)) is not False or not is_kept):
+            return "its transcript is there" if is_there else "the archive has no copy of it"
         return None
+
+    def _has_transcript(self, listed: Listed) -> bool | None:
+        """Look whether the transcript is there now, None where no file is known: the list may be two minutes old."""
+        path = listed.conversation.active.transcript
+        if path is None or listed.has_transcript is None:
+            return None
+        found = os.path.isfile(path)  # noqa: PTH113 - of every key in the footer; it raises nothing
+        if found is not listed.has_transcript:
+            self._look_soon()
+        return found
 
     # ---- reading it
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
-from asyncio import Event
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,14 @@ from oulipoly_engine.core.query import Query
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_tui.view.session_groups import Arranged, Grouping, Order, SessionIndex
 
+_READ_EVERY_S = 1.0  # at most: others may write four times a second
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
     from oulipoly_engine.engine_sessions import Board, Inside
+    from oulipoly_engine.events import Event
     from oulipoly_engine.service.conversations import Listed
     from oulipoly_engine.store.spawned import Spawned
 
@@ -33,6 +36,7 @@ class SessionReading:
     query_one: Callable[..., Any]
     _draw: Callable[[], None]
     _now: Callable[[], datetime]
+    _soon: Callable[..., None]
     _text: str
     _sort: Sort
     _grouping: Grouping
@@ -52,8 +56,24 @@ class SessionReading:
 
     def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the pane's own
         super().__init__(**more)
-        self._is_arranged = Event()
+        self._is_arranged = asyncio.Event()
         self._is_arranged.set()
+
+    def happened(self, event: Event) -> None:
+        """Read the list again when turns came, or somebody wrote; after a deed of ours its files may be elsewhere."""
+        growth = getattr(event, "growth", None)  # of the transcript that is open
+        if type(event).__name__ == "SessionsChanged" or (growth is not None and (growth.is_gone or growth.is_back)):
+            self._look_soon()
+        elif type(event).__name__ in ("TurnsIngested", "StateChanged"):
+            self._read_soon()
+
+    def _read_soon(self) -> None:
+        self._soon("read", _READ_EVERY_S, self._read, keeps=True)
+
+    def _look_soon(self) -> None:
+        """Read the list, and look at every transcript, with whatever else is asked until then."""
+        self._looks_again = True
+        self._read_soon()
 
     def _read(self) -> None:
         app: Any = self.app

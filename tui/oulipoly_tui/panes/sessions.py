@@ -34,14 +34,12 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.engine import Snapshot
     from oulipoly_engine.engine_sessions import Board, Inside
-    from oulipoly_engine.events import Event
     from oulipoly_engine.service.conversations import Listed
     from oulipoly_engine.store.spawned import Spawned
 
 _TYPING_S = 0.04  # a pause of typing before the list is narrowed
 _PREVIEW_S = 0.12  # the cursor rests so long before the transcript follows it
 _PATIENCE_S = 1.0  # with a list that is being narrowed, before a key is taken for the old one
-_READ_EVERY_S = 1.0  # at most: others may write four times a second
 _SCAN_EVERY_S = 120.0
 _NEEDS_CONVERSATION = frozenset(
     ("resume", "resume_elsewhere", "fork", "move", "mark", "range", "pin", "rename", "note", "archive", "restore")
@@ -101,12 +99,6 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
         self._read()
         if is_first:
             self._scan_quietly()
-
-    def happened(self, event: Event) -> None:
-        """Read the list again when turns came, or somebody wrote; after a deed of ours its files may be elsewhere."""
-        self._looks_again = self._looks_again or type(event).__name__ == "SessionsChanged"
-        if type(event).__name__ in ("TurnsIngested", "StateChanged", "SessionsChanged"):
-            self._soon("read", _READ_EVERY_S, self._read, keeps=True)
 
     def state(self) -> Mapping[str, object]:
         """Return row, order and grouping."""

@@ -136,11 +136,13 @@ class TranscriptPane(Pane):
             return "there is no code block in this turn"
         if action in ("find_next", "find_before") and not self._needle:
             return "nothing is searched for: / finds"
-        if action == "edit_file":
-            return self._edit_obstacle(self.target)
-        if action == "resume":
+        if action == "edit_file" and self.target.side:
+            return "this is a side chain: esc steps out to the conversation"
+        if action in ("edit_file", "resume"):
             app: Any = self.app
-            return None if app.has_pane("repl") else "this version has no terminals yet"
+            if action == "resume" and not app.has_pane("repl"):
+                return "this version has no terminals yet"
+            return self._lists_obstacle(action, self.target)
         return None
 
     # ---- keys
@@ -332,14 +334,14 @@ class TranscriptPane(Pane):
 
     # ---- parts
 
-    def _edit_obstacle(self, target: Target) -> str | None:
-        """Say why the turns cannot be changed now; the list knows who has them open."""
-        if target.side:
-            return "this is a side chain: esc steps out to the conversation"
+    def _lists_obstacle(self, action: str, target: Target) -> str | None:
+        """Say why nothing can be done with the conversation now; the list knows who has it open, and its kept copy."""
         app: Any = self.app
         pane: Any = app.frame.find("sessions")
         listed = None if pane is None or pane.board is None else pane.board.of_chain(target.chain_id)
-        reason: str | None = None if listed is None else pane.obstacle_of("edit_file", listed)
+        if listed is None:
+            return "its transcript is gone" if self._follower is not None and self._follower.pages.is_gone else None
+        reason: str | None = pane.obstacle_of(action, listed, "B under Sessions")
         return reason
 
     @property
@@ -433,7 +435,10 @@ class TranscriptPane(Pane):
         where = {"transcript": "", "archive": " · kept copy", "state": " · stored turns"}[origin]
         found = self.view.here
         place = 0 if found is None else found[0] + 1
-        state = "live" if self.view.is_following else f"{place:,} of {self.view.length:,}"
+        is_live = self.view.is_following
+        state = "live" if is_live else f"{place:,} of {self.view.length:,}"
+        if follower.pages.is_gone:
+            state = "its file is gone" if is_live else f"{state} · its file is gone"
         new = f" · {self._new:,} new ↓ G" if self._new else ""
         subtitle = f"{target.account}{where} · {state}{new}"
         if self._told != (title, subtitle):

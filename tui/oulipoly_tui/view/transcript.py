@@ -22,6 +22,7 @@ HEADING = -1  # the part number of the line above a turn
 SIDE_CHAIN = -2  # of a side chain's turn: all of it
 _INDENT = "  "
 _BEGINNING = 400  # characters of a part, in which its first line is looked for
+_GONE = ", whose file is gone: what was open of it can still be read"
 _NAMES = {
     Kind.THINKING: "thinking",
     Kind.CALL: "call",
@@ -140,7 +141,7 @@ def code_of(turn: Turn, part: int, block: int) -> str | None:
 def provenance_lines(turn: Turn | None, found: Provenance, target: Target) -> tuple[Line, ...]:
     """Return where a turn comes from, a line each."""
     rows = [
-        ("read from", found.origin.value),
+        ("read from", f"{found.origin.value}{_GONE if found.is_gone else ''}"),
         ("file", found.place),
         ("line", "?" if found.line is None else f"{found.line:,}"),
         ("bytes", "?" if found.byte_start is None else f"{found.byte_start:,} to {found.byte_end:,}"),
