@@ -405,3 +405,11 @@ async def test_copy_offers_id_path_and_resume_command(talks, listed, settled, sc
         await settled(pilot, lambda: any(f"agents repl --resume {FIRST}" in line for line in screen_text(app)))
         await pilot.press("enter")
         await settled(pilot, lambda: app.clipboard == FIRST)
+
+
+async def test_a_filter_that_nothing_fits_says_so_and_what_helps(talks, listed, screen_text, settled):
+    async with listed() as (app, pilot):
+        await pilot.press("slash", *"nobodysaidthis")
+        await settled(pilot, lambda: any("nothing fits: / changes" in line for line in screen_text(app)))
+        await pilot.press("escape", "escape")
+        await settled(pilot, lambda: not any("nothing fits" in line for line in screen_text(app)))

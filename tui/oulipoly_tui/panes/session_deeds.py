@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_tui.panes.session_undo import SessionUndo
+from oulipoly_tui.view.room import room_rows
 from oulipoly_tui.view.sessions import Item, Kind, title_of
 from oulipoly_tui.view.spans import Row
 from oulipoly_tui.view.transcript import Target
@@ -275,8 +275,13 @@ class SessionDeeds(SessionUndo):
         if not names:
             self.app.say(f"no other account can go on with a conversation of {listed.conversation.active.account}")
             return
+        from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
+
         chain = listed.conversation.chain_id
-        self._choose(title, names, {}, partial(self.wish, command, chain))
+        rows = room_rows(names, self.app.snapshot)
+        self.app.push_screen(
+            Choice(title, rows), lambda name: None if name is None else self.wish(command, chain, name)
+        )
 
     def _ask(self, title: str, text: str, field: str, command: str) -> None:
         listed = self.listed

@@ -83,6 +83,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
         """Lay out filter and list."""
         yield Input(placeholder="words, account: cli: model: cwd: date:<7d is:pinned -not", id="sessions-filter")
         yield Static(markup=False, id="sessions-wrong")
+        yield Static("nothing fits: / changes the filter, esc forgets it", markup=False, id="sessions-nothing")
         yield HeadingLine(id="sessions-head")
         yield VirtualList(id="sessions-list")
         yield Lines(_EMPTY, id="sessions-empty")
@@ -372,7 +373,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
                 for one in self.board.rows
                 for part in one.conversation.parts
             }
-            self.query_one("#sessions-head").display = False
+            self.query_one("#sessions-head").display = self.query_one("#sessions-nothing").display = False
             rows.show_rows(trace_rows(self._trace, titles, self._trace_closed, width - 1, self._now()))
             self.border_subtitle = self._edge()
             return
@@ -392,6 +393,8 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
             self._rows.look = replace(look, width=width - 1)  # beside the bar
         rows.show_rows(self._rows)
         self._draw_headings()
+        nothing = self.query_one("#sessions-nothing", Static)
+        nothing.display = not self._rows.total and bool(self.board.rows)
         if self._wanted_row is not None and (self._go_to(self._wanted_row) or not self._is_arranging):
             self._wanted_row = None
         elif self._leads_to_first and not self._is_arranging:
