@@ -210,3 +210,20 @@ async def test_r_says_that_the_transcript_is_gone_and_what_puts_it_back(talks, t
         await one.told("its transcript is gone: B under Sessions puts the archive's copy back")
 
         assert "transcript" == one.pane
+
+
+async def test_a_kept_copy_gives_way_to_the_transcript_that_is_back_when_it_is_opened_again(talks, sessions):
+    async with sessions() as one:
+        await one.press("A")  # all that the account has
+        await one.until(lambda: one.app.frame.find("sessions").board.kept)
+        talks.door.path.unlink()
+        await one.choose("sessions", "Paint the door")
+        await one.press("enter")
+        await one.sees("eve · kept copy · live", "Green it is.")
+        await one.turn_to("sessions")
+        await one.press("B")
+        await one.until(talks.door.path.exists)
+        await one.press("enter")
+        await one.sees("eve · live", "Green it is.")
+        talks.door.say("user", "Blue after all")
+        await one.sees("Blue after all")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -76,10 +77,13 @@ class TranscriptPane(Pane):
     # ---- what comes from outside
 
     def open_target(self, target: Target) -> None:
-        """Open a conversation, at a turn or at its end; one that is open already stays where it is."""
+        """Open a conversation, at a turn or at its end; one that is open already stays where it is.
+
+        Unless what is open of it is less than the CLI's own file, and that is there now.
+        """
         app: Any = self.app
         is_same = self.target is not None and target.key == self.target.key and self._follower is not None
-        if is_same and self._wanted is None:
+        if is_same and self._wanted is None and not self._has_better(target):
             if target.turn_id and self._follower is not None:
                 self._find_turn(self._follower, target)
             return
@@ -343,6 +347,14 @@ class TranscriptPane(Pane):
             return "its transcript is gone" if self._follower is not None and self._follower.pages.is_gone else None
         reason: str | None = pane.obstacle_of(action, listed, "B under Sessions")
         return reason
+
+    def _has_better(self, target: Target) -> bool:
+        """Tell whether a target's file is there while a copy or a part of it is shown, or a file that is gone."""
+        if target.path is None or self._follower is None:
+            return False
+        pages = self._follower.pages
+        is_itself = pages.origin.name == "TRANSCRIPT" and getattr(pages, "path", None) == Path(target.path)
+        return (pages.is_gone or not is_itself) and os.path.isfile(target.path)  # noqa: PTH113 - raises nothing
 
     @property
     def _turn(self) -> Turn | None:
