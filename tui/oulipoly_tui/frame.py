@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from oulipoly_tui.keymap import TABLE
+from oulipoly_tui.keymap import TABLE, shown_one
 from oulipoly_tui.keys.key import FRAME
 from oulipoly_tui.panes.pane import Pane
 from oulipoly_tui.panes.table import PaneEntry
@@ -151,6 +152,13 @@ class Frame(Screen[None], inherit_bindings=False):
         states = dict(before) if isinstance(before, dict) else {}
         states |= {str(pane.id): dict(pane.state()) for pane in self._begun}  # a newer one knows nothing of before yet
         return {"pane": self.area.focused_pane, "zoomed": self.area.zoomed, "panes": states}
+
+    def on_key(self, event: events.Key) -> None:
+        """Say why a key does nothing that read-only mode has taken away: it comes up here where nobody wants it."""
+        app: Any = self.app
+        row = app.keys.withheld_at(event.key, self.area.focused_pane)
+        if row is not None:
+            app.say(f"{shown_one(event.key)} ({row.label or row.tooltip}) changes something, and this app is read-only")
 
     def on_descendant_focus(self) -> None:
         """Follow the mouse: the pane that was clicked has the keys."""

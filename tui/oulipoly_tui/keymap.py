@@ -63,6 +63,7 @@ class Keymap:
     changed: Mapping[str, str]  # id -> keys, for what differs from the preset `default`; "none" takes all away
     clashes: tuple[Clash, ...] = ()
     unknown: tuple[tuple[str, str], ...] = ()  # (id of app.toml that is none, the way out)
+    withheld: tuple[Key, ...] = ()  # what read-only mode takes away, with its keys
 
     def of(self, where: str) -> tuple[Key, ...]:
         """Return what works in one place."""
@@ -71,6 +72,13 @@ class Keymap:
     def find(self, identity: str) -> Key | None:
         """Return a row by its id; None where it has no key, or is none."""
         return next((row for row in self.rows if row.id == identity), None)
+
+    def withheld_at(self, key: str, pane: str) -> Key | None:
+        """Return what a key would do in a pane if the app were not read-only; None where it does something else."""
+        if any(key in row.keys.split(",") for place in (pane, LISTS, FRAME) for row in self.of(place)):
+            return None
+        rows = (row for row in self.withheld if row.where in (pane, FRAME) and key in row.keys.split(","))
+        return next(rows, None)
 
     def beneath(self, row: Key) -> Key | None:
         """Return the frame's row that a pane's key serves while the pane's own cannot; None where they share no key."""
@@ -95,17 +103,19 @@ def resolve(preset: str = "default", own: Mapping[str, str] | None = None, *, re
     """Return the keys of a preset with the user's own laid over them, and what is wrong with those."""
     wishes = own or {}
     rows = []
+    withheld = []
     changed = {}
     for row in TABLE:
         keys = wishes.get(row.id) or getattr(row, preset, None) or row.keys
         keys = ",".join(part.strip() for part in keys.split(",") if part.strip()) or UNBOUND
         if read_only and row.writes:
+            withheld.append(replace(row, keys=keys))
             keys = UNBOUND
         if keys != row.keys:
             changed[row.id] = keys
         if keys != UNBOUND:
             rows.append(replace(row, keys=keys, vim=None, emacs=None))
-    return Keymap(tuple(rows), changed, tuple(_clashes(rows, wishes)), tuple(_unknown(wishes)))
+    return Keymap(tuple(rows), changed, tuple(_clashes(rows, wishes)), tuple(_unknown(wishes)), tuple(withheld))
 
 
 def shown(keys: str) -> str:

@@ -61,6 +61,22 @@ async def without_effect(one, row):
     assert one.app.keys.find(row.id) is None
 
 
+async def test_a_key_that_was_taken_away_says_why(app_world, hand):
+    async with hand("pools", read_only=True) as one:
+        for key, label in (("d", "drain"), ("x", "disable"), ("r", "REPL"), ("p", "prompt")):
+            await one.press(key)
+            await one.told(f"{key} ({label}) changes something, and this app is read-only")
+
+
+async def test_a_key_that_means_something_else_then_does_that(talks, sessions):
+    async with sessions():
+        pass  # what it has read is there for the other, which reads nothing
+    async with sessions(read_only=True) as one:
+        await one.press("n")
+        await one.told("nothing wants you")
+        assert not any("read-only" in line for line in one.said)
+
+
 async def test_help_and_palette_do_not_offer_them(app_world, hand):
     async with hand(read_only=True) as one:
         await one.press("f1")
