@@ -300,8 +300,13 @@ def test_whole_screen_is_handed_over_and_comes_back(start, paths):
     app.send(CHORD)
     app.expect("Pools|REPL")
     app.send("q")
+    app.expect("Quit")
+    app.send("y")
 
     assert 0 == ended(app)
+    (terminal,) = terminals.survey(paths, SystemClock()).terminals
+    assert f"[still running: {terminal.id} " in app.before
+    assert f"`agents attach {terminal.id}`" in app.before
 
 
 def test_left_over_sockets_are_tidied_and_said(start, paths):

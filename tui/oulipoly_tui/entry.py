@@ -151,9 +151,22 @@ def _run_app(arguments: Sequence[str]) -> int:
     if app.engine is not None:
         app.engine.close()
     save_layout(paths, app.layout_state())
+    if not app.return_code:  # else a signal's: nobody may be there to read it
+        _tell_what_runs_on([one for pane in app.frame.panes for one in pane.runs_on()])
     if result == "demo":
         _become_demo()
     return app.return_code or 0
+
+
+def _tell_what_runs_on(found: Sequence[str]) -> None:
+    """Say where the terminals are that the app has shown, under the shell's prompt to come."""
+    if found:
+        from oulipoly_engine.cli import diagnostics  # noqa: PLC0415 - only where there is something to say
+        from oulipoly_engine.core.columns import plain  # noqa: PLC0415 - as above: titles are the programs' own
+
+        first = found[0].partition(" ")[0]
+        diagnostics.note(f"[still running: {plain('; '.join(found))}]")
+        diagnostics.note(f"[come back with `agents` or `agents attach {first}`; `agents terminals` lists all]")
 
 
 def _become_demo() -> None:

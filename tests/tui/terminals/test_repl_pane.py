@@ -11,6 +11,7 @@ from textual import events
 from oulipoly_engine.engine_terminals import Terminals
 from oulipoly_tui.app import AgentsApp
 from oulipoly_tui.messages import ReplWanted
+from oulipoly_tui.screens.question import Confirm
 from oulipoly_tui.widgets.terminal_view import TerminalView
 
 
@@ -103,6 +104,21 @@ async def test_footer_offers_only_what_works_inside_a_terminal(repl_world, runni
         await settled(pilot, lambda: "y copy" in offered(app))
         await pilot.press("escape")
         await settled(pilot, lambda: "ctrl+] leave" in offered(app))
+
+
+async def test_quitting_asks_while_a_terminal_lives(repl_world, running, settled, hosts):
+    hosts.start("cat")
+    async with running((100, 30)) as (app, pilot):
+        await pilot.press("5")
+        await settled(pilot, lambda: has_keys(app))
+        await pilot.press("ctrl+right_square_bracket")
+        await settled(pilot, lambda: tabs(app).has_focus)
+        await pilot.press("q")
+        await settled(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("y")
+        await settled(pilot, lambda: not app.is_running)
+
+    assert [f"{one.id} cat" for one in hosts.living()] == list(app.frame.find("repl").runs_on())
 
 
 @pytest.mark.parametrize("where", ["#repl-tabs", "#pools-list"])

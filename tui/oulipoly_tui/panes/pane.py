@@ -73,8 +73,12 @@ class Pane(Widget, can_focus=False):
         return False
 
     def reason_to_stay(self) -> str | None:
-        """Say what quitting the app would end; None: nothing."""
+        """Say what quitting the app would end, or leave alone; None: nothing."""
         return None
+
+    def runs_on(self) -> tuple[str, ...]:
+        """Return what goes on without the app, each as `id label`; asked after the app's end too."""
+        return ()
 
     def attention(self) -> tuple[Attention, ...]:
         """Return what wants the user in here, beside what the snapshot tells: a terminal that rings, for one."""

@@ -94,6 +94,17 @@ class ReplPane(TerminalTabs):
         words = {True: "has ended", False: "rings"}
         return tuple(Attention(f"{tab.label} {words[tab.is_ended]}", "repl", tab.id) for tab in waiting)
 
+    def reason_to_stay(self) -> str | None:
+        """Say how many terminals live: nothing of them is lost, but who quits may have taken them for ended."""
+        count = len(self.runs_on())
+        if not count or self._is_read_only:
+            return None
+        return f"{count} terminals run on without the app" if count > 1 else "a terminal runs on without the app"
+
+    def runs_on(self) -> tuple[str, ...]:
+        """Return the terminals whose programs live."""
+        return tuple(f"{one.id} {one.tab.label}" for one in self._opened.values() if not one.tab.is_ended)
+
     def under_way(self) -> tuple[int, ...]:
         """Return how far the programs say that they are."""
         return tuple(one.progress for one in self._opened.values() if one.progress is not None)
