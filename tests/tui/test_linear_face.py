@@ -48,6 +48,17 @@ def test_a_prompt_is_answered(app_world, agents):
     assert "hello there\nEnded with exit code 0." in text
 
 
+def test_a_failed_prompt_shows_what_its_cli_said_and_the_way_out(empty_world, agents):
+    empty_world.account("bad", ("5h", 1, 4), script="echo 'OAuth token has expired: 401' >&2; exit 3")
+    empty_world.model("opus", "bad")
+
+    text = _talk(agents, "Pools", "Send a prompt", "opus", "hello there", "", "Quit")
+
+    assert "Ended with exit code 3." in text
+    assert "OAuth token has expired: 401" in text
+    assert "Fix: sign in again" in text
+
+
 def test_what_if_asks_before_it_is_true(app_world, agents):
     answers = ("Pools", "What if", "opus", "drain=ada", "n", "Show again", "", "Quit")
     text = _talk(agents, *answers)

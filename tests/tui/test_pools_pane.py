@@ -123,6 +123,34 @@ async def test_a_prompt_is_answered_in_the_log(app_world, running, settled):
     assert text.count("what is new") == 2  # asked, and echoed by the CLI
 
 
+async def test_a_failed_prompt_shows_what_its_cli_said_and_the_way_out(empty_world, running, settled):
+    empty_world.account("bad", ("5h", 1, 4), script="echo first >&2; echo 'OAuth token has expired: 401' >&2; exit 3")
+    empty_world.model("opus", "bad")
+    async with running((140, 40)) as (app, pilot):
+        app.order("prompt", ("opus", "hello"))
+        await settled(pilot, lambda: "✗ ended with exit code 3" in _log(app))
+        text = _log(app)
+
+    assert "first" in text
+    assert "OAuth token has expired: 401" in text
+    assert "→ sign in again" in text
+
+
+async def test_a_prompt_that_one_account_refused_names_it_and_who_answered(empty_world, running, settled):
+    refusal = "You have hit your usage limit. Try again at 11:37 PM."
+    empty_world.account("spent", ("5h", 1, 4), script=f"echo '{refusal}' >&2; exit 1")
+    empty_world.account("fresh", ("5h", 80, 4), script="echo hello; echo chatter >&2")
+    empty_world.model("opus", "spent", "fresh")
+    async with running((140, 40)) as (app, pilot):
+        app.order("prompt", ("opus", "hello"))
+        await settled(pilot, lambda: "✓ done by fresh" in _log(app))
+        text = _log(app)
+
+    assert refusal in text
+    assert "provider spent returned quota_exhausted; trying the next account" in text
+    assert "chatter" not in text
+
+
 async def test_an_empty_prompt_says_what_it_waits_for(app_world, running, settled):
     async with running((100, 40)) as (app, pilot):
         await pilot.press("p")

@@ -290,9 +290,14 @@ def _prompt(talk: Talk, snapshot: Snapshot) -> None:
 
 
 def _hear(talk: Talk, events: SimpleQueue[Event], number: int) -> None:
-    ends_line = True
+    from oulipoly_tui.view.one_shots import OneShot, ending  # noqa: PLC0415 - only where a prompt is sent
+    from oulipoly_tui.view.spans import plain  # noqa: PLC0415 - as above
+
+    ends_line, shot = True, OneShot(number, "", "")
     while True:
         match events.get():
+            case OneShotSaid(number=said, text=text, is_note=True) if said == number:
+                shot.hear(text, is_note=True)
             case OneShotSaid(number=said, text=text, is_note=False) if said == number and text:
                 output.write_bytes(text.encode("utf-8", "replace"))
                 ends_line = text.endswith("\n")
@@ -300,6 +305,10 @@ def _hear(talk: Talk, events: SimpleQueue[Event], number: int) -> None:
                 talk.say(
                     ("" if ends_line else "\n") + f"Ended with exit code {code}." + (f" {failure}." if failure else "")
                 )
+                shot.exit_code, shot.failure = code, failure
+                told = [plain(line).strip() for line in ending(shot)]
+                for line in (one for one in told if one[:1] not in ("✓", "✗")):
+                    talk.say(line.replace("→ ", "Fix: ", 1))
                 return
             case _:
                 pass

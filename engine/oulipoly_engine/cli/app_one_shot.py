@@ -63,6 +63,8 @@ def _run(context: Context, name: str, pin: str | None, folder: Path) -> int:
     done = invoker.invoke(Request(model, text, folder.absolute(), input_args))
     if done.error is not None:
         diagnostics.fail(done.error)
+    if done.result.success:
+        face.note(f"[routing] {done.result.provider_name} answered")
     follow_up(context, store, invoker.freshness, done.result)
     store.close()
     return done.exit_code
