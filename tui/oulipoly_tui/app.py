@@ -253,7 +253,7 @@ class AgentsApp(KeysInTurn, Working, inherit_bindings=False):
         """Return everything that is wrong, for the problems list."""
         from oulipoly_tui.view.problems import of_app  # noqa: PLC0415 - the list is rarely opened
 
-        return of_app(self.snapshot, self.failures, self.keys)
+        return of_app(self.snapshot, self.failures, self.keys, self.watchman.wanted())
 
     def on_wish(self, message: Wish) -> None:
         """Run a command that a pane asked for."""

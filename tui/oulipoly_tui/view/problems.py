@@ -7,12 +7,15 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING, NamedTuple
 
+from oulipoly_tui.keymap import shown
 from oulipoly_tui.view import words
+from oulipoly_tui.view.attention import PROBLEMS
 from oulipoly_tui.view.spans import Line, cells, cut
 
 if TYPE_CHECKING:
     from oulipoly_engine.engine import Snapshot, Trouble
     from oulipoly_tui.keymap import Keymap
+    from oulipoly_tui.view.attention import Attention
 
 
 _TOLD_ONCE = "do what it says and try again; it was said once and stays listed until the app ends"
@@ -27,8 +30,13 @@ class Problem(NamedTuple):
     is_error: bool = True
 
 
-def of_app(snapshot: Snapshot | None, failures: Iterable[tuple[str, bool]], keys: Keymap) -> tuple[Problem, ...]:
-    """Return what is wrong with configuration, quota and state, with our own work and with the user's keys."""
+def of_app(
+    snapshot: Snapshot | None, failures: Iterable[tuple[str, bool]], keys: Keymap, wanted: Iterable[Attention] = ()
+) -> tuple[Problem, ...]:
+    """Return what is wrong with configuration, quota and state, with our own work and with the user's keys.
+
+    wanted: all that the header counts, which is told here as well.
+    """
     found: list[Problem] = []
     if snapshot is not None:
         found += [
@@ -41,6 +49,9 @@ def of_app(snapshot: Snapshot | None, failures: Iterable[tuple[str, bool]], keys
         for text, is_bug in failures
         if lost is None or lost not in text  # every question that failed for it would say it again
     ]
+    row = keys.find("frame.attention")
+    way = "it is in its pane" if row is None else f"{shown(row.keys)} goes there"
+    found += [Problem(one.text, way, is_error=False) for one in wanted if one.pane != PROBLEMS]
     found += [
         Problem(f"the key {clash.key} means both {clash.first} and {clash.second}", "change one in [keys]", "app.toml")
         for clash in keys.clashes
