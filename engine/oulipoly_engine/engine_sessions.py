@@ -35,7 +35,7 @@ from oulipoly_engine.service.locate import Locator, find_typed
 from oulipoly_engine.service.new_file import FileExists
 from oulipoly_engine.service.session_board import Board, Boards, Inside
 from oulipoly_engine.service.transcript_follower import TranscriptFollower, TranscriptGrew
-from oulipoly_engine.service.transcript_pages import Entry, Pages, Provenance, text_of
+from oulipoly_engine.service.transcript_pages import Damage, Entry, Pages, Provenance, text_of
 from oulipoly_engine.store import notes
 from oulipoly_engine.store.conversations import conversations
 from oulipoly_engine.store.db import Store
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Board",
+    "Damage",
     "Draft",
     "Entry",
     "ExportWish",

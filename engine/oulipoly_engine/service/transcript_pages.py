@@ -26,6 +26,7 @@ from oulipoly_engine.store.turn_pages import TurnPages
 
 _BLOCK = 1 << 22
 _TAIL = 512  # bytes before the end of what was read, by which an appended file is told from a rewritten one
+_OPENS, _CLOSES = b"{}"
 _LONGEST_PART = 200_000  # characters that are shown of one part; the pager has all of it
 _READERS: dict[StorageType, Callable[[Iterable[Line], Findings], Iterator[Turn]]] = {
     StorageType.CLAUDE_CODE: dialogue_claude.read,
@@ -47,6 +48,14 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class Damage:
+    """The whole lines of a file that cannot be read."""
+
+    lines: int = 0
+    first: int = 0  # its number, from 1; 0: there is none
+
+
+@dataclass(frozen=True, slots=True)
 class Provenance:
     """Where one turn comes from."""
 
@@ -57,6 +66,7 @@ class Provenance:
     byte_end: int | None
     sha256: str
     is_gone: bool = False  # the file is not there any more
+    damage: Damage = Damage()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +85,7 @@ class Pages(Protocol):
 
     origin: Origin
     is_gone: bool  # its file was there once and is not at the last look
+    damage: Damage
 
     def __len__(self) -> int:
         """Return how many places there are."""
@@ -151,7 +162,9 @@ class FilePages:
         """Return the line's number, its bytes and their hash."""
         start, data = self._starts[place], self._bytes(place)
         number, digest = self._numbers[place], sha256(data).hexdigest()
-        return Provenance(self.origin, str(self.path), number, start, start + len(data), digest, self.is_gone)
+        return Provenance(
+            self.origin, str(self.path), number, start, start + len(data), digest, self.is_gone, self.damage
+        )
 
     def place_of(self, turn_id: str, near: str = "") -> int | None:
         """Look for a turn's id in the lines; ids that we have made ourselves are found by their instant."""
@@ -209,6 +222,7 @@ class FilePages:
         self._size = self._line_start = 0
         self._mtime_ns = 0
         self._lines = 0
+        self.damage = Damage()
         self._has_open_end = False
         self._identity = (0, 0)
 
@@ -230,23 +244,29 @@ class FilePages:
         self._tail = os.pread(self._file.fileno(), min(at, _TAIL), max(0, at - _TAIL))
         self._size = at + len(rest)
         if rest.strip() and self._hint.search(rest):
-            self._add(at, at + len(rest), self._lines + 1)
+            self._starts.append(at)
+            self._ends.append(at + len(rest))
+            self._numbers.append(self._lines + 1)
             self._has_open_end = True
 
     def _note(self, data: bytes, at: int) -> tuple[bytes, int]:
         """Note the whole lines of some bytes; return what is left, and where that begins."""
-        start = 0
-        while (end := data.find(b"\n", start)) >= 0:
-            self._lines += 1
-            if self._hint.search(data, start, end):
-                self._add(at + start, at + end, self._lines)
+        start, number, opens, closes = 0, self._lines, _OPENS, _CLOSES
+        # Looked up once: a long file has a hundred thousand lines.
+        find, hint = data.find, self._hint.search
+        add_start, add_end, add_number = self._starts.append, self._ends.append, self._numbers.append
+        while (end := find(b"\n", start)) >= 0:
+            number += 1
+            # Nothing is decoded here: a record is an object on one line, and what is broken off lacks an end.
+            if (data[start] != opens or data[end - 1] != closes) and _is_damaged(data[start:end]):
+                self.damage = Damage(self.damage.lines + 1, self.damage.first or number)
+            if hint(data, start, end):
+                add_start(at + start)
+                add_end(at + end)
+                add_number(number)
             start = end + 1
+        self._lines = number
         return data[start:], at + start
-
-    def _add(self, start: int, end: int, number: int) -> None:
-        self._starts.append(start)
-        self._ends.append(end)
-        self._numbers.append(number)
 
     def _bytes(self, place: int) -> bytes:
         start = self._starts[place]
@@ -262,6 +282,7 @@ class StoredPages:
 
     origin = Origin.STATE
     is_gone = False
+    damage = Damage()
 
     def __init__(self, store: Store, account: str, session_id: str) -> None:
         self._store = store
@@ -328,6 +349,11 @@ class StoredPages:
 def text_of(turn: Turn) -> str:
     """Return everything that a turn says."""
     return "\n".join(f"{part.label} {part.text}" if part.label else part.text for part in turn.parts)
+
+
+def _is_damaged(line: bytes) -> bool:
+    line = line.strip()  # of a carriage return, for one
+    return bool(line) and not (line.startswith(b"{") and line.endswith(b"}"))
 
 
 def _says(turn: Turn | None, wanted: str) -> bool:

@@ -7,7 +7,7 @@ import pytest
 
 from oulipoly_engine.core.accounts import StorageType
 from oulipoly_engine.core.document import Origin
-from oulipoly_engine.service.transcript_pages import FilePages, text_of
+from oulipoly_engine.service.transcript_pages import Damage, FilePages, text_of
 
 SECRET = "sk-ant-" + "api03-" + "A1b2C3d4" * 6
 
@@ -128,6 +128,37 @@ def test_a_file_that_was_moved_away_and_back_goes_on_where_it_was(pages, path):
 
     assert (2, 2, False, True) == (growth.length, growth.first_changed, growth.is_new_file, growth.is_back)
     assert pages.grow() is None
+
+
+def test_lines_that_are_no_record_are_counted_with_the_first_one_s_number(pages, path):
+    assert Damage(1, 3) == pages.damage
+    with path.open("a") as file:
+        file.write("no json\n\n" + record(2, "two") + "\r\n[1]\n")
+    pages.grow()
+
+    assert Damage(3, 3) == pages.damage
+    assert Damage(3, 3) == pages.provenance(0).damage
+    assert ["zero", "one", "two"] == texts(pages)
+
+
+def test_a_last_line_is_not_unreadable_before_it_is_ended(pages, path):
+    line = record(2, "two halves")
+    with path.open("a") as file:
+        file.write(line[:70])
+        file.flush()
+        pages.grow()
+        halfway = pages.damage
+        file.write(line[70:] + "\n")
+    pages.grow()
+
+    assert [Damage(1, 3)] * 2 == [halfway, pages.damage]
+
+
+def test_a_rewritten_file_has_its_own_damage(pages, path):
+    path.write_text(record(9, "whole") + "\n")
+    pages.grow()
+
+    assert Damage() == pages.damage
 
 
 def test_secrets_are_hidden_unless_they_are_asked_for(path):

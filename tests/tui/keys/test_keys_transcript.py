@@ -227,3 +227,14 @@ async def test_a_kept_copy_gives_way_to_the_transcript_that_is_back_when_it_is_o
         await one.sees("eve · live", "Green it is.")
         talks.door.say("user", "Blue after all")
         await one.sees("Blue after all")
+
+
+async def test_lines_that_cannot_be_read_are_counted_at_the_edge_and_under_i(talks, transcript):
+    async with transcript() as one:
+        for line, expected in (("no json", "line 9 unreadable"), ("nor this", "2 lines unreadable, first 9")):
+            with talks.roof.path.open("a") as file:
+                file.write(line + "\n")
+            await one.sees(f"eve · live · {expected}")
+        await one.press("i")
+        await one.at("Reading")
+        await one.sees("damage    2 lines unreadable, first 9")

@@ -18,7 +18,7 @@ from oulipoly_tui.copying import copy
 from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.panes.transcript_work import find_around, inside_of, open_followed, read_page, turn_from
 from oulipoly_tui.view.spans import Line, Row, wrapped
-from oulipoly_tui.view.transcript import Target, code_of, is_users, message_text, provenance_lines, says
+from oulipoly_tui.view.transcript import Target, code_of, damage_text, is_users, message_text, provenance_lines, says
 from oulipoly_tui.widgets.lines import Lines
 from oulipoly_tui.widgets.transcript_entries import PAGE
 from oulipoly_tui.widgets.transcript_view import TranscriptView
@@ -452,7 +452,8 @@ class TranscriptPane(Pane):
         if follower.pages.is_gone:
             state = "its file is gone" if is_live else f"{state} · its file is gone"
         new = f" · {self._new:,} new ↓ G" if self._new else ""
-        subtitle = f"{target.account}{where} · {state}{new}"
+        damage = damage_text(follower.pages.damage)
+        subtitle = f"{target.account}{where} · {state}{new}{f' · {damage}' if damage else ''}"
         if self._told != (title, subtitle):
             self._told = title, subtitle
             self.border_title, self.border_subtitle = escape(title), escape(subtitle)

@@ -16,7 +16,7 @@ from oulipoly_tui.view.markdown import bar, code_blocks, markdown
 from oulipoly_tui.view.spans import Line, Span, Tone, cut
 
 if TYPE_CHECKING:
-    from oulipoly_engine.engine_sessions import Entry, Provenance
+    from oulipoly_engine.engine_sessions import Damage, Entry, Provenance
 
 HEADING = -1  # the part number of the line above a turn
 SIDE_CHAIN = -2  # of a side chain's turn: all of it
@@ -138,11 +138,19 @@ def code_of(turn: Turn, part: int, block: int) -> str | None:
     return next((code for one in turn.parts if one.kind is Kind.TEXT for code in code_blocks(one.text)), None)
 
 
+def damage_text(damage: Damage) -> str:
+    """Say which lines of a file cannot be read; empty: all can."""
+    if damage.lines < 2:
+        return f"line {damage.first:,} unreadable" if damage.lines else ""
+    return f"{damage.lines:,} lines unreadable, first {damage.first:,}"
+
+
 def provenance_lines(turn: Turn | None, found: Provenance, target: Target) -> tuple[Line, ...]:
     """Return where a turn comes from, a line each."""
     rows = [
         ("read from", f"{found.origin.value}{_GONE if found.is_gone else ''}"),
         ("file", found.place),
+        *((("damage", damage),) if (damage := damage_text(found.damage)) else ()),
         ("line", "?" if found.line is None else f"{found.line:,}"),
         ("bytes", "?" if found.byte_start is None else f"{found.byte_start:,} to {found.byte_end:,}"),
         ("sha256", found.sha256),
