@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core import compose
+from oulipoly_engine.core.explain import chosen_text
 from oulipoly_engine.errors import AccountUnusable, RequestRefused
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.signals import Guard
@@ -127,7 +128,7 @@ class Terminals:
             terminal = detached.start(launcher, self._engine.paths, choice.chosen, choice.folder, size)
         finally:
             store.close()
-        return OpenedTerminal(terminal, choice.chosen.account, f"{choice.chosen.account}: {choice.why}")
+        return OpenedTerminal(terminal, choice.chosen.account, chosen_text(choice.chosen.account, choice.why))
 
     def _launcher(self, configured: Configured, store: Store, fresh: Freshness) -> Launcher:
         from oulipoly_engine.service.interactive import Launcher  # noqa: PLC0415 - only to start one

@@ -17,7 +17,7 @@ def test_the_lists_are_labelled_lines(app_world, agents):
 
     assert "Model opus. Next: " in text
     assert "Account cyd. State: " in text
-    assert "Account ada. Read never read." in text
+    assert "Account ada. Never read." in text
 
 
 def test_there_is_no_escape_sequence_no_box_and_no_return(app_world, agents):

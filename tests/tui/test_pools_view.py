@@ -141,6 +141,35 @@ def test_why_tells_of_every_member(crowd, snapshot_of):
     assert "takes no new work" in text
 
 
+def test_an_unlearned_account_has_no_binding_window(crowd, snapshot_of):
+    row = next(plain(row.line) for row in pool_rows(snapshot_of(crowd, NOW, _fill), 150) if row.key == "solo\n0")
+
+    assert " ? 5h " in row
+
+
+def test_a_failed_try_is_said_at_the_account_and_in_its_pools(crowd, snapshot_of):
+    def fill(store):
+        _fill(store)
+        with store.write():
+            quotas.save_attempts(store, "also", quotas.Attempts(NOW, "the vendor said 500", 1))
+
+    row = next(plain(row.line) for row in pool_rows(snapshot_of(crowd, NOW, fill), 150) if row.key == "opus\n1")
+
+    assert "last try failed" in row
+
+
+def test_details_of_what_was_never_read_and_of_a_past_reset_are_sentences(crowd, snapshot_of):
+    def fill(store):
+        with store.write():
+            quotas.save(store, QuotaState("ahead", (_window(0.2, -1),), NOW - timedelta(hours=2)))
+
+    snapshot = snapshot_of(crowd, NOW, fill)
+    shown = [plain(line) for index in (0, 1) for line in member_details(snapshot, snapshot.pools[0], index)]
+
+    assert any(line.endswith("has reset") for line in shown)
+    assert "never read" in shown
+
+
 def test_a_mark_names_no_time_and_its_problem_goes_with_it(crowd, snapshot_of):
     def fill(store):
         _fill(store)

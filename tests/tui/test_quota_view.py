@@ -9,6 +9,7 @@ from oulipoly_engine.core.accounts import Account
 from oulipoly_engine.core.controls import Controls
 from oulipoly_engine.core.windows import QuotaState, Window
 from oulipoly_engine.service.snapshot import AccountView, Snapshot
+from oulipoly_engine.store.quotas import Attempts
 from oulipoly_tui.view.quota import bar, even_pace, pace_word, parse_key, quota_rows, window_key
 from oulipoly_tui.view.spans import cells, plain
 
@@ -41,7 +42,7 @@ def test_a_window_whose_reset_has_come_is_unknown_not_what_it_was():
     _, row = text(view(replace(BURST, resets_at=NOW - HOUR)))
 
     assert "?" in row
-    assert "past" in row
+    assert "has reset" in row
     assert "93" not in row
 
 
@@ -66,6 +67,13 @@ def test_wishes_and_marks_stand_with_the_window():
 
     assert "✗ exhausted" in row
     assert "drained" in row
+
+
+def test_a_failed_try_is_said_while_the_last_reading_is_still_good():
+    _, row = text(view(WEEK, is_stale=False, attempts=Attempts(last_failure="the vendor said 500")))
+
+    assert row.rstrip().endswith("! last try failed")
+    assert "stale" not in row
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 120, 200])

@@ -16,7 +16,7 @@ from oulipoly_engine.core.forecast import forecast_text
 from oulipoly_engine.engine import Engine, OneShotEnded, OneShotSaid, RunnerError, Snapshot, Surroundings, why_text
 from oulipoly_tui.view import words
 from oulipoly_tui.view.attention import risk_text
-from oulipoly_tui.view.problems import cause
+from oulipoly_tui.view.problems import cause_of
 
 if TYPE_CHECKING:
     from queue import SimpleQueue
@@ -103,11 +103,13 @@ def quota_lines(snapshot: Snapshot) -> Iterator[str]:
     for view in snapshot.accounts:
         wishes = f" {view.wishes.words}." if view.wishes.words else ""
         stale = " This is old." if view.is_stale and view.quota.refreshed_at is not None else ""
-        yield f"Account {view.name}. Read {words.age(view.quota.refreshed_at, snapshot.at)}.{stale}{wishes}"
+        failed = " The last try failed." if view.attempts.last_failure is not None else ""
+        read = words.read(view.quota.refreshed_at, snapshot.at).capitalize()
+        yield f"Account {view.name}. {read}.{stale}{failed}{wishes}"
         for one in view.forecasts:
-            used, reset = words.percent(one.window.used), words.until(one.window.resets_at, snapshot.at)
+            used, reset = words.percent(one.window.used), words.reset(one.window.resets_at, snapshot.at).capitalize()
             expected = forecast_text(one.forecast)
-            yield f"  Window {one.window.name}. Used {used}. Resets in {reset}. Forecast: {expected}."
+            yield f"  Window {one.window.name}. Used {used}. {reset}. Forecast: {expected}."
         if not view.forecasts:
             yield "  Windows unknown."
 
@@ -126,7 +128,7 @@ def problem_lines(snapshot: Snapshot) -> Iterator[str]:
     for one in snapshot.problems:
         place = f" In {one.place}." if one.place else ""
         fix = words.local(one.fix, snapshot.at)
-        yield f"{'Error' if one.is_error else 'Warning'}. {cause(one, snapshot.at)}.{place} Fix: {fix}."
+        yield f"{'Error' if one.is_error else 'Warning'}. {cause_of(one, snapshot.at)}.{place} Fix: {fix}."
     yield from (f"Alert. {alert.text}." for alert in snapshot.alerts)
     yield from (f"At risk. {risk_text(one, snapshot.at, archives='Archive everything')}." for one in snapshot.at_risk)
     if not snapshot.problems and not snapshot.alerts and not snapshot.at_risk:

@@ -56,6 +56,11 @@ def exclusion_text(verdict: Verdict) -> str:
             return f"keeps {kept} and has reached it in {_window_text(verdict.excluding_window)}"
 
 
+def chosen_text(account: str, reason: str) -> str:
+    """Say who was chosen and why, in one sentence: most reasons begin with the name."""
+    return reason if reason.startswith(f"{account} ") else f"{account}: {reason}"
+
+
 def why_not(decision: Decision, verdict: Verdict) -> str | None:
     """Say in one clause why `verdict`'s account was not chosen; None for the chosen one."""
     candidate = verdict.candidate

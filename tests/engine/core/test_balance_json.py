@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from oulipoly_engine.core.balance import Candidate, TieRule, choose, decision_to_json, why_not
+from oulipoly_engine.core.explain import chosen_text
 from oulipoly_engine.core.windows import QuotaState, Window
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -181,3 +182,15 @@ def test_unchosen_accounts_say_what_they_lack_in_density():
 )
 def test_reason_names_the_rule_that_decided(candidates, options, expected):
     assert expected == choose("opus", candidates, NOW, **options).reason
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [
+        ("a is the only account that can be scored", "a is the only account that can be scored"),
+        ("every eligible account failed lately, so a is next", "a: every eligible account failed lately, so a is next"),
+    ],
+    ids=["begins with the name", "does not"],
+)
+def test_who_was_chosen_is_named_once_at_the_beginning(reason, text):
+    assert text == chosen_text("a", reason)

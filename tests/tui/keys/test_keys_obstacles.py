@@ -115,6 +115,7 @@ async def test_quota_without_accounts_and_without_room_says_so(empty_world, hand
     async with hand("quota") as one:
         await one.turn_to("quota")
         cases = [(f"quota.{name}", "choose an account first") for name in ("refresh", "burners", "pools")]
+        cases += [(f"quota.{name}", "no account is known yet") for name in ("longer", "shorter")]
         await refused(one, cases)
 
 
@@ -204,6 +205,7 @@ async def test_one_terminal_of_no_model_that_has_ended_can_only_be_closed(repl_w
             one,
             [
                 ("repl.enter", "its program has ended: close it with x, or begin anew with r"),
+                ("repl.kill", "its program has ended: close it with x"),
                 ("repl.new", "this terminal belongs to no model"),
                 ("repl.next", "there is one terminal alone"),
                 ("repl.previous", "there is one terminal alone"),

@@ -90,6 +90,8 @@ class QuotaPane(Pane):
             return "choose an account first"
         if action == "burners" and self.has_class("-flat"):
             return "the window is too low to list who burned it"
+        if action in ("longer", "shorter") and self._snapshot is not None and not self._snapshot.accounts:
+            return "no account is known yet"
         if action == "longer" and self._range == len(RANGES) - 1:
             return "a month is the longest range"
         if action == "shorter" and self._range == 0:

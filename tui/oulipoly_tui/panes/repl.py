@@ -123,6 +123,8 @@ class ReplPane(TerminalTabs):
             return "no terminal is open: choose a model under Pools and press r"
         if action == "enter" and current is not None and current.tab.is_ended:
             return "its program has ended: close it with x, or begin anew with r"
+        if action == "kill" and current is not None and current.tab.is_ended:
+            return "its program has ended: close it with x"
         if action == "new" and current is not None and not current.terminal.account:
             return "this terminal belongs to no model"
         if action in ("next", "previous") and len(self._opened) < 2:
@@ -192,9 +194,6 @@ class ReplPane(TerminalTabs):
         """End the program, after a question."""
         current = self._current
         if current is None:
-            return
-        if current.tab.is_ended:
-            self.action_close()
             return
         from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
 

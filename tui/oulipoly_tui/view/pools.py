@@ -158,7 +158,7 @@ def _window_lines(verdict: Verdict, now: datetime) -> Iterator[Line]:
         yield (
             (f"{mark}{fitted(one.window.name, 10)}", "strong" if is_binding else ""),
             (fitted(words.percent(one.window.used), 7, right=True), _use_tone(one.window.used)),
-            (f"  resets in {words.until(one.window.resets_at, now)}", ""),
+            (f"  {words.reset(one.window.resets_at, now)}", ""),
         )
         rate = "burn not learned" if one.rate is None else f"{100 * one.rate:.2f} % a turn ({one.rate_source.value})"
         projected = "unknown" if one.projected_used is None else words.percent(one.projected_used)
@@ -168,7 +168,7 @@ def _window_lines(verdict: Verdict, now: datetime) -> Iterator[Line]:
 
 def _account_lines(view: AccountView, now: datetime) -> Iterator[Line]:
     yield ()
-    yield ((f"read {words.age(view.quota.refreshed_at, now)}", "warn" if view.is_stale else "dim"),)
+    yield ((words.read(view.quota.refreshed_at, now), "warn" if view.is_stale else "dim"),)
     if view.wishes.words:
         yield ((view.wishes.words, "accent"),)
     if view.running:
@@ -240,7 +240,8 @@ def _values(verdict: Verdict) -> dict[str, tuple[str, Tone]]:
     errors = verdict.candidate.recent_errors
     return {
         "score": (words.hours(verdict.score), ""),
-        "binding": ("?" if shown is None else shown.window.name, ""),
+        # The window whose numbers stand here binds only once the burn of all is known.
+        "binding": ("?" if shown is None else f"{'? ' if verdict.binding is None else ''}{shown.window.name}", ""),
         "used": ("?", "") if shown is None else (words.percent(shown.window.used), _use_tone(shown.window.used)),
         "projected": (words.percent(projected), _use_tone(projected)),
         "resets": ("?" if shown is None else words.hours(shown.hours_to_reset), ""),
@@ -258,6 +259,8 @@ def _asides(view: AccountView | None, verdict: Verdict) -> Iterator[Span]:
         yield (f" · keeps {view.wishes.reserve:.0%}", "accent")
     if view.is_stale and view.quota.refreshed_at is not None:
         yield (" · stale", "warn")
+    if view.attempts.last_failure is not None and not view.wishes.disabled:
+        yield (" · last try failed", "warn")
 
 
 def _use(view: AccountView | None) -> str:

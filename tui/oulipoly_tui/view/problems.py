@@ -40,14 +40,14 @@ def of_app(
     found: list[Problem] = []
     if snapshot is not None:
         found += [
-            Problem(cause(one, snapshot.at), words.local(one.fix, snapshot.at), one.place, one.is_error)
+            Problem(cause_of(one, snapshot.at), words.local(one.fix, snapshot.at), one.place, one.is_error)
             for one in snapshot.problems
         ]
-    lost = None if snapshot is None else snapshot.store_failure
+    known = () if snapshot is None else tuple(" ".join(one.cause.split()) for one in snapshot.problems)
     found += [
         Problem(text, "it is a bug of ours: please report it" if is_bug else _TOLD_ONCE, is_error=is_bug)
         for text, is_bug in failures
-        if lost is None or lost not in text  # every question that failed for it would say it again
+        if not any(cause in text for cause in known)  # what was said of it in a line stands there already, with its fix
     ]
     row = keys.find("frame.attention")
     way = "it is in its pane" if row is None else f"{shown(row.keys)} goes there"
@@ -60,7 +60,7 @@ def of_app(
     return tuple(sorted(found, key=lambda one: not one.is_error))
 
 
-def cause(trouble: Trouble, now: datetime) -> str:
+def cause_of(trouble: Trouble, now: datetime) -> str:
     """Return what is wrong, and of a broken file what stands in for it."""
     if trouble.stood_in_at is None:
         return trouble.cause

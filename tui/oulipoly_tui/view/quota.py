@@ -226,7 +226,7 @@ def _columns(snapshot: Snapshot, width: int) -> Columns:
     rows = [(view, window) for view in snapshot.accounts for window in view.quota.windows]
     wanted = max([_NAME_LEAST, *(cells(view.name) for view in snapshot.accounts)])
     window = min(_WINDOW_MOST, max([len("window"), *(cells(one.name) for _, one in rows)]))
-    resets = max([len("resets in"), *(len(words.until(one.resets_at, now)) for _, one in rows)])
+    resets = max([len("resets in"), *(len(_left_of(one, now)) for _, one in rows)])
     age = max([len("read"), *(len(words.age(view.quota.refreshed_at, now)) for view, _ in rows)])
     told = [_marks(view, one, _expected(view, one), now, has_words=True) for view, one in rows]
     marks = max((cells(plain(one)) for one in told), default=0)
@@ -291,11 +291,16 @@ def _window_line(
     if columns.pace:
         spans.append(_pace(window, now, tone, is_over=is_over))
     if columns.resets:
-        spans.append((" " + fitted(words.until(window.resets_at, now), columns.resets), tone))
+        spans.append((" " + fitted(_left_of(window, now), columns.resets), tone))
     if columns.age:
         read = fitted(words.age(view.quota.refreshed_at, now), columns.age)
         spans.append((" " + read, "warn" if view.is_stale else "dim"))
     return (*spans, *_marks(view, window, expected, now, has_words=columns.has_words))
+
+
+def _left_of(window: Window, now: datetime) -> str:
+    """Return what stands under `resets in`."""
+    return "has reset" if window.resets_at <= now else words.until(window.resets_at, now)
 
 
 def _pace(window: Window, now: datetime, tone: Tone, *, is_over: bool) -> Span:
@@ -340,6 +345,8 @@ def _marks(
         found.append(("!", f"dry {words.clock(expected.forecast.at, now)}", "warn"))
     if view.is_stale:
         found.append(("~", "stale", "warn"))
+    if view.attempts.last_failure is not None and not view.wishes.disabled:
+        found.append(("!", "last try failed", "warn"))
     if view.wishes.words:
         found.append(("·", view.wishes.words, "accent"))
     return tuple((f" {mark} {text}" if has_words else f" {mark}", tone) for mark, text, tone in found)

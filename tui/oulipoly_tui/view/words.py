@@ -50,6 +50,16 @@ def age(since: datetime | None, now: datetime) -> str:
     return "now" if passed < timedelta(seconds=2) else f"{span(passed)} ago"
 
 
+def read(since: datetime | None, now: datetime) -> str:
+    """Return when something was read, as the rest of a sentence: `read 6 m ago`."""
+    return age(since, now) if since is None else f"read {age(since, now)}"
+
+
+def reset(instant: datetime, now: datetime) -> str:
+    """Return when a window resets, as the rest of a sentence: `resets in 2 h 10 m`."""
+    return "has reset" if instant <= now else f"resets in {until(instant, now)}"
+
+
 def clock(instant: datetime, now: datetime) -> str:
     """Return a moment as short as it is clear: today's as the time alone."""
     local, today = instant.astimezone(), now.astimezone()
