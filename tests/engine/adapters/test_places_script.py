@@ -61,6 +61,12 @@ def test_content_decides_only_where_no_name_fits(base):
     assert (0, f"{named_inside}\n") == answer("claude-code-locate-transcript", base)
 
 
+def test_sub_agents_file_is_never_the_conversation(base):
+    write(base / "a" / SID / "subagents" / "agent-1.jsonl", {"sessionId": SID})
+
+    assert (1, "") == answer("claude-code-locate-transcript", base)
+
+
 def test_rollout_is_located_by_its_first_line_where_no_name_fits(base):
     write(base / "2026" / "rollout-x.jsonl", {"type": "session_meta", "payload": {"id": "other"}})
     found = write(base / "2026" / "rollout-y.jsonl", {"type": "session_meta", "payload": {"id": SID}})

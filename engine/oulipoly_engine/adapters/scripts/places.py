@@ -103,14 +103,15 @@ class Folder:
 def locate_claude(folder: Folder, session_id: str) -> Path | None:
     """Return the file of that name, whatever it says inside; else one with a record of the session.
 
-    A sub-agent's file carries its parent's id, so those come last.
+    A sub-agent's file carries its parent's id and is never the conversation: whoever shows, resumes or replaces it would
+    take the part for the whole.
     """
     named = folder.named(f"{session_id}.jsonl", "")
     exact = next((path for path in named if path.name == f"{session_id}.jsonl"), None)
     if exact is not None:
         return exact
     wanted = session_id.encode()
-    others = sorted(folder.named("", ".jsonl"), key=lambda path: "subagents" in path.parts)
+    others = [path for path in folder.named("", ".jsonl") if "subagents" not in path.parts]
     return next((path for path in others if folder.holds(path, wanted) and _is_of(folder, path, session_id)), None)
 
 
