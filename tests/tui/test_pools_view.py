@@ -155,7 +155,7 @@ def test_a_failed_try_is_said_at_the_account_and_in_its_pools(crowd, snapshot_of
 
     row = next(plain(row.line) for row in pool_rows(snapshot_of(crowd, NOW, fill), 150) if row.key == "opus\n1")
 
-    assert "last try failed" in row
+    assert row.rstrip().endswith("· read failed")
 
 
 def test_details_of_what_was_never_read_and_of_a_past_reset_are_sentences(crowd, snapshot_of):

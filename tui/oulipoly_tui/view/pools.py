@@ -257,10 +257,12 @@ def _asides(view: AccountView | None, verdict: Verdict) -> Iterator[Span]:
         yield (_use(view), "accent")
     if view.wishes.reserve and verdict.exclusion is not ExclusionKind.RESERVED:
         yield (f" · keeps {view.wishes.reserve:.0%}", "accent")
-    if view.is_stale and view.quota.refreshed_at is not None:
+    if view.quota.refreshed_at is None:  # the state says already that nothing is known
+        return
+    if view.is_stale:
         yield (" · stale", "warn")
     if view.attempts.last_failure is not None and not view.wishes.disabled:
-        yield (" · last try failed", "warn")
+        yield (" · read failed", "warn")
 
 
 def _use(view: AccountView | None) -> str:
