@@ -103,8 +103,8 @@ class Folder:
 def locate_claude(folder: Folder, session_id: str) -> Path | None:
     """Return the file of that name, whatever it says inside; else one with a record of the session.
 
-    A sub-agent's file carries its parent's id and is never the conversation: whoever shows, resumes or replaces it would
-    take the part for the whole.
+    A sub-agent's file carries its parent's id and is never the conversation: whoever shows, resumes or replaces it
+    would take the part for the whole.
     """
     named = folder.named(f"{session_id}.jsonl", "")
     exact = next((path for path in named if path.name == f"{session_id}.jsonl"), None)
