@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import threading
@@ -91,6 +92,38 @@ def run_against(name, path, body, status=200, headers=()):
 def windows_of(outcome):
     assert (0, "") == (outcome.exit_code, outcome.stderr)
     return json.loads(outcome.stdout)["windows"]
+
+
+@contextlib.contextmanager
+def trickling():
+    """Serve a header that never ends, a byte at a time; gives the base URL."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        over = threading.Event()
+
+        def serve():
+            connection, _ = listener.accept()
+            with connection, contextlib.suppress(OSError):
+                connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+                while not over.wait(0.02):
+                    connection.sendall(b"x")
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        finally:
+            over.set()
+            thread.join()
+
+
+@each_adapter
+def test_headers_that_never_end_have_a_limit_too(name, credentials, monkeypatch):
+    monkeypatch.setattr(usage, "TIMEOUT_S", 0.3)
+    with trickling() as base_url:
+        outcome = run(name, credentials(name), base_url)
+
+    assert 0 != outcome.exit_code
+    assert "no HTTP answer" in outcome.stderr
 
 
 @each_adapter

@@ -23,8 +23,10 @@ from __future__ import annotations
 import json
 import math
 import os
+import queue
 import re
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -266,13 +268,37 @@ def _fetch(url: str, headers: Mapping[str, str]) -> Json:
     request = urllib.request.Request(url, headers={"Accept": "application/json", **headers})  # noqa: S310 - checked above
     shown = f"{place.hostname}{place.path}"
     try:
-        with opener.open(request, timeout=TIMEOUT_S) as response:
-            return _decode(_body(response, deadline), shown)
+        return _decode(_within(TIMEOUT_S, lambda: _ask(opener, request, deadline)), shown)
     except urllib.error.HTTPError as error:
         with error:
             raise _refused(error, shown) from None
     except (OSError, HTTPException) as error:  # URLError and TimeoutError are OSErrors
         raise UsageFailed(f"no HTTP answer from {shown}: {_network_reason(error)}", _NO_SUCCESS) from None
+
+
+def _within(seconds: float, ask: Callable[[], bytes]) -> bytes:
+    """Do it in so many seconds. A vendor that trickles its headers reaches no limit of a single read."""
+    answers: queue.SimpleQueue[bytes | BaseException] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            answers.put(ask())
+        except BaseException as error:  # noqa: BLE001, RUF100 - it is raised where it is waited for
+            answers.put(error)
+
+    threading.Thread(target=run, daemon=True).start()  # one that is given up ends with its connection, or with us
+    try:
+        found = answers.get(timeout=seconds)
+    except queue.Empty:
+        raise TimeoutError from None
+    if isinstance(found, BaseException):
+        raise found
+    return found
+
+
+def _ask(opener: urllib.request.OpenerDirector, request: urllib.request.Request, deadline: float) -> bytes:
+    with opener.open(request, timeout=TIMEOUT_S) as response:
+        return _body(response, deadline)
 
 
 def _body(response: HTTPResponse, deadline: float) -> bytes:
