@@ -23,7 +23,7 @@ from oulipoly_engine.service.alerting import raise_alerts
 from oulipoly_engine.service.forecasting import due_alerts
 from oulipoly_engine.service.refresh import Kind, Refreshed, Wish
 from oulipoly_engine.service.select import candidates, decide_among
-from oulipoly_engine.store import quotas
+from oulipoly_engine.store import alerts, quotas
 from oulipoly_engine.store.db import Store, open_store
 
 _WORDS = {Kind.NO_SCRIPT: "NO_SCRIPT", Kind.IN_FLIGHT: "IN_FLIGHT", Kind.DISABLED: "DISABLED"}
@@ -56,13 +56,18 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         for result in done:
             if result.kind is Kind.FAILED:
                 diagnostics.note(f"Warning: {result.account}: {result.text}")
-        for alert in raise_alerts(store, names, now, threshold, Listeners()):
-            output.write_json(alert.to_json(), pretty=False)
+        untold = list(raise_alerts(store, names, now, threshold, Listeners()))
+        try:
+            while untold:
+                output.write_json(untold[0].to_json(), pretty=False)
+                untold.pop(0)
+        finally:  # what nobody could be told of is raised again the next time
+            alerts.withdraw(store, untold, threshold)
         return 0
     due = due_alerts(store, names, now, threshold)
     models = told(load.load_models(context.paths, context.models_dir))
     settings = told(load.load_settings(context.paths))
-    decisions = _decisions(store, models, settings, now)
+    decisions = _decisions(store, models, accounts, settings, now)
     states = quotas.states(store, names)
     if options.json:
         output.write_json(_document(context, done, states, decisions, due))
@@ -80,9 +85,11 @@ def _read(
         return reader.refresh(names, Wish(insist=True), progress.step)
 
 
-def _decisions(store: Store, models: Mapping[str, Model], settings: Settings, now: datetime) -> list[dict[str, object]]:
-    found = (decide_among(store, model, candidates(store, model, now), settings, now) for model in models.values())
-    return [decision_to_json(decision) for decision in found]
+def _decisions(
+    store: Store, models: Mapping[str, Model], accounts: Mapping[str, Account], settings: Settings, now: datetime
+) -> list[dict[str, object]]:
+    pools = ((model, candidates(store, model, now, accounts)) for model in models.values())
+    return [decision_to_json(decide_among(store, model, pool, settings, now)) for model, pool in pools]
 
 
 def _show(

@@ -17,11 +17,13 @@ def raise_alerts(
 ) -> tuple[Alert, ...]:
     """Publish an AlertRaised for each alert of these accounts that nobody has raised in this cycle, and return them.
 
+    Each threshold has alerts of its own: one at 50 % does not swallow one at 95 %.
+
     threshold: 0..1. To be called only where somebody listens: an alert counts as raised afterwards. Raises
     StoreUnusable, and then nothing was raised.
     """
     due = due_alerts(store, names, now, threshold)
-    fresh = alerts.raise_once(store, due, now) if due else ()
+    fresh = alerts.raise_once(store, due, now, threshold) if due else ()
     for alert in fresh:
         listeners.publish(_event(alert, now))
     return fresh

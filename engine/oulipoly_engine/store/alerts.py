@@ -6,35 +6,54 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.alerts import Alert
+from oulipoly_engine.core.alerts import DEFAULT_THRESHOLD, Alert
 from oulipoly_engine.store.db import Store
 
+_SAME = "account = ? AND window = ? AND kind = ? AND resets_at_ms BETWEEN ? AND ?"
 _CYCLE_MS = 60_000  # vendors' resets wobble by seconds between readings
 
 
-def raise_once(store: Store, found: Iterable[Alert], now: datetime) -> tuple[Alert, ...]:
-    """Return those alerts that nobody has raised in this cycle, and note that they have been now."""
+def raise_once(
+    store: Store, found: Iterable[Alert], now: datetime, threshold: float = DEFAULT_THRESHOLD
+) -> tuple[Alert, ...]:
+    """Return those alerts that nobody has raised in this cycle at this threshold, and note that they have been now."""
     with store.write():
-        fresh = tuple(alert for alert in found if not _is_raised(store, alert))
+        fresh = tuple(alert for alert in found if not _is_raised(store, alert, threshold))
         for alert in fresh:
             store.insert(
                 "alerts",
                 account=alert.account,
                 window=alert.window,
-                kind=alert.kind,
+                kind=_kind(alert, threshold),
                 resets_at_ms=_ms(alert.resets_at),
                 raised_at=to_text(now),
             )
     return fresh
 
 
-def _is_raised(store: Store, alert: Alert) -> bool:
-    at = _ms(alert.resets_at)
-    rows = store.rows(
-        "SELECT 1 FROM alerts WHERE account = ? AND window = ? AND kind = ? AND resets_at_ms BETWEEN ? AND ?",
-        (alert.account, alert.window, alert.kind, at - _CYCLE_MS, at + _CYCLE_MS),
-    )
+def withdraw(store: Store, raised: Iterable[Alert], threshold: float = DEFAULT_THRESHOLD) -> None:
+    """Forget that alerts were raised: nobody could be told of them."""
+    found = tuple(raised)
+    if not found:
+        return
+    with store.write():
+        for alert in found:
+            store.execute(f"DELETE FROM alerts WHERE {_SAME}", _values(alert, threshold))  # noqa: S608 - a constant
+
+
+def _is_raised(store: Store, alert: Alert, threshold: float) -> bool:
+    rows = store.rows(f"SELECT 1 FROM alerts WHERE {_SAME}", _values(alert, threshold))  # noqa: S608 - a constant
     return bool(rows)
+
+
+def _values(alert: Alert, threshold: float) -> tuple[object, ...]:
+    at = _ms(alert.resets_at)
+    return alert.account, alert.window, _kind(alert, threshold), at - _CYCLE_MS, at + _CYCLE_MS
+
+
+def _kind(alert: Alert, threshold: float) -> str:
+    is_usual = alert.kind != "threshold" or threshold == DEFAULT_THRESHOLD
+    return alert.kind if is_usual else f"{alert.kind} {threshold:g}"
 
 
 def _ms(instant: datetime) -> int:

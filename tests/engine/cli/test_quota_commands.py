@@ -1,7 +1,10 @@
 """--usage, why and account: what a user is told of the windows and of the choice."""
 
 import json
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -238,6 +241,40 @@ def test_an_alert_is_raised_once_in_a_windows_cycle(world, quota):
     alert = json.loads(first.stdout)
     assert ("threshold", "a", "weekly", 0.95) == (alert["kind"], alert["account"], alert["window"], alert["used"])
     assert b"" == second.stdout
+
+
+def test_alert_that_could_not_be_written_is_raised_again(world, quota):
+    quota("a", reading(95, 10))
+    with Path("/dev/full").open("wb") as full:
+        lost = subprocess.run(
+            [sys.executable, "-m", "oulipoly_tui", "quota-check", "--notify"], stdout=full, check=False
+        )
+
+    again = world.run("quota-check", "--notify")
+
+    assert 1 == lost.returncode
+    assert "a" == json.loads(again.stdout)["account"]
+
+
+def test_higher_threshold_has_alerts_of_its_own(world, quota):
+    quota("a", reading(60, 10))
+    first = world.run("quota-check", "a", "--notify", "--threshold", "50")
+    quota("a", reading(97, 10))
+
+    second = world.run("quota-check", "a", "--notify", "--threshold", "95")
+    third = world.run("quota-check", "a", "--notify", "--threshold", "95")
+
+    assert [0.6, 0.97] == [json.loads(done.stdout)["used"] for done in (first, second)]
+    assert b"" == third.stdout
+
+
+def test_next_picks_leave_out_who_is_not_configured(world, quota):
+    world.model("mixed", "ghost", "a")
+    done = world.run("quota-check", "--cached", "--json")
+
+    (picked,) = [one["account"] for one in json.loads(done.stdout)["models"] if one["model"] == "mixed"]
+
+    assert "a" == picked
 
 
 def test_alerts_start_at_the_threshold_that_is_asked_for(world, quota):
