@@ -12,7 +12,7 @@ from collections.abc import Sequence
 REDACTED = "[redacted]"
 
 _NAME_OF_ONE = (
-    r"(?:api[_-]?key|access[_-]?key(?:[_-]?id)?|(?:secret|private|signing|encryption|auth|subscription)[_-]?key"
+    r"(?:api[ _-]?key|access[ _-]?key(?:[ _-]?id)?|(?:secret|private|signing|encryption|auth|subscription)[ _-]?key"
     r"|token|secret|passw(?:or)?d|passphrase|credential|cookie)"
 )
 
@@ -43,6 +43,7 @@ _FLAG = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _SCHEME = re.compile(r"\b(?P<scheme>bearer|basic)(?P<gap>[ \t]{1,4})(?P<value>[A-Za-z0-9._~+/=-]{8,})", re.IGNORECASE)
+_IN_QUERY = re.compile(r"(?P<name>[?&](?:key|auth|sig|signature)=)(?P<value>[^&#\s\"'<>]+)", re.IGNORECASE)
 _URL_LOGIN = re.compile(r"://[^\s/@:?#\"'<>]{0,256}:[^\s/@\"'<>]{1,256}@")
 _SHAPES = re.compile(
     r"""(?<![A-Za-z0-9_-])(?:
@@ -51,6 +52,7 @@ _SHAPES = re.compile(
       | gh[pousr]_[A-Za-z0-9]{16,} | github_pat_[A-Za-z0-9_]{16,} | glpat-[A-Za-z0-9_-]{16,}
       | (?:AKIA|ASIA)[0-9A-Z]{16}(?![0-9A-Za-z]) | AIza[0-9A-Za-z_-]{30,} | ya29\.[A-Za-z0-9_-]{20,}
       | (?:xox[a-z]|xapp)-[A-Za-z0-9-]{8,} | GOCSPX-[A-Za-z0-9_-]{16,}
+      | rt_[A-Za-z0-9_-]{24,} | [0-9a-f]{32}\.[A-Za-z0-9]{12,24}(?![A-Za-z0-9])
       | npm_[A-Za-z0-9]{30,} | hf_[A-Za-z0-9]{30,} | pypi-[A-Za-z0-9_-]{40,}
       | eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*){0,3}
     )""",
@@ -90,6 +92,7 @@ def _pass(text: str) -> str:
     text = _FLAG.sub(lambda found: found["flag"] + found["gap"] + _keep_reference(found["value"]), text)
     text = _SCHEME.sub(_scheme, text)
     text = _URL_LOGIN.sub(f"://{REDACTED}@", text)
+    text = _IN_QUERY.sub(lambda found: found["name"] + _keep_reference(found["value"]), text)
     return _SHAPES.sub(_shape, text)
 
 

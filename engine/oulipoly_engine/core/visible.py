@@ -17,8 +17,9 @@ _STRETCH = 2048  # characters, up to the end of a line
 _HINTS = (
     *("key", "token", "secret", "passw", "passphrase", "credential", "cookie", "authorization", "bearer", "basic"),
     *("sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "akia", "asia", "aiza", "ya29."),
-    *("xox", "xapp-", "gocspx-", "npm_", "hf_", "pypi-", "eyj", REDACTED),
+    *("xox", "xapp-", "gocspx-", "npm_", "hf_", "pypi-", "eyj", "rt_", "auth=", "sig=", "signature=", REDACTED),
 )
+_HEX_KEY = re.compile(r"[0-9a-f]{32}\.")  # the one shape that begins with no word
 _LIKE_ASCII = str.maketrans({"\u0131": "i", "\u017f": "s", "\u0307": None})  # what IGNORECASE takes for i and s
 
 _COLOUR = re.compile(r"\x1b\[[0-9;:?]{0,64}[A-Za-z]|\x1b\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)")
@@ -95,4 +96,6 @@ def _has_hint(text: str) -> bool:
     lowered = text.lower()
     if not lowered.isascii():
         lowered = lowered.translate(_LIKE_ASCII)
-    return any(hint in lowered for hint in _HINTS) or ("://" in lowered and "@" in lowered)
+    if any(hint in lowered for hint in _HINTS) or ("://" in lowered and "@" in lowered):
+        return True
+    return _HEX_KEY.search(text) is not None
