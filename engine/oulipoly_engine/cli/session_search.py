@@ -61,7 +61,8 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     if found.unindexed:
         diagnostics.note(f"{found.unindexed} turns are not indexed yet: leave --as-is out to search them too")
     if found.cut:
-        diagnostics.note(f"{found.cut} turns are very long: only the first 1,048,576 characters of each were searched")
+        many = "1 turn is" if found.cut == 1 else f"{found.cut} turns are"
+        diagnostics.note(f"{many} very long: only the first 1,048,576 characters of such were searched")
     return 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -89,23 +89,48 @@ def search(store: Store, query: Query, kinds: Kinds, limit: int, *, by_rank: boo
         message = "is:at-risk is asked of the list of conversations: `session list is:at-risk`, or the app's / filter"
         raise UsageInvalid(message)
     ranked = by_rank and any(not term.is_negated for term in query.terms)
-    matches: Sequence[index.Match] = index.search(
-        store, _wanted(store, query, kinds), max(limit, RANKED_AMONG if ranked else 0)
-    )
+    wanted = _wanted(store, query, kinds)
+    matches, chains = _distinct(store, wanted, max(limit, RANKED_AMONG if ranked else 0))
     scores: Sequence[float | None] = [None] * len(matches)
     if ranked:
         told = rank.scores([text_of(match.body) for match in matches], query.terms)
         best = sorted(range(len(matches)), key=lambda place: -told[place])  # stable: the newest first among equals
         matches, scores = [matches[place] for place in best], [told[place] for place in best]
     matches = matches[:limit]
-    chains = index.chains_of(store, {(match.account, match.session_id) for match in matches})
-    known = {one.chain_id: one for one in conversations(store, set(chains.values()))}
+    used = {(match.account, match.session_id) for match in matches}
+    known = {one.chain_id: one for one in conversations(store, {chains[one] for one in used if one in chains})}
     hits = (
         _hit(match, score, known.get(chains.get((match.account, match.session_id), "")), kinds, query.terms, width)
         for match, score in zip(matches, scores, strict=False)
     )
     state = search_index.state(store)
     return Found(tuple(hits), state.behind, state.cut)
+
+
+def _distinct(store: Store, wanted: index.Wanted, limit: int) -> tuple[list[index.Match], dict[tuple[str, str], str]]:
+    """Return the newest matches, and the chains of their sessions.
+
+    A turn that was copied as its conversation moved is one hit, that of the account where it was read last.
+    """
+    matches: Sequence[index.Match] = index.search(store, wanted, limit)
+    chains = index.chains_of(store, {(match.account, match.session_id) for match in matches})
+    found = _once(matches, chains)
+    if len(found) < len(matches) == limit:  # copies took the places of others
+        matches = index.search(store, wanted, 2 * limit)
+        chains = index.chains_of(store, {(match.account, match.session_id) for match in matches})
+        found = _once(matches, chains)[:limit]
+    return found, chains
+
+
+def _once(matches: Sequence[index.Match], chains: Mapping[tuple[str, str], str]) -> list[index.Match]:
+    def key(match: index.Match) -> tuple[str, ...]:
+        chain = chains.get((match.account, match.session_id), f"{match.account}\n{match.session_id}")
+        return chain, match.turn_id, match.role, match.timestamp
+
+    latest: dict[tuple[str, ...], int] = {}
+    for match in matches:
+        latest[key(match)] = max(match.row_id, latest.get(key(match), 0))
+    return [match for match in matches if not match.turn_id or latest[key(match)] == match.row_id]
 
 
 def _hit(

@@ -13,7 +13,7 @@ from oulipoly_engine.service.conversations import Catalogue, Kinds, conversation
 from oulipoly_engine.service.ingest import Ingester
 from oulipoly_engine.service.locate import Locator
 from oulipoly_engine.service.search import catch_up, search
-from oulipoly_engine.store import notes
+from oulipoly_engine.store import chains, notes
 from oulipoly_engine.store.db import open_store
 from oulipoly_engine.testing import FakeClock
 
@@ -198,6 +198,23 @@ def test_a_search_is_narrowed_by_words_and_fields(bench, query, expected):
     bench.scan()
 
     assert expected == [hit.turn_id for hit in bench.found(query)]
+
+
+def test_a_turn_that_was_copied_by_a_move_is_found_once(bench):
+    session = SESSION.format(1)
+    bench.write("ada", 1, "where is the zebrafish", "in the tank")
+    with bench.store.write():
+        chain = chains.insert(
+            bench.store, "ada", session, "opus", started_at=to_text(NOW), last_used_at=to_text(NOW), reason="initial"
+        )
+    bench.scan()
+    bench.write("bob", 1, "where is the zebrafish", "in the tank", "and the other zebrafish")
+    chains.move_segment(bench.store, chains.SegmentMove(chain, "ada", "bob", session, "manual", NOW))
+    bench.scan()
+
+    hits = bench.found("zebrafish")
+
+    assert [("bob", "1-2"), ("bob", "1-0")] == [(hit.account, hit.turn_id) for hit in hits]
 
 
 def test_a_session_that_two_accounts_have_is_searched_by_account_and_folder(bench):
