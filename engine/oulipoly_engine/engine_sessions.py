@@ -42,6 +42,7 @@ from oulipoly_engine.store.db import Store
 
 if TYPE_CHECKING:
     from oulipoly_engine.engine import Engine
+    from oulipoly_engine.service.ingest import Ingested
     from oulipoly_engine.service.move import Mover
     from oulipoly_engine.service.replace import Plan, Receipt, Replacer
     from oulipoly_engine.service.search import Found
@@ -188,23 +189,26 @@ class Sessions(SessionFiles):
         Copies are kept of what a CLI would delete, as after every scan, unless config.toml says `archive = false`.
         """
         self._refuse_if_read_only("read transcripts into the state file")
+        with self._stored() as store:
+            done = self._scan(store, tuple(self._home.configured().scripts))
+            self._keep_copies(store)
+        return sum(one.new_turns for one in done)
+
+    def _scan(self, store: Store, accounts: Sequence[str]) -> Sequence[Ingested]:
         from oulipoly_engine.service.ingest import Ingester  # noqa: PLC0415 - only a scan needs it
 
         configured, paths = self._home.configured(), self._home.paths
-        with self._stored() as store:
-            scanner = Ingester(
-                store,
-                configured.scripts,
-                self._clock,
-                paths.home,
-                inherited_environment(),
-                paths.data / "sessions",
-                paths.data / "turn-scan-locks",
-                listeners=self._home.listeners,
-            )
-            done = scanner.ingest_accounts(tuple(configured.scripts))
-            self._keep_copies(store)
-        return sum(one.new_turns for one in done)
+        scanner = Ingester(
+            store,
+            configured.scripts,
+            self._clock,
+            paths.home,
+            inherited_environment(),
+            paths.data / "sessions",
+            paths.data / "turn-scan-locks",
+            listeners=self._home.listeners,
+        )
+        return scanner.ingest_accounts([name for name in accounts if name in configured.scripts])
 
     # ---- orders: where it goes on
 
@@ -345,7 +349,8 @@ class Sessions(SessionFiles):
         from oulipoly_engine.service.move import Mover  # noqa: PLC0415 - as above
 
         clock = self._clock
-        return Mover(store, self._locator(), Leases(self._home.paths.data / "locks", clock), clock)
+        leases = Leases(self._home.paths.data / "locks", clock)
+        return Mover(store, self._locator(), leases, clock, lambda account: self._scan(store, (account,)))
 
     def _replacer(self, store: Store) -> Replacer:
         from oulipoly_engine.service.replace import Replacer  # noqa: PLC0415 - only an import needs it

@@ -156,7 +156,7 @@ class Terminals:
         locator = Locator(
             configured.accounts, configured.scripts, paths.data / "sessions", paths.home, inherited_environment()
         )
-        mover = Mover(store, locator, Leases(paths.data / "locks", clock), clock)
+        mover = Mover(store, locator, Leases(paths.data / "locks", clock), clock, fresh.catch_up)
         return Resumer(
             store,
             configured.accounts,

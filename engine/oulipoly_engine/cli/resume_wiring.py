@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from oulipoly_engine.cli import diagnostics
 from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.wiring import freshness, told
+from oulipoly_engine.cli.wiring import freshness, read_placed, told
 from oulipoly_engine.config import load
 from oulipoly_engine.core.accounts import Account, Model, Settings
 from oulipoly_engine.process.command import inherited_environment
@@ -23,7 +23,11 @@ def mover(context: Context, store: Store, accounts: Mapping[str, Account]) -> Mo
     paths = context.paths
     scripts = load.load_sessions(paths).value
     locator = Locator(accounts, scripts, paths.data / "sessions", paths.home, inherited_environment())
-    return Mover(store, locator, Leases(paths.data / "locks", context.clock), context.clock)
+
+    def read(account: str) -> None:
+        read_placed(context, store, [account])
+
+    return Mover(store, locator, Leases(paths.data / "locks", context.clock), context.clock, read)
 
 
 def resumer(context: Context, store: Store, accounts: Mapping[str, Account], settings: Settings) -> Resumer:

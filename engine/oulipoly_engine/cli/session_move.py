@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oulipoly_engine.cli import output, session_access, wiring
+from oulipoly_engine.cli import diagnostics, output, session_access, wiring
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.core.move import MoveReason
@@ -32,7 +32,11 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     try:
         session = find_typed(store, options.session, context.clock.now())
         leases = Leases(context.paths.data / "locks", context.clock)
-        mover = move.Mover(store, session_access.locator(context), leases, context.clock)
+
+        def read(account: str) -> None:
+            wiring.read_placed(context, store, [account])
+
+        mover = move.Mover(store, session_access.locator(context), leases, context.clock, read)
         try:
             plan = mover.plan(session, options.account, MoveReason.MANUAL, options.project)
         except (MoveRefused, StorageUnsupported) as error:
@@ -42,7 +46,9 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
             moved = None if options.dry_run else mover.carry_out(plan)
             output.write_json(move.receipt(plan, moved), pretty=False)
             if moved is not None:
-                wiring.read_placed(context, store, [options.account])
+                read(options.account)
+                if moved.kept is not None:
+                    diagnostics.note(f"Note: what {options.account} had of it before is kept as {moved.kept}")
             guard.check()
     finally:
         store.close()

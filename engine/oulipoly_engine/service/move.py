@@ -7,7 +7,7 @@ on the target that nobody goes by yet, and the same move finds it and ends what 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +54,10 @@ class Moved:
     kept: Path | None  # where the former file of that name on the target lies now
 
 
+def _nothing(_account: str) -> None:
+    pass
+
+
 @dataclass(frozen=True, slots=True)
 class Mover:
     """Moves sessions between the configured accounts."""
@@ -62,6 +66,7 @@ class Mover:
     locator: Locator
     leases: Leases
     clock: Clock
+    read: Callable[[str], object] = _nothing  # stores what an account's transcripts have that is not stored yet
 
     def movable(self, names: Iterable[str]) -> frozenset[str]:
         """Return the accounts between which sessions may be moved without being asked: those of Claude Code."""
@@ -105,6 +110,8 @@ class Mover:
 
     def _carry_out(self, plan: Plan) -> Moved:
         done: list[carry.Carried] = []
+        if any(part.target.exists() for part in plan.parts):
+            self.read(plan.segment.to_account)  # once it is set aside, nobody looks into it any more
         try:
             files = 0 if plan.folder is None else carry.carry_folder(*plan.folder)
             done.extend(carry.carry(part) for part in plan.parts)

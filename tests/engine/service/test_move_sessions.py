@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -161,6 +162,17 @@ def test_way_back_over_another_history_keeps_that_one_beside(machine):
 
     assert ("edited\n", "one\n") == (source.read_text(), moved.kept.read_text())
     assert ".jsonl" != moved.kept.suffix
+
+
+def test_what_the_target_had_is_read_before_it_is_set_aside(machine):
+    source = machine.claude(["one"])
+    machine.chain()
+    machine.move().plan.target.write_text("edited\n")
+    seen = []
+
+    replace(machine.mover, read=lambda name: seen.append((name, source.read_text()))).carry_out(machine.plan("a"))
+
+    assert [("a", "one\n")] == seen
 
 
 def test_foreign_transcript_of_the_same_id_is_not_replaced(machine):
