@@ -25,6 +25,8 @@ SECRETS = {
     "slack": "xoxb-1234567890-abcdefghij",
     "google": "AIzaSyA0123456789abcdefghijklmnopqrstuv",
     "google oauth": "ya29.a0AfH6SMBx0123456789abcdef",
+    "refresh token": "rt_0123456789abcdefghijABCDEFGHIJ",
+    "z.ai": "0123456789abcdef0123456789abcdef.AbCdEfGhIjKlMnOp",
 }
 
 
@@ -49,6 +51,10 @@ def test_secret_of_known_shape_is_removed_from_a_sentence(secret):
         ('{"refresh_token": "r", "a": 1}', '{"refresh_token": "[redacted]", "a": 1}'),
         (r'"{\"token\": \"abc\", \"n\": 1}"', r'"{\"token\": \"[redacted]\", \"n\": 1}"'),
         ("https://h/p?access_token=abc&x=1", "https://h/p?access_token=[redacted]&x=1"),
+        ("https://h/p?key=abc&x=1", "https://h/p?key=[redacted]&x=1"),
+        ("https://h/p?x=1&auth=abc", "https://h/p?x=1&auth=[redacted]"),
+        ("Invalid API key: hunter2", "Invalid API key: [redacted]"),
+        ("secret key: hunter2-abc", "secret key: [redacted]"),
         ("tool --api-key abc --verbose", "tool --api-key [redacted] --verbose"),
         ("git clone https://me:pw@host/r.git", "git clone https://[redacted]@host/r.git"),
         ("token=ghp_0123456789abcdef.rest", "token=[redacted]"),

@@ -11,6 +11,10 @@ from oulipoly_engine.core.redact import redact
 from oulipoly_engine.core.visible import Visible, readable, redacted
 
 SECRETS = (
+    "rt_0123456789abcdefghijABCDEFGHIJ",
+    "0123456789abcdef0123456789abcdef.AbCdEfGhIjKlMnOp",
+    "see https://h/p?auth=hunter2&x=1",
+    "Invalid API key: hunter2",
     "sk-ant-api03-abcdefgh12345678",
     "Authorization: Bearer abcdefgh12345678",
     'password = "hunter22"',
