@@ -18,7 +18,7 @@ from oulipoly_engine.core.explain import decision_to_json
 from oulipoly_engine.core.staleness import is_routing_stale
 from oulipoly_engine.core.what_if import FORMS, parse, suppose
 from oulipoly_engine.core.why_table import why_table
-from oulipoly_engine.errors import InvocationNotFound
+from oulipoly_engine.errors import InvocationNotFound, UsageInvalid
 from oulipoly_engine.service.refresh import Wish
 from oulipoly_engine.service.select import candidates, decide_among
 from oulipoly_engine.store import invocations, quotas
@@ -41,6 +41,9 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     options = parser.parse(arguments)
     store = open_store(context.paths.state_db)
     if _is_uuid(options.subject):
+        if options.what_if:
+            message = "--what-if supposes something of a model's next choice, not of one that was taken: name the model"
+            raise UsageInvalid(message)
         document = _stored(store, options.subject)
     else:
         texts = [text for group in options.what_if for text in group]

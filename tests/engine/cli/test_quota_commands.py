@@ -122,6 +122,13 @@ def test_why_explains_and_marks_nothing(world, quota):
     assert before == world.rows("SELECT * FROM account_quotas")
 
 
+def test_what_if_of_a_choice_that_was_taken_is_refused(world, quota):
+    done = world.run("why", "00000000-0000-4000-8000-000000000000", "--what-if", "turns=+1")
+
+    assert 2 == done.returncode
+    assert b"name the model" in done.stderr
+
+
 def test_why_says_what_a_run_would_read_first(world, quota):
     assert b"a run of m would first read a, b" in world.run("why", "m").stderr
     assert b"would first read" not in world.run("why", "m", "--refresh").stderr

@@ -139,7 +139,7 @@ async def test_shift_s_reads_what_the_clis_have_written(sessions, talks):
         talks.add("44444444-1111-4111-8111-111111111111", "/w/beta").say("user", "Water the roses")
         await one.press("S")
         await one.told("reading transcripts")
-        await one.told("1 new turn")
+        await one.told("new turn")  # one, unless whoever follows the files was faster
         await one.until(lambda: listed(one, "Water the roses"))
 
 
