@@ -9,21 +9,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_engine.cli.commands import OF_THE_APP
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.paths import Paths, from_environment
 
 if TYPE_CHECKING:
-    from oulipoly_engine.config.problem import Problem
     from oulipoly_engine.engine import Engine
     from oulipoly_tui.app import Options
 
-OPTIONS = ("--linear", "--read-only", "--no-anim")
 _LAYOUT_FILE = "app-layout.json"
 
 
 def is_for_app(arguments: Sequence[str]) -> bool:
     """Tell whether a command line opens the app: nothing but its own options, and a terminal to show it on."""
-    if any(word not in OPTIONS for word in arguments):
+    if any(word not in OF_THE_APP for word in arguments):
         return False
     return bool(arguments) or (os.isatty(0) and os.isatty(1))
 
@@ -79,12 +78,6 @@ def _is_read_only(arguments: Sequence[str]) -> bool:
     return "--read-only" in arguments or app_file.read(from_environment()).value.read_only
 
 
-def _short(problem: Problem) -> str:
-    line = "" if problem.line is None else f":{problem.line}"
-    key = f"{problem.key}: " if problem.key else ""
-    return f"{problem.file.name}{line}: {key}{problem.message}"
-
-
 def options(paths: Paths, arguments: Sequence[str]) -> Options:
     """Return how the app shall look, from app.toml, the last layout and the command line."""
     from oulipoly_tui.app import Options  # noqa: PLC0415 - Textual, 200 ms, only the app needs it
@@ -99,7 +92,7 @@ def options(paths: Paths, arguments: Sequence[str]) -> Options:
 
         loaded, looks = app_file.read(paths), app_file.read_themes(paths)
         found = loaded.value
-        warnings = [_short(problem) for problem in (*loaded.problems, *looks.problems)]
+        warnings = [problem.brief for problem in (*loaded.problems, *looks.problems)]
         for one in looks.value:
             try:
                 themes.append(theming.from_file(one))

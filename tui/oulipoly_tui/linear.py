@@ -15,7 +15,7 @@ from oulipoly_engine.core.explain import exclusion_text, why_not
 from oulipoly_engine.core.forecast import forecast_text
 from oulipoly_engine.engine import Engine, OneShotEnded, OneShotSaid, RunnerError, Snapshot, Surroundings, why_text
 from oulipoly_tui.view import words
-from oulipoly_tui.view.attention import risk_text
+from oulipoly_tui.view.attention import alert_text, risk_text
 from oulipoly_tui.view.problems import cause_of
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def problem_lines(snapshot: Snapshot) -> Iterator[str]:
         place = f" In {one.place}." if one.place else ""
         fix = words.local(one.fix, snapshot.at)
         yield f"{'Error' if one.is_error else 'Warning'}. {cause_of(one, snapshot.at)}.{place} Fix: {fix}."
-    yield from (f"Alert. {alert.text}." for alert in snapshot.alerts)
+    yield from (f"Alert. {alert_text(alert, snapshot.at)}." for alert in snapshot.alerts)
     yield from (f"At risk. {risk_text(one, snapshot.at, archives='Archive everything')}." for one in snapshot.at_risk)
     if not snapshot.problems and not snapshot.alerts and not snapshot.at_risk:
         yield "Nothing is wrong."

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from oulipoly_engine.cli.context import Context
 
 
+OF_THE_APP = ("--linear", "--read-only", "--no-anim")  # options of the app, which takes nothing beside them
+
+
 class Subcommand(NamedTuple):
     """One entry."""
 

@@ -33,7 +33,6 @@ _TAKES_VALUE = frozenset(
         "--resume",
     )
 )
-_OF_THE_APP = frozenset(("--linear", "--read-only", "--no-anim"))  # its entry takes them where nothing else is given
 _MAKES_ONE_SHOT = frozenset(("-m", "--model", "-a", "--agent-file", "-f", "--file", "--resume"))
 
 
@@ -65,7 +64,7 @@ class Parser(argparse.ArgumentParser):
     def _known(self, parsed: tuple[argparse.Namespace, list[str]]) -> argparse.Namespace:
         found, unknown = parsed
         if unknown:
-            strangers = [word for word in unknown if word not in _OF_THE_APP]
+            strangers = [word for word in unknown if word not in commands.OF_THE_APP]
             if not strangers:
                 self.error(f"{unknown[0]} goes with the app alone: no command, no prompt and no other option beside it")
             self.error(self._unknown_text(strangers[0]))

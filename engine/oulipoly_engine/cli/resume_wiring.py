@@ -6,38 +6,27 @@ from collections.abc import Callable, Mapping
 
 from oulipoly_engine.cli import diagnostics
 from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.wiring import freshness, read_placed, told
+from oulipoly_engine.cli.wiring import freshness, mover, told
 from oulipoly_engine.config import load
 from oulipoly_engine.core.accounts import Account, Model, Settings
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.service.interactive import Launcher
-from oulipoly_engine.service.lease import Leases
 from oulipoly_engine.service.locate import Locator
-from oulipoly_engine.service.move import Mover
 from oulipoly_engine.service.resume import Resumer
 from oulipoly_engine.store.db import Store
 
 
-def mover(context: Context, store: Store, accounts: Mapping[str, Account]) -> Mover:
-    """Return what moves sessions."""
+def resumer(context: Context, store: Store, accounts: Mapping[str, Account], settings: Settings) -> Resumer:
+    """Return what finds sessions and settles how they go on."""
     paths = context.paths
     scripts = load.load_sessions(paths).value
     locator = Locator(accounts, scripts, paths.data / "sessions", paths.home, inherited_environment())
-
-    def read(account: str) -> None:
-        read_placed(context, store, [account])
-
-    return Mover(store, locator, Leases(paths.data / "locks", context.clock), context.clock, read)
-
-
-def resumer(context: Context, store: Store, accounts: Mapping[str, Account], settings: Settings) -> Resumer:
-    """Return what finds sessions and settles how they go on."""
     return Resumer(
         store,
         accounts,
         lambda: _models(context),
         settings,
-        mover(context, store, accounts),
+        mover(context, store, locator),
         context.clock,
         diagnostics.note,
         freshness(context, store, accounts, diagnostics.note),

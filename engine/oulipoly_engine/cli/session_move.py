@@ -11,7 +11,6 @@ from oulipoly_engine.core.move import MoveReason
 from oulipoly_engine.errors import MoveRefused, StorageUnsupported
 from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.service import move
-from oulipoly_engine.service.lease import Leases
 from oulipoly_engine.service.locate import find_typed
 
 
@@ -31,12 +30,7 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     store = session_access.store_with(context, options.session)
     try:
         session = find_typed(store, options.session, context.clock.now())
-        leases = Leases(context.paths.data / "locks", context.clock)
-
-        def read(account: str) -> None:
-            wiring.read_placed(context, store, [account])
-
-        mover = move.Mover(store, session_access.locator(context), leases, context.clock, read)
+        mover = wiring.mover(context, store, session_access.locator(context))
         try:
             plan = mover.plan(session, options.account, MoveReason.MANUAL, options.project)
         except (MoveRefused, StorageUnsupported) as error:
@@ -46,7 +40,7 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
             moved = None if options.dry_run else mover.carry_out(plan)
             output.write_json(move.receipt(plan, moved), pretty=False)
             if moved is not None:
-                read(options.account)
+                wiring.read_placed(context, store, [options.account])
                 if moved.kept is not None:
                     diagnostics.note(f"Note: what {options.account} had of it before is kept as {moved.kept}")
             guard.check()

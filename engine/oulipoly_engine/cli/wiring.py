@@ -23,6 +23,8 @@ from oulipoly_engine.store.db import Store
 
 if TYPE_CHECKING:
     from oulipoly_engine.service.archive_keeper import ArchiveKeeper
+    from oulipoly_engine.service.locate import Locator
+    from oulipoly_engine.service.move import Mover
 
 T = TypeVar("T")
 
@@ -111,6 +113,15 @@ def read_placed(context: Context, store: Store, accounts: Sequence[str]) -> None
         fresh = ingester(context, store, scripts)
         bundled = [name for name in accounts if name in scripts and turn_call(scripts[name].turn_script, fresh.home)]
         fresh.ingest_accounts(bundled)
+
+
+def mover(context: Context, store: Store, locator: Locator) -> Mover:
+    """Return what moves sessions; what it is about to set aside is read first."""
+    from oulipoly_engine.service.lease import Leases  # noqa: PLC0415 - only where a session may move
+    from oulipoly_engine.service.move import Mover  # noqa: PLC0415 - as above
+
+    leases = Leases(context.paths.data / "locks", context.clock)
+    return Mover(store, locator, leases, context.clock, read=lambda account: read_placed(context, store, [account]))
 
 
 def _refresher(

@@ -46,9 +46,17 @@ class Problem:
     @property
     def text(self) -> str:
         """Return the problem as one line, `FILE:LINE: KEY: MESSAGE. Fix: FIX.`."""
-        place = f"{self.file}:{self.line}" if self.line is not None else str(self.file)
+        return f"{self._at(str(self.file))}. Fix: {self.fix}."
+
+    @property
+    def brief(self) -> str:
+        """Return it for a narrow place, `NAME:LINE: KEY: MESSAGE`."""
+        return self._at(self.file.name)
+
+    def _at(self, file: str) -> str:
+        place = file if self.line is None else f"{file}:{self.line}"
         key = f"{self.key}: " if self.key else ""
-        return f"{place}: {key}{self.message}. Fix: {self.fix}."
+        return f"{place}: {key}{self.message}"
 
 
 @dataclass(frozen=True, slots=True)

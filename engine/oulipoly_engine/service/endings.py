@@ -77,7 +77,7 @@ class Endings:
             success=success,
             exit_code=last.exit_code if last.stopped_for is None else 128 + last.stopped_for,
             finished_at=self.clock.now(),
-            terminal_reason=_terminal_reason(last),
+            terminal_reason=terminal_reason(last),
         )
         if ran.resumes is None:
             return outcome
@@ -124,7 +124,8 @@ def _result_line(store: Store, uuid: str, account: str | None, session_id: str |
     return markers.result_line(result)
 
 
-def _terminal_reason(last: Last) -> str | None:
+def terminal_reason(last: Last) -> str | None:
+    """Return the contract's word for an end by a signal, ours or another's; None: it ended by itself."""
     if last.stopped_for is not None:
         return f"interrupted: signal {int(last.stopped_for)}"
     return f"killed by signal {last.killed_by}" if last.killed_by is not None else None

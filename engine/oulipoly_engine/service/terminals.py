@@ -126,17 +126,14 @@ def start(paths: Paths, launch: Launch) -> Terminal:
     return answer.terminal
 
 
-def record_end(payload: Mapping[str, Any], exited: Exited, _tail: bytes) -> None:
+def record_end(payload: Mapping[str, Any], exited: Exited, tail: bytes) -> None:
     """Make the row of a terminal's invocation final; called in the host, at the program's end."""
     store = open_store(Path(payload["state_db"]))
-    reason = None if exited.signal is None else f"killed by signal {exited.signal}"
-    if exited.stopped_for is not None:
-        reason = f"interrupted: signal {exited.stopped_for}"
     outcome = Outcome(
         success=exited.code == 0 and exited.stopped_for is None,
         exit_code=exited.code,
         finished_at=SystemClock().now(),
-        terminal_reason=reason,
+        terminal_reason=endings.terminal_reason(endings.Last(exited.code, exited.signal, tail, exited.stopped_for)),
         session_id=payload.get("session_id"),
         capture_method=payload.get("capture_method", "none"),
     )

@@ -14,8 +14,6 @@ from oulipoly_engine.core.query import Query
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_tui.view.session_groups import Arranged, Grouping, Order, SessionIndex
 
-_READ_EVERY_S = 1.0  # at most: others may write four times a second
-
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
@@ -24,6 +22,8 @@ if TYPE_CHECKING:
     from oulipoly_engine.events import Event
     from oulipoly_engine.service.conversations import Listed
     from oulipoly_engine.store.spawned import Spawned
+
+_READ_EVERY_S = 1.0  # at most: others may write four times a second
 
 
 class SessionReading:

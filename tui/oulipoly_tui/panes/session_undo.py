@@ -117,5 +117,5 @@ class SessionUndo:
     def _take_back(self, deed: _Deed) -> None:
         self._undo.remove(deed)
         deed.take_back()
-        self.app.say(f"taken back: “{deed.text}”")
+        self.app.say(f"taking back “{deed.text}”")
         self._count_down()

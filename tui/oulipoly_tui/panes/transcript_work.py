@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.dialogue import Kind
+from oulipoly_engine.core.document import fenced
 from oulipoly_tui.view.transcript import Target
 from oulipoly_tui.widgets.transcript_entries import PAGE
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.dialogue import Turn
     from oulipoly_engine.engine_sessions import Entry, Inside, TranscriptFollower
-
-_FENCE = re.compile(r"^ {0,3}(?:`{3,}|~{3,})[ \t]*([^\s`]+)", re.MULTILINE)
 
 
 def open_followed(engine: Any, target: Target) -> TranscriptFollower | Exception:  # noqa: ANN401 - the Engine, whose import is deferred
@@ -37,7 +35,7 @@ def read_page(follower: TranscriptFollower, number: int, *, redacting: bool) -> 
     entries = follower.page(number * PAGE, PAGE, redacting=redacting)
     parts = (part for entry in entries if entry.turn is not None for part in entry.turn.parts)
     texts = (part.text for part in parts if part.kind is Kind.TEXT)
-    for language in {found for text in texts for found in _FENCE.findall(text)}:
+    for language in {language for text in texts for language, _ in fenced(text) if language}:
         prepare(language)
     return entries
 

@@ -29,7 +29,6 @@ _LEGENDS = (
 )
 _FULL, _EMPTY, _EVEN, _UNKNOWN = "█", "░", "┃", "·"
 _PACE_SLACK = 0.05  # within 5 points of the even pace is on it
-_WARN, _BAD = 0.7, 0.9
 
 
 class Range(NamedTuple):
@@ -161,7 +160,7 @@ def _now_words(found: Burning, *, is_short: bool) -> tuple[Span, ...]:
     read = "" if is_short else f" read {words.age(last.at, found.at)}"
     text = f"  {words.percent(last.used)}{read}"
     if last.resets_at > found.at:
-        return ((text, _use_tone(last.used)), (f", resets in {words.until(last.resets_at, found.at)}", ""))
+        return ((text, words.use_tone(last.used)), (f", resets in {words.until(last.resets_at, found.at)}", ""))
     return ((text, "dim"), (", reset since: not read again yet", "warn"))
 
 
@@ -286,8 +285,8 @@ def _window_line(
     name = fitted(view.name, columns.name) if is_first else " " * columns.name
     spans: list[Span] = [(name, tone or "strong"), (" " + fitted(window.name, columns.window), tone)]
     if columns.bar:
-        spans.append((" " + bar(used, columns.bar, even_pace(window, now)), tone or _use_tone(used)))
-    spans.append((" " + fitted(words.percent(used), _USED, right=True), tone or _use_tone(used)))
+        spans.append((" " + bar(used, columns.bar, even_pace(window, now)), tone or words.use_tone(used, "dim")))
+    spans.append((" " + fitted(words.percent(used), _USED, right=True), tone or words.use_tone(used, "dim")))
     if columns.pace:
         spans.append(_pace(window, now, tone, is_over=is_over))
     if columns.resets:
@@ -339,7 +338,7 @@ def _marks(
         found.append(("✗", "exhausted", "bad"))
     elif window.resets_at > now and window.used >= SPENT_AT:
         found.append(("✗", "spent", "bad"))
-    elif window.resets_at > now and window.used >= _BAD:
+    elif window.resets_at > now and window.used >= words.NEARLY_SPENT:
         found.append(("!", "nearly spent", "bad"))
     elif expected is not None and expected.forecast.state is State.RUNS_DRY and expected.forecast.at is not None:
         found.append(("!", f"dry {words.clock(expected.forecast.at, now)}", "warn"))
@@ -350,9 +349,3 @@ def _marks(
     if view.wishes.words:
         found.append(("·", view.wishes.words, "accent"))
     return tuple((f" {mark} {text}" if has_words else f" {mark}", tone) for mark, text, tone in found)
-
-
-def _use_tone(used: float | None) -> Tone:
-    if used is None:
-        return "dim"
-    return "bad" if used >= _BAD else "warn" if used >= _WARN else ""

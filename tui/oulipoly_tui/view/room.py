@@ -12,8 +12,6 @@ from oulipoly_tui.view.spans import Row, Tone, cells, fitted
 if TYPE_CHECKING:
     from oulipoly_engine.engine import AccountView, Snapshot
 
-_HIGH = 0.9  # as under Quota
-
 
 def room_rows(names: Sequence[str], snapshot: Snapshot | None) -> tuple[Row, ...]:
     """Return a row for each account: its fullest window; those that cannot serve come last, before them the unknown."""
@@ -33,5 +31,4 @@ def _told(view: AccountView | None, now: datetime) -> tuple[float, str, Tone]:
     if not live:
         return 2.0, "unknown", "dim"
     fullest = max(live, key=lambda window: window.used)
-    tone: Tone = "bad" if fullest.used >= _HIGH else ""
-    return fullest.used, f"{fullest.name} {words.percent(fullest.used)} used", tone
+    return fullest.used, f"{fullest.name} {words.percent(fullest.used)} used", words.use_tone(fullest.used)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from oulipoly_tui.view.spans import Tone
+
+HIGH, NEARLY_SPENT = 0.7, 0.9  # shares of a window
 _DAY = timedelta(days=1)
 _UTC = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?Z")  # as the engine's sentences have instants
 
@@ -12,6 +17,13 @@ _UTC = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?Z")  # as the engine's 
 def percent(share: float | None) -> str:
     """Return a share as whole percents; unknown is said, never 0."""
     return "?" if share is None else f"{100 * share:.0f} %"
+
+
+def use_tone(used: float | None, unknown: Tone = "") -> Tone:
+    """Return how a share of a window is shown."""
+    if used is None:
+        return unknown
+    return "bad" if used >= NEARLY_SPENT else "warn" if used >= HIGH else ""
 
 
 def hours(value: float | None) -> str:
