@@ -90,36 +90,42 @@ def search(store: Store, query: Query, kinds: Kinds, limit: int, *, by_rank: boo
         raise UsageInvalid(message)
     ranked = by_rank and any(not term.is_negated for term in query.terms)
     wanted = _wanted(store, query, kinds)
-    matches, chains = _distinct(store, wanted, max(limit, RANKED_AMONG if ranked else 0))
-    scores: Sequence[float | None] = [None] * len(matches)
+    matches: Sequence[index.Match] = index.search(store, wanted, max(limit, RANKED_AMONG) if ranked else limit)
+    scores: dict[int, float] = {}  # by row
     if ranked:
         told = rank.scores([text_of(match.body) for match in matches], query.terms)
-        best = sorted(range(len(matches)), key=lambda place: -told[place])  # stable: the newest first among equals
-        matches, scores = [matches[place] for place in best], [told[place] for place in best]
-    matches = matches[:limit]
-    used = {(match.account, match.session_id) for match in matches}
-    known = {one.chain_id: one for one in conversations(store, {chains[one] for one in used if one in chains})}
+        scores = {match.row_id: score for match, score in zip(matches, told, strict=True)}
+        matches = sorted(matches, key=lambda match: -scores[match.row_id])  # stable: the newest first among equals
+    found, chains = _distinct(store, matches, limit)
+    if not ranked and len(found) < limit == len(matches):  # copies took the places of others
+        found, chains = _distinct(store, index.search(store, wanted, 2 * limit), limit)
+    used = {chains.get((match.account, match.session_id), "") for match in found}
+    known = {one.chain_id: one for one in conversations(store, used - {""})}
     hits = (
-        _hit(match, score, known.get(chains.get((match.account, match.session_id), "")), kinds, query.terms, width)
-        for match, score in zip(matches, scores, strict=False)
+        _hit(
+            match,
+            scores.get(match.row_id),
+            known.get(chains.get((match.account, match.session_id), "")),
+            kinds,
+            query.terms,
+            width,
+        )
+        for match in found
     )
     state = search_index.state(store)
     return Found(tuple(hits), state.behind, state.cut)
 
 
-def _distinct(store: Store, wanted: index.Wanted, limit: int) -> tuple[list[index.Match], dict[tuple[str, str], str]]:
-    """Return the newest matches, and the chains of their sessions.
+def _distinct(
+    store: Store, matches: Sequence[index.Match], limit: int
+) -> tuple[list[index.Match], dict[tuple[str, str], str]]:
+    """Return the first matches, and the chains of their sessions.
 
     A turn that was copied as its conversation moved is one hit, that of the account where it was read last.
     """
-    matches: Sequence[index.Match] = index.search(store, wanted, limit)
-    chains = index.chains_of(store, {(match.account, match.session_id) for match in matches})
-    found = _once(matches, chains)
-    if len(found) < len(matches) == limit:  # copies took the places of others
-        matches = index.search(store, wanted, 2 * limit)
-        chains = index.chains_of(store, {(match.account, match.session_id) for match in matches})
-        found = _once(matches, chains)[:limit]
-    return found, chains
+    first = matches[: 2 * limit]  # as many as two accounts' copies can take
+    chains = index.chains_of(store, {(match.account, match.session_id) for match in first})
+    return _once(first, chains)[:limit], chains
 
 
 def _once(matches: Sequence[index.Match], chains: Mapping[tuple[str, str], str]) -> list[index.Match]:
