@@ -88,6 +88,28 @@ def test_a_row_never_shows_less_than_name_and_state(crowd, snapshot_of):
     assert "disabled" in rows["disabled"].split()[2:]
 
 
+def test_a_pane_of_32_columns_shows_whole_names_and_their_scores(empty_world, snapshot_of):
+    def fill(store):
+        with store.write():
+            for name in ("demo-codex1", "demo-codex2"):
+                quotas.save(store, QuotaState(name, (_window(0.2, 4),), NOW - timedelta(minutes=1)))
+
+    def use(store):
+        fill(store)
+        invocations.begin(
+            store, invocations.NewInvocation("10000000-0000-4000-8000-000000000000", "opus", "demo-codex2", 1, NOW)
+        )
+
+    for name in ("demo-codex1", "demo-codex2"):
+        empty_world.account(name, ("5h", 1, 1))
+    empty_world.model("opus", "demo-codex1", "demo-codex2")
+
+    quiet, busy = (_text(pool_rows(snapshot_of(empty_world, NOW, one), 32)) for one in (fill, use))
+
+    assert 2 == quiet.count("3.2 h")
+    assert all(name in busy.split() for name in ("demo-codex1", "demo-codex2"))
+
+
 def test_in_use_is_said_with_a_count(crowd, snapshot_of):
     def fill(store):
         _fill(store)

@@ -39,7 +39,7 @@ class _Column(NamedTuple):
 
 # In the order in which they are left out, the first first.
 _OPTIONAL = ("calls", "errors", "resets", "projected", "binding", "used", "score")
-_WIDTHS = {"score": 8, "binding": 10, "used": 6, "projected": 6, "resets": 8, "calls": 5, "errors": 4}
+_WIDTHS = {"score": 6, "binding": 10, "used": 6, "projected": 6, "resets": 8, "calls": 5, "errors": 4}
 _HEADINGS = {
     "score": "score",
     "binding": "binding",
@@ -71,8 +71,10 @@ def pool_rows(snapshot: Snapshot, width: int) -> tuple[Row, ...]:
     """
     longest = max((cells(view.name) for view in snapshot.accounts), default=_NAME_LEAST)
     states = _state_width(snapshot)
-    # Names that differ at their ends alone must not be cut: they come before the numbers.
-    name_width = min(_NAME_MOST, max(_NAME_LEAST, longest), max(_NAME_LEAST, width - 3 - states))
+    # Names that differ at their ends alone must not be cut: they come before the numbers, and before what stands
+    # behind a state.
+    least = _state_width(snapshot, is_brief=True, has_asides=False)
+    name_width = min(_NAME_MOST, max(_NAME_LEAST, longest), max(_NAME_LEAST, width - 3 - least))
     columns = _columns(width - name_width - 3 - states)
     brief = _columns(width - name_width - 3 - _state_width(snapshot, is_brief=True))
     is_brief = len(columns) < len(brief) and "projected" not in columns
@@ -157,7 +159,7 @@ def _window_lines(verdict: Verdict, now: datetime) -> Iterator[Line]:
         mark = "*" if is_binding else " "
         yield (
             (f"{mark}{fitted(one.window.name, 10)}", "strong" if is_binding else ""),
-            (fitted(words.percent(one.window.used), 7, right=True), _use_tone(one.window.used)),
+            (fitted(words.percent(one.window.used), 7, right=True), words.use_tone(one.window.used)),
             (f"  {words.reset(one.window.resets_at, now)}", ""),
         )
         rate = "burn not learned" if one.rate is None else f"{100 * one.rate:.2f} % a turn ({one.rate_source.value})"
@@ -183,11 +185,12 @@ def _brief(state: str) -> str:
     return state.partition(" until ")[0]
 
 
-def _state_width(snapshot: Snapshot, *, is_brief: bool = False) -> int:
+def _state_width(snapshot: Snapshot, *, is_brief: bool = False, has_asides: bool = True) -> int:
     """Return what the longest state takes, so that none is cut while there are numbers to leave out."""
     said = _brief if is_brief else str
     widths = [
-        cells(said(standing(pool, verdict, view, snapshot.at).text)) + cells(plain(_asides(view, verdict)))
+        cells(said(standing(pool, verdict, view, snapshot.at).text))
+        + (cells(plain(_asides(view, verdict))) if has_asides else 0)
         for pool in snapshot.pools
         for verdict in pool.decision.verdicts
         for view in (snapshot.account(verdict.candidate.account),)
@@ -242,8 +245,8 @@ def _values(verdict: Verdict) -> dict[str, tuple[str, Tone]]:
         "score": (words.hours(verdict.score), ""),
         # The window whose numbers stand here binds only once the burn of all is known.
         "binding": ("?" if shown is None else f"{'? ' if verdict.binding is None else ''}{shown.window.name}", ""),
-        "used": ("?", "") if shown is None else (words.percent(shown.window.used), _use_tone(shown.window.used)),
-        "projected": (words.percent(projected), _use_tone(projected)),
+        "used": ("?", "") if shown is None else (words.percent(shown.window.used), words.use_tone(shown.window.used)),
+        "projected": (words.percent(projected), words.use_tone(projected)),
         "resets": ("?" if shown is None else words.hours(shown.hours_to_reset), ""),
         "calls": (str(verdict.candidate.invocation_count), ""),
         "errors": (str(errors), "warn" if errors else ""),
@@ -291,9 +294,3 @@ def _until(verdict: Verdict, now: datetime) -> str:
     """Say when what keeps an account out will be over: at the reset of the window at fault."""
     culprit = verdict.excluding_window
     return "" if culprit is None else f" until {words.clock(culprit.window.resets_at, now)}"
-
-
-def _use_tone(used: float | None) -> Tone:
-    if used is None:
-        return ""
-    return "bad" if used >= 0.9 else "warn" if used >= 0.7 else ""
