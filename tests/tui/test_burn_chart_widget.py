@@ -19,7 +19,7 @@ BURN = Burn(
     cycles=(tuple((NOW - number * HOUR, 0.9 - 0.05 * number) for number in range(15, -1, -1)),),
     even=((NOW - 15 * HOUR, NOW + 4 * HOUR),),
     resets=(NOW - 16 * HOUR, NOW + 4 * HOUR),
-    unused=((NOW - 16 * HOUR, 0.46),),
+    unused=((NOW - 16 * HOUR, 0.46, True),),
     ahead=Ahead((NOW, 0.9), NOW + 4 * HOUR, 1.0, 0.95, 1.0, is_dry=True),
     reserve=0.1,
 )

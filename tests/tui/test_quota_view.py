@@ -7,10 +7,13 @@ import pytest
 
 from oulipoly_engine.core.accounts import Account
 from oulipoly_engine.core.controls import Controls
+from oulipoly_engine.core.cycles import Ended
 from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.service.burning import Burning, Cycle
 from oulipoly_engine.service.snapshot import AccountView, Snapshot
 from oulipoly_engine.store.quotas import Attempts
-from oulipoly_tui.view.quota import bar, even_pace, pace_word, parse_key, quota_rows, window_key
+from oulipoly_engine.store.readings import Point
+from oulipoly_tui.view.quota import bar, even_pace, pace_word, parse_key, quota_rows, record, window_key
 from oulipoly_tui.view.spans import cells, plain
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -98,3 +101,15 @@ def test_an_even_pace_needs_a_known_length():
     assert even_pace(replace(WEEK, label=None), NOW) is None
     assert ("?", "dim") == pace_word(replace(WEEK, label=None), NOW)
     assert ("on pace", "good") == pace_word(replace(WEEK, used=0.52), NOW)
+
+
+@pytest.mark.parametrize(("read_before", "said"), [(10, "46 % at"), (90, "at most 46 % at")])
+def test_what_a_reset_threw_away_is_at_most_what_an_old_reading_left(read_before, said):
+    reset = NOW - 2 * HOUR
+    read = reset - timedelta(minutes=read_before)
+    ended = Ended("5h", reset, 0.46, read)
+    past = Cycle(reset - 5 * HOUR, reset, (Point(read, 0.54, reset),), ended)
+
+    told = plain(record(Burning("a", "5h", NOW - 9 * HOUR, NOW, NOW, 5 * HOUR, (past,)))[-1])
+
+    assert f"unused    {said}" in told

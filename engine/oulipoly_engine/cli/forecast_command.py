@@ -11,6 +11,7 @@ from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.wiring import told
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.config import load
+from oulipoly_engine.core.cycles import Ended
 from oulipoly_engine.core.forecast import forecast_text, forecast_to_json
 from oulipoly_engine.core.forecast_score import score_text, score_to_json
 from oulipoly_engine.service.forecasting import WindowForecast, forecasts
@@ -50,9 +51,13 @@ def _unread(names: Sequence[str], found: Sequence[WindowForecast]) -> list[str]:
 def _row(one: WindowForecast, hours: float) -> tuple[str, ...]:
     reset = "past" if hours <= 0 else f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} d"
     used = f"{100 * one.window.used:.1f} %"
-    left = ", ".join(f"{100 * unused:.0f} %" for _, unused in one.unused[-3:]) or "not known yet"
+    left = ", ".join(_left(cycle) for cycle in one.ended[-3:]) or "not known yet"
     error = "not enough data" if one.score is None else score_text(one.score)
     return one.account, one.window.name, used, reset, forecast_text(one.forecast), error, left
+
+
+def _left(cycle: Ended) -> str:
+    return f"{'' if cycle.is_exact else 'at most '}{100 * cycle.unused:.0f} %"
 
 
 def _drawn(rows: Sequence[tuple[str, ...]]) -> str:
@@ -72,5 +77,14 @@ def _document(one: WindowForecast) -> Mapping[str, object]:
         "refreshed_at": None if one.refreshed_at is None else to_text(one.refreshed_at),
         "forecast": forecast_to_json(one.forecast),
         "score": None if one.score is None else score_to_json(one.score),
-        "unused_at_resets": [{"resets_at": to_text(at), "unused": unused} for at, unused in one.unused],
+        "unused_at_resets": [_ended(cycle) for cycle in one.ended],
+    }
+
+
+def _ended(cycle: Ended) -> Mapping[str, object]:
+    return {
+        "resets_at": to_text(cycle.resets_at),
+        "unused": cycle.unused,
+        "last_read_at": to_text(cycle.last_read_at),
+        "exact": cycle.is_exact,
     }

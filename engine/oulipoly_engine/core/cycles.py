@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from oulipoly_engine.core.headroom import length_h
 from oulipoly_engine.core.matching import match_windows
 from oulipoly_engine.core.windows import QuotaState, Window
 
 TOLERANCE = timedelta(minutes=1)  # vendors' resets wobble by seconds between readings
+_NEAR_SHARE = 0.05  # of a window's length: a last reading this close to the reset says what was left at it
+_NEAR_LEAST = timedelta(minutes=15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,17 @@ class Ended:
     resets_at: datetime
     unused: float  # 0..1 that was left at the last reading before the reset
     last_read_at: datetime  # that reading: the older, the less exact
+
+    @property
+    def is_exact(self) -> bool:
+        """Tell whether the last reading says what was left; if it lies too far before the reset, at most this was."""
+        name = None if self.window.startswith("window-") else self.window
+        return self.unused <= 0 or self.resets_at - self.last_read_at <= near(timedelta(hours=length_h(name, 0)))
+
+
+def near(length: timedelta) -> timedelta:
+    """Return how far before the reset of a window of this length a reading may lie that tells its outcome."""
+    return max(_NEAR_LEAST, length * _NEAR_SHARE)
 
 
 def ended_cycles(prior: QuotaState, now_shown: Sequence[Window], now: datetime) -> tuple[Ended, ...]:

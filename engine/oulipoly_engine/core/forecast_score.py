@@ -1,18 +1,17 @@
-"""How far off forecasts were: past cycles replayed, and what they left unused. Pure."""
+"""How far off forecasts were: past cycles replayed. Pure."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
+from oulipoly_engine.core.cycles import near
 from oulipoly_engine.core.forecast import SAME_RESET, SMALL_FALL, Forecast, Reading, State, forecast
 
 LAST_CYCLES = 8
 POINTS = (0.25, 0.5, 0.75)  # of a cycle, at which the forecast is replayed
-_NEAR_SHARE = 0.05  # a last reading this close to the reset says what was left at it
-_NEAR_LEAST = timedelta(minutes=15)
 _MIN_CYCLES = 2
 
 Forecaster = Callable[[Sequence[Reading], datetime], Forecast]
@@ -29,14 +28,6 @@ class ForecastScore:
     covered: float  # 0..1: share of the outcomes that lay inside the band
     dry_forecasts: int  # said to run dry, and did
     dry_error_h: float | None  # mean distance of these from the instant when it did; None: there was none
-
-
-@dataclass(frozen=True, slots=True)
-class Unused:
-    """What a reset threw away."""
-
-    resets_at: datetime
-    unused: float | None  # 0..1; None: the last reading lies too far before the reset to say
 
 
 def score(
@@ -67,15 +58,6 @@ def score(
         dry_forecasts=len(dry),
         dry_error_h=sum(dry) / len(dry) if dry else None,
     )
-
-
-def unused_at_reset(history: Sequence[Reading]) -> tuple[Unused, ...]:
-    """Return what was left at each reset that the history has seen pass, oldest first."""
-    found = []
-    for cycle in complete_cycles(history):
-        outcome = _outcome(cycle)
-        found.append(Unused(cycle[-1].resets_at, None if outcome is None else 1 - outcome))
-    return tuple(found)
 
 
 def complete_cycles(history: Sequence[Reading]) -> list[tuple[Reading, ...]]:
@@ -135,8 +117,8 @@ def _begins_anew(reading: Reading, before: Reading) -> bool:
 def _outcome(cycle: Sequence[Reading]) -> float | None:
     """Return the use at the cycle's reset, if its last reading tells: it is near, or nothing was left to spend."""
     last = cycle[-1]
-    near = max(_NEAR_LEAST, (last.resets_at - cycle[0].at) * _NEAR_SHARE)
-    return last.used if last.used >= 1 or last.resets_at - last.at <= near else None
+    is_near = last.resets_at - last.at <= near(last.resets_at - cycle[0].at)
+    return last.used if last.used >= 1 or is_near else None
 
 
 def _replay(cycle: Sequence[Reading], point: float, forecaster: Forecaster) -> Forecast:

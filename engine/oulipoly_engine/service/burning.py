@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from oulipoly_engine.core.cycles import TOLERANCE
+from oulipoly_engine.core.cycles import TOLERANCE, Ended
 from oulipoly_engine.core.forecast import SMALL_FALL, Forecast
 from oulipoly_engine.core.forecast_score import ForecastScore
 from oulipoly_engine.core.headroom import length_h
@@ -25,7 +25,7 @@ class Cycle:
     begin: datetime  # by the window's length
     resets_at: datetime
     points: tuple[Point, ...]  # oldest first, at least one
-    unused: float | None = None  # 0..1 that was left at its reset; None: it runs, or is not known
+    ended: Ended | None = None  # with what was left at its reset; None: it runs, or that is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def burning(
     """
     since, until = now - back, now + ahead
     points = readings.chart(store, account, window, since, now, steps)
-    left = {at: unused for name, at, unused in readings.unused(store, account, since) if name == window}
+    left = [one for one in readings.unused(store, account, since) if one.window == window]
     known = next((one for one in forecasts(store, (account,), now, scored=True) if one.window.name == window), None)
     length = timedelta(hours=length_h(_label(window), _longest_h(points)))
     return Burning(
@@ -98,7 +98,7 @@ def _has_passed(before: Point, after: Point) -> bool:
     return before.resets_at <= after.at and after.resets_at - before.resets_at > TOLERANCE
 
 
-def _cycle(points: Sequence[Point], length: timedelta, left: dict[datetime, float]) -> Cycle:
+def _cycle(points: Sequence[Point], length: timedelta, left: Sequence[Ended]) -> Cycle:
     resets_at = points[-1].resets_at
-    unused = next((value for at, value in left.items() if abs(at - resets_at) <= TOLERANCE), None)
-    return Cycle(resets_at - length, resets_at, tuple(points), unused)
+    ended = next((one for one in left if abs(one.resets_at - resets_at) <= TOLERANCE), None)
+    return Cycle(resets_at - length, resets_at, tuple(points), ended)

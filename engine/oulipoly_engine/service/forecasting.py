@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from oulipoly_engine.core.alerts import Alert, alerts
+from oulipoly_engine.core.cycles import Ended
 from oulipoly_engine.core.forecast import Forecast, Reading, forecast
 from oulipoly_engine.core.forecast_score import ForecastScore, score
 from oulipoly_engine.core.windows import QuotaState, Window
@@ -26,7 +27,7 @@ class WindowForecast:
     refreshed_at: datetime | None
     forecast: Forecast
     score: ForecastScore | None  # None: not asked for
-    unused: tuple[tuple[datetime, float], ...] = ()  # (reset, 0..1 left), oldest first
+    ended: tuple[Ended, ...] = ()  # past cycles with what they left unused, oldest first
 
 
 def forecasts(store: Store, names: Sequence[str], now: datetime, *, scored: bool = False) -> tuple[WindowForecast, ...]:
@@ -58,7 +59,7 @@ def _forecast(store: Store, state: QuotaState, window: Window, now: datetime, *,
         refreshed_at=state.refreshed_at,
         forecast=_expect(store, state.account, window, now),
         score=score(past) if scored else None,
-        unused=tuple((resets_at, unused) for name, resets_at, unused in left if name == window.name),
+        ended=tuple(one for one in left if one.window == window.name),
     )
 
 

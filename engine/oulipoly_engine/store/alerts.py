@@ -9,8 +9,11 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.alerts import DEFAULT_THRESHOLD, Alert
 from oulipoly_engine.store.db import Store
 
-_SAME = "account = ? AND window = ? AND kind = ? AND resets_at_ms BETWEEN ? AND ?"
-_CYCLE_MS = 60_000  # vendors' resets wobble by seconds between readings
+_OF_KIND = "account = ? AND window = ? AND kind = ?"
+# Vendors' resets wobble by seconds between readings, and those of some windows move along with the clock: a reset that
+# lies nearer to the one told of than that one lies ahead is of the same cycle.
+_WOBBLE_MS = 60_000
+_SAME_CYCLE = "ABS(resets_at_ms - ?) <= MAX(?, resets_at_ms - ?)"
 
 
 def raise_once(
@@ -18,7 +21,7 @@ def raise_once(
 ) -> tuple[Alert, ...]:
     """Return those alerts that nobody has raised in this cycle at this threshold, and note that they have been now."""
     with store.write():
-        fresh = tuple(alert for alert in found if not _is_raised(store, alert, threshold))
+        fresh = tuple(alert for alert in found if not _is_raised(store, alert, now, threshold))
         for alert in fresh:
             store.insert(
                 "alerts",
@@ -38,17 +41,22 @@ def withdraw(store: Store, raised: Iterable[Alert], threshold: float = DEFAULT_T
         return
     with store.write():
         for alert in found:
-            store.execute(f"DELETE FROM alerts WHERE {_SAME}", _values(alert, threshold))  # noqa: S608 - a constant
+            store.execute(
+                f"DELETE FROM alerts WHERE {_OF_KIND} AND resets_at_ms = ?",  # noqa: S608 - a constant
+                (*_of_kind(alert, threshold), _ms(alert.resets_at)),
+            )
 
 
-def _is_raised(store: Store, alert: Alert, threshold: float) -> bool:
-    rows = store.rows(f"SELECT 1 FROM alerts WHERE {_SAME}", _values(alert, threshold))  # noqa: S608 - a constant
+def _is_raised(store: Store, alert: Alert, now: datetime, threshold: float) -> bool:
+    rows = store.rows(
+        f"SELECT 1 FROM alerts WHERE {_OF_KIND} AND {_SAME_CYCLE}",  # noqa: S608 - constants
+        (*_of_kind(alert, threshold), _ms(alert.resets_at), _WOBBLE_MS, _ms(now)),
+    )
     return bool(rows)
 
 
-def _values(alert: Alert, threshold: float) -> tuple[object, ...]:
-    at = _ms(alert.resets_at)
-    return alert.account, alert.window, _kind(alert, threshold), at - _CYCLE_MS, at + _CYCLE_MS
+def _of_kind(alert: Alert, threshold: float) -> tuple[object, ...]:
+    return alert.account, alert.window, _kind(alert, threshold)
 
 
 def _kind(alert: Alert, threshold: float) -> str:

@@ -125,14 +125,14 @@ def record_unused(store: Store, account: str, found: Iterable[Ended]) -> None:
         )
 
 
-def unused(store: Store, account: str, since: datetime) -> tuple[tuple[str, datetime, float], ...]:
-    """Return (window, reset, unused 0..1) of an account's past resets since an instant, oldest first."""
+def unused(store: Store, account: str, since: datetime) -> tuple[Ended, ...]:
+    """Return the cycles of an account's windows that resets have ended since an instant, oldest first."""
     rows = store.rows(
-        "SELECT window, resets_at_ms, unused FROM unused_quota WHERE account = ? AND resets_at_ms >= ?"
+        "SELECT window, resets_at_ms, unused, last_read_ms FROM unused_quota WHERE account = ? AND resets_at_ms >= ?"
         " ORDER BY resets_at_ms",
         (account, _ms(since)),
     )
-    return tuple((str(window), _at(resets), float(left)) for window, resets, left in rows)
+    return tuple(Ended(str(window), _at(resets), float(left), _at(read)) for window, resets, left, read in rows)
 
 
 def _ms(instant: datetime) -> int:

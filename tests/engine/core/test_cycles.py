@@ -57,3 +57,21 @@ def test_a_window_that_moved_is_named_as_it_was():
 
 def test_more_than_all_used_leaves_nothing():
     assert [0.0] == [cycle.unused for cycle in ended_cycles(prior(window(1.2)), (window(0.1, 240),), NOW)]
+
+
+@pytest.mark.parametrize(
+    ("name", "minutes_before", "unused", "is_exact"),
+    [
+        ("5h", 15, 0.4, True),
+        ("5h", 16, 0.4, False),
+        ("weekly", 8 * 60, 0.4, True),
+        ("weekly", 9 * 60, 0.4, False),
+        ("weekly", 6 * 24 * 60, 0.0, True),
+        ("window-0", 15, 0.4, True),
+        ("window-0", 16, 0.4, False),
+    ],
+)
+def test_a_reading_long_before_the_reset_says_only_how_much_was_left_at_most(name, minutes_before, unused, is_exact):
+    ended = Ended(name, NOW, unused, NOW - timedelta(minutes=minutes_before))
+
+    assert is_exact == ended.is_exact

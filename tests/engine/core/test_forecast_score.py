@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from oulipoly_engine.core.forecast import Reading
-from oulipoly_engine.core.forecast_score import complete_cycles, score, score_text, score_to_json, unused_at_reset
+from oulipoly_engine.core.forecast_score import complete_cycles, score, score_text, score_to_json
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 
@@ -61,23 +61,6 @@ def test_only_the_last_cycles_count():
 
     assert score(history(0.5, 0.4, 0.3, 0.2), cycles=2).mean_error < 0.02
     assert score([*wild, *history(0.5, 0.4, 0.3, 0.2)[31:]], cycles=2) == score(history(0.5, 0.4, 0.3, 0.2), cycles=2)
-
-
-def test_unused_is_what_the_last_reading_left():
-    found = unused_at_reset(history(0.3, 0.6, 0.1))
-
-    assert [START + timedelta(hours=5), START + timedelta(hours=10)] == [one.resets_at for one in found]
-    assert [0.701, 0.402] == [pytest.approx(one.unused) for one in found]
-
-
-def test_unused_is_unknown_where_the_last_reading_is_old():
-    assert [None, None] == [one.unused for one in unused_at_reset(history(0.5, 0.5, 0.5, until=200))]
-
-
-def test_spent_early_is_known_however_old_the_reading():
-    spent = [Reading(one.at, min(1.0, one.used * 5), one.resets_at) for one in history(0.5, 0.5, until=200)]
-
-    assert [0.0] == [one.unused for one in unused_at_reset(spent)]
 
 
 def test_cycle_that_was_cut_off_is_no_reset():

@@ -69,7 +69,8 @@ def test_what_was_left_at_a_reset_stands_with_its_cycle(quota):
     quota.clock.advance(6 * 3600)
     quota.refresh("a")
 
-    assert [0.7, None] == [cycle.unused and round(cycle.unused, 3) for cycle in found(quota).cycles]
+    begun, running = found(quota).cycles
+    assert (pytest.approx(0.7), False, None) == (begun.ended.unused, begun.ended.is_exact, running.ended)
 
 
 def test_a_long_range_is_thinned_to_the_steps_that_can_be_drawn(quota, history):

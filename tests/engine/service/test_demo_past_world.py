@@ -47,7 +47,7 @@ def test_pools_have_scores_and_a_next_pick_by_density(lived, store):
 def test_forecasts_have_bands_and_an_honest_error(lived, store):
     found = forecasts(store, tuple(lived.accounts), NOW, scored=True)
 
-    assert all(one.score is not None and one.unused for one in found)
+    assert all(one.score is not None and one.ended for one in found)
     assert {State.RUNS_DRY, State.STEADY, State.NOT_ENOUGH_DATA} == {one.forecast.state for one in found}
 
 

@@ -34,6 +34,19 @@ def test_an_alert_is_published_once_in_a_cycle_whoever_asks(quota):
     assert "spent weekly is 95 % used" in told[0].text
 
 
+def test_a_reset_that_moves_along_with_the_clock_is_no_new_cycle(quota):
+    told = []
+    quota.listeners.subscribe(lambda event: told.append(event) if isinstance(event, AlertRaised) else None)
+    quota.answers("a", *(quota.windows(95, hours=5 + step / 6, label="5h") for step in range(6)))
+
+    for _ in range(6):
+        quota.refresh("a")
+        raise_alerts(quota.store, ("a",), quota.clock.now(), 0.9, quota.listeners)
+        quota.clock.advance(600)
+
+    assert 1 == len(told)
+
+
 def test_the_next_cycle_is_news_again(quota):
     told = []
     quota.listeners.subscribe(lambda event: told.append(event) if isinstance(event, AlertRaised) else None)

@@ -8,6 +8,7 @@ import pytest
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.controls import Controls
+from oulipoly_engine.core.cycles import Ended
 from oulipoly_engine.core.windows import QuotaState, Window
 from oulipoly_engine.service.refresh import Kind, Wish
 from oulipoly_engine.store import controls, quotas, readings
@@ -156,12 +157,13 @@ def test_a_mark_from_the_future_is_a_clocks_error_and_goes(quota):
 
 def test_what_was_left_at_a_reset_is_recorded(quota):
     quota.answers("a", quota.windows(70, label="5h"), quota.windows(1, hours=11, label="5h"))
-    reset = quota.clock.now() + timedelta(hours=5)
+    read = quota.clock.now()
+    reset = read + timedelta(hours=5)
     quota.refresh("a")
     quota.clock.advance(6 * 3600)
     quota.refresh("a")
 
-    assert (("5h", reset, pytest.approx(0.3)),) == readings.unused(quota.store, "a", reset)
+    assert (Ended("5h", reset, pytest.approx(0.3), read),) == readings.unused(quota.store, "a", reset)
 
 
 def test_old_readings_are_thinned_as_new_ones_come(quota):

@@ -211,6 +211,7 @@ def test_unused_quota_is_kept_once_a_reset_with_the_latest_word(store):
         readings.record_unused(store, "a", [Ended("w", late, 0.3, early), Ended("w", early, 0.5, early)])
         readings.record_unused(store, "a", [Ended("w", late, 0.2, late)])
 
-    assert (("w", early, 0.5), ("w", late, 0.2)) == readings.unused(store, "a", EVER)
-    assert (("w", late, 0.2),) == readings.unused(store, "a", late)
+    latest = Ended("w", late, 0.2, late)
+    assert (Ended("w", early, 0.5, early), latest) == readings.unused(store, "a", EVER)
+    assert (latest,) == readings.unused(store, "a", late)
     assert () == readings.unused(store, "b", EVER)

@@ -55,7 +55,7 @@ class Burn:
     cycles: tuple[tuple[Point, ...], ...] = ()  # readings, a tuple a cycle, oldest first
     even: tuple[tuple[datetime, datetime], ...] = ()  # (begin, reset) of the cycles whose even pace is drawn
     resets: tuple[datetime, ...] = ()
-    unused: tuple[Point, ...] = ()  # what resets threw away, where that is known
+    unused: tuple[tuple[datetime, float, bool], ...] = ()  # (reset, 0..1 that it threw away, whether just so much)
     ahead: Ahead | None = None
     reserve: float = 0.0  # 0..1 that is kept unspent
 
@@ -195,11 +195,11 @@ def _words(burn: Burn, plot: _Plot, uprights: dict[int, str], used: _Layer) -> d
     for column in uprights:
         marked[column] = 1
     taken = [bytearray(cells) for cells in used.cells[:_WORDY]]
-    for at, share in sorted(burn.unused, reverse=True):
+    for at, share, is_exact in sorted(burn.unused, reverse=True):
         place = plot.column(at)
         if place is None or round(100 * share) < 1:
             continue
-        for row, text, begin in _places(place, f"{100 * share:.0f} %", plot):
+        for row, text, begin in _places(place, f"{'' if is_exact else '≤ '}{100 * share:.0f} %", plot):
             end = begin + len(text)
             if begin < 0 or end > plot.width:
                 continue

@@ -14,6 +14,7 @@ from oulipoly_tui.view.burn_chart import Ahead, Burn
 from oulipoly_tui.view.spans import Line, Row, Span, Tone, cells, cut, fitted, plain
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.cycles import Ended
     from oulipoly_engine.core.windows import Window
     from oulipoly_engine.engine import AccountView, Snapshot
     from oulipoly_engine.service.burning import Burning
@@ -136,7 +137,7 @@ def chart_of(found: Burning) -> Burn:
         cycles=tuple(tuple((point.at, point.used) for point in cycle.points) for cycle in found.cycles),
         even=tuple((cycle.begin, cycle.resets_at) for cycle in found.cycles) if found.has_even_pace else (),
         resets=tuple(cycle.resets_at for cycle in found.cycles),
-        unused=tuple((cycle.resets_at, cycle.unused) for cycle in found.cycles if cycle.unused is not None),
+        unused=tuple((cycle.resets_at, one.unused, one.is_exact) for cycle in found.cycles if (one := cycle.ended)),
         ahead=ahead,
     )
 
@@ -194,12 +195,17 @@ def _honesty(found: Burning, width: int) -> Line:
 
 
 def _left(found: Burning, width: int) -> Line:
-    left = [(cycle.resets_at, cycle.unused) for cycle in found.cycles if cycle.unused is not None]
+    left = [cycle.ended for cycle in found.cycles if cycle.ended is not None]
     if not left:
         return (("unused    no reset in this range", "dim"),)
-    shown = [f"{words.percent(unused)} at {words.clock(at, found.at)}" for at, unused in left[-3:]]
+    shown = [f"{left_words(one)} at {words.clock(one.resets_at, found.at)}" for one in left[-3:]]
     texts = [f"unused    {', '.join(shown[place:])}" for place in range(len(shown))]
     return ((_shortest(width, *texts), "dim"),)
+
+
+def left_words(ended: Ended) -> str:
+    """Say what a reset threw away: at most so much, where the last reading lies too far before it."""
+    return f"{'' if ended.is_exact else 'at most '}{words.percent(ended.unused)}"
 
 
 def _shortest(width: int, *texts: str) -> str:
