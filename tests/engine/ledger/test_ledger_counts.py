@@ -61,6 +61,27 @@ def test_files_in_any_order_give_the_same_rows(make_bench, seed):
     assert bench.truth() == bench.found()
 
 
+@pytest.mark.parametrize("spaced", [lambda number, last: True, lambda number, last: number < last / 2])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_transcript_that_a_tool_wrote_anew_with_spaces_counts_as_before(make_bench, seed, spaced):
+    bench = make_bench(seed).write()
+    for file in bench.files():
+        lines = file.read_bytes().splitlines(keepends=True)
+        file.write_bytes(b"".join(loose(one) if spaced(at, len(lines)) else one for at, one in enumerate(lines)))
+
+    bench.ledger.update()
+
+    assert bench.truth() == bench.found()
+
+
+def loose(line):
+    """Return a line as Python's json writes it unless told otherwise; one that is no JSON as it is."""
+    try:
+        return json.dumps(json.loads(line)).encode() + b"\n"
+    except ValueError:
+        return line
+
+
 def test_a_call_belongs_to_the_main_conversation_and_not_to_a_sub_agent_that_repeats_it(bench):
     bench.ledger.update()
     main = [name for name, lines in bench.claude.lines.items() if b'"isSidechain":false' in lines[0]]
