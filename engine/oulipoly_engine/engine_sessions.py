@@ -167,13 +167,12 @@ class Sessions(SessionFiles):
         self._refuse_long(note, _LONGEST_NOTE, "note")
         return self._noted(chain_id, notes.annotate, note.strip() or None).note
 
-    def pin(self, chain_ids: Sequence[str], *, on: bool) -> int:
-        """Keep conversations at the top, or no longer; return how many that changed."""
+    def pin(self, chain_ids: Sequence[str], *, on: bool) -> list[str]:
+        """Keep conversations at the top, or no longer; return those that were not so before."""
         self._refuse_if_read_only("pin a conversation")
-        changed = 0
         with self._stored() as store:
-            for chain_id in chain_ids:
-                changed += (notes.of_chain(store, chain_id).pinned_at is not None) is not on
+            changed = [one for one in chain_ids if (notes.of_chain(store, one).pinned_at is not None) is not on]
+            for chain_id in changed:
                 if on:
                     notes.pin(store, chain_id, self._now())
                 else:

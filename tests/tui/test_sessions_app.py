@@ -9,6 +9,8 @@ import pytest
 
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.engine_sessions import ExportWish
+from oulipoly_engine.paths import from_environment
+from oulipoly_engine.service.lease import Leases
 from oulipoly_tui.view.spans import plain
 from oulipoly_tui.widgets.lines import VirtualList
 from oulipoly_tui.widgets.transcript_view import TranscriptView
@@ -162,6 +164,20 @@ async def test_marks_take_a_bulk_pin_and_undo_takes_it_back(talks, listed, settl
         await settled(pilot, lambda: sum("pinned" in row for row in rows(app)) == 2)
         await pilot.press("u")
         await settled(pilot, lambda: not any("pinned" in row for row in rows(app)))
+
+
+async def test_undo_of_a_bulk_pin_leaves_what_was_pinned_before(talks, listed, settled):
+    async with listed() as (app, pilot):
+        pane = app.frame.find("sessions")
+        for title, more, pins in (("Mend", ["p"], 1), ("Mend", ["space"], 1), ("Paint", ["space", "p"], 2)):
+            await choose(app, pilot, settled, title)
+            await pilot.press(*more)
+            await settled(pilot, lambda pins=pins: sum("pinned" in row for row in rows(app)) == pins)
+        await settled(pilot, lambda: len(pane._undo) == 2)
+        await pilot.press("u")
+        await settled(pilot, lambda: not any("pinned" in row for row in rows(app) if "Paint" in row))
+
+        assert [True] == ["pinned" in row for row in rows(app) if "Mend" in row]
 
 
 async def test_a_range_marks_what_the_cursor_passes(talks, listed, settled):
@@ -327,6 +343,26 @@ async def test_an_edited_export_is_shown_done_and_taken_back(talks, listed, sett
         await pilot.press("y")
         await settled(pilot, lambda: b"Mend the wall please" in first.path.read_bytes())
         await settled(pilot, lambda: app.frame.find("sessions")._undo)
+        await pilot.press("u")
+        await settled(pilot, lambda: before == first.path.read_bytes())
+
+
+async def test_what_could_not_be_taken_back_now_can_be_later(talks, listed, settled, tmp_path):
+    first, _ = talks
+    before, target = first.path.read_bytes(), tmp_path / "edited.jsonl"
+    leases = Leases(from_environment().data / "locks", SystemClock())
+    async with listed() as (app, pilot):
+        app.engine.sessions.export(FIRST, ExportWish("canonical-jsonl"), target)
+        target.write_text(target.read_text().replace("Mend the roof please", "Mend the wall please"))
+        await choose(app, pilot, settled, "Mend")
+        app.order("session import", [FIRST, str(target)])
+        await settled(pilot, lambda: app.screen.query("Button"))
+        await pilot.press("y")
+        await settled(pilot, lambda: app.frame.find("sessions")._undo)
+        with leases.held(FIRST, "eve"):
+            await pilot.press("u")
+            await settled(pilot, lambda: any("is held until" in str(one) for one in app.failures))
+            await settled(pilot, lambda: app.frame.find("sessions")._undo)
         await pilot.press("u")
         await settled(pilot, lambda: before == first.path.read_bytes())
 

@@ -72,7 +72,7 @@ class Leases:
             now = self.clock.now()
             held = _read(path, session_id, lease_file.read_lease)
             if held is not None and held.is_live(now):
-                raise _busy(held, path)
+                raise busy(held, path)
             token = f"{lease_file.TOKEN_PREFIX}{secrets.token_hex(16)}"
             lease = Lease(session_id, token, now + timedelta(milliseconds=ttl_ms), path)
             mine = HeldLease(session_id, account, lease_file.hash_of(token), now, lease.expires_at, os.getpid())
@@ -215,7 +215,8 @@ def _gone(session_id: str) -> LeaseGone:
     return LeaseGone(f"session {session_id} has no lease to release")
 
 
-def _busy(held: HeldLease, path: Path) -> SessionBusy:
+def busy(held: HeldLease, path: Path) -> SessionBusy:
+    """Return the refusal for a session that somebody holds: until when, who, and what to do."""
     until = to_text(held.expires_at)
     message = (
         f"session {held.session_id} is held until {until} by process {held.owner_pid} ({path}): wait, or release it "

@@ -21,7 +21,7 @@ from oulipoly_engine.errors import MoveRefused, SessionAmbiguous, SessionBusy
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.service import carry, codex_home
 from oulipoly_engine.service.carry import Part
-from oulipoly_engine.service.lease import Leases
+from oulipoly_engine.service.lease import Leases, busy
 from oulipoly_engine.service.locate import Locator
 from oulipoly_engine.service.owner import open_elsewhere
 from oulipoly_engine.store import chains
@@ -233,8 +233,7 @@ class Mover:
             raise SessionAmbiguous(message, input=segment.session_id)
         lease = self.leases.live(segment.session_id)
         if lease is not None:
-            message = f"session {segment.session_id} is leased by process {lease.owner_pid}: release the lease first"
-            raise SessionBusy(message, token=lease.token_hash)
+            raise busy(lease, self.leases.path(segment.session_id))
         owner = open_elsewhere(storage_type, source_root, segment.session_id)
         if owner is not None:
             message = f"session {segment.session_id} is open ({owner}): leave it there, then move it"

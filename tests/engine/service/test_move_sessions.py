@@ -268,8 +268,10 @@ def test_leased_session_is_busy(machine):
     machine.chain()
     machine.leases.acquire(SID, "a")
 
-    with pytest.raises(SessionBusy, match="is leased"):
+    with pytest.raises(SessionBusy, match=f"is held until .* by process {os.getpid()}") as refused:
         machine.plan()
+
+    assert {"token", "expires_at"} == set(refused.value.extra)
 
 
 @pytest.mark.parametrize(

@@ -30,8 +30,8 @@ def _sessions(app: AgentsApp) -> Sessions:
     return app.engine.sessions
 
 
-def _did(app: AgentsApp, text: str, take_back: Callable[[], object] | None = None) -> None:
-    """Say what was done; the pane remembers how it is taken back."""
+def did(app: AgentsApp, text: str, take_back: Callable[[], object] | None = None) -> None:
+    """Say what was done; the pane remembers how it is taken back, which runs in a thread of its own."""
     pane: Any = app.frame.find("sessions")
     if pane is None:
         app.say(text)
@@ -104,10 +104,10 @@ def _move(app: AgentsApp, arguments: list[str]) -> None:
             app.push_screen(Confirm("Move this conversation?", question, "move"), lambda yes: moved() if yes else None)
 
         def moved() -> None:
-            back = partial(app.work, "move back", partial(sessions.move, one.chain_id, one.active.account))
+            back = partial(sessions.move, one.chain_id, one.active.account)
             done = f"it goes on on {account}"
             work = partial(sessions.move, one.chain_id, account)
-            app.work("move", work, lambda _: _did(app, done, back), title=f"moving to {account}")
+            app.work("move", work, lambda _: did(app, done, back), title=f"moving to {account}")
 
         app.work("move", partial(sessions.plan_move, one.chain_id, account), planned)
 
@@ -120,8 +120,8 @@ def _name(app: AgentsApp, arguments: list[str]) -> None:
 
     def found(one: Conversation) -> None:
         def named(before: str | None) -> None:
-            back = partial(app.work, "name", partial(sessions.rename, one.chain_id, before or ""))
-            _did(app, f"named {name!r}" if name.strip() else "called by its first words", back)
+            back = partial(sessions.rename, one.chain_id, before or "")
+            did(app, f"named {name!r}" if name.strip() else "called by its first words", back)
 
         app.work("name", partial(sessions.rename, one.chain_id, name), named)
 
@@ -134,8 +134,8 @@ def _note(app: AgentsApp, arguments: list[str]) -> None:
 
     def found(one: Conversation) -> None:
         def noted(before: str | None) -> None:
-            back = partial(app.work, "note", partial(sessions.annotate, one.chain_id, before or ""))
-            _did(app, "noted" if note.strip() else "the note is gone", back)
+            back = partial(sessions.annotate, one.chain_id, before or "")
+            did(app, "noted" if note.strip() else "the note is gone", back)
 
         app.work("note", partial(sessions.annotate, one.chain_id, note), noted)
 
@@ -145,15 +145,13 @@ def _note(app: AgentsApp, arguments: list[str]) -> None:
 def _pin(app: AgentsApp, arguments: list[str], *, on: bool) -> None:
     sessions, texts = _sessions(app), arguments[0].split()
 
-    def resolved() -> tuple[list[str], int]:
-        chains = [sessions.conversation(text).chain_id for text in texts]
-        return chains, sessions.pin(chains, on=on)
+    def resolved() -> list[str]:
+        return sessions.pin([sessions.conversation(text).chain_id for text in texts], on=on)
 
-    def pinned(done: tuple[list[str], int]) -> None:
-        chains, changed = done
-        back = partial(app.work, "pin", partial(sessions.pin, chains, on=not on)) if changed else None
+    def pinned(changed: list[str]) -> None:
+        back = partial(sessions.pin, changed, on=not on) if changed else None
         word = "pinned" if on else "no longer pinned"
-        _did(app, word if len(chains) == 1 else f"{len(chains)} {word}", back)
+        did(app, word if len(texts) == 1 else f"{len(texts)} {word}", back)
 
     app.work("pin", resolved, pinned)
 
@@ -277,8 +275,8 @@ def show_difference(app: AgentsApp, wish: Import, source: str) -> None:
         if receipt.operation_uuid is None:
             app.say("the transcript was as wanted already: nothing was changed")
             return
-        back = partial(app.work, "undo", partial(sessions.undo, receipt.session_id))
-        _did(app, "the turns are replaced", back)
+        back = partial(sessions.undo, receipt.session_id)
+        did(app, "the turns are replaced", back)
 
     app.push_screen(ImportScreen(wish.plan, source), decided)
 

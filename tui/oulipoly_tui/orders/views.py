@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.saved_view import SavedView
 from oulipoly_tui.commands import Argument, Command
+from oulipoly_tui.orders.sessions import did
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +53,16 @@ def _save(app: AgentsApp, arguments: list[str]) -> str | None:
     if pane is None:
         return "the list of conversations was not looked at yet: go to it with 3"
     view, before = pane.present_view(arguments[0]), _find(app, arguments[0])
-    _keep(app, view, lambda: _keep(app, before) if before is not None else _forget(app, view.name))
+    settings = _settings(app)
+    if before is not None:
+        back: Callable[[], object] = partial(settings.save_view, before)
+    else:
+        back = partial(settings.delete_view, view.name)
+
+    def kept(was_there: bool) -> None:
+        _did(app, f"view {view.name} is {'replaced' if was_there else 'kept'}", back)
+
+    app.work("view", partial(settings.save_view, view), kept)
     return None
 
 
@@ -60,28 +70,16 @@ def _delete(app: AgentsApp, arguments: list[str]) -> str | None:
     view = _find(app, arguments[0])
     if view is None:
         return _unknown(app, arguments[0])
-    _forget(app, view.name, lambda: _keep(app, view))
+    settings = _settings(app)
+    back = partial(settings.save_view, view)
+    gone = partial(settings.delete_view, view.name)
+    app.work("view", gone, lambda _: _did(app, f"view {view.name} is gone", back))
     return None
 
 
-def _keep(app: AgentsApp, view: SavedView, take_back: Callable[[], object] | None = None) -> None:
-    def kept(was_there: bool) -> None:
-        _did(app, f"view {view.name} is {'replaced' if was_there else 'kept'}", take_back)
-
-    app.work("view", partial(_settings(app).save_view, view), kept)
-
-
-def _forget(app: AgentsApp, name: str, take_back: Callable[[], object] | None = None) -> None:
-    app.work("view", partial(_settings(app).delete_view, name), lambda _: _did(app, f"view {name} is gone", take_back))
-
-
-def _did(app: AgentsApp, text: str, take_back: Callable[[], object] | None) -> None:
+def _did(app: AgentsApp, text: str, take_back: Callable[[], object]) -> None:
     app.take_snapshot()  # has the views; no need to wait until the file is noticed
-    pane: Any = app.frame.find("sessions")
-    if pane is None:
-        app.say(text)
-    else:
-        pane.did(text, take_back)
+    did(app, text, take_back)
 
 
 def _unknown(app: AgentsApp, name: str) -> str:

@@ -115,7 +115,14 @@ class SessionUndo:
         self.app.push_screen(Confirm("Take this back?", f"{deed.text}, {when}.", "take back"), answered)
 
     def _take_back(self, deed: _Deed) -> None:
+        def taken_back(_: object) -> None:
+            self.app.take_snapshot()
+            self.app.say(f"taken back: {deed.text}")
+
+        def failed(_: Exception) -> None:  # what hindered it has been said, and may be gone at the next try
+            self._undo.append(deed)
+            self._count_down()
+
         self._undo.remove(deed)
-        deed.take_back()
-        self.app.say(f"taking back “{deed.text}”")
+        self.app.work("undo", deed.take_back, taken_back, failed, title=f"taking back: {deed.text}")
         self._count_down()
