@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from oulipoly_engine.cli import output, person
+from oulipoly_engine.cli import diagnostics, output, person
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.clock import from_text, to_text
@@ -55,6 +55,8 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
         return 0
     if not listing.rows:
         output.write_line("no conversation fits" if options.query else _way_in(context))
+        for text in known.unknown_values(query):
+            diagnostics.note(text)
         return 0
     drawn = render([_row(context, one, now) for one in listing.rows], person.columns())
     output.write_bytes(("\n".join(drawn) + "\n").encode("utf-8", "backslashreplace"))

@@ -39,7 +39,7 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     if query == Query():
         message = "give something to search for"
         raise UsageInvalid(message)
-    store = person.open_existing(context)
+    store, unknown = person.open_existing(context), tuple[str, ...]()
     if store is None:
         found = Found((), 0)
     else:
@@ -50,6 +50,7 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
             person.refresh(known, None)
             person.index(store)
         found = search(store, query, known.kinds, options.limit, by_rank=options.rank, width=_width(options.json))
+        unknown = () if found.hits else known.unknown_values(query)
     if options.json:
         output.write_json({"hits": [_document(hit) for hit in found.hits], "unindexed": found.unindexed}, pretty=False)
         return 0
@@ -58,6 +59,8 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
         output.write_line(f"    {_marked(hit.snippet)}")
     if not found.hits:
         output.write_line("nothing was found")
+    for text in unknown:
+        diagnostics.note(text)
     if found.unindexed:
         diagnostics.note(f"{found.unindexed} turns are not indexed yet: leave --as-is out to search them too")
     if found.cut:

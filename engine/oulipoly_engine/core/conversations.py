@@ -21,6 +21,7 @@ from oulipoly_engine.core.resolve import UNKNOWN_MODEL
 CLAUDE_KEEPS_DAYS = 30  # Claude Code's own default of `cleanupPeriodDays` (seen in 2.1)
 _KINDS = ("claude", "codex", "opencode", "gemini")
 _OTHER = "other"
+_NAMED = 12  # of what there is, where something was asked for that there is not
 
 
 class Sort(StrEnum):
@@ -211,6 +212,16 @@ def field_fits(field: Field, texts: Iterable[str | None]) -> bool:
     """Tell whether one of the texts fits one of a field's values, or, negated, none does."""
     found = any(_value_fits(field.name, value, text.lower()) for text in texts if text for value in field.values)
     return found is not field.is_negated
+
+
+def unknown_value(field: Field, texts: Iterable[str | None]) -> str | None:
+    """Say which of a field's values fits none of the texts that there are, and which those are; None: each fits one."""
+    known = sorted({text for text in texts if text})
+    lost = [value for value in field.values if not any(_value_fits(field.name, value, one.lower()) for one in known)]
+    if field.is_negated or not lost:
+        return None
+    there = f"known are {', '.join(known[:_NAMED])}{' …' if len(known) > _NAMED else ''}" if known else "none is known"
+    return f"no {field.name.value} fits {lost[0]!r}: {there}"
 
 
 def glob_of(name: FieldName, value: str) -> str:

@@ -6,7 +6,7 @@ What is known of a session is kept in the state file, so that a list of ten thou
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,13 +19,15 @@ from oulipoly_engine.core.conversations import (
     Conversation,
     Sort,
     cli_kind,
+    field_texts,
     fits,
     ordered,
     purge_at,
     risk_fits,
     title_of,
+    unknown_value,
 )
-from oulipoly_engine.core.query import Query
+from oulipoly_engine.core.query import FieldName, Query
 from oulipoly_engine.core.redact import redact
 from oulipoly_engine.core.resolve import ResolvedSession
 from oulipoly_engine.core.turn_text import said
@@ -174,6 +176,23 @@ class Catalogue:
             looked = [one for one in map(self.look, found) if _risk_fits(query, one)]
             return Listing(tuple(looked[:limit]), len(looked))
         return Listing(tuple(self.look(one) for one in (found if limit is None else found[:limit])), len(found))
+
+    def unknown_values(self, query: Query) -> tuple[str, ...]:
+        """Say which accounts, CLIs, models and roles a query names that nothing stored has, and which there are.
+
+        For who has found nothing: it looks at everything.
+        """
+        names = (FieldName.ACCOUNT, FieldName.CLI, FieldName.MODEL, FieldName.ROLE)
+        asked = [one for one in query.of(*names) if not one.is_negated]
+        found = stored_conversations(self.store) if asked else ()
+        return tuple(text for one in asked if (text := unknown_value(one, self._texts(one.name, found))) is not None)
+
+    def _texts(self, name: FieldName, found: Iterable[Conversation]) -> Iterable[str | None]:
+        if name is FieldName.ROLE:
+            return facts.roles(self.store)
+        if name is FieldName.ACCOUNT:
+            return {part.account for one in found for part in one.parts}
+        return {text for one in found for text in field_texts(name, one, self.kinds.of(one)) or ()}
 
     def look(self, conversation: Conversation) -> Listed:
         """Look at a conversation's transcript: whether it is there, and until when."""

@@ -72,6 +72,11 @@ def count_batch(store: Store, most: int = _BATCH_TURNS) -> int:
         return len(stale)
 
 
+def roles(store: Store) -> tuple[str, ...]:
+    """Return the roles that turns have. It looks at every turn."""
+    return tuple(str(role) for (role,) in store.rows("SELECT DISTINCT role FROM session_turns"))
+
+
 def undescribed(store: Store, most: int, without: Iterable[str] = ()) -> tuple[Undescribed, ...]:
     """Return sessions that have got turns since they were described, the latest used first.
 

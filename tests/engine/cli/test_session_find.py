@@ -83,6 +83,25 @@ def test_questions_know_what_a_cli_wrote_since_the_last_scan(found):
     assert [4, 1] == [found.json("list")["total"], len(found.json("search", '"one more thing"')["hits"])]
 
 
+@pytest.mark.parametrize(
+    ("command", "query", "said"),
+    [
+        ("list", "account:acme needle", "no account fits 'acme': known are acc"),
+        ("search", "account:acme needle", "no account fits 'acme': known are acc"),
+        ("list", "cli:codex needle", "no cli fits 'codex': known are claude"),
+        ("search", "cli:codex needle", "no cli fits 'codex': known are claude"),
+        ("search", "role:bot needle", "no role fits 'bot': known are assistant, user"),
+        ("list", "account:acc,acme nothing", "no account fits 'acme': known are acc"),
+        ("search", "-account:acc needle", ""),
+        ("search", "account:ac* nothing", ""),
+    ],
+)
+def test_what_nobody_has_is_named_where_nothing_was_found(found, command, query, said):
+    done = found.world.run("session", command, *query.split(), "--no-scan")
+
+    assert (0, said) == (done.returncode, done.stderr.decode().strip())
+
+
 def test_list_tells_how_many_more_there_are(found):
     assert "1 more: --all" in found.run("list", "--limit", "1")
     assert 3 == len(found.run("list", "--all").splitlines())
