@@ -70,6 +70,6 @@ def _burn(later: timedelta) -> Any:  # noqa: ANN401 - a Burn
         ),
         even=tuple((begin, begin + length) for begin in begins[-12:]),
         resets=tuple(begin + length for begin in begins),
-        unused=tuple((begin + length, 0.28) for begin in begins),
+        unused=tuple((begin + length, 0.28, True) for begin in begins),
         ahead=Ahead((now, 0.5), now + timedelta(hours=3), 0.8, 0.6, 1.0),
     )
