@@ -21,8 +21,10 @@ _BARS = tuple(  # by column of dots, first and last of them: all dots between
 )
 _DOTTED = (" ", *(chr(0x2800 + dots) for dots in range(1, 256)))
 _FILLED = bytes((0, *[0xFF] * 255))  # translates dots to where there are any
-_CODES: tuple[Tone, ...] = ("", "dim", "accent", "warn", "bad")  # a row's tones, a byte a cell
-_DIM, _WARN = _CODES.index("dim"), _CODES.index("warn")
+# A row's tones, a byte a cell. Marks and blanks are pieces apart from dots: fonts that lack one of them borrow it in
+# another width, and a picture of the screen places whole pieces.
+_CODES: tuple[Tone, ...] = ("dim", "dim", "accent", "warn", "bad")
+_MARK, _DOTS_OF, _WARN = 0, {tone: code for code, tone in enumerate(_CODES)}, _CODES.index("warn")
 _RUNS = re.compile(b"|".join(b"\\x%02x+" % code for code in range(len(_CODES))))
 _AXIS = 6  # columns of the scale at the left
 _LEAST_WIDTH, _LEAST_HEIGHT = _AXIS + 10, 4
@@ -220,13 +222,16 @@ def _places(column: int, amount: str, plot: _Plot) -> Iterator[tuple[int, str, i
 
 
 def _cells(row: int, width: int, layers: Sequence[_Layer]) -> tuple[bytes, bytearray]:
-    """Return a row's dots and the code of each cell's tone, all cells at once: a row of bytes is one number."""
-    dots = tones = 0
+    """Return a row's dots and the code of each cell's tone, all cells at once: a row of bytes is one number.
+
+    Empty cells have the marks' tone: on a blank it cannot be seen, and a mark between blanks is no piece of its own.
+    """
+    dots = tones = _MARK
     for layer in reversed(layers):
         cells = layer.cells[row]
         if any(cells):
             filled = int.from_bytes(cells.translate(_FILLED))
-            code = int.from_bytes(bytes((_CODES.index(layer.tone),)) * width)
+            code = int.from_bytes(bytes((_DOTS_OF[layer.tone],)) * width)
             tones = tones & ~filled | code & filled
             dots |= int.from_bytes(cells)
     return dots.to_bytes(width), bytearray(tones.to_bytes(width))
@@ -240,10 +245,10 @@ def _row(
     shown = [*map(_DOTTED.__getitem__, dots)]
     for column in shaded:
         if not dots[column]:
-            shown[column], tones[column] = _BAND, _DIM
+            shown[column], tones[column] = _BAND, _MARK
     for column, mark in uprights.items():
         if not dots[column]:
-            shown[column], tones[column] = mark, _DIM
+            shown[column], tones[column] = mark, _MARK
     for column, letter in said.items():
         shown[column], tones[column] = letter, _WARN
     text, runs = "".join(shown), _RUNS.findall(tones)
