@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Protocol
+
+# A day less than Python's at either end: every instant between has a local time in every zone.
+_FIRST = datetime.min.replace(tzinfo=UTC) + timedelta(days=1)
+_LAST = datetime.max.replace(tzinfo=UTC) - timedelta(days=1)
 
 
 class Clock(Protocol):
@@ -34,16 +38,19 @@ def to_text(instant: datetime) -> str:
 
     One fixed form, because instants are compared as strings in the state file.
     """
-    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return instant.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def from_text(text: str) -> datetime:
     """Read an RFC 3339 instant into an aware UTC datetime.
 
-    Raises ValueError when the text is no instant or carries no zone.
+    Raises ValueError when the text is no instant, carries no zone, or lies at the end of all times that there are.
     """
     instant = datetime.fromisoformat(text)
     if instant.tzinfo is None:
         message = f"the time {text!r} has no zone: end it with Z or an offset"
+        raise ValueError(message)
+    if not _FIRST <= instant <= _LAST:
+        message = f"the time {text!r} is none that a clock can have shown"
         raise ValueError(message)
     return instant.astimezone(UTC)

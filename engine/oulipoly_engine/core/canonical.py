@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NoReturn
 
+from oulipoly_engine.clock import from_text
 from oulipoly_engine.errors import TranscriptMalformed
 
 STATE_DB = "state_db"  # storage_type of a record that was read from our own rows
@@ -200,6 +201,7 @@ def instant(value: object, line: Line, origin: Origin) -> datetime:
     try:
         if not _RFC_3339.fullmatch(value):
             refuse(origin, line, f"its timestamp {value[:60]!r} is not RFC 3339")
+        from_text(value.upper())  # refuses what is no instant in UTC, or in some zone
         return datetime.fromisoformat(value.upper())
     except ValueError:
         refuse(origin, line, f"its timestamp {value[:60]!r} names no instant")

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from hashlib import blake2b
 from typing import NamedTuple, Protocol
+
+from oulipoly_engine.clock import from_text
 
 MOST_TOKENS = 1 << 50  # a greater count is damage, and sums of such counts would not fit SQLite's integers
 
@@ -186,9 +187,7 @@ class Instants:
             digits = text[17:19] + text[20:23]
             return minute + int(digits) if digits.isdecimal() else None
         try:
-            instant = datetime.fromisoformat(text)
-            if instant.tzinfo is None:
-                return None
+            instant = from_text(text)
             found = round(instant.timestamp() * 1000)
         except (ValueError, OverflowError):
             return None

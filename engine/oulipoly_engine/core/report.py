@@ -143,8 +143,11 @@ def _keys(by: Grouping, zone: tzinfo | None) -> Callable[[Share], tuple[str, ...
     def day(share: Share) -> tuple[str, ...]:
         found = days.get(share.begin_ms)
         if found is None:
-            instant = datetime.fromtimestamp(share.begin_ms / 1000, zone)
-            found = days[share.begin_ms] = f"{instant:%Y-%m-%d}"
+            try:
+                found = f"{datetime.fromtimestamp(share.begin_ms / 1000, zone):%Y-%m-%d}"
+            except (ValueError, OverflowError):  # stored before such instants were refused
+                found = "unknown"
+            days[share.begin_ms] = found
         return (found,)
 
     match by:

@@ -75,7 +75,11 @@ class Recovery:
             return self._set_aside(session_id, f"its journal cannot be understood: {error}")
         found = _found(journal)
         if found.is_new:
-            replace_rows.apply(self.store(), journal, found.reading, self.clock.now(), len(found.data))
+            try:
+                replace_rows.apply(self.store(), journal, found.reading, self.clock.now(), len(found.data))
+            except ValueError as error:  # one session's lines must not keep every command from starting
+                self._clear(journal)
+                return self._set_aside(session_id, f"its new transcript cannot be stored: {error}")
             carried = self._carry_over(journal)
             self._end(journal)
             return f"the replacement of session {session_id} that was cut off has been finished{carried}"
@@ -120,8 +124,8 @@ class Recovery:
     def _set_aside(self, session_id: str, problem: str) -> str:
         place = self._folder.set_aside(session_id)
         return (
-            f"a replacement of session {session_id} was cut off, and {problem}; nothing was changed, and its "
-            f"journal was put into {place}: compare the transcript with {self._folder.canonical(session_id)}"
+            f"a replacement of session {session_id} was cut off, and {problem}; this start has changed nothing, "
+            f"and its journal was put into {place}: compare the transcript with {self._folder.canonical(session_id)}"
         )
 
     def _clear_staging(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,7 +32,9 @@ def states(store: Store, accounts: Sequence[str]) -> dict[str, QuotaState]:
         rows = store.rows(f"{_ROW} WHERE account IN ({marks})", accounts)
         window_rows = store.rows(f"{_WINDOWS} WHERE account IN ({marks}) ORDER BY account, position", accounts)
     for account, position, used, resets_at, *learned in window_rows:
-        windows.setdefault(account, []).append(Window(position, float(used), from_text(resets_at), *learned))
+        # One that cannot be read was stored before such instants were refused: its window is as if never read.
+        with contextlib.suppress(ValueError):
+            windows.setdefault(account, []).append(Window(position, float(used), from_text(resets_at), *learned))
     found = {
         row[0]: QuotaState(
             account=row[0],

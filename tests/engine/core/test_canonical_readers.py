@@ -89,6 +89,8 @@ def test_claude_leaves_out(entry):
         pytest.param(turn("a", timestamp="2026-04-17T08:00:00"), "RFC 3339", id="no zone"),
         pytest.param(turn("a", timestamp="20260417T080000Z"), "RFC 3339", id="basic ISO form"),
         pytest.param(turn("a", timestamp="2026-02-30T08:00:00Z"), "no instant", id="no such day"),
+        pytest.param(turn("a", timestamp="9999-12-31T23:59:59-23:00"), "no instant", id="beyond all calendars"),
+        pytest.param(turn("a", timestamp="0001-01-01T00:00:00+23:00"), "no instant", id="before all calendars"),
         pytest.param(turn("s", type="system", timestamp=None), "no timestamp", id="placeholder without a time"),
         pytest.param(b"garbage\n", "no JSON", id="garbage"),
         pytest.param(b'{"a": NaN}\n', "NaN", id="NaN"),

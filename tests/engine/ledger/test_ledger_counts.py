@@ -240,7 +240,7 @@ def test_instants_are_read_as_the_standard_library_does(moment, zone):
     instants = Instants()
 
     assert instants.ms(text) == instants.ms(text)
-    assert (instants.ms(text) is None) <= (zone == "" or moment.year < 2)
+    assert (instants.ms(text) is None) <= (zone == "" or moment.year in (1, 9999))
 
 
 @given(st.lists(st.dictionaries(st.text(max_size=3), st.integers()), max_size=4))

@@ -63,6 +63,15 @@ def test_a_state_whose_saving_fails_is_the_earlier_one(store):
     assert full() == quotas.states(store, ("a",))["a"]
 
 
+def test_a_window_whose_reset_cannot_be_read_is_as_if_never_read(store):
+    save(store, full())
+    store.execute("UPDATE quota_windows SET resets_at = '1-01-01T00:00:00.000000Z' WHERE position = 0")
+
+    found = quotas.states(store, ("a",))["a"]
+
+    assert [one for one in full().windows if one.position != 0] == list(found.windows)
+
+
 def test_states_can_be_read_inside_a_transaction(store):
     with store.write():
         quotas.save(store, full())
