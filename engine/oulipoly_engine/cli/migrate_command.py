@@ -28,6 +28,8 @@ def _rebuild(context: Context, name: str, arguments: list[str]) -> int:
     output.write_line(f"backup: {folder}")
     output.write_line(f"fresh state file: {context.paths.state_db}")
     output.write_line("The live rows were not kept; they are in the backup.")
+    if (archive := context.paths.data / "archive").is_dir():
+        output.write_line(f"Kept copies of transcripts stay in {archive}; only the backup's state file knows them.")
     return 0
 
 

@@ -13,6 +13,8 @@ from oulipoly_engine.service.locate import Locator
 from oulipoly_engine.store.db import Store, open_store
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from oulipoly_engine.service.archive import Archive
     from oulipoly_engine.store.archive import KeptCopy
 
@@ -58,7 +60,18 @@ def deleted_copy(store: Store, session: ResolvedSession) -> KeptCopy | None:
 
     found = copies.of_session(store, session.account, session.session_id)
     copy = next((one for one in found if not one.part and not one.is_pruned), None)
-    return None if copy is None or copy.path.exists() else copy
+    return None if copy is None or not _is_gone(copy.path) else copy
+
+
+def _is_gone(path: Path) -> bool:
+    """Tell whether a file is known not to be there; in a folder that may not be looked into nobody can tell."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def archive(context: Context, store: Store) -> Archive:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, NoReturn
 
+from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.accounts import StorageType
 
 VERSION = 1
@@ -25,7 +26,8 @@ MOST_MANIFEST_BYTES = 16 << 20
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 _SHA = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _ROLLOUT = re.compile(r"rollout-(\d{4})-(\d\d)-(\d\d)T\d\d-\d\d-\d\d-([0-9a-f-]{36})\.jsonl", re.ASCII)
-_PART_NAME = re.compile(r"[^\x00-\x1f\x7f/\\]{1,255}")
+_PART_NAME = re.compile(r"[^\x00-\x1f\x7f/\\]+")
+_LONGEST_NAME = 255  # bytes; no file system in use takes more
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", re.ASCII)
 
 
@@ -121,8 +123,8 @@ def read_manifest(data: bytes) -> Manifest:
     manifest = Manifest(
         chain_id=_matching(top, "chain_id", _UUID),
         model=_text(top, "model", 300),
-        created_at=_matching(top, "created_at", _INSTANT),
-        last_used_at=_matching(top, "last_used_at", _INSTANT),
+        created_at=_instant(top, "created_at"),
+        last_used_at=_instant(top, "last_used_at"),
         segments=segments,
         name=_optional(top, "name", 1000),
         note=_optional(top, "note", 100_000),
@@ -153,6 +155,9 @@ def _segment(value: object) -> BundledSegment:
     names = [(file.role is Role.PART, file.name) for file in files]
     if len(set(names)) != len(names):
         _refuse(f"segment {session_id} has a file twice")
+    parts = {file.name for file in files if file.role is Role.PART}
+    if any(name[:place] in parts for name in parts for place in range(len(name)) if name[place] == "/"):
+        _refuse(f"segment {session_id} has a file that is the folder of another one")
     workspace = _optional(entry, "workspace", 4096)
     if workspace is not None and not workspace.startswith("/"):
         _refuse("a segment's workspace is no absolute path")
@@ -160,8 +165,8 @@ def _segment(value: object) -> BundledSegment:
         account=_text(entry, "account", 300),
         session_id=session_id,
         storage_type=kind,
-        started_at=_matching(entry, "started_at", _INSTANT),
-        ended_at=_matching(entry, "ended_at", _INSTANT) if entry.get("ended_at") is not None else None,
+        started_at=_instant(entry, "started_at"),
+        ended_at=_instant(entry, "ended_at") if entry.get("ended_at") is not None else None,
         last_turn_id=_optional(entry, "last_turn_id", 5000),
         workspace=workspace,
         files=files,
@@ -195,6 +200,8 @@ def _check_name(file: BundledFile, kind: StorageType, session_id: str) -> None:
     if file.role is Role.PART:
         parts = file.name.split("/")
         is_plain = all(_PART_NAME.fullmatch(part) and part not in (".", "..") for part in parts)
+        if any(len(part.encode("utf-8", "surrogatepass")) > _LONGEST_NAME for part in parts):
+            _refuse(f"the name {file.name[:200]!r} has a part of more than {_LONGEST_NAME} bytes")
         if kind is not StorageType.CLAUDE_CODE or not is_plain or len(parts) > 16:
             _refuse(f"the name {file.name[:200]!r} leads out of the session's folder")
     elif kind is StorageType.CLAUDE_CODE:
@@ -240,6 +247,15 @@ def _matching(table: Mapping[str, Any], key: str, pattern: re.Pattern[str]) -> s
     value = _text(table, key, 100)
     if not pattern.fullmatch(value):
         _refuse(f"its `{key}` {value!r} has the wrong form")
+    return value
+
+
+def _instant(table: Mapping[str, Any], key: str) -> str:
+    value = _matching(table, key, _INSTANT)
+    try:
+        from_text(value)
+    except ValueError as error:
+        _refuse(f"its `{key}` {value!r} is no instant: {error}")
     return value
 
 

@@ -67,8 +67,10 @@ def render_usage(rows: Sequence[UsageRow]) -> str:
     """Draw the table: columns as wide as their widest cell, two spaces between, the last one not padded."""
     lines = [HEADINGS, *(row.cells() for row in rows)]
     # What went wrong may take a line of its own; it does not push everybody else's columns away.
-    fitting = [line for line in lines if len(line[2]) <= _WIDEST_WINDOW]
-    widths = [max(len(line[column]) for line in fitting) for column in range(len(HEADINGS) - 1)]
+    widths = [
+        max(len(line[column]) for line in lines if column != 2 or len(line[2]) <= _WIDEST_WINDOW)
+        for column in range(len(HEADINGS) - 1)
+    ]
     padded = ([*map(str.ljust, line, widths), line[-1]] for line in lines)
     return "".join("  ".join(cells) + "\n" for cells in padded)
 

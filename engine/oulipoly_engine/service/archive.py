@@ -154,7 +154,17 @@ class Archive:
         home = self.homes.get(copy.account)
         try:
             status = copy.path.stat()
-        except OSError:
+        except OSError as error:
+            if not isinstance(error, FileNotFoundError | NotADirectoryError):  # nobody can tell
+                return ArchiveStatus(
+                    copy.account,
+                    copy.session_id,
+                    copy.path,
+                    _keeping(copy, is_current=False),
+                    copy.size_bytes,
+                    kept_at,
+                    None,
+                )
             keeping = Keeping.LOST if copy.is_pruned else Keeping.ONLY_COPY
             return ArchiveStatus(copy.account, copy.session_id, copy.path, keeping, copy.size_bytes, kept_at, None)
         keeping = _keeping(copy, is_current=copy.is_of(status))

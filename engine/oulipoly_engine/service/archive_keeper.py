@@ -6,6 +6,7 @@ that nobody names, which the next run uses again. One process at a time keeps or
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
@@ -223,13 +224,27 @@ class ArchiveKeeper:
             objects.remove(digest)
 
     def _sweep(self) -> None:
-        """Remove what killed runs left."""
+        """Remove what killed runs left, but nothing that another state file may know."""
         store, objects = self.archive.store, self.archive.objects
-        strays = list(objects.strays())
+        until_ns = _changed_ns(self._of_another)
+        strays = [(digest, path) for digest, path in objects.strays() if digest is None or _changed_ns(path) > until_ns]
         known = rows.known_objects(store, [digest for digest, _ in strays if digest is not None])
         for digest, path in strays:
             if digest is None or digest not in known:
                 path.unlink(missing_ok=True)
+
+    def _spare_strangers(self) -> None:
+        """Note that what lies here is of another state file: this one was set aside, or lost, and knows nothing of it.
+
+        Copies that it names may be the only ones of their transcripts, and it may be put back.
+        """
+        if not rows.has_objects(self.archive.store) and next(self.archive.objects.strays(), None) is not None:
+            self._of_another.touch(0o600)
+
+    @property
+    def _of_another(self) -> Path:
+        """Return the empty file whose time of change says how old objects of another state file are at least."""
+        return self.archive.folder / "of-another-state"
 
     @property
     def _looked(self) -> Path:
@@ -241,10 +256,20 @@ class ArchiveKeeper:
         until = time.monotonic() + wait_s
         while True:
             with try_lock(self.archive.folder / "archive.lock") as is_ours:
+                if is_ours:
+                    self._spare_strangers()
                 if is_ours or time.monotonic() >= until:
                     yield is_ours
                     return
             time.sleep(0.02)
+
+
+def _changed_ns(path: Path) -> int:
+    """Return when a file changed last; -1: it is not there."""
+    try:
+        return path.stat().st_mtime_ns
+    except FileNotFoundError:
+        return -1
 
 
 class _Run:
@@ -259,7 +284,7 @@ class _Run:
         self.left_over = 0  # files for another time
         self._has_replaced = False  # so that objects may be needed no more
         self._batch = _Batch()
-        self._no_room_before_ns = -1  # files that old would be given up at once
+        self._no_room_before_ns: float = -math.inf  # files that old would be given up at once
 
     def take(self, file: FoundFile, old: KeptCopy | None) -> None:
         """Keep a file as it is now."""
@@ -380,7 +405,7 @@ def _copy(file: FoundFile, status: os.stat_result, kept_at: str, *, is_pruned: b
         device=status.st_dev,
         inode=status.st_ino,
         size_bytes=status.st_size,
-        mtime_ns=status.st_mtime_ns,
+        mtime_ns=rows.storable_ns(status),
         kept_at=kept_at,
         is_pruned=is_pruned,
     )

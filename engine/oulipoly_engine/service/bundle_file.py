@@ -141,7 +141,7 @@ class BundleReader:
             expected, length = int(total.strip(b" \0"), 8), int(size.strip(b" \0"), 8)
         except ValueError:
             expected, length = -1, 0
-        if expected != sum(block) - sum(total) + 8 * 32 or block[345:500].strip(b"\0"):
+        if length < 0 or expected != sum(block) - sum(total) + 8 * 32 or block[345:500].strip(b"\0"):
             message = "a header is damaged, or not of our making"
             raise BundleRefused(message)
         if kind not in (b"0", b"\0"):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from oulipoly_engine.store.db import Store
 
+_MOST_NS = (1 << 63) - 1
 _COLUMNS = "id, account, session_id, path, part, device, inode, size_bytes, mtime_ns, kept_at, is_latest, is_pruned"
 _ASKED_AT_ONCE = 500  # SQLite takes a limited number of parameters
 
@@ -41,7 +42,7 @@ class KeptCopy:
     def is_of(self, status: os.stat_result) -> bool:
         """Tell whether nothing has happened to the file since."""
         seen = (self.device, self.inode, self.size_bytes, self.mtime_ns)
-        return seen == (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+        return seen == (status.st_dev, status.st_ino, status.st_size, storable_ns(status))
 
 
 def latest_of(store: Store, account: str) -> dict[Path, KeptCopy]:
@@ -83,6 +84,16 @@ def chunks_of(store: Store, copy: KeptCopy) -> tuple[Chunk, ...]:
         "SELECT sha256, size_bytes FROM archive_chunks WHERE copy_id = ? ORDER BY position", (copy.row_id,)
     )
     return tuple(Chunk(bytes(digest), int(size)) for digest, size in rows)
+
+
+def storable_ns(status: os.stat_result) -> int:
+    """Return when a file was changed last, at most what a column holds: a file may be dated to the year 2300."""
+    return max(-_MOST_NS, min(_MOST_NS, status.st_mtime_ns))
+
+
+def has_objects(store: Store) -> bool:
+    """Tell whether any object is known."""
+    return bool(store.rows("SELECT 1 FROM archive_objects LIMIT 1"))
 
 
 def known_objects(store: Store, digests: Sequence[bytes]) -> set[bytes]:
@@ -131,7 +142,7 @@ def touch(store: Store, copy: KeptCopy, status: os.stat_result) -> None:
     """Note that a file was touched and holds what it held. Runs inside the caller's write transaction."""
     store.execute(
         "UPDATE archive_copies SET device = ?, inode = ?, mtime_ns = ? WHERE id = ?",
-        (status.st_dev, status.st_ino, status.st_mtime_ns, copy.row_id),
+        (status.st_dev, status.st_ino, storable_ns(status), copy.row_id),
     )
 
 

@@ -41,6 +41,17 @@ def test_table_is_padded_but_for_its_last_column():
     ] == render_usage(rows).splitlines()
 
 
+def test_a_long_failure_leaves_its_own_account_in_the_columns():
+    far = AccountUsage("a-far-longer-name", "codex", state=failed("the script ended with 3: " + "x" * 60))
+    shown = render_usage(usage_rows([AccountUsage("a", "claude", (window(0.5, label="5h"),)), far])).splitlines()
+
+    assert [
+        "Account            Vendor  Window",
+        "a                  claude  5h    ",
+        "a-far-longer-name  codex   (error",
+    ] == [line[:33] for line in shown]
+
+
 def test_table_without_accounts_is_its_heading():
     assert "Account  Vendor  Window  Used / Limit  Remaining\n" == render_usage(())
 

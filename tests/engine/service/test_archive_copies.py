@@ -213,6 +213,43 @@ def test_damaged_copy_is_told_and_nothing_is_written(bench, tmp_path, harm):
     assert [] == list((tmp_path / "to").iterdir())
 
 
+def test_what_another_state_file_keeps_is_never_swept(bench, tmp_path):
+    content = lines(40)
+    path = bench.write(content=content)
+    bench.keep()
+    path.unlink()
+    known, fresh = bench.archive, open_store(tmp_path / "fresh.db")
+    home = Home("acc", StorageType.CLAUDE_CODE, bench.root)
+    bench.archive = Archive(fresh, known.folder, {"acc": home}, bench.clock)
+    bench.write(OTHER, lines(5, seed=1))
+    bench.keep()
+    ArchiveKeeper(bench.archive, 0).prune()
+
+    bench.archive = known
+    assert content == bench.content()
+
+
+@pytest.mark.parametrize("at_s", [10_500_000_000, -10_500_000_000])  # 2302 and 1637
+def test_a_file_of_an_impossible_day_is_kept_with_the_rest(bench, at_s):
+    odd = bench.write(content=lines(3))
+    os.utime(odd, (at_s, at_s))
+    bench.write(OTHER, lines(4))
+
+    assert (None, None) == (bench.keep().problem, bench.keep().problem)
+    assert [lines(3), lines(4)] == [bench.content(), bench.content(OTHER)]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may look into every folder")
+def test_a_copy_is_not_called_the_only_one_where_nobody_may_look(bench):
+    bench.write()
+    bench.keep()
+    bench.project.chmod(0)
+    try:
+        assert Keeping.ONLY_COPY is not bench.state()
+    finally:
+        bench.project.chmod(0o700)
+
+
 def test_unknown_session_is_not_found(bench):
     with pytest.raises(SessionNotFound):
         bench.archive.restore("acc", SESSION)

@@ -408,6 +408,7 @@ def set_segment(**values):
         set_file(role="part", name="a/../../b"),
         set_file(role="part", name="a\0b"),
         set_file(role="part", name="a//b"),
+        set_file(role="part", name="ü" * 200),
         set_file(role="parent"),
         set_file(role="device"),
         set_file(member="../../evil"),
@@ -424,6 +425,10 @@ def set_segment(**values):
         set_segment(files=[]),
         set_segment(files=None),
         set_segment(started_at="yesterday"),
+        set_segment(started_at="2026-99-99T99:99:99.999999Z"),
+        set_segment(ended_at="2026-02-30T00:00:00.000000Z"),
+        set_top(last_used_at="2026-99-99T99:99:99.999999Z"),
+        set_top(created_at="0001-01-01T00:00:00.000000Z"),
         set_top(segments=[]),
         set_top(segments=[5]),
         set_top(version=2),
@@ -442,6 +447,15 @@ def test_manifest_that_lies_is_refused_and_nothing_is_written(here, there, chang
     with pytest.raises(BundleInvalid):
         there.unpack(repacked(here.pack(), change))
     assert before == there.files()
+
+
+def test_a_member_of_negative_length_is_refused_before_it_is_read(there):
+    head = bytearray(tarfile.TarInfo("manifest.json").tobuf(tarfile.USTAR_FORMAT))
+    head[124:136], head[148:156] = b"-1".ljust(12, b"\0"), b" " * 8
+    head[148:156] = b"%06o\0 " % sum(head)
+
+    with pytest.raises(BundleInvalid, match="a header is damaged"):
+        there.unpack(gzip.compress(bytes(head) + bytes(4096)))
 
 
 @pytest.mark.parametrize(
