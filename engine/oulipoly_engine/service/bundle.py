@@ -13,7 +13,17 @@ from typing import BinaryIO
 
 from oulipoly_engine.clock import Clock, to_text
 from oulipoly_engine.core.accounts import StorageType
-from oulipoly_engine.core.bundle import BundledFile, BundledSegment, Manifest, Role, member_name, rollout_day
+from oulipoly_engine.core.bundle import (
+    BundledFile,
+    BundledSegment,
+    BundleRefused,
+    Manifest,
+    Role,
+    member_name,
+    read_manifest,
+    rollout_day,
+    write_manifest,
+)
 from oulipoly_engine.core.resolve import ResolvedSession
 from oulipoly_engine.errors import RunnerError, SessionNotFound, StorageUnsupported
 from oulipoly_engine.service.archive import Archive
@@ -96,6 +106,10 @@ class Bundler:
             name=chain.name,
             note=chain.note,
         )
+        try:
+            read_manifest(write_manifest(manifest))
+        except BundleRefused as error:  # what nobody could unbundle is not to be found out there
+            raise unsupported(session, f"no machine would take it: {error}") from error
         return Packing(manifest, tuple(missing), opened)
 
     def _segment(

@@ -283,6 +283,15 @@ def test_session_without_transcript_and_copy_cannot_be_bundled(here):
         here.pack()
 
 
+def test_what_no_machine_would_take_is_not_bundled(here):
+    here.claude()
+    here.chain("claude1")
+    here.store.execute("UPDATE session_chain_segments SET last_turn_id = ?", ("x" * 6000,))
+
+    with pytest.raises(StorageUnsupported, match="no machine would take it: .*last_turn_id"):
+        here.pack()
+
+
 def test_appended_bytes_stay_out_and_a_rewrite_is_told(here):
     path = here.claude()
     here.chain("claude1")
