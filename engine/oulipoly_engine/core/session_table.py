@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from oulipoly_engine.core.columns import fit, fit_end, pad, plain, width
 
@@ -75,12 +75,18 @@ def remark(
         return "transcript gone, a copy kept" if is_kept else "transcript gone"
     if purge_at is None:
         return ""
-    days = (purge_at - now).total_seconds() / 86_400
-    if days > within_days:
+    left = purge_at - now
+    if left > timedelta(days=within_days):
         return ""
     if is_kept:
-        return "deletable now, kept" if days < 0 else f"deleted in {days:.0f} d, kept"
-    return "at risk now" if days < 0 else f"at risk in {days:.0f} d"
+        return "deletable now, kept" if left < timedelta(0) else f"deleted in {time_left(left)}, kept"
+    return "at risk now" if left < timedelta(0) else f"at risk in {time_left(left)}"
+
+
+def time_left(left: timedelta) -> str:
+    """Return how long something has yet: whole days, hours where it is less than a day and a half, never below 0."""
+    left = max(left, timedelta(0))
+    return f"{left.days} d" if left >= timedelta(hours=36) else f"{left.total_seconds() / 3600:.0f} h"
 
 
 def short_path(path: str, home: str) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from oulipoly_engine.clock import Clock
+from oulipoly_engine.core.session_table import time_left
 from oulipoly_engine.errors import RunnerError, SessionNotFound
 from oulipoly_engine.service.new_file import new_file
 from oulipoly_engine.service.object_folder import ArchiveDamaged, ObjectFolder
@@ -53,8 +54,7 @@ class ArchiveStatus:
             return "only copy" if self.keeping is Keeping.ONLY_COPY else "lost"
         if self.due is None or self.due - now > SOON:
             return None
-        left = max((self.due - now).total_seconds(), 0) / 3600
-        when = f"{left / 24:.0f} d" if left >= 36 else f"{left:.0f} h"
+        when = time_left(self.due - now)
         return f"deleted in {when}, kept" if self.keeping is Keeping.KEPT else f"at risk in {when}"
 
 

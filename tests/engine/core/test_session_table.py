@@ -61,6 +61,8 @@ def test_ages_are_told_in_their_largest_unit(passed, shown):
     ("has_transcript", "days", "shown"),
     [
         (True, 3, "at risk in 3 d"),
+        (True, 2.9, "at risk in 2 d"),
+        (True, 1.4, "at risk in 34 h"),
         (True, 20, ""),
         (True, -1, "at risk now"),
         (True, None, ""),

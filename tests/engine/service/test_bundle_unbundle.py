@@ -288,7 +288,7 @@ def test_what_no_machine_would_take_is_not_bundled(here):
     here.chain("claude1")
     here.store.execute("UPDATE session_chain_segments SET last_turn_id = ?", ("x" * 6000,))
 
-    with pytest.raises(StorageUnsupported, match="no machine would take it: .*last_turn_id"):
+    with pytest.raises(StorageUnsupported, match=r"no machine would take it: .*last_turn_id"):
         here.pack()
 
 

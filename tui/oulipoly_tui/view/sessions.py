@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from oulipoly_engine.core.columns import plain
 from oulipoly_engine.core.conversations import Conversation, Part, Sort
+from oulipoly_engine.core.session_table import time_left
 from oulipoly_engine.core.turn_tree import LineKind, TurnLine
 from oulipoly_tui.view.session_columns import columns, short_age
 from oulipoly_tui.view.session_groups import Arranged, Group, Grouping, places_of
@@ -230,8 +231,7 @@ def badges(listed: Listed, board: Board, now: datetime) -> Iterator[Span]:
     if listed.has_transcript is False:
         yield ("archived only", "warn") if is_kept else ("transcript gone", "bad")
     elif listed.purge_at is not None and listed.purge_at - now <= _SOON:
-        left = max(listed.purge_at - now, timedelta(0))
-        when = f"{left.days} d" if left >= timedelta(hours=36) else f"{left.total_seconds() / 3600:.0f} h"
+        when = time_left(listed.purge_at - now)
         yield (f"deleted in {when}, kept", "dim") if is_kept else (f"at risk in {when}", "bad")
     if one.pinned_at is not None:
         yield ("pinned", "accent")

@@ -11,7 +11,7 @@ from oulipoly_tui.view.spans import Line, Span, Tone, cells, fitted
 if TYPE_CHECKING:
     from oulipoly_engine.core.decision import Decision, Verdict
 
-_TABLE = 56  # columns of the table beside the names
+_TABLE = 61  # columns of the table beside the names
 
 
 def compared(now: Decision, then: Decision, columns: int = 1000) -> tuple[Line, ...]:
@@ -35,7 +35,7 @@ def compared(now: Decision, then: Decision, columns: int = 1000) -> tuple[Line, 
             lines += _two_lines(now, then, one, after.get(one.candidate.index))
         reason = lines.pop(1)
         return (*lines, (), reason)
-    lines.append(((f"  {fitted('account', width)}  {'score':>17}  {'projected':>17}  standing", "dim"),))
+    lines.append(((f"  {fitted('account', width)}  {'score':>17}  {'projected':>22}  standing", "dim"),))
     return (*lines, *(_row(now, then, one, after.get(one.candidate.index), width) for one in now.verdicts))
 
 
@@ -55,13 +55,22 @@ def _row(now: Decision, then: Decision, before: Verdict, after: Verdict | None, 
         return ((f"✗ {name}", "dim"), ("  out: another account is pinned", "dim"))
     score, projected = _changes(before, after)
     standing, tone = _standing(then, after)
-    numbers: Span = (f"  {score:>17}  {projected:>17}", _changed(before, after))
+    numbers: Span = (f"  {score:>17}  {projected:>22}", _changed(before, after))
     return ((f"{_mark(now, then, after)} {name}", tone), numbers, (f"  {standing}", tone))
 
 
 def _changes(before: Verdict, after: Verdict) -> tuple[str, str]:
     score = _pair(words.hours(before.score), words.hours(after.score))
-    return score, _pair(words.percent(before.worst_projected_used), words.percent(after.worst_projected_used))
+    window = after.binding or before.binding
+    if window is None:
+        return score, "?"
+    use = (_projected(one, window.window.position) for one in (before, after))
+    return score, f"{window.window.name} {_pair(*map(words.percent, use))}"
+
+
+def _projected(verdict: Verdict, position: int) -> float | None:
+    """Return the projected use of one window: the one that decides afterwards, so that like is put beside like."""
+    return next((one.projected_used for one in verdict.windows if one.window.position == position), None)
 
 
 def _changed(before: Verdict, after: Verdict) -> Tone:
