@@ -6,6 +6,7 @@ linear: it starts only where its class of characters begins, and every repetitio
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Sequence
 
@@ -15,6 +16,18 @@ _NAME_OF_ONE = (
     r"(?:api[ _-]?key|access[ _-]?key(?:[ _-]?id)?|(?:secret|private|signing|encryption|auth|subscription)[ _-]?key"
     r"|token|secret|passw(?:or)?d|passphrase|credential|cookie)"
 )
+# The same names, and some that are one only before a sign. Each begins with a set of letters, by which the search for
+# it is four times as fast; the long s is what ignoring case takes for an s.
+_NAME_BEFORE_SIGN = (
+    r"[AaCcEePpSs\u017fTt](?i:(?<=a)(?:pi[ _-]?key|ccess[ _-]?key(?:[ _-]?id)?|uth[ _-]?key)"
+    r"|(?<=s)(?:ecret(?:[ _-]?key)?|igning[ _-]?key|ubscription[ _-]?key)"
+    r"|(?<=p)(?:rivate[ _-]?key|assw(?:or)?d|assphrase)|(?<=e)ncryption[ _-]?key|(?<=t)oken|(?<=c)(?:redential|ookie))"
+)
+_MORE_BEFORE_SIGN = (
+    r"[AaMmPpSs\u017f](?i:(?<=p)(?:wd|ass)|(?<=a)(?:uth|ccount[_-]?key)|(?<=s)ecret_key_base|(?<=m)aster[_-]?key)"
+)
+# A secret in a command: quoted, perhaps with escaped quotes, or up to the next blank.
+_WORD = r"""(?:(?P<quote>\\{0,3}["'])(?P<quoted>[^"'\r\n\\]+)|(?P<word>[^\s"'`<>;|&\\][^\s"'`<>;|&\\]*))"""
 
 # To the end of the block, or of the text when the block is cut.
 _KEY_BLOCK = re.compile(
@@ -26,16 +39,17 @@ _HEADER = re.compile(
         (?P<value>[^"'\r\n\\]+)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_NAMED = re.compile(
-    rf"""(?P<name>{_NAME_OF_ONE})
-        (?P<sep>\\{{0,3}}["']?[ \t]{{0,4}}(?::=|=>|[:=])[ \t]{{0,4}})
+_SIGN_AND_VALUE = r"""
+        (?P<sep>\\{0,3}["']?(?:\*\*)?[ \t]{0,4}(?::=|=>|[:=])(?:\*\*)?[ \t]{0,4})
         (?:
-            (?P<escaped>\\{{1,7}}["'])(?P<in_escaped>[^"'\\\r\n]+)
+            (?P<escaped>\\{1,7}["'])(?P<in_escaped>[^"'\\\r\n]+)
           | "(?P<in_double>(?:[^"\\\r\n]|\\.)+)
           | '(?P<in_single>(?:[^'\\\r\n]|\\.)+)
-          | (?P<bare>(?:\[redacted\])?[^\s"'`,;&(){{}}\[\]<>\\]*)
-        )""",
-    re.IGNORECASE | re.VERBOSE,
+          | (?<!=)`(?P<in_code>[^`\r\n]+)(?=`)
+          | (?P<bare>(?i:\[redacted\])?[^\s"'`,;&(){}\[\]<>\\]*)
+        )"""
+_NAMED, _NAMED_TOO = (
+    re.compile(rf"(?P<name>{name}){_SIGN_AND_VALUE}", re.VERBOSE) for name in (_NAME_BEFORE_SIGN, _MORE_BEFORE_SIGN)
 )
 _FLAG = re.compile(
     rf"""(?<![\w-])(?P<flag>--(?:[a-z0-9]{{1,24}}-){{0,4}}{_NAME_OF_ONE})(?P<gap>[ \t]{{1,4}})
@@ -44,7 +58,32 @@ _FLAG = re.compile(
 )
 _SCHEME = re.compile(r"\b(?P<scheme>bearer|basic)(?P<gap>[ \t]{1,4})(?P<value>[A-Za-z0-9._~+/=-]{8,})", re.IGNORECASE)
 _IN_QUERY = re.compile(r"(?P<name>[?&](?:key|auth|sig|signature)=)(?P<value>[^&#\s\"'<>]+)", re.IGNORECASE)
-_URL_LOGIN = re.compile(r"://[^\s/@:?#\"'<>]{0,256}:[^\s/@\"'<>]{1,256}@")
+_URL_LOGIN = re.compile(r"://[^\s/@:?#\"'<>]{0,256}:[^\s/\"'<>]{1,256}@")  # a password may hold an @ itself
+# The words of a passphrase, which `_NAMED` would take for prose behind the first one.
+_PASSPHRASE = re.compile(
+    r"[Pp](?i:assphrase)(?:\*\*)?[ \t]{0,4}:(?:\*\*)?[ \t]{1,4}(?P<value>[\w'-]+(?: [\w'-]+){2,23})"
+)
+_BLOCK_HEAD = re.compile(r":[ \t]{1,4}[|>][-+0-9]{0,2}[ \t]{0,4}\r?\n")  # of a YAML text of several lines
+_NAME_AT_END = re.compile(rf"""(?:{_NAME_BEFORE_SIGN}|{_MORE_BEFORE_SIGN})["']?[ \t]{{0,4}}\Z""")
+_INDENT = re.compile(r"[ \t]*")
+_ELEMENT = re.compile(
+    rf"<[\w.:-]{{0,40}}?{_NAME_OF_ONE}(?:[ \t][^<>\r\n]{{0,80}})?>(?P<value>[^<>\r\n]+)(?=</)", re.IGNORECASE
+)
+_CURL = re.compile(
+    rf"""curl(?<!\wcurl)\b(?:[^\r\n\\]|\\.|\\\r?\n){{0,200}}?[ \t\n]
+        (?:-[uU][ \t]{{0,4}}|--(?:proxy-)?user(?:[ \t]{{1,4}}|=))
+        (?=[^\s:]{{0,128}}:[^\s"'\\]){_WORD}""",
+    re.VERBOSE,
+)
+_MYSQL = re.compile(rf"(?:mysql|mariadb)[\w-]{{0,12}}[ \t](?:[^\r\n;|&]{{0,200}}?[ \t])?-p{_WORD}")
+_SSHPASS = re.compile(rf"sshpass[ \t]{{1,4}}(?:-[ev][ \t]{{1,4}}){{0,2}}-p[ \t]{{0,4}}{_WORD}")
+_NETRC = re.compile(rf"login[ \t]{{1,4}}\S{{1,128}}\s{{1,16}}password[ \t]{{1,4}}{_WORD}")
+_MACHINE = re.compile(r"(?:machine[ \t]{1,4}\S{1,256}|default)\s{1,16}\Z")
+_SET = re.compile(
+    rf"""[Ss](?<!\w.)(?i:et(?:x(?:[ \t]{{1,4}}/m)?|env|(?:[ \t]{{1,4}}-{{1,2}}[a-z-]{{1,12}}){{1,4}})[ \t]{{1,4}}
+        [A-Za-z0-9_]{{0,60}}?(?:{_NAME_OF_ONE}|pwd|(?<=_)pass|secret_key_base)[ \t]{{1,4}}){_WORD}""",
+    re.VERBOSE,
+)
 _SHAPES = re.compile(
     r"""(?<![A-Za-z0-9_-])(?:
         sk-(?:ant|proj|or|svcacct|admin)-[A-Za-z0-9_-]{4,}
@@ -52,6 +91,14 @@ _SHAPES = re.compile(
       | gh[pousr]_[A-Za-z0-9]{16,} | github_pat_[A-Za-z0-9_]{16,} | glpat-[A-Za-z0-9_-]{16,}
       | (?:AKIA|ASIA)[0-9A-Z]{16}(?![0-9A-Za-z]) | AIza[0-9A-Za-z_-]{30,} | ya29\.[A-Za-z0-9_-]{20,}
       | (?:xox[a-z]|xapp)-[A-Za-z0-9-]{8,} | GOCSPX-[A-Za-z0-9_-]{16,}
+      | [sr]k_(?:live|test)_[A-Za-z0-9]{8,} | whsec_[A-Za-z0-9]{24,} | SG\.[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9_-]{16,}
+      | hooks\.slack\.com/(?P<hook>services|workflows|triggers)/[A-Za-z0-9_/-]{8,}
+      | bot[0-9]{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-]) | [0-9]{8,10}:AA[A-Za-z0-9_-]{33}(?![A-Za-z0-9_-])
+      | [MNO][DTjz][AEIMQUYcgk][w-z0-5][A-Za-z0-9]{18,26}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,40}(?![A-Za-z0-9_-])
+      | gsk_[A-Za-z0-9]{20,} | xai-[A-Za-z0-9]{20,} | pplx-[A-Za-z0-9]{20,}
+      | gl(?:rt|dt|ptt|cbt|ft|soat|oas|agent)-[A-Za-z0-9_-]{16,}
+      | do[opr]_v1_[a-f0-9]{32,} | shp(?:at|ca|pa|ss)_[A-Fa-f0-9]{24,} | AGE-SECRET-KEY-1[0-9A-Z]{20,}
+      | 1//0[A-Za-z0-9_-]{20,} | key-[0-9a-f]{32}(?![0-9A-Za-z])
       | rt_[A-Za-z0-9_-]{24,} | [0-9a-f]{32}\.[A-Za-z0-9]{12,24}(?![A-Za-z0-9])
       | npm_[A-Za-z0-9]{30,} | hf_[A-Za-z0-9]{30,} | pypi-[A-Za-z0-9_-]{40,}
       | eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*){0,3}
@@ -67,11 +114,21 @@ _MOST_PASSES = 10
 # Words that stand after `token:` in prose and logs and are no secrets.
 _ORDINARY = re.compile(
     r"(?:null|none|nil|true|false|undefined|expired|invalid|missing|required|revoked|empty|unset|not|no|yes|is|was|the|an?"
-    r"|str|string|int|ok|bearer|basic)[.!?]{0,3}",
+    r"|str|string|int|ok|bearer|basic|[|>][-+0-9]{0,2})[.!?]{0,3}",
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[^{}]{0,80}\}?)?")
-_FLAG_WORD = re.compile(rf"-{{1,2}}[\w-]{{0,60}}{_NAME_OF_ONE}|--?(?:header|user)", re.IGNORECASE)
+_PLACE = re.compile(r"[/~.%$]|[A-Za-z]:(?:[\\/]|\Z)|file:")  # how a folder begins, which is what `PWD` mostly holds
+_OWNER_OF_PASS = re.compile(
+    r"(?<![A-Za-z])(?:db|database|user|admin|root|mysql|mariadb|pg|postgres|redis|mongo|smtp|imap|mail|email|ftp|ssh|proxy"
+    r"|sudo|ldap|sql)[_-]?\Z",
+    re.IGNORECASE,
+)
+_NUMBERS = re.compile(r"[0-9:.]+")  # of ports, and of a user and a group
+_FOLLOWED = re.compile(r"\(| [a-z]+ [a-z]")  # a call, or a sentence
+_FLAG_WORD = re.compile(rf"-{{1,2}}[\w-]{{0,60}}{_NAME_OF_ONE}|--?(?:header|user)|--proxy-user", re.IGNORECASE)
+# Whose a short flag has to be for a secret to follow it, and its long form.
+_SHORT_FLAGS = {"-u": ("curl", "--user"), "-U": ("curl", "--proxy-user"), "-p": ("sshpass", "--password")}
 _AUTH_HEADER = re.compile(r"(?:proxy-)?authorization|cookie|x-api-key", re.IGNORECASE)
 
 
@@ -88,7 +145,10 @@ def redact(text: str) -> str:
 def _pass(text: str) -> str:
     text = _KEY_BLOCK.sub(REDACTED, text)
     text = _HEADER.sub(lambda found: found["name"] + found["sep"] + _keep_reference(found["value"]), text)
+    text = _in_blocks(text)
+    text = _in_commands(text)
     text = _NAMED.sub(_named, text)
+    text = _NAMED_TOO.sub(_named_too, text)
     text = _FLAG.sub(lambda found: found["flag"] + found["gap"] + _keep_reference(found["value"]), text)
     text = _SCHEME.sub(_scheme, text)
     text = _URL_LOGIN.sub(f"://{REDACTED}@", text)
@@ -96,12 +156,53 @@ def _pass(text: str) -> str:
     return _SHAPES.sub(_shape, text)
 
 
+def _in_commands(text: str) -> str:
+    """Redact what commands and files hold without a sign before it, or in several words."""
+    for needed, pattern, change in _ELSEWHERE:
+        if needed is None or needed in text:
+            text = pattern.sub(change, text)
+    return text
+
+
+def _in_blocks(text: str) -> str:
+    """Redact the indented lines after `password: |`."""
+    pieces, at = [], 0
+    for head in _BLOCK_HEAD.finditer(text):
+        if head.start() < at or _NAME_AT_END.search(text, max(head.start() - 40, 0), head.start()) is None:
+            continue
+        line = text.rfind("\n", at, head.start()) + 1 or at
+        begin = re.match(r"[ \t]*(?:-[ \t]{1,4})*", text[line : head.start()])
+        end, first = _block_end(text, head.end(), begin.end() if begin is not None else 0)
+        if end > head.end():
+            tail = "\n" if text[end - 1] == "\n" else ""
+            pieces += [text[at : head.end()], first, REDACTED, tail]
+            at = end
+    return "".join([*pieces, text[at:]]) if pieces else text
+
+
+def _block_end(text: str, begin: int, indent: int) -> tuple[int, str]:
+    """Return where the lines end that are indented deeper, and how deep the first one is."""
+    end, place, first = begin, begin, ""
+    while place < len(text):
+        after = text.find("\n", place) + 1 or len(text)
+        deep = _INDENT.match(text, place, after)
+        depth = deep[0] if deep is not None else ""
+        if text[place:after].strip():
+            if len(depth) <= indent:
+                break
+            first, end = first or depth, after
+        place = after
+    return end, first
+
+
 def redact_argv(argv: Sequence[str]) -> tuple[str, ...]:
     """Return the arguments without secrets, including those that follow a flag such as `--api-key`."""
     shown: list[str] = []
     previous = ""
+    programs = {argument.rpartition("/")[2] for argument in argv}
     for argument in argv:
-        shown.append(_after_flag(previous, argument) or redact(argument))
+        program, flag = _SHORT_FLAGS.get(previous, ("", ""))
+        shown.append(_after_flag(flag if program in programs else previous, argument) or redact(argument))
         previous = argument
     return tuple(shown)
 
@@ -109,7 +210,7 @@ def redact_argv(argv: Sequence[str]) -> tuple[str, ...]:
 def _after_flag(flag: str, value: str) -> str | None:
     if not _FLAG_WORD.fullmatch(flag) or value.startswith("--") or not value:
         return None
-    if flag.lstrip("-").lower() == "user":
+    if flag.lstrip("-").lower() in ("user", "proxy-user"):
         return REDACTED if ":" in value else None
     if flag.lstrip("-").lower() == "header":
         return None if _AUTH_HEADER.match(value) is None else redact(value)
@@ -117,16 +218,78 @@ def _after_flag(flag: str, value: str) -> str | None:
 
 
 def _named(found: re.Match[str]) -> str:
-    groups = ("in_escaped", "in_double", "in_single", "bare")
-    group = next((name for name in groups if found[name]), None)
-    if group is None or _is_ordinary(found["name"], found[group]):
+    group, value = _value_of(found)
+    is_count = found["name"].lower() == "token" and value.isdecimal() and len(value) <= 7  # below ten million
+    return found[0] if is_count or _is_ordinary(value) else _without(found, group)
+
+
+def _named_too(found: re.Match[str]) -> str:
+    """Redact what follows a name that is the name of a secret only in some places, or with some values."""
+    name, text = found["name"].lower(), found.string
+    group, value = _value_of(found)
+    before = text[max(found.start("name") - 12, 0) : found.start("name")]
+    match name:
+        case "auth":
+            is_none = before[-1:].isalnum() or not _is_login(value)
+        case "pwd":
+            is_call = group == "bare" and _FOLLOWED.match(text, found.end()) is not None
+            is_none = before[-1:].isalnum() or is_call or _PLACE.match(value) is not None
+        case "pass":
+            is_variable = found["name"] == "PASS" and before.endswith("_")
+            is_count = value.isdecimal() and len(value) <= 3
+            is_none = is_count or not (is_variable or _OWNER_OF_PASS.search(before))
+        case _:
+            is_none = False
+    return found[0] if is_none or _is_ordinary(value) else _without(found, group)
+
+
+def _value_of(found: re.Match[str]) -> tuple[str, str]:
+    """Return the name of the group that holds the value, and the value."""
+    groups = ("in_escaped", "in_double", "in_single", "in_code")
+    group = next((name for name in groups if found[name]), "bare")
+    return group, found[group] or ""
+
+
+def _without(found: re.Match[str], group: str) -> str:
+    """Return a match with one of its groups redacted."""
+    begin, end = found.start(group) - found.start(), found.end(group) - found.start()
+    return found[0][:begin] + REDACTED + found[0][end:]
+
+
+def _is_ordinary(value: str) -> bool:
+    return not value or _ORDINARY.fullmatch(value) is not None or _REFERENCE.fullmatch(value) is not None
+
+
+def _is_login(value: str) -> bool:
+    """Return whether a value is a user and a password as docker's and npm's files keep them, in base64."""
+    if len(value) < 6 or not value.isascii():
+        return False
+    try:
+        return b":" in base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+    except ValueError:
+        return False
+
+
+def _word(found: re.Match[str]) -> str:
+    """Redact the word or the quoted text at the end of a command."""
+    group = "quoted" if found["quoted"] else "word"
+    value = found[group]
+    if value == REDACTED or _REFERENCE.fullmatch(value) or _NUMBERS.fullmatch(value):
         return found[0]
-    return found[0][: found.start(group) - found.start()] + REDACTED
+    return _without(found, group)
 
 
-def _is_ordinary(name: str, value: str) -> bool:
-    is_count = name.lower() == "token" and value.isdecimal() and len(value) <= 7  # below ten million
-    return is_count or _ORDINARY.fullmatch(value) is not None or _REFERENCE.fullmatch(value) is not None
+def _of_netrc(found: re.Match[str]) -> str:
+    """Redact a password, unless it is a plain word of prose about a login."""
+    is_word = found["word"] is not None and found["word"].rstrip(".,:!?)").isalpha()
+    before = found.string[max(found.start() - 300, 0) : found.start()]
+    return found[0] if is_word and _MACHINE.search(before) is None else _word(found)
+
+
+def _value(found: re.Match[str]) -> str:
+    value = found["value"].strip()
+    is_none = _is_ordinary(value.partition(" ")[0]) or value.startswith(("{", "$"))
+    return found[0] if is_none else _without(found, "value")
 
 
 def _keep_reference(value: str) -> str:
@@ -143,4 +306,17 @@ def _scheme(found: re.Match[str]) -> str:
 def _shape(found: re.Match[str]) -> str:
     short = found["short_key"]
     is_word = short is not None and len(short) < 19 and not any(letter.isdigit() for letter in short)  # sk-something
-    return found[0] if is_word else REDACTED
+    place = "" if found["hook"] is None else f"hooks.slack.com/{found['hook']}/"
+    return found[0] if is_word else place + REDACTED
+
+
+# What has to be in a text for a pattern to fit, the pattern, and what it does.
+_ELSEWHERE = (
+    (None, _PASSPHRASE, _value),
+    ("</", _ELEMENT, _value),
+    ("curl", _CURL, _word),
+    ("-p", _MYSQL, _word),
+    ("sshpass", _SSHPASS, _word),
+    ("login", _NETRC, _of_netrc),
+    (None, _SET, _word),
+)

@@ -1,7 +1,8 @@
 """Make a transcript's text fit to be shown: secrets out, control characters visible. Pure.
 
 Only stretches that hold a hint of a secret go through the redactor, which works at some 3 MB a second. That changes
-nothing of its outcome: but for key blocks each of its patterns stays within a line, and needs one of these hints.
+nothing of its outcome: each of its patterns needs one of these hints, and stays within a line, but for those of
+`_SEVERAL_LINES`.
 """
 
 from __future__ import annotations
@@ -18,8 +19,19 @@ _HINTS = (
     *("key", "token", "secret", "passw", "passphrase", "credential", "cookie", "authorization", "bearer", "basic"),
     *("sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "akia", "asia", "aiza", "ya29."),
     *("xox", "xapp-", "gocspx-", "npm_", "hf_", "pypi-", "eyj", "rt_", "auth=", "sig=", "signature=", REDACTED),
+    *("k_live_", "k_test_", "whsec_", "hooks.slack.com/", ":aa", "gsk_", "xai-", "pplx-", "_v1_", "1//0", "shp"),
+    *("glrt-", "gldt-", "glptt-", "glcbt-", "glft-", "glsoat-", "gloas-", "glagent-", "curl", "mysql", "mariadb"),
+    *("sshpass",),
 )
-_HEX_KEY = re.compile(r"[0-9a-f]{32}\.")  # the one shape that begins with no word
+# The shapes that begin with no word, and names that are mostly those of something else.
+_HEX_KEY = re.compile(r"[0-9a-f]{32}\.")
+_BOT_TOKEN = re.compile(r"\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27}")
+_PASS_OR_PWD = re.compile(r"p(?:ass|wd)[\\\"'*]{0,6}[ \t]{0,4}[:=]")
+_AUTH = re.compile(r"auth[\\\"'*]{1,6}[ \t]{0,4}[:=]|auth[ \t]{0,4}:")
+_SET = re.compile(r"set(?:x|env)?[ \t].{0,160}p(?:wd|ass)[ \t]")
+_SEVERAL_LINES = re.compile(
+    r"-----BEGIN|:[ \t]{1,4}[|>][-+0-9]{0,2}[ \t]{0,4}\r?\n|\\\r?\n|login[ \t]{1,4}\S{1,128}[ \t]*\n"
+)
 _LIKE_ASCII = str.maketrans({"\u0131": "i", "\u017f": "s", "\u0307": None})  # what IGNORECASE takes for i and s
 
 _COLOUR = re.compile(r"\x1b\[[0-9;:?]{0,64}[A-Za-z]|\x1b\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)")
@@ -79,7 +91,7 @@ def _picture(found: re.Match[str]) -> str:
 
 def redacted(text: str) -> str:
     """Return what the redactor makes of a text, sooner."""
-    if "-----BEGIN" in text:
+    if _SEVERAL_LINES.search(text):
         return redact(text)
     return "".join(redact(stretch) if _has_hint(stretch) else stretch for stretch in _stretches(text))
 
@@ -98,4 +110,7 @@ def _has_hint(text: str) -> bool:
         lowered = lowered.translate(_LIKE_ASCII)
     if any(hint in lowered for hint in _HINTS) or ("://" in lowered and "@" in lowered):
         return True
-    return _HEX_KEY.search(text) is not None
+    if "SG." in text:
+        return True
+    patterns = (_PASS_OR_PWD, _AUTH, _SET)
+    return any(hint.search(lowered) for hint in patterns) or any(hint.search(text) for hint in (_HEX_KEY, _BOT_TOKEN))

@@ -26,6 +26,16 @@ SECRETS = (
     "eyJhbGciOi.abcdef.ghi",
     "pas\u017fword: hunter22",
     "to\u212aen: hunter2222",
+    "DB_PASS=hunter22",
+    'MYSQL_PWD="hunter22"',
+    '{"auth": "dXNlcjpwYXNz"}',
+    "curl -s \\\n  -u me:hunter22 https://h",
+    "machine h\n  login me\n  password hunter22",
+    "password: |\n  hunter22\n  hunter33",
+    "SG.ngeVfQFYQlKU0ufo8x5d1A.TwL2iGABf9DHoTf-09kqeF8tAmbihYz",
+    "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1",
+    "NzkyNzE1NDU0MTk2MDg4ODQy.X-hvzA.Ovy4MCQywSkoMRRclStW4xAYK7I",
+    "set -x DB_PWD hunter22",
 )
 PLAIN = ("a line of prose", "x = 1", "", " " * 50, "z" * 700, "Kelvin \u212a and \u0130")
 
