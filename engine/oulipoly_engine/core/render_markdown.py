@@ -7,14 +7,16 @@ it would swallow the rest of the document.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterator
 
 from oulipoly_engine.core.dialogue import Kind, Part, Turn
 from oulipoly_engine.core.document import Head, Renderer, fenced, moment
 
 _BACKTICKS = re.compile(r"`+")
-_TAG = re.compile(r"<(?=[A-Za-z/!?])(?!https?://)")
-_SPAN = re.compile(r"(?<!`)(`{1,8})(?!`)[^\n]*?(?<!`)\1(?!`)")
+_TAG = re.compile(r"<(?=[A-Za-z/!?])(?!https?://[^\s<>`]*>)")
+_ESCAPE_OR_RUN = re.compile(r"\\.|`+")
 _SUMMARIES = {Kind.THINKING: "Thinking", Kind.RESULT: "Result", Kind.CONTEXT: "Context"}
 
 
@@ -86,15 +88,45 @@ def _tamed(text: str) -> str:
     """Return text whose tags are shown instead of obeyed, but for those in a code span, which shows them anyway."""
     if "<" not in text:
         return text
-    return "\n".join(_tamed_line(line) if "<" in line else line for line in text.split("\n"))
+    tamed, is_open = [], False
+    for line in text.split("\n"):
+        is_open = is_open and not line.isspace() and line != ""  # a span ends with its paragraph
+        spans, is_left_open = _spans(line) if "`" in line else ([], False)
+        tamed.append(_tamed_line(line, [] if is_open else spans) if "<" in line else line)
+        # What the backticks after an unpaired one mean depends on lines that may or may not be one paragraph.
+        is_open = is_open or is_left_open
+    return "\n".join(tamed)
 
 
-def _tamed_line(line: str) -> str:
+def _tamed_line(line: str, spans: list[tuple[int, int]]) -> str:
     tamed, at = [], 0
-    for span in _SPAN.finditer(line):
-        tamed += [_TAG.sub("&lt;", line[at : span.start()]), span[0]]
-        at = span.end()
+    for begin, end in spans:
+        tamed += [_TAG.sub("&lt;", line[at:begin]), line[begin:end]]
+        at = end
     return "".join([*tamed, _TAG.sub("&lt;", line[at:])])
+
+
+def _spans(line: str) -> tuple[list[tuple[int, int]], bool]:
+    """Return where a line's code spans are, and whether backticks are left that begin none.
+
+    An escaped backtick begins none; inside a span a backslash escapes nothing.
+    """
+    runs: defaultdict[int, list[int]] = defaultdict(list)
+    for run in _BACKTICKS.finditer(line):
+        runs[len(run[0])].append(run.start())
+    spans, at, is_left_open = [], 0, False
+    while (found := _ESCAPE_OR_RUN.search(line, at)) is not None:
+        at = found.end()
+        if line[found.start()] == "\\":
+            continue
+        closing = runs.get(len(found[0]), [])
+        index = bisect_left(closing, at)
+        if index == len(closing):
+            is_left_open = True
+            continue
+        at = closing[index] + len(found[0])
+        spans.append((found.start(), at))
+    return spans, is_left_open
 
 
 def _line(text: str) -> str:

@@ -4,6 +4,9 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from oulipoly_engine.core import render_html, render_markdown
 from oulipoly_engine.core.dialogue import EVERYTHING, TALK, Findings, Kind, Part, Turn
@@ -222,3 +225,38 @@ def test_head_says_how_many_secrets_are_out_and_what_else_is_missing(head):
     assert rows["Secrets"].startswith("3 redacted" if head.secrets else "not redacted")
     assert ("Unreadable" in rows) == bool(head.findings.damaged)
     assert ("Left out" in rows) == (head.wanted is TALK)
+
+
+LIVE = "<img src=y onerror=alert(8)>"
+
+
+def rendered(text):
+    """Return what CommonMark with HTML makes of an exported answer."""
+    shown = "".join(render_markdown.turn(Turn("assistant", AT, (Part(Kind.TEXT, text),)), 1))
+    return MarkdownIt("commonmark", {"html": True}).render(shown)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        rf"\`{LIVE}\`",
+        rf"\\\`{LIVE}`",
+        rf"\``a` {LIVE} `",
+        f"a ` b\nc ` {LIVE} ` d",
+        f"<https://a`> {LIVE} `",
+        f"{'`' * 9} ` {'`' * 9} {LIVE} `",
+    ],
+    ids=["escaped", "escaped after a backslash", "escaped run", "two lines", "link", "long run"],
+)
+def test_tag_behind_backticks_that_begin_no_code_is_not_obeyed(text):
+    assert "<img" not in rendered(text)
+
+
+def test_tag_in_code_is_shown_as_it_is():
+    assert "&lt;img" in rendered(rf"\\`{LIVE}` and ``{LIVE}\``")
+    assert "&amp;lt;" not in rendered(rf"\\`{LIVE}` and ``{LIVE}\``")
+
+
+@given(st.lists(st.sampled_from(["`", "``", "\\", "a", " ", "\n", "\n\n", LIVE, "<https://a", ">"]), max_size=14))
+def test_no_mixture_of_backticks_lets_a_tag_through(pieces):
+    assert "<img" not in rendered("".join(pieces))
