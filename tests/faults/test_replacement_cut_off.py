@@ -143,7 +143,7 @@ def test_line_that_reached_the_former_transcript_at_the_kill_is_carried_over(cut
     assert [] == cut.leftovers()
 
 
-@pytest.mark.parametrize("step", ["journaled", "renamed"])
+@pytest.mark.parametrize("step", ["leased", "journaled", "renamed", "committed"])
 def test_session_of_a_killed_replacement_can_be_replaced_at_once(cut, step):
     cut.until(step, "die")
 

@@ -21,6 +21,14 @@ _TOKEN = re.compile(rf"{TOKEN_PREFIX}[0-9a-f]{{32}}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
+class Owner:
+    """A process that a lease ends with: which one of those that ever had its number."""
+
+    start_ticks: int  # since boot
+    place: str  # where its number means it; elsewhere nobody can tell whether it lives
+
+
+@dataclass(frozen=True, slots=True)
 class HeldLease:
     """A lease as its file tells it; the token itself is nowhere."""
 
@@ -30,6 +38,7 @@ class HeldLease:
     created_at: datetime
     expires_at: datetime
     owner_pid: int
+    owner: Owner | None = None  # None: the lease outlives the process that took it
 
     def is_live(self, now: datetime) -> bool:
         """Return whether it still holds."""
@@ -37,7 +46,7 @@ class HeldLease:
 
     def to_bytes(self) -> bytes:
         """Return the file's content."""
-        document = {
+        document: dict[str, object] = {
             "version": _VERSION,
             "session_id": self.session_id,
             "provider_name": self.account,
@@ -46,6 +55,8 @@ class HeldLease:
             "expires_at": to_text(self.expires_at),
             "owner_pid": self.owner_pid,
         }
+        if self.owner is not None:  # a reader that does not know these passes over them
+            document |= {"owner_start_ticks": self.owner.start_ticks, "owner_place": self.owner.place}
         return _line(document)
 
 
@@ -93,6 +104,7 @@ def read_lease(data: bytes, session_id: str) -> HeldLease:
         from_text(_text(document, "created_at")),
         from_text(_text(document, "expires_at")),
         _whole(document, "owner_pid"),
+        _owner(document),
     )
 
 
@@ -128,6 +140,12 @@ def _text(document: dict[str, object], key: str) -> str:
 def _whole(document: dict[str, object], key: str) -> int:
     value = document.get(key)
     return value if isinstance(value, int) else _fail(f"its {key} is {value!r}")
+
+
+def _owner(document: dict[str, object]) -> Owner | None:
+    if "owner_start_ticks" not in document:
+        return None
+    return Owner(_whole(document, "owner_start_ticks"), _text(document, "owner_place"))
 
 
 def _hash(document: dict[str, object]) -> str:

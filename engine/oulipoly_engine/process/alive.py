@@ -32,6 +32,29 @@ def lived_at(pid: int, instant: datetime) -> bool:
     return began <= instant + _SLACK
 
 
+def here() -> str | None:
+    """Return what tells apart the systems in which the same process number means different processes.
+
+    One boot of one machine, and one namespace of process numbers on it; None where the system does not tell.
+    """
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{boot} {Path('/proc/self/ns/pid').readlink()}"
+    except (OSError, ValueError):
+        return None
+
+
+def has_ended(pid: int, ticks: int) -> bool:
+    """Tell whether the process that began at those ticks is gone, or dead and only not yet waited for."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return fields[0] in (b"Z", b"X") or int(fields[19]) != ticks
+    except (FileNotFoundError, ProcessLookupError):
+        return not is_alive(pid)
+    except (OSError, ValueError, IndexError):
+        return False
+
+
 def start_ticks(pid: int) -> int | None:
     """Return when a process began, in the kernel's ticks since boot; None where the system does not tell."""
     try:

@@ -2,8 +2,9 @@
 
 Every decision is made under `sentinel.lock`, which the kernel takes back from a holder that dies; the lease itself is a
 file that is written whole or not at all, so a decision finds the old state or the new one. Leases are advisory: they
-bind those who ask, never the CLI. They end by the calendar: set forward, it ends them early; set back, it makes them
-last longer, for nobody can tell then how long ago they began.
+bind those who ask, never the CLI. One that is held for a block ends with the process that holds it, so that a killed
+one keeps nobody waiting; one that was given out lasts until it is released. Both end by the calendar: set forward, it
+ends them early; set back, it makes them last longer, for nobody can tell then how long ago they began.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ from typing import TypeVar
 
 from oulipoly_engine.clock import Clock, to_text
 from oulipoly_engine.core import lease as lease_file
-from oulipoly_engine.core.lease import DEFAULT_TTL_MS, MAXIMUM_TTL_MS, HeldLease, ReleaseMark
+from oulipoly_engine.core.lease import DEFAULT_TTL_MS, MAXIMUM_TTL_MS, HeldLease, Owner, ReleaseMark
 from oulipoly_engine.errors import LeaseGone, LeaseTokenInvalid, RunnerError, SessionBusy, TtlInvalid
+from oulipoly_engine.process.alive import has_ended, here, start_ticks
 from oulipoly_engine.process.lock import try_lock
 
 T = TypeVar("T")
@@ -60,10 +62,14 @@ class Leases:
     clock: Clock
 
     def acquire(self, session_id: str, account: str, ttl_ms: int = DEFAULT_TTL_MS) -> Lease:
-        """Take the lease of a session, in place of one that has expired.
+        """Take the lease of a session, in place of one that has expired or whose process has died.
 
-        Raises TtlInvalid, SessionBusy (a live lease), and RunnerError for one that cannot be read or written.
+        It outlives this process. Raises TtlInvalid, SessionBusy (a live lease), and RunnerError for one that cannot be
+        read or written.
         """
+        return self._take(session_id, account, ttl_ms, None)
+
+    def _take(self, session_id: str, account: str, ttl_ms: int, owner: Owner | None) -> Lease:
         if not 1 <= ttl_ms <= MAXIMUM_TTL_MS:
             message = f"a lease lasts 1 to {MAXIMUM_TTL_MS} ms, not {ttl_ms}"
             raise TtlInvalid(message)
@@ -71,11 +77,11 @@ class Leases:
         with self._deciding():
             now = self.clock.now()
             held = _read(path, session_id, lease_file.read_lease)
-            if held is not None and held.is_live(now):
+            if held is not None and held.is_live(now) and not _is_left_behind(held):
                 raise busy(held, path)
             token = f"{lease_file.TOKEN_PREFIX}{secrets.token_hex(16)}"
             lease = Lease(session_id, token, now + timedelta(milliseconds=ttl_ms), path)
-            mine = HeldLease(session_id, account, lease_file.hash_of(token), now, lease.expires_at, os.getpid())
+            mine = HeldLease(session_id, account, lease_file.hash_of(token), now, lease.expires_at, os.getpid(), owner)
             _write(path, mine.to_bytes())
             self._mark_path(session_id).unlink(missing_ok=True)
             return lease
@@ -104,18 +110,23 @@ class Leases:
             return Release(session_id, token, mark.released_at, was_released=True)
 
     def live(self, session_id: str) -> HeldLease | None:
-        """Return the lease that holds a session now, None when there is none or it has expired.
+        """Return the lease that holds a session now; None when there is none, it has expired or its process has died.
 
         Raises RunnerError for an unreadable one.
         """
         with _translated(self.path(session_id)):
             held = _read(self.path(session_id), session_id, lease_file.read_lease)
-        return held if held is not None and held.is_live(self.clock.now()) else None
+        if held is None or not held.is_live(self.clock.now()) or _is_left_behind(held):
+            return None
+        return held
 
     @contextmanager
     def held(self, session_id: str, account: str, ttl_ms: int = DEFAULT_TTL_MS) -> Iterator[Lease]:
-        """Hold a session for the block. If the lease expires meanwhile and goes to another, that one keeps it."""
-        lease = self.acquire(session_id, account, ttl_ms)
+        """Hold a session for the block, or until this process dies.
+
+        If the lease expires meanwhile and goes to another, that one keeps it.
+        """
+        lease = self._take(session_id, account, ttl_ms, _this_process())
         try:
             yield lease
         finally:
@@ -203,6 +214,17 @@ def _sync(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _this_process() -> Owner | None:
+    ticks, place = start_ticks(os.getpid()), here()
+    return None if ticks is None or place is None else Owner(ticks, place)
+
+
+def _is_left_behind(held: HeldLease) -> bool:
+    """Return whether a lease was to end with its process, and that has died; one elsewhere may still live."""
+    owner = held.owner
+    return owner is not None and owner.place == here() and has_ended(held.owner_pid, owner.start_ticks)
 
 
 def _check(token: str, token_hash: str, session_id: str) -> None:

@@ -1,5 +1,8 @@
 import json
+import os
 import re
+import subprocess
+import sys
 from contextlib import suppress
 from datetime import timedelta
 
@@ -237,3 +240,59 @@ def test_block_that_outlived_its_lease_leaves_the_next_holder_s_alone(leases, cl
         theirs = leases.acquire(SESSION, "acc")
 
     assert theirs.expires_at == leases.live(SESSION).expires_at
+
+
+DIES = """
+import os, signal, sys
+from pathlib import Path
+from oulipoly_engine.service.lease import Leases
+from oulipoly_engine.testing import FakeClock
+
+leases = Leases(Path(sys.argv[1]), FakeClock())
+with leases.held(sys.argv[2], "acc"):
+    os.kill(os.getpid(), getattr(signal, sys.argv[3]))
+"""
+
+
+def die_holding(leases, name="SIGKILL", source=DIES):
+    subprocess.run([sys.executable, "-c", source, str(leases.folder), SESSION, name], check=False)
+    assert leases.path(SESSION).exists()
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGHUP"])
+def test_lease_that_was_held_ends_with_a_process_that_dies(leases, name):
+    die_holding(leases, name)
+
+    assert leases.live(SESSION) is None
+    with leases.held(SESSION, "acc"):
+        assert os.getpid() == leases.live(SESSION).owner_pid
+
+
+def test_lease_that_was_given_out_outlives_its_process(leases):
+    taken = DIES.replace("with leases.held(", "if leases.acquire(")
+    die_holding(leases, source=taken)
+
+    assert leases.live(SESSION) is not None
+    with pytest.raises(SessionBusy):
+        leases.acquire(SESSION, "acc")
+
+
+def test_lease_of_a_process_that_cannot_be_looked_at_stays(leases):
+    die_holding(leases)
+    path = leases.path(SESSION)
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | {"owner_place": "another boot"}))
+
+    assert leases.live(SESSION) is not None
+
+
+def test_number_that_another_process_has_got_since_holds_nothing(leases):
+    die_holding(leases)
+    path = leases.path(SESSION)
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | {"owner_pid": os.getpid()}))
+
+    assert leases.live(SESSION) is None
+
+
+def test_lease_that_is_held_keeps_others_out(leases):
+    with leases.held(SESSION, "acc"), pytest.raises(SessionBusy):
+        leases.acquire(SESSION, "acc")
