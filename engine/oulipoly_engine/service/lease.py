@@ -124,14 +124,24 @@ class Leases:
     def held(self, session_id: str, account: str, ttl_ms: int = DEFAULT_TTL_MS) -> Iterator[Lease]:
         """Hold a session for the block, or until this process dies.
 
-        If the lease expires meanwhile and goes to another, that one keeps it.
+        If the lease expires meanwhile and goes to another, that one keeps it. What became of the block is what is
+        told: a lease that cannot be released ends by itself.
         """
         lease = self._take(session_id, account, ttl_ms, _this_process())
         try:
             yield lease
         finally:
-            with contextlib.suppress(LeaseGone, LeaseTokenInvalid):
-                self.release(session_id, lease.token)
+            with contextlib.suppress(RunnerError):
+                self._let_go(lease)
+
+    def _let_go(self, lease: Lease) -> None:
+        """Release a lease; where its mark cannot be written, on a full disk, just remove it."""
+        try:
+            self.release(lease.session_id, lease.token)
+        except (LeaseGone, LeaseTokenInvalid):
+            return
+        except RunnerError:
+            self.end_of_dead(lease.session_id, lambda held: lease_file.fits(lease.token, held.token_hash))
 
     def end_of_dead(self, session_id: str, is_dead: Callable[[HeldLease], bool]) -> bool:
         """End the lease of a holder that has died, whose token nobody has; return whether there was one."""
