@@ -14,6 +14,7 @@ import hashlib
 import os
 import re
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ _PENDING = re.compile(r"session-(?P<id>.+)\.pending")
 _CANONICAL = re.compile(r"session-(?P<id>.+)\.canonical\.jsonl")
 _PATIENCE_S = 10.0  # for a recovery that is under way; it takes milliseconds
 _PAUSE_S = 0.01
+_DAMAGED = (OSError, EOFError, ValueError, zlib.error)  # what a gzip file that is not whole raises when it is read
 _LEVEL = 6  # of compression: a 50 MB transcript takes a second
 
 
@@ -122,10 +124,10 @@ class Preimages:
         return self.folder / file_sha256[:2] / f"{file_sha256}.gz"
 
     def keep(self, data: bytes) -> str:
-        """Keep a transcript and return its hash."""
+        """Keep a transcript and return its hash; one that is kept already is written anew if it is damaged."""
         digest = hashlib.sha256(data).hexdigest()
         path = self.path(digest)
-        if not path.exists():
+        if not self._is_whole(digest):
             with guarded(path):
                 path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             write(path, gzip.compress(data, _LEVEL, mtime=0))
@@ -136,13 +138,20 @@ class Preimages:
         path = self.path(file_sha256)
         try:
             data = gzip.decompress(path.read_bytes())
-        except (OSError, EOFError, ValueError) as error:
+        except _DAMAGED as error:
             message = f"the kept transcript {path} cannot be read: {error}"
             raise RunnerError(message) from error
         if hashlib.sha256(data).hexdigest() != file_sha256:
             message = f"the kept transcript {path} is not what was put there; it is left untouched"
             raise RunnerError(message)
         return data
+
+    def _is_whole(self, file_sha256: str) -> bool:
+        try:
+            data = gzip.decompress(self.path(file_sha256).read_bytes())
+        except _DAMAGED:
+            return False
+        return hashlib.sha256(data).hexdigest() == file_sha256
 
     def has(self, file_sha256: str) -> bool:
         """Return whether a transcript is still kept."""

@@ -1,6 +1,7 @@
 """Replacing a session and taking it back: guards, rows, kept preimages, and what the CLIs leave lying about."""
 
 import fcntl
+import gzip
 import json
 import os
 import shlex
@@ -231,15 +232,39 @@ def test_undo_of_what_is_not_there_or_not_standing_is_refused(bench):
         bench.replacer().undo(bench.session, "nope")
 
 
-def test_damaged_preimage_is_never_put_back(bench):
+DAMAGES = {
+    "no gzip": lambda data: b"no gzip",
+    "cut": lambda data: data[: len(data) // 2],
+    "its head alone": lambda data: data[:10] + b"\xff" * 40,
+    "another's": lambda data: gzip.compress(b"another"),
+    "empty": lambda data: b"",
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_damaged_preimage_is_never_put_back(bench, damage):
     bench.edit()
-    bench.kept()[0].write_bytes(b"no gzip")
+    bench.kept()[0].write_bytes(damage(bench.kept()[0].read_bytes()))
     before = bench.transcript.read_bytes()
 
-    with pytest.raises(RunnerError, match="cannot be read"):
+    with pytest.raises(RunnerError, match=r"cannot be read|is not what was put there"):
+        bench.replacer().plan_undo(bench.session)
+    with pytest.raises(RunnerError, match=r"cannot be read|is not what was put there"):
         bench.replacer().undo(bench.session)
 
     assert before == bench.transcript.read_bytes()
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_damaged_preimage_is_kept_anew_by_the_next_replacement_of_the_same(bench, damage):
+    old = bench.transcript.read_bytes()
+    bench.edit()
+    bench.kept()[0].write_bytes(damage(bench.kept()[0].read_bytes()))
+    bench.transcript.write_bytes(old)
+
+    bench.edit()
+
+    assert old == gzip.decompress(bench.kept()[0].read_bytes())
 
 
 def test_same_turns_again_write_no_file_and_keep_nothing(bench):
