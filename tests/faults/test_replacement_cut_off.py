@@ -1,6 +1,7 @@
 """A replacement cut off at any step: the transcript is the old one or the new, and the next start has rows agree."""
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from oulipoly_engine.cli import healing
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.accounts import StorageType
 from oulipoly_engine.core.canonical import Origin, render
@@ -195,6 +197,42 @@ def test_journal_that_cannot_be_understood_is_set_aside(cut, content):
     assert "cannot be understood" in cut.start()
     assert [f"session-{SESSION}.pending"] == [path.name for path in (folder / "quarantine").iterdir()]
     assert "two" == cut.state()
+
+
+@pytest.mark.parametrize("step", ["journaled", "kept"])
+def test_half_written_files_of_a_killed_replacement_go_at_the_next_start(cut, step):
+    cut.until(step, "die")
+    journals, preimages = cut.world.data / "replace_journal", cut.world.data / "preimages" / "ab"
+    preimages.mkdir(parents=True, exist_ok=True)
+    half = [journals / f".session-{SESSION}.{name}.4194304.tmp" for name in ("pending", "canonical.jsonl")]
+    half.append(preimages / f".{'ab' * 32}.gz.4194304.tmp")
+    for path in half:
+        path.write_bytes(b"half")
+
+    cut.start()
+
+    assert [] == cut.leftovers()
+    assert [] == [path for path in half if path.exists()]
+
+
+def test_half_written_journal_alone_is_reason_enough_to_look(cut):
+    half = cut.world.data / "replace_journal" / f".session-{SESSION}.canonical.jsonl.{os.getpid()}.tmp"
+    half.parent.mkdir()
+    half.write_bytes(b"half")
+
+    cut.start()
+
+    assert not half.exists()
+
+
+def test_files_of_others_among_the_journals_stay_and_are_no_reason_to_look(cut):
+    theirs = cut.world.data / "replace_journal" / "notes.txt"
+    theirs.parent.mkdir()
+    theirs.write_bytes(b"mine")
+
+    assert "" == cut.start()
+    assert theirs.exists()
+    assert not healing._has_remains(str(theirs.parent))
 
 
 def test_start_during_a_replacement_leaves_its_journal_alone(cut):

@@ -43,15 +43,24 @@ def heal(context: Context, name: str | None, arguments: list[str]) -> int | None
 
 
 def _has_remains(folder: str) -> bool:
-    """Return whether anything lies there but what is kept for a person to look at."""
+    """Return whether anything of ours lies there but what is kept for a person to look at.
+
+    What is not ours stays, so to look at it at every start would be in vain.
+    """
     try:
-        names = set(os.listdir(folder)) - {"quarantine"}  # noqa: PTH208 - pathlib's way costs ten times as much
+        names = [name for name in os.listdir(folder) if _is_ours(name)]  # noqa: PTH208 - pathlib's takes ten times as long
     except OSError:
         return False
     if not names:
         return False
     kept = _listed(f"{folder}/quarantine")
     return any(not _is_kept(name, kept) for name in names)
+
+
+def _is_ours(name: str) -> bool:
+    if name.startswith(".session-"):
+        return name.endswith(".tmp")
+    return name == "staging" or (name.startswith("session-") and name.endswith((".pending", ".canonical.jsonl")))
 
 
 def _is_kept(name: str, quarantined: frozenset[str]) -> bool:

@@ -15,7 +15,7 @@ import os
 import re
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,6 +92,13 @@ class JournalFolder:
         finally:
             os.close(descriptor)
 
+    def drop_unfinished(self) -> None:
+        """Remove files that were cut off while they were written; the caller holds the folder alone.
+
+        So none of them is being written, whichever process has its number by now.
+        """
+        _drop(self.path.glob(".session-*.tmp"))
+
     def remove(self, session_id: str) -> None:
         """Take a session's journal away, the lines that it needs last."""
         with guarded(self.path):
@@ -160,6 +167,10 @@ class Preimages:
     def sizes(self) -> dict[str, int]:
         """Return the size in bytes of every kept transcript, compressed, by its hash. Raises OSError."""
         return {path.name.removesuffix(".gz"): path.stat().st_size for path in self.folder.glob("*/*.gz")}
+
+    def drop_unfinished(self) -> None:
+        """Remove what was cut off while it was kept; the caller holds the folder of journals alone."""
+        _drop(self.folder.glob("*/.*.gz.*.tmp"))
 
     def drop(self, file_sha256: str) -> None:
         """Forget a transcript that nobody needs."""
@@ -232,6 +243,12 @@ def _flock(descriptor: int, kind: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _drop(paths: Iterable[Path]) -> None:
+    for path in paths:
+        with contextlib.suppress(OSError):
+            path.unlink(missing_ok=True)
 
 
 def _matching(folder: Path, pattern: re.Pattern[str]) -> list[str]:

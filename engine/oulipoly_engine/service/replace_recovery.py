@@ -52,6 +52,8 @@ class Recovery:
                 return ()
             told = [self._settle(session_id) for session_id in self._folder.pending_sessions()]
             self._clear_staging()
+            self._folder.drop_unfinished()
+            Preimages(self.data / "preimages").drop_unfinished()
             for session_id in self._folder.canonical_sessions():
                 self._drop_orphan(session_id)
             return tuple(text for text in told if text)
