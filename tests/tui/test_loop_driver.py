@@ -156,23 +156,39 @@ def test_letters_of_a_paste_are_no_keys_although_each_comes_alone(run):
     assert program.seen() == ["LoopDriver", "a", "<q7>", "b"]
 
 
-@pytest.mark.parametrize(
-    ("text", "before", "expected"),
-    [
-        ("a", False, False),
-        ("a", True, True),
-        ("\x1b[200~", False, True),
-        ("\x1b[200~a\x1b[201~", False, False),
-        ("a\x1b[201~", True, False),
-        ("\x1b[201~\x1b[200~a", True, True),
-    ],
-)
-def test_a_paste_is_under_way_from_its_first_mark_to_its_last(text, before, expected):
-    assert expected == driver._pastes(text, before=before)
-    held, now = "", before
-    for letter in text:  # read one by one
-        now, held = driver._pastes(held + letter, before=now), (held + letter)[-5:]
-    assert expected == now
+def test_no_part_of_a_paste_is_typed_whatever_sequences_it_holds(run):
+    program = run()
+    program.until(b"READY")
+
+    os.write(program.fd, b"a\x1b[200~one\x1b[0m\rtwo \x1b[Ax\x1b\rx\r\x1b[201~bx")
+
+    assert program.seen() == ["LoopDriver", "a", "<one[0m\rtwo [Ax\rx\r>", "b"]
+
+
+@pytest.mark.parametrize("length", range(1, 6))
+def test_the_end_of_a_paste_may_come_in_two_pieces(run, length):
+    program = run()
+    program.until(b"READY")
+
+    mark = b"\x1b[201~"
+    for piece in (b"a\x1b[200~q" + mark[:length], mark[length:] + b"b", b"x"):
+        os.write(program.fd, piece)
+        time.sleep(0.06)  # three times as long as we wait for what may follow Escape
+
+    assert program.seen() == ["LoopDriver", "a", "<q>", "b"]
+
+
+@pytest.mark.parametrize("length", range(3, 6))
+def test_the_beginning_of_a_paste_may_come_in_two_pieces(run, length):
+    program = run()
+    program.until(b"READY")
+
+    mark = b"\x1b[200~"
+    for piece in (b"a" + mark[:length], mark[length:] + b"x\r", b"x\x1b[201~b", b"x"):
+        os.write(program.fd, piece)
+        time.sleep(0.06)
+
+    assert program.seen() == ["LoopDriver", "a", "<x\rx>", "b"]
 
 
 def test_lone_escape_is_told_although_nothing_follows_it(run):

@@ -25,6 +25,8 @@ from textual import constants, events
 from textual.app import App
 from textual.keys import Keys
 
+from oulipoly_tui.pastes import BEGINS, Pastes
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -54,9 +56,7 @@ _TO_GO_ON = ("_auto_restart", "_must_signal_resume")
 # A whole sequence; not what a mouse or a mode's report begins with, nor the keys of Linux' own console (`ESC [ [ A`).
 _WHOLE = re.compile(r"\x1b\[(?!M|<|\[)[0-?]*[ -/]*[@-~]")
 _REPORT = re.compile(r"\x1b\[\?[0-9;]*\$y")
-
-
-_PASTE_BEGINS, _PASTE_ENDS = "\x1b[200~", "\x1b[201~"
+_MARK_S = 0.5  # for the rest of a mark to come over a slow line; nobody waits for it at a key
 
 
 def choose() -> type[LinuxDriver] | None:
@@ -103,8 +103,7 @@ class LoopDriver(LinuxDriver):
         self._parser: XTermParser | None = None
         self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._tick: asyncio.TimerHandle | None = None
-        self._is_pasting = False  # the parser is inside of a bracketed paste
-        self._before = ""  # the end of what it was fed, where a mark of a paste may begin
+        self._pastes = Pastes()
         self.read_at = 0.0  # when a key or the mouse came last, in monotonic seconds
 
     def start_application_mode(self) -> None:
@@ -114,7 +113,7 @@ class LoopDriver(LinuxDriver):
         self._key_thread = None  # stays so if we are in the background and may not begin
         super().start_application_mode()  # type: ignore[no-untyped-call]
         if self._from is not None and self._key_thread is not None:
-            self._parser = _Sequences(self._debug)
+            self._parser, self._pastes = _Sequences(self._debug), Pastes()
             self._loop.add_reader(self._from, self._read)
 
     def run_input_thread(self) -> None:
@@ -196,18 +195,18 @@ class LoopDriver(LinuxDriver):
         text = self._decode(data)
         # Where there is nothing yet of a split character, nothing is fed: the parser would take that for the end.
         if text and not (len(text) == 1 and self._was_taken_as_it_is(text, parser)):
-            self._is_pasting = _pastes(self._before + text, before=self._is_pasting)
-            self._before = (self._before + text)[1 - len(_PASTE_BEGINS) :]
-            self._hand_on(partial(parser.feed, text))
+            ready = self._pastes.feed(text)
+            if ready:
+                self._hand_on(partial(parser.feed, ready))
 
     def _was_taken_as_it_is(self, text: str, parser: XTermParser) -> bool:
         """Give a letter or a digit to the focused widget without the parser, if that is between two keys anyway."""
-        if not (text.isascii() and text.isalnum()) or self._is_pasting or parser._timeout_time is not None:
+        if not (text.isascii() and text.isalnum()) or self._pastes.is_within or parser._timeout_time is not None:
             return False
         with self._app._context():
             was_taken = self._was_taken(events.Key(text, text))
         if was_taken:
-            self._before = ""
+            self._pastes.forget()
         return was_taken
 
     def _mind_timeout(self, parser: XTermParser) -> None:
@@ -216,11 +215,14 @@ class LoopDriver(LinuxDriver):
             self._tick.cancel()
         self._tick = None
         if parser._timeout_time is not None:
-            self._tick = self._loop.call_later(constants.ESCAPE_DELAY, self._timed_out)
+            delay = max(constants.ESCAPE_DELAY, _MARK_S) if self._pastes.is_beginning else constants.ESCAPE_DELAY
+            self._tick = self._loop.call_later(delay, self._timed_out)
 
     def _timed_out(self) -> None:
         if self._parser is not None:
             self._hand_on(self._parser.tick)
+            if self._parser._timeout_time is None:  # what had begun is typed by now
+                self._pastes.forget()
 
     def _hand_on(self, parse: Callable[[], Iterable[Message]]) -> None:
         """Hand on what the parser makes of its input; one that has failed says nothing more, and another takes over."""
@@ -229,7 +231,8 @@ class LoopDriver(LinuxDriver):
             messages.extend(parse())
         except Exception:  # noqa: BLE001, RUF100 - what a terminal sends must not leave the app deaf
             self._parser = _Sequences(self._debug)
-            self._is_pasting, self._before = False, ""
+            if self._pastes.is_within:  # its text must not be typed
+                messages.extend(self._parser.feed(BEGINS))
         with self._app._context():
             for message in messages:
                 self.process_message(message)
@@ -314,12 +317,6 @@ class LoopDriver(LinuxDriver):
             with contextlib.suppress(InterruptedError):
                 poll.poll(100)
             self._write_now()
-
-
-def _pastes(text: str, *, before: bool) -> bool:
-    """Return whether a paste is under way behind a text. before: it was at its beginning."""
-    begins, ends = text.rfind(_PASTE_BEGINS), text.rfind(_PASTE_ENDS)
-    return before if begins == ends else begins > ends  # equal: there is neither
 
 
 def _is_wanted_by_others(widget: Widget, key: str) -> bool:
