@@ -202,6 +202,19 @@ def test_lone_escape_is_told_although_nothing_follows_it(run):
     assert program.seen() == ["LoopDriver", "a", "escape", "b"]
 
 
+def test_keys_with_alt_in_one_breath_stay_what_they_are(run):
+    program = run()
+    program.until(b"READY")
+
+    os.write(program.fd, b"w\x1b.y\x1b1z\x1b\ri\x1b:wq\r\x1b[\x1b]\x1b\x1ba\x1bO")
+    program.until(b"<16>")
+    os.write(program.fd, b"x")
+
+    written = ["w", "alt+full_stop", "y", "alt+1", "z", "alt+enter", "i", "alt+colon", "w", "q", "enter"]
+    brackets = ["alt+left_square_bracket", "alt+right_square_bracket"]
+    assert program.seen() == ["LoopDriver", *written, *brackets, "escape", "alt+a", "alt+shift+o"]
+
+
 def test_split_character_is_put_together(run):
     program = run()
     program.until(b"READY")

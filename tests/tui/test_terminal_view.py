@@ -301,6 +301,28 @@ def test_only_keys_that_mean_nothing_here_are_passed_on_before_their_turn(bench,
     assert len(bench.keys()) == before + expected
 
 
+@pytest.mark.parametrize(
+    ("key", "character", "expected"),
+    [
+        ("alt+ctrl+right_square_bracket", "\x1b\x1d", ["left"]),
+        ("alt+ctrl+right_square_bracket", None, []),  # in a protocol that tells it from two keys
+        ("alt+ctrl+c", "\x1b\x03", []),
+    ],
+)
+async def test_the_chord_leads_out_although_escape_came_in_the_same_breath(bench, key, character, expected):
+    event = events.Key(key, character)
+    bench.sent.clear()
+
+    assert bench.view.take_key(event) is not bool(expected)
+    if expected:
+        bench.view.on_key(event)
+        await bench.pilot.pause()
+
+    assert expected == bench.posted
+    if expected:
+        assert [wire.Pressed("escape")] == bench.keys()
+
+
 def test_no_key_goes_past_copy_mode(bench):
     bench.view.begin_copying()
 

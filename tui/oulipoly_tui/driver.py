@@ -56,6 +56,8 @@ _TO_GO_ON = ("_auto_restart", "_must_signal_resume")
 # A whole sequence; not what a mouse or a mode's report begins with, nor the keys of Linux' own console (`ESC [ [ A`).
 _WHOLE = re.compile(r"\x1b\[(?!M|<|\[)[0-?]*[ -/]*[@-~]")
 _REPORT = re.compile(r"\x1b\[\?[0-9;]*\$y")
+_ESC, _CTRL_H, _DEL = "\x1b", "\x08", "\x7f"
+_BEGIN_SEQUENCES = ("[", "O")  # behind ESC; not those of reports that nobody asks for, which are keys to us
 _MARK_S = 0.5  # for the rest of a mark to come over a slow line; nobody waits for it at a key
 
 
@@ -68,15 +70,44 @@ def choose() -> type[LinuxDriver] | None:
 
 
 class _Sequences(XTermParser):
-    """Textual's parser, which types a sequence that it does not know as if each of its letters were a command."""
+    """Textual's parser, which types a sequence that it does not know as if each of its letters were a command.
+
+    It also keeps Alt with few keys, and types others for some: a circumflex, or what Option types on a Mac. Here every
+    key with Alt is one of its own, and has in `character` what the terminal sent, which is nothing to print; so whoever
+    passes keys on can pass on just that.
+    """
+
+    erases_by_control_h = False  # the terminal's backspace, as its line discipline has it
+    _is_after_escape = False
 
     def _sequence_to_key_events(self, sequence: str, alt: bool = False) -> Iterable[events.Key]:
+        if sequence == _CTRL_H and self.erases_by_control_h:
+            return [events.Key(Keys.Backspace.value, _DEL)]
+        if sequence == _ESC:  # of a sequence that another one cut short: its letters come now, one by one
+            self._is_after_escape = True
+            return []
+        alt, self._is_after_escape = alt or self._is_after_escape, False
         found: list[events.Key] = []
         with contextlib.suppress(ValueError, OverflowError):  # a number that is none, or is no character's
-            found = list(super()._sequence_to_key_events(sequence, alt))
+            if alt and len(sequence) == 1:
+                found = [self._with_alt(_ESC + sequence)]
+            elif len(sequence) == 2 and sequence[0] == _ESC and sequence[1] not in _BEGIN_SEQUENCES:
+                found = [self._with_alt(sequence)]
+            else:
+                found = list(super()._sequence_to_key_events(sequence))
         if not found and _WHOLE.fullmatch(sequence) and not _REPORT.fullmatch(sequence):
             found = [events.Key(Keys.Ignore, sequence)]
         return found
+
+    def _with_alt(self, sequence: str) -> events.Key:
+        """Return the key that an ESC and one more letter are, under Textual's own name where it has one."""
+        own = list(super()._sequence_to_key_events(sequence))
+        if own and own[0].character is None:  # alt+f, as Textual's fields for text know it: by a word
+            return events.Key(own[0].key, sequence)
+        *held, name = next(iter(super()._sequence_to_key_events(sequence[1]))).key.split("+")
+        if len(name) == 1 and name.isupper():
+            held, name = [*held, "shift"], name.lower()
+        return events.Key("+".join((*sorted({"alt", *held}), name)), sequence)
 
 
 def _can_drive() -> bool:
@@ -113,7 +144,7 @@ class LoopDriver(LinuxDriver):
         self._key_thread = None  # stays so if we are in the background and may not begin
         super().start_application_mode()  # type: ignore[no-untyped-call]
         if self._from is not None and self._key_thread is not None:
-            self._parser, self._pastes = _Sequences(self._debug), Pastes()
+            self._parser, self._pastes = self._new_parser(), Pastes()
             self._loop.add_reader(self._from, self._read)
 
     def run_input_thread(self) -> None:
@@ -199,6 +230,12 @@ class LoopDriver(LinuxDriver):
             if ready:
                 self._hand_on(partial(parser.feed, ready))
 
+    def _new_parser(self) -> XTermParser:
+        parser = _Sequences(self._debug)
+        with contextlib.suppress(termios.error):
+            parser.erases_by_control_h = termios.tcgetattr(self.fileno)[6][termios.VERASE] == _CTRL_H.encode()
+        return parser
+
     def _was_taken_as_it_is(self, text: str, parser: XTermParser) -> bool:
         """Give a letter or a digit to the focused widget without the parser, if that is between two keys anyway."""
         if not (text.isascii() and text.isalnum()) or self._pastes.is_within or parser._timeout_time is not None:
@@ -230,7 +267,7 @@ class LoopDriver(LinuxDriver):
         try:
             messages.extend(parse())
         except Exception:  # noqa: BLE001, RUF100 - what a terminal sends must not leave the app deaf
-            self._parser = _Sequences(self._debug)
+            self._parser = self._new_parser()
             if self._pastes.is_within:  # its text must not be typed
                 messages.extend(self._parser.feed(BEGINS))
         with self._app._context():

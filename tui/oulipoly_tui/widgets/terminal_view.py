@@ -25,6 +25,7 @@ from oulipoly_tui.view.copy_mode import CopyMode, Spot
 from oulipoly_tui.view.repl import back_from
 from oulipoly_tui.view.spans import cells, cut
 from oulipoly_tui.widgets.painting import paint_at_once
+from oulipoly_tui.widgets.terminal_keys import is_one_of, pressed
 from oulipoly_tui.widgets.terminal_strips import Strips, marked
 
 LEAVE = "ctrl+right_square_bracket"  # ctrl+]
@@ -35,7 +36,6 @@ _TWICE_S = 0.4  # between two escapes that lead out, where they do
 _RESIZE_S = 0.04  # a window that is dragged sends dozens of sizes
 _WHEEL_LINES = 3
 _WHEEL_UP, _WHEEL_DOWN = 4, 5
-_MODS = {"shift": Mods.SHIFT, "ctrl": Mods.CTRL, "alt": Mods.ALT, "super": Mods.SUPER, "meta": Mods.ALT}
 _CURSOR, _RESTING_CURSOR = Style(reverse=True), Style(underline=True, bold=True)
 _SELECTED = Style(reverse=True)
 
@@ -198,7 +198,7 @@ class TerminalView(Widget, can_focus=True):
         """Pass a key on, but for the chord that leads out."""
         event.stop()
         event.prevent_default()
-        if event.key in self.leave_chords or self._is_second_escape(event.key):
+        if self._leads_out(event):
             self.post_message(self.Left())
         elif self._copying is not None:
             self._copy_key(event)
@@ -209,11 +209,17 @@ class TerminalView(Widget, can_focus=True):
 
     def take_key(self, event: events.Key) -> bool:
         """Pass a plain key on before its turn, which saves it two turns of the loop; False: it means something here."""
-        if self._copying is not None or event.key in self.leave_chords or event.key in _NEVER_AT_ONCE:
+        if self._copying is not None or event.key in _NEVER_AT_ONCE or is_one_of(event, self.leave_chords):
             return False
         self._escaped_at = 0.0
         self._send(pressed(event))
         return True
+
+    def _leads_out(self, event: events.Key) -> bool:
+        is_chord = is_one_of(event, self.leave_chords)
+        if is_chord and event.key not in self.leave_chords and self._copying is None:
+            self._send(wire.Pressed("escape"))  # which came before it, in the same breath
+        return is_chord or self._is_second_escape(event.key)
 
     def _is_second_escape(self, key: str) -> bool:
         before, self._escaped_at = self._escaped_at, time.monotonic() if key == "escape" else 0.0
@@ -447,17 +453,3 @@ class TerminalView(Widget, can_focus=True):
         self._resizing = None
         if self.size.width > 0 and self.size.height > 0:
             self._send(wire.Resized(self.size.width, self.size.height))
-
-
-def pressed(event: events.Key) -> wire.Pressed:
-    """Return a key as the host encodes it."""
-    *held, name = event.key.split("+") if event.key != "+" else [event.key]
-    mods = Mods.NONE
-    for word in held:
-        mods |= _MODS.get(word, Mods.NONE)
-    text = event.character or ""
-    if not text.isprintable() or mods & (Mods.CTRL | Mods.ALT):
-        text = ""
-    if text and mods == Mods.SHIFT:
-        mods = Mods.NONE  # the character has it already
-    return wire.Pressed(name, text, int(mods))
