@@ -3,13 +3,14 @@
 import time
 
 import pytest
+from rich.color import Color
 from textual import events
 from textual.app import App
 from textual.geometry import Region
 from textual.screen import ModalScreen
 
 from oulipoly_engine.terminal import wire
-from oulipoly_engine.terminal.screen import TRUE_COLOUR, Attr, Mods
+from oulipoly_engine.terminal.screen import PALETTE, TRUE_COLOUR, Attr, Mods
 from oulipoly_tui.widgets.terminal_view import LEAVE, TerminalView
 
 RED = (1, 1, None, int(Attr.BOLD), None)
@@ -258,6 +259,29 @@ async def test_rows_painted_at_once_look_as_textual_draws_them(monkeypatch, envi
         rows = app.view.render_lines(Region(0, 0, 40, 10))
         expected = {y: f"\x1b[{y + 1};1H{rows[y].render(app.console)}" for y in (0, 3, 4)}  # the cursor has left row 0
         assert ["".join(expected.values())] == drawn
+
+
+ALL_16 = tuple((f"{number:x}", 10 + number, 1) for number in range(16))
+
+
+@pytest.mark.parametrize(
+    ("theme", "system", "expected"),
+    [
+        ("textual-dark", "truecolor", [f"#{colour:06x}" for colour in PALETTE]),
+        ("ansi-dark", "truecolor", [f"color({number})" for number in range(16)]),
+        ("textual-dark", "standard", [f"color({number})" for number in range(16)]),
+    ],
+    ids=["as told", "the terminal's own", "a terminal of 16"],
+)
+async def test_each_of_the_16_colours_is_drawn_as_the_program_is_told_it(bench, monkeypatch, theme, system, expected):
+    monkeypatch.setattr(type(bench.console), "color_system", system)
+    bench.theme = theme
+    styles = tuple((10 + number, number, None, 0, None) for number in range(16))
+
+    bench.view.take(picture(2, ((3, ALL_16),), styles=styles))
+
+    (row,) = bench.view.render_lines(Region(0, 3, 40, 1))
+    assert expected == [Color.parse(part.style.color.name).name for part in row][:16]
 
 
 async def test_rows_under_a_notice_are_drawn_by_textual(monkeypatch):

@@ -24,7 +24,7 @@ from bittty.terminals.scrollback import (  # type: ignore[import-untyped]  # as 
 )
 
 from oulipoly_engine.terminal.heard import COPY_BYTES, OVER, Heard
-from oulipoly_engine.terminal.screen import ScreenLimits
+from oulipoly_engine.terminal.screen import PALETTE, ScreenLimits
 
 _CELL_PIXELS = (8, 16)  # what a cell is said to measure, as in ghostty_ears
 _WINDOW_REPORTS = {11, 13, 14, 15, 16, 18, 19, 22, 23}  # and the title's stack; see `_window`
@@ -86,7 +86,11 @@ class Machine:
         self.history = MemoryScrollback(limits.scrollback_rows * max(_ROW_CELLS, columns))
         self.cleared = 0  # times that the child had the scrollback erased
         self.held_since: float | None = None
-        colours = {"foreground": _parts(limits.foreground), "background": _parts(limits.background)}
+        colours: dict[str | int, tuple[int, int, int]] = {
+            **{number: _parts(colour) for number, colour in enumerate(PALETTE)},
+            "foreground": _parts(limits.foreground),
+            "background": _parts(limits.background),
+        }
         # On the alternate screen the wheel sends arrow keys (1007), as other terminals have it and ghostty too.
         model = replace(BITTTY, power_on_modes=BITTTY.power_on_modes | {1007})
         self.board: Any = Board(

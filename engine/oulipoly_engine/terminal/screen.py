@@ -13,6 +13,11 @@ from oulipoly_engine.errors import RunnerError
 
 Colour = int | None  # None: the terminal's default; 0..255: palette; 0x1000000 | 0xRRGGBB: true colour
 TRUE_COLOUR = 0x1000000
+# The first 16 colours of the palette: what a child is told of them, and what a pane draws. libghostty's own.
+PALETTE = (
+    *(0x1D1F21, 0xCC6666, 0xB5BD68, 0xF0C674, 0x81A2BE, 0xB294BB, 0x8ABEB7, 0xC5C8C6),
+    *(0x666666, 0xD54E53, 0xB9CA4A, 0xE7C547, 0x7AA6DA, 0xC397D8, 0x70C0B1, 0xEAEAEA),
+)
 
 
 class ScreenBroken(RunnerError):

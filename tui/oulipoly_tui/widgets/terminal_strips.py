@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
+from rich.terminal_theme import TerminalTheme
+from textual.app import App
+from textual.filter import ANSIToTruecolor, LineFilter
 from textual.strip import Strip
 
-from oulipoly_engine.terminal.screen import TRUE_COLOUR, Attr
+from oulipoly_engine.terminal.screen import PALETTE, TRUE_COLOUR, Attr
 from oulipoly_engine.terminal.wire import WireStyle
 
 Runs = Sequence[tuple[str, int, int]]  # text, style number, width in cells
@@ -96,6 +100,20 @@ class Strips:
 
 
 _NULL = Style.null()
+_PARTS = [(colour >> 16, colour >> 8 & 0xFF, colour & 0xFF) for colour in PALETTE]
+_AS_TOLD = ANSIToTruecolor(TerminalTheme(_PARTS[0], _PARTS[7], _PARTS[:8], _PARTS[8:]))
+
+
+def as_told(filters: Sequence[LineFilter], app: App[Any]) -> Sequence[LineFilter]:
+    """Return an app's filters with the child's 16 colours as it is told them; the app's own have two that are alike.
+
+    A theme that keeps the terminal's colours has no such filter, and a light one has colours that can be read on it. A
+    terminal of 16 colours is left its own: the nearest to most of ours would be its grey.
+    """
+    if app.no_color or not app.current_theme.dark:
+        return filters
+    own = [] if app.console.color_system == "standard" else [_AS_TOLD]
+    return [kept for one in filters for kept in (own if isinstance(one, ANSIToTruecolor) else [one])]
 
 
 def marked(strip: Strip, begin: int, end: int, style: Style) -> Strip:

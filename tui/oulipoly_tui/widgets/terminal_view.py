@@ -7,12 +7,13 @@ been drawn, so the host sends as many as the screen can take and no more.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual.filter import LineFilter
 from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
@@ -26,7 +27,7 @@ from oulipoly_tui.view.repl import back_from
 from oulipoly_tui.view.spans import cells, cut
 from oulipoly_tui.widgets.painting import paint_at_once
 from oulipoly_tui.widgets.terminal_keys import is_one_of, pressed
-from oulipoly_tui.widgets.terminal_strips import Strips, marked
+from oulipoly_tui.widgets.terminal_strips import Strips, as_told, marked
 
 LEAVE = "ctrl+right_square_bracket"  # ctrl+]
 
@@ -181,6 +182,10 @@ class TerminalView(Widget, can_focus=True):
         """Forget the style of what the child left at its defaults: the theme has another."""
         self._base = None
         super().notify_style_update()
+
+    def get_line_filters(self) -> Sequence[LineFilter]:
+        """Return what changes the strips' colours before they are drawn."""
+        return as_told(super().get_line_filters(), self.app)
 
     @property
     def _own_style(self) -> Style:

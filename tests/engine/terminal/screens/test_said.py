@@ -2,10 +2,11 @@
 
 import base64
 import os
+import re
 
 import pytest
 
-from oulipoly_engine.terminal.screen import Happenings
+from oulipoly_engine.terminal.screen import PALETTE, Happenings
 
 
 def heard(shown, fed):
@@ -145,3 +146,10 @@ def test_the_child_does_not_set_the_size(shown, fed):
     assert (20, 5) == (shown.frame.columns, shown.frame.rows)
     assert ["x"] == shown.text
     assert 5 == len(shown.rows)
+
+
+def test_child_is_told_the_colours_that_are_drawn(shown):
+    replies = heard(shown, "".join(f"\x1b]4;{number};?\x1b\\" for number in range(16))).replies.decode()
+
+    told = re.findall(r"rgb:(..)\1/(..)\2/(..)\3", replies)
+    assert [f"{colour:06x}" for colour in PALETTE] == ["".join(parts) for parts in told]
