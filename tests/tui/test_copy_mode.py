@@ -3,14 +3,20 @@
 import pytest
 
 from oulipoly_tui.view.copy_mode import CopyMode, Spot
+from oulipoly_tui.view.spans import cells
 
 
 @pytest.fixture
 def mode():
     """Copy mode over 100 numbered lines of which the last ten are seen; the cursor stands at the end."""
     found = CopyMode(total=100, columns=40, height=10, top=90, cursor=Spot(99, 0))
-    found.learn(0, [f"line {number}" for number in range(100)])
+    found.learn(0, [row(f"line {number}") for number in range(100)])
     return found
+
+
+def row(text):
+    """A row of one run, as wide as its characters are."""
+    return ((text, 0, cells(text)),)
 
 
 def keys(mode, *names):
@@ -59,10 +65,37 @@ def test_a_selection_upwards_is_the_same_text(mode):
 
 
 def test_wide_characters_are_cut_by_cells(mode):
-    mode.learn(99, ["漢字kana"])
+    mode.learn(99, [row("漢字kana")])
     keys(mode, "l", "l", "v", "l", "l", "l")
 
     assert "字ka" == mode.text()
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "begin", "end", "expected"),
+    [
+        ("x漢字y 👨‍👩‍👧 z end", 15, 10, 14, "z end"),
+        ("x漢字y 👨‍👩‍👧 z end", 15, 7, 10, "👨‍👩‍👧 z"),
+        ("ab ❤️ 👍🏽 🇩🇪 cd ef", 17, 12, 16, "cd ef"),
+        ("ab ❤️ 👍🏽 🇩🇪 cd ef", 17, 3, 7, "❤️ 👍🏽"),
+        ("été", 3, 1, 2, "té"),
+    ],
+    ids=["after a family", "a family", "after a flag", "a heart and a thumb", "accents"],
+)
+def test_what_takes_cells_as_one_is_copied_as_one(mode, text, width, begin, end, expected):
+    mode.learn(99, [((text, 0, width),)])
+
+    mode.select(Spot(99, begin), Spot(99, end))
+
+    assert expected == mode.text()
+
+
+def test_what_is_measured_otherwise_here_shifts_no_run_behind_it(mode):
+    mode.learn(99, [(("🫩!", 0, 4), ("end", 1, 3))])
+
+    mode.select(Spot(99, 4), Spot(99, 6))
+
+    assert "end" == mode.text()
 
 
 def test_escape_first_drops_the_selection_then_leaves(mode):

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from oulipoly_tui.view.spans import cells
+from rich.cells import split_graphemes
 
+Runs = Sequence[tuple[str, int, int]]  # text, style number, width in cells
 Hit = tuple[int, int, int]  # line, first cell, cell after the last
 
 
@@ -45,7 +46,7 @@ class CopyMode:
     by_line: bool = False
     hits: Sequence[Hit] = ()
     hit: int = -1
-    lines: dict[int, str] = field(default_factory=dict)  # plain text of what was seen
+    lines: dict[int, Runs] = field(default_factory=dict)  # what was seen
 
     def press(self, key: str) -> Asked:
         """Take a key, by Textual's name."""
@@ -67,7 +68,7 @@ class CopyMode:
             case "0" | "circumflex_accent":
                 return self._land(Spot(self.cursor.line, 0))
             case "dollar_sign":
-                return self._land(Spot(self.cursor.line, max(0, cells(self._text(self.cursor.line)) - 1)))
+                return self._land(Spot(self.cursor.line, max(0, _width(self._runs(self.cursor.line)) - 1)))
             case "v" | "space" | "V":
                 return self._mark(by_line=key == "V")
             case "y" | "enter":
@@ -98,9 +99,9 @@ class CopyMode:
         self.hit = next(above, len(hits) - 1)
         return self._land(Spot(*self.hits[self.hit][:2]))
 
-    def learn(self, first: int, texts: Sequence[str]) -> None:
-        """Keep the plain text of lines that were sent."""
-        self.lines.update(enumerate(texts, first))
+    def learn(self, first: int, rows: Sequence[Runs]) -> None:
+        """Keep lines that were sent."""
+        self.lines.update(enumerate(rows, first))
 
     def selected(self, line: int) -> tuple[int, int] | None:
         """Return the cells of a line, first and one after the last, that are selected."""
@@ -124,11 +125,11 @@ class CopyMode:
         parts = []
         for line in range(first, first + count):
             begin, end = self.selected(line) or (0, 0)
-            parts.append(_cut(self._text(line), begin, end).rstrip())
+            parts.append(_cut(self._runs(line), begin, end).rstrip())
         return "\n".join(parts)
 
-    def _text(self, line: int) -> str:
-        return self.lines.get(line, "")
+    def _runs(self, line: int) -> Runs:
+        return self.lines.get(line, ())
 
     def _walk(self, down: int, right: int) -> Asked:
         return self._land(Spot(self.cursor.line + down, self.cursor.x + right))
@@ -168,11 +169,20 @@ _STEPS = {
 }
 
 
-def _cut(text: str, begin: int, end: int) -> str:
-    """Return the characters that begin in cells from `begin` to before `end`."""
-    found, x = [], 0
-    for character in text:
-        if begin <= x < end:
-            found.append(character)
-        x += cells(character)
+def _width(runs: Runs) -> int:
+    """Return how many cells a line takes without the blanks at its end."""
+    blank = "".join(text for text, _, _ in runs)
+    return sum(width for _, _, width in runs) - (len(blank) - len(blank.rstrip()))
+
+
+def _cut(runs: Runs, begin: int, end: int) -> str:
+    """Return the characters that begin in cells from `begin` to before `end`; what takes cells as one stays whole."""
+    found, run_x = [], 0
+    for text, _, width in runs:
+        x = run_x
+        for start, stop, taken in split_graphemes(text)[0]:
+            if begin <= x < end:
+                found.append(text[start:stop])
+            x += taken
+        run_x += width  # as the emulator has it: a cluster that is measured otherwise here shifts its own run alone
     return "".join(found)

@@ -76,9 +76,13 @@ class Strips:
             found = self._strips[y] = self._made(self._rows[y])
         return found
 
+    def runs(self, y: int) -> Runs:
+        """Return a row as it was told."""
+        return self._rows[y] if 0 <= y < len(self._rows) else ()
+
     def text(self, y: int) -> str:
         """Return a row's plain text, without the blanks at its end."""
-        return "" if not 0 <= y < len(self._rows) else "".join(run[0] for run in self._rows[y]).rstrip()
+        return "".join(run[0] for run in self.runs(y)).rstrip()
 
     def link_at(self, x: int, y: int) -> str | None:
         """Return the address that a cell leads to."""

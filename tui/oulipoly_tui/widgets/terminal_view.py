@@ -337,7 +337,7 @@ class TerminalView(Widget, can_focus=True):
         self._copying = CopyMode(self.scrollback + self._strips.count, self.size.width, height, top, cursor)
         self._past.base(self._own_style)
         self._past.resize(self.size.width, height)
-        self._copying.learn(top, [self._strips.text(y) for y in range(self._strips.count)])
+        self._copying.learn(top, [self._strips.runs(y) for y in range(self._strips.count)])
         self._ask_rows(top, height)
         self._copy_moved()
 
@@ -400,13 +400,12 @@ class TerminalView(Widget, can_focus=True):
         mode = self._copying
         if mode is None:
             return
-        texts = {line: "".join(text for text, _, _ in runs).rstrip() for line, runs in found.rows}
         for line, runs in found.rows:
             self._past.put(line - mode.top, runs)
-        mode.lines.update(texts)
-        if self._wants_copy and not texts:  # the text ends there: it was trimmed meanwhile
+        mode.lines.update(found.rows)
+        if self._wants_copy and not found.rows:  # the text ends there: it was trimmed meanwhile
             first, count = mode.wanted()
-            mode.lines.update({line: "" for line in range(first, first + count) if line not in mode.lines})
+            mode.lines.update({line: () for line in range(first, first + count) if line not in mode.lines})
         if self._wants_copy:
             self._copy()
         self.refresh()
