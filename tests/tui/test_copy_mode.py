@@ -98,6 +98,42 @@ def test_what_is_measured_otherwise_here_shifts_no_run_behind_it(mode):
     assert "end" == mode.text()
 
 
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (["a word", "more"], "a word  more"),
+        (["1234567", "漢"], "1234567漢"),
+        (["1234567", "x"], "1234567 x"),
+        (["12345678", ""], "12345678"),
+    ],
+    ids=["blanks", "a wide one behind the last cell", "a narrow one behind a blank", "nothing"],
+)
+def test_lines_that_were_broken_are_made_whole_with_their_blanks(mode, rows, expected):
+    mode.wrapped_at = 8
+    mode.learn(97, [*map(row, rows), row("next")])
+    mode.goes_on[97] = True
+
+    mode.select(Spot(97, 0), Spot(99, 39))
+
+    assert f"{expected}\nnext" == mode.text()
+
+
+def test_what_was_never_seen_and_is_not_kept_is_walked_over(mode):
+    for number in (*range(60), *range(70, 100)):
+        del mode.lines[number]
+
+    mode.trimmed(95)
+    keys(mode, "g")
+    assert Spot(95, 0) == mode.cursor
+
+    keys(mode, "k")
+    assert Spot(95, 0) == mode.cursor
+    mode.select(Spot(64, 0), Spot(66, 3))
+    assert "line 64\nline 65\nline" == mode.text()
+    keys(mode, "pageup")
+    assert Spot(60, 3) == mode.cursor
+
+
 def test_escape_first_drops_the_selection_then_leaves(mode):
     keys(mode, "v")
 

@@ -169,6 +169,82 @@ async def test_copy_mode_asks_for_what_it_shows_and_copies_what_is_selected(benc
     assert [] == bench.keys()
 
 
+def told(first, texts, request=0):
+    rows = tuple((number, ((text, 0, len(text)),)) for number, text in enumerate(texts, first))
+    goes_on = tuple(number for number, text in enumerate(texts, first) if len(text) == 40)
+    return wire.LinesFound(request, (), rows, goes_on)
+
+
+NEW_HOST = wire.Hello(name=f"{wire.NAME} {wire.NUMBERS}")
+
+
+async def test_host_of_an_older_release_is_asked_as_it_understands(bench):
+    bench.view.take(wire.Hello(name="host"))
+    bench.view.begin_copying()
+
+    assert [] == bench.of(wire.NumberLines) + bench.of(wire.LinesWanted)
+    assert bench.of(wire.RowsWanted)
+
+
+async def test_lines_that_were_broken_are_copied_whole(bench):
+    bench.view.take(NEW_HOST)
+    bench.view.take(picture(2, ((0, (("x" * 40, 0, 40),)), (1, (("y" * 5, 0, 5),)))))
+    await bench.pilot.mouse_down(bench.view, offset=(38, 0))
+    await bench.pilot.hover(bench.view, offset=(1, 1))
+    await bench.pilot.mouse_up(bench.view, offset=(1, 1))
+    assert bench.posted == [] != bench.of(wire.NumberLines)
+
+    bench.view.take(told(0, ["x" * 40, "y" * 5]))
+    await bench.pilot.pause()
+
+    assert [("xxyy", False)] == bench.posted
+
+
+async def test_selection_of_a_terminal_whose_host_has_gone_is_copied_as_it_was_seen(bench):
+    bench.view.take(NEW_HOST)
+    await bench.pilot.mouse_down(bench.view, offset=(0, 0))
+    await bench.pilot.hover(bench.view, offset=(3, 0))
+    await bench.pilot.mouse_up(bench.view, offset=(3, 0))
+
+    end = time.monotonic() + 15
+    while not bench.posted:
+        assert time.monotonic() < end
+        await bench.pilot.pause(0.02)
+    assert [("hell", False)] == bench.posted
+
+
+async def test_what_was_selected_is_copied_when_the_scrollback_has_lost_it_meanwhile(bench):
+    bench.view.take(NEW_HOST)
+    bench.view.take(wire.Trimmed(1000))
+    bench.view.take(picture(2, (), scrollback=50, cursor=(0, 5, True, "block")))
+    bench.view.begin_copying()
+    assert (1050, 10) == ((wanted := bench.of(wire.LinesWanted)[-1]).first, wanted.count)
+    bench.view.take(told(1050, [f"row {number}" for number in range(1050, 1060)]))
+    await bench.pilot.press("V")
+
+    bench.view.take(wire.Trimmed(90_000))
+    bench.view.take(picture(3, (), scrollback=50))
+    await bench.pilot.press("k")
+    bench.view.take(told(90_000, []))
+    shown = [line(bench, y) for y in (4, 5)]
+    await bench.pilot.press("y")
+
+    assert ["row 1054", "row 1055"] == shown
+    assert [("row 1054\nrow 1055", False)] == bench.posted
+
+
+async def test_hits_are_gone_to_by_their_numbers(bench):
+    bench.view.take(NEW_HOST)
+    bench.view.take(wire.Trimmed(1000))
+    bench.view.take(picture(2, (), scrollback=50))
+    bench.view.search("row")
+
+    bench.view.take(wire.Trimmed(1010))
+    bench.view.take(wire.SearchFound(1, ((5, 0, 3),)))
+
+    assert (1015, 0) == bench.view.copy_mode.cursor
+
+
 async def test_a_link_is_followed_with_ctrl(bench):
     bench.view.take(picture(2, ((0, (("here", 2, 4),)),)))
     await bench.pilot.click(bench.view, offset=(1, 0), control=True)

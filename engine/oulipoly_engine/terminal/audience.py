@@ -131,6 +131,7 @@ class Audience:
         if picture is not None:
             seat.awaiting = picture.number
             seat.painted_at = now
+            seat.number(self.viewport.trimmed)
             seat.send(picture)
 
 

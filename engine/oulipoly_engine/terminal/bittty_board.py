@@ -84,6 +84,7 @@ class Machine:
         self.heard = Heard()
         self.line = Line()
         self.history = MemoryScrollback(limits.scrollback_rows * max(_ROW_CELLS, columns))
+        self.goes_on = False  # the newest row of the scrollback, on the screen
         self.cleared = 0  # times that the child had the scrollback erased
         self.held_since: float | None = None
         colours: dict[str | int, tuple[int, int, int]] = {
@@ -123,8 +124,10 @@ class Machine:
                 for line in event.lines:
                     row = ScrollbackLine.of(line.cells, not line.wrapped, line.attribute)
                     self.history.append(row, line.wrapped)
+                    self.goes_on = bool(line.wrapped)
             case ScrollbackCleared():
                 self.history.clear()
+                self.goes_on = False
                 self.cleared += 1
             case SyncOutputChanged():
                 self.held_since = self._clock() if event.enabled else None

@@ -59,6 +59,9 @@ class BitttyScreen:
         self._stale = True
         self._top: tuple[int, int] | None = None  # the viewport's first row, as a line of the history; None: it follows
         self._failures = 0
+        self._trimmed = 0
+        # A line of the history, the row that it begins in, and the rows that there were: at the last look.
+        self._anchor = (0, 0, self._rows)
 
     @classmethod
     def restore(cls, dump: bytes, limits: ScreenLimits, clock: Callable[[], float] = time.monotonic) -> Self:
@@ -137,7 +140,7 @@ class BitttyScreen:
         if not changed and not whole and beside == self._told:
             return None
         self._told = beside
-        return Frame(self._columns, self._rows, tuple(changed), beside[0], whole, *beside[1:])
+        return Frame(self._columns, self._rows, tuple(changed), beside[0], whole, *beside[1:], trimmed=self.trimmed())
 
     def resize(self, columns: int, rows: int) -> None:
         """Change the size; soft-wrapped lines flow anew."""
@@ -148,9 +151,11 @@ class BitttyScreen:
         if columns == self._columns:
             # With a new height alone the library cuts rows off at the bottom; with a new width it flows them anew.
             machine.board.resize(columns + 1, rows)
+        self.trimmed()
         machine.measure(columns, rows)
         machine.board.resize_from_frontend(columns, rows)
         self._columns, self._rows = columns, rows
+        self._settle()  # the same lines have other rows now
         self._shown = [None] * rows
         self._stale = True
 
@@ -214,6 +219,21 @@ class BitttyScreen:
         last = min(total + self._rows, max(0, first) + max(0, count))
         return tuple(row_of(self._cells_at(line, total)) for line in range(max(0, first), last))
 
+    def goes_on(self, first: int, count: int) -> tuple[int, ...]:
+        """Return those of so many lines that go on in the next."""
+        total = self._history_rows()
+        last = min(total + self._rows, max(0, first) + max(0, count))
+        return tuple(line for line in range(max(0, first), last) if self._goes_on(line, total))
+
+    def trimmed(self) -> int:
+        """Return how many rows the scrollback has lost at its old end."""
+        history = self._open.history
+        line, row, total = self._anchor
+        gone = history.first > line
+        self._trimmed += total if gone else max(0, row - history.width(self._columns).row_for(line))
+        self._settle()
+        return self._trimmed
+
     def search(self, text: str, limit: int = 1000) -> tuple[Found, ...]:
         """Find plain text within a line, newest hits first; letters in either case."""
         wanted = text.lower()
@@ -273,6 +293,21 @@ class BitttyScreen:
         line, within = self._top
         first: int = history.row_for(max(line, machine.history.first))
         return max(0, len(history) - first - within)
+
+    def _settle(self) -> None:
+        history = self._open.history
+        view = history.width(self._columns)
+        line = max(history.first, history.end - 1)
+        self._anchor = line, view.row_for(line), len(view) + self._rows
+
+    def _goes_on(self, line: int, total: int) -> bool:
+        machine = self._open
+        if line >= total:
+            return bool(machine.board.display.page.is_line_wrapped(line - total))
+        view = machine.history.width(self._columns)
+        if line + 1 < total:
+            return bool(view.line_at(line)[0] == view.line_at(line + 1)[0])
+        return machine.goes_on  # its end is still on the screen
 
     def _cells(self, y: int, offset: int) -> Sequence[tuple[Any, str]]:
         total = self._history_rows()

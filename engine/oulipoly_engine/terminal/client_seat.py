@@ -9,7 +9,18 @@ from __future__ import annotations
 import socket
 
 from oulipoly_engine.terminal.picture import Debt
-from oulipoly_engine.terminal.wire import Bye, Decoder, Focus, FromClient, Happened, Hello, Message, WireBroken, encode
+from oulipoly_engine.terminal.wire import (
+    Bye,
+    Decoder,
+    Focus,
+    FromClient,
+    Happened,
+    Hello,
+    Message,
+    Trimmed,
+    WireBroken,
+    encode,
+)
 
 _UNREAD_LIMIT = 1 << 20  # bytes that wait before we stop listening to a client
 _CHUNK = 64 << 10  # larger ones come from the kernel anew each time
@@ -31,6 +42,7 @@ class ClientSeat:
         self.only_reads = False
         self.looks_at: int | None = None  # a reader's first line, counted from the oldest; None: it sees what all see
         self.debt = Debt()
+        self.trimmed: int | None = None  # the rows that it knows to be trimmed; None: it does not want to know
         self.awaiting: int | None = None  # the picture that it has not acknowledged
         self.painted_at = 0.0
         self.active_at = 0.0
@@ -69,6 +81,12 @@ class ClientSeat:
             return
         sent = self._write(data)
         self._out += memoryview(data)[sent:]
+
+    def number(self, trimmed: int) -> None:
+        """Say how many rows have been trimmed, if the client wants to know and does not."""
+        if self.trimmed is not None and trimmed != self.trimmed:
+            self.trimmed = trimmed
+            self.send(Trimmed(trimmed))
 
     def tell(self, happened: Happened) -> None:
         """Send what happened, or fold it into what waits already."""

@@ -10,6 +10,7 @@ from oulipoly_engine.terminal.ghostty_cells import CellReader
 from oulipoly_engine.terminal.ghostty_ears import CELL_PIXELS, Ears
 from oulipoly_engine.terminal.ghostty_ffi import Library, check, load, sized
 from oulipoly_engine.terminal.ghostty_keys import Encoders
+from oulipoly_engine.terminal.ghostty_rows import Lines
 from oulipoly_engine.terminal.ghostty_search import find
 from oulipoly_engine.terminal.rows import text_of
 from oulipoly_engine.terminal.screen import (
@@ -104,6 +105,7 @@ class GhosttyScreen:
         self._ears.size = (self._columns, self._rows)
         self._ears.attach(self._handle)
         self._reader = CellReader(library, self._handle)
+        self._lines = Lines(library, self._handle)
         self._encoders = Encoders(library, self._handle)
         self._scrollbar = self._ffi.new("GhosttyTerminalScrollbar*")
         self._cursor = sized(self._ffi, "GhosttyRenderStateCursor")
@@ -151,10 +153,9 @@ class GhosttyScreen:
         if not changed and not whole and beside == self._told:
             return None
         self._told = beside
-        cursor, scrollback, offset, alternate, mouse, bracketed = beside
-        return Frame(
-            self._columns, self._rows, tuple(changed), cursor, whole, scrollback, offset, alternate, mouse, bracketed
-        )
+        cursor, scrollback, _, alternate, *_ = beside
+        trimmed = self._lines.known_trimmed if alternate else self._lines.trimmed(scrollback, bar.len)
+        return Frame(self._columns, self._rows, tuple(changed), cursor, whole, *beside[1:], trimmed)
 
     def resize(self, columns: int, rows: int) -> None:
         """Change the size; the primary screen and its scrollback flow anew."""
@@ -163,9 +164,11 @@ class GhosttyScreen:
             return
         self._ears.size = (columns, rows)  # before: the call below reports the size to a child that asked for it
         self._columns, self._rows = columns, rows
+        self.trimmed()
         self._room_for_scrollback()
         check(self._lib.ghostty_terminal_resize(self._terminal, columns, rows, *CELL_PIXELS), "resize")
         self._shown = [None] * rows
+        self._lines.loosen()
 
     def scroll(self, delta: int) -> None:
         """Move the viewport: negative is up, into the past."""
@@ -224,6 +227,18 @@ class GhosttyScreen:
             )
         return tuple(rows)
 
+    def goes_on(self, first: int, count: int) -> tuple[int, ...]:
+        """Return those of so many lines that go on in the next."""
+        self._check_open()
+        return self._lines.goes_on(max(0, first), min(max(0, count), self._bar().total))
+
+    def trimmed(self) -> int:
+        """Return how many rows the scrollback has lost at its old end."""
+        if self._alternate():  # which has no scrollback; the library's lines are those of the screen that is shown
+            return self._lines.known_trimmed
+        bar = self._bar()
+        return self._lines.trimmed(bar.total - bar.len, bar.len)
+
     def search(self, text: str, limit: int = 1000) -> tuple[Found, ...]:
         """Find plain text, newest hits first; letters of ASCII in either case."""
         return find(self._library, self._terminal, text, limit)
@@ -243,6 +258,7 @@ class GhosttyScreen:
         if self._handle is not None:
             self._encoders.close()
             self._reader.close()
+            self._lines.close()
             self._lib.ghostty_terminal_free(self._handle)
             self._handle = None
 

@@ -90,6 +90,11 @@ class Viewport:
         """Return whether there has been any picture."""
         return self._frame is not None
 
+    @property
+    def trimmed(self) -> int:
+        """Return how many rows the scrollback had lost when the last frame was made."""
+        return 0 if self._frame is None else self._frame.trimmed
+
     def forget(self) -> None:
         """Take the next frame for the first: the one before was of another size."""
         self._frame = None

@@ -103,6 +103,7 @@ class Frame:
     alternate: bool  # the alternate screen is shown
     mouse: bool  # the child wants mouse events
     bracketed_paste: bool = False  # it asked for pastes to be marked: what is pasted runs no command by itself
+    trimmed: int = 0  # rows that the scrollback has lost at its old end, since the screen was made
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +207,16 @@ class Screen(Protocol):
 
     def rows_at(self, first: int, count: int) -> tuple[Row, ...]:
         """Return styled rows by the same count, without moving the viewport."""
+
+    def goes_on(self, first: int, count: int) -> tuple[int, ...]:
+        """Return those of so many lines that were broken only because they were full: each goes on in the next."""
+
+    def trimmed(self) -> int:
+        """Return how many rows the scrollback has lost at its old end since the screen was made.
+
+        Added to a row's line it gives a number that stays the row's own while the width does. What came and went
+        between two calls was nobody's to see, and need not be counted.
+        """
 
     def search(self, text: str, limit: int = 1000) -> tuple[Found, ...]:
         """Find plain text, ignoring case, newest hits first."""

@@ -78,7 +78,7 @@ class Stage:
             client.send(wire.Bye(f"{ours}: it was started by another release; end it, or use that release to attach"))
             client.closing = True
             return
-        client.send(wire.Hello(name="host"))
+        client.send(wire.Hello(name=f"{wire.NAME} {wire.NUMBERS}"))
         client.send(self._state())
 
     @act.register
@@ -154,8 +154,28 @@ class Stage:
         client.send(wire.RowsFound(message.request, message.first, styles, rows, anew))
 
     @act.register
+    def _(self, message: wire.NumberLines, client: ClientSeat) -> None:
+        client.trimmed = 0  # as it takes it to be until it is told
+        if self.audience.viewport.trimmed:
+            client.debt.is_full = True  # it may have a picture already, and cannot number what is in that
+
+    @act.register
+    def _(self, message: wire.LinesWanted, client: ClientSeat) -> None:
+        trimmed = self.screen.trimmed()
+        first = max(0, message.first - trimmed)
+        found = self.screen.rows_at(first, max(0, message.first + message.count - trimmed - first))
+        number = trimmed + first
+        book = self.audience.viewport.book
+        rows = tuple(book.encode(number + index, row) for index, row in enumerate(found))
+        goes_on = tuple(trimmed + line for line in self.screen.goes_on(first, len(found)))
+        styles, anew = client.debt.styles_for(book)
+        client.number(trimmed)
+        client.send(wire.LinesFound(message.request, styles, rows, goes_on, anew))
+
+    @act.register
     def _(self, message: wire.SearchWanted, client: ClientSeat) -> None:
         hits = self.screen.search(message.text, message.limit) if message.text else ()
+        client.number(self.screen.trimmed())
         client.send(wire.SearchFound(message.request, tuple((hit.line, hit.start, hit.end) for hit in hits)))
 
     @act.register

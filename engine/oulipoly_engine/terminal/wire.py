@@ -1,11 +1,14 @@
 """The framed protocol between a terminal's host and its clients. Pure: bytes in, messages out.
 
 A frame is four bytes of length, big-endian, and a msgpack array: the name of the message, then its fields in order.
-Both ends are of one release; the first message names the version, and another version is refused with a sentence.
+The first message names the version, and another version is refused with a sentence.
 
 A client says Hello, then Attach if it wants pictures (without, it only looks, asks or kills). It draws each Picture and
 acknowledges it by Seen: the host sends the next one only then, so that a slow client gets fewer pictures, never late
 ones. Everything else may come at any time, in both directions.
+
+Hosts live for weeks, so either end may be older than the other. Fields are refused where they are not known; what was
+added later is a message of its own, which is sent only to an end that is known to understand it: `numbers_lines`.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 VERSION = 1
+NAME, NUMBERS = "host", "numbers-lines"  # a host's name, and behind it what it has learned since version 1
 LARGEST = 32 << 20  # bytes of one frame: a paste of that size, or a thousand hits of a search, fits well
 _LENGTH = struct.Struct(">I")
 
@@ -126,6 +130,18 @@ class RowsWanted(Message, frozen=True, tag="rows-wanted"):
     count: Annotated[int, msgspec.Meta(ge=0, le=1000)]
 
 
+class NumberLines(Message, frozen=True, tag="number-lines"):
+    """Ask to be told by Trimmed, from now on, what has to be added to a line to get a number that stays its own."""
+
+
+class LinesWanted(Message, frozen=True, tag="lines-wanted"):
+    """Ask for styled rows by their lasting numbers."""
+
+    request: Count
+    first: Count
+    count: Annotated[int, msgspec.Meta(ge=0, le=1000)]
+
+
 class SearchWanted(Message, frozen=True, tag="search-wanted"):
     """Search the whole text, ignoring case."""
 
@@ -210,6 +226,22 @@ class RowsFound(Message, frozen=True, tag="rows-found"):
     anew: bool = False
 
 
+class Trimmed(Message, frozen=True, tag="trimmed"):
+    """So many rows the scrollback has lost at its old end; true of the picture, rows or hits that follow."""
+
+    rows: Count
+
+
+class LinesFound(Message, frozen=True, tag="lines-found"):
+    """The answer to LinesWanted: those of the rows that are kept, by their lasting numbers; styles as in Picture."""
+
+    request: int
+    styles: tuple[WireStyle, ...]
+    rows: tuple[WireRow, ...]
+    goes_on: tuple[int, ...]  # those that were broken only because they were full
+    anew: bool = False
+
+
 class SearchFound(Message, frozen=True, tag="search-found"):
     """The answer to SearchWanted, newest first."""
 
@@ -234,9 +266,17 @@ class Said(Message, frozen=True, tag="said"):
 
 FromClient = (
     Hello | Bye | Attach | Typed | Pressed | Pointed | Pasted | Focused | Resized | Seen | Scrolled | Refresh
-    | RowsWanted | SearchWanted | Kill | EndSeen
+    | RowsWanted | NumberLines | LinesWanted | SearchWanted | Kill | EndSeen
 )  # fmt: skip
-FromHost = Hello | Bye | State | Picture | Happened | SizeSet | RowsFound | SearchFound | Exited | Said
+FromHost = (
+    Hello | Bye | State | Picture | Happened | SizeSet | RowsFound | Trimmed | LinesFound | SearchFound | Exited | Said
+)  # fmt: skip
+
+
+def numbers_lines(host: Hello) -> bool:
+    """Tell whether a host understands NumberLines and LinesWanted."""
+    return NUMBERS in host.name.split()
+
 
 _encoder = msgspec.msgpack.Encoder()
 

@@ -19,6 +19,8 @@ _MESSAGES = st.one_of(
     st.builds(wire.Scrolled, delta=st.integers(-1000, 1000)),
     st.builds(wire.Kill, signal=st.integers(0, 64)),
     st.just(wire.Refresh()),
+    st.just(wire.NumberLines()),
+    st.builds(wire.LinesWanted, request=st.integers(0, 9), first=st.integers(0, 1 << 50), count=st.integers(0, 1000)),
 )
 
 

@@ -1,7 +1,7 @@
 """Copy mode of a terminal: a cursor that walks over the whole text, a selection, a search. Pure.
 
-Lines are counted from the oldest one that is kept. The mode asks for what it needs to see and says what was copied; it
-draws nothing and sends nothing.
+Lines have numbers that stay their own while older ones are trimmed; hosts of older releases count from the oldest that
+is kept. The mode asks for what it needs to see and says what was copied; it draws nothing and sends nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ NOTHING, MOVED, COPY, SEARCH, LEAVE = (Asked(kind) for kind in ("nothing", "move
 class CopyMode:
     """Where we are in the text."""
 
-    total: int  # lines
+    total: int  # the number after the last line's
     columns: int
     height: int
     top: int  # the first line that is seen
@@ -47,6 +47,9 @@ class CopyMode:
     hits: Sequence[Hit] = ()
     hit: int = -1
     lines: dict[int, Runs] = field(default_factory=dict)  # what was seen
+    first: int = 0  # the oldest line that is kept
+    wrapped_at: int = 0  # the terminal's own columns
+    goes_on: dict[int, bool] = field(default_factory=dict)  # of lines that were told: broken because they were full
 
     def press(self, key: str) -> Asked:
         """Take a key, by Textual's name."""
@@ -62,7 +65,7 @@ class CopyMode:
             case "ctrl+d":
                 return self._walk(max(1, self.height // 2), 0)
             case "g" | "home":
-                return self._land(Spot(0, 0))
+                return self._land(Spot(self.first, 0))
             case "G" | "end":
                 return self._land(Spot(self.total - 1, 0))
             case "0" | "circumflex_accent":
@@ -103,6 +106,17 @@ class CopyMode:
         """Keep lines that were sent."""
         self.lines.update(enumerate(rows, first))
 
+    def trimmed(self, rows: int) -> None:
+        """Note that so many rows are not kept any more; what was seen of them can still be walked over and copied."""
+        self.first = rows
+        self.total = max(self.total, rows + 1)
+
+    def missing(self, *, told: bool) -> int | None:
+        """Return the first selected line that has to be asked for to be copied. told: also whether it goes on."""
+        first, count = self.wanted()
+        known = self.goes_on if told else self.lines
+        return next((line for line in range(max(first, self.first), first + count) if line not in known), None)
+
     def selected(self, line: int) -> tuple[int, int] | None:
         """Return the cells of a line, first and one after the last, that are selected."""
         if self.anchor is None:
@@ -120,22 +134,41 @@ class CopyMode:
         return begin.line, end.line - begin.line + 1
 
     def text(self) -> str:
-        """Return the selected text; blanks at the ends of lines are left out."""
+        """Return the selected text; blanks at the ends of lines are left out, and lines that were broken made whole."""
         first, count = self.wanted()
-        parts = []
+        found, parts = [], []
         for line in range(first, first + count):
             begin, end = self.selected(line) or (0, 0)
-            parts.append(_cut(self._runs(line), begin, end).rstrip())
-        return "\n".join(parts)
+            goes_on = self.goes_on.get(line, False)
+            parts.append(_cut(self._filled(line) if goes_on else self._runs(line), begin, end))
+            if not goes_on or line == first + count - 1:
+                found.append("".join(parts).rstrip())
+                parts.clear()
+        return "\n".join(found)
 
     def _runs(self, line: int) -> Runs:
         return self.lines.get(line, ())
+
+    def _filled(self, line: int) -> Runs:
+        """Return a line with the blanks at its end, which belong to the text where that goes on."""
+        runs = self._runs(line)
+        left = self.wrapped_at - sum(width for _, _, width in runs)
+        following = "".join(text for text, _, _ in self._runs(line + 1))
+        if left == 1 and following and split_graphemes(following)[0][0][2] > 1:
+            return runs  # the last cell is left free because what follows is wider
+        return runs if left <= 0 else (*runs, (" " * left, 0, left))
+
+    def _kept(self, line: int) -> int:
+        """Return the nearest line that can be seen: one that is kept, or was seen before it was trimmed."""
+        if line >= self.first or line in self.lines:
+            return line
+        return min((seen for seen in self.lines if line < seen < self.first), default=self.first)
 
     def _walk(self, down: int, right: int) -> Asked:
         return self._land(Spot(self.cursor.line + down, self.cursor.x + right))
 
     def _land(self, spot: Spot) -> Asked:
-        line = min(max(0, spot.line), max(0, self.total - 1))
+        line = self._kept(min(max(0, spot.line), max(0, self.total - 1)))
         self.cursor = Spot(line, min(max(0, spot.x), max(0, self.columns - 1)))
         if line < self.top:
             self.top = line

@@ -31,6 +31,11 @@ class Strips:
         self._width = 0
 
     @property
+    def width(self) -> int:
+        """Return how many cells a row has."""
+        return self._width
+
+    @property
     def count(self) -> int:
         """Return how many rows there are."""
         return len(self._rows)

@@ -35,6 +35,7 @@ _SCROLL_KEYS = {"shift+pageup": -1, "shift+pagedown": 1}  # by a page, as termin
 _NEVER_AT_ONCE = {*_SCROLL_KEYS, "escape"}
 _TWICE_S = 0.4  # between two escapes that lead out, where they do
 _RESIZE_S = 0.04  # a window that is dragged sends dozens of sizes
+_ANSWER_S = 0.5  # for a host to say which lines go on, before what is selected is copied as it was seen
 _WHEEL_LINES = 3
 _WHEEL_UP, _WHEEL_DOWN = 4, 5
 _CURSOR, _RESTING_CURSOR = Style(reverse=True), Style(underline=True, bold=True)
@@ -96,6 +97,8 @@ class TerminalView(Widget, can_focus=True):
         self._copying: CopyMode | None = None
         self._request = 0
         self._wants_copy = False
+        self._has_numbers = False  # the host tells which number a line has for good
+        self._trimmed = self._oldest = 0  # rows, at the last word and in the picture: added to a line they give it
         self._wants_mouse = self._is_alternate = False
         self._is_attached = self._is_shown = False
         self._pressed_at: tuple[int, int] | None = None
@@ -123,10 +126,20 @@ class TerminalView(Widget, can_focus=True):
         match message:
             case wire.Picture():
                 self._draw(message)
+            case wire.Hello():
+                self._meet(message)
+            case wire.Trimmed():
+                self._trimmed = message.rows
+                if self._copying is not None:
+                    self._copying.trimmed(message.rows)
             case wire.RowsFound():
-                self._take_rows(message)
+                self._take_rows(message.styles, message.rows, anew=message.anew)
+            case wire.LinesFound():
+                if self._copying is not None:
+                    self._copying.goes_on.update((line, line in message.goes_on) for line, _ in message.rows)
+                self._take_rows(message.styles, message.rows, anew=message.anew)
             case wire.SearchFound() if self._copying is not None:
-                self._copying.found(message.hits)
+                self._copying.found([(line + self._trimmed, start, end) for line, start, end in message.hits])
                 self._copy_moved()
             case wire.Happened():
                 for text in message.copied:
@@ -134,12 +147,23 @@ class TerminalView(Widget, can_focus=True):
             case _:
                 pass
 
+    def _meet(self, host: wire.Hello) -> None:
+        """Begin anew with a host, or with the process that took over for it: it counts from its own beginning."""
+        if self._copying is not None:
+            self.end_copying()
+        self._trimmed = self._oldest = 0
+        self._has_numbers = wire.numbers_lines(host)
+        if self._has_numbers:
+            self._send(wire.NumberLines())
+
     def _draw(self, picture: wire.Picture) -> None:
         was_above = self.above
-        if picture.offset and self.above and picture.scrollback > self.scrollback:
-            self.new_lines += picture.scrollback - self.scrollback
+        came = picture.scrollback + self._trimmed - self.scrollback - self._oldest
+        if picture.offset and self.above and came > 0:
+            self.new_lines += came
         elif not picture.offset:
             self.new_lines = 0
+        self._oldest = self._trimmed
         self.scrollback, self.above = picture.scrollback, picture.offset
         self._is_alternate, self._wants_mouse = picture.alternate, picture.mouse
         self._strips.base(self._own_style)
@@ -331,10 +355,12 @@ class TerminalView(Widget, can_focus=True):
         """Walk over the whole text by keys; what the child prints meanwhile is shown afterwards."""
         if self._copying is not None:
             return
-        top = self.scrollback - self.above
+        top = self._oldest + self.scrollback - self.above
         height = max(1, self.size.height)
         cursor = Spot(top + min(self._cursor[1], height - 1), self._cursor[0])
-        self._copying = CopyMode(self.scrollback + self._strips.count, self.size.width, height, top, cursor)
+        total = self._oldest + self.scrollback + self._strips.count
+        self._copying = CopyMode(total, self.size.width, height, top, cursor, first=self._oldest)
+        self._copying.wrapped_at = self._strips.width
         self._past.base(self._own_style)
         self._past.resize(self.size.width, height)
         self._copying.learn(top, [self._strips.runs(y) for y in range(self._strips.count)])
@@ -374,6 +400,8 @@ class TerminalView(Widget, can_focus=True):
     def _copy_moved(self) -> None:
         mode = self._copying
         if mode is not None:
+            for line in range(mode.top, min(mode.top + mode.height, mode.first)):  # nobody has them any more but we
+                self._past.put(line - mode.top, mode.lines.get(line, ()))
             self._ask_rows(mode.top, mode.height)
         self.post_message(self.ModeChanged())
         self.refresh()
@@ -382,30 +410,41 @@ class TerminalView(Widget, can_focus=True):
         mode = self._copying
         if mode is None:
             return
-        first, count = mode.wanted()
-        if all(line in mode.lines for line in range(first, first + count)):
+        missing = mode.missing(told=self._has_numbers)
+        if missing is None:
             self.post_message(self.Copied(self, mode.text(), by_child=False))
             self.end_copying()
             return
+        if not self._wants_copy:
+            self.set_timer(_ANSWER_S, self._copy_what_was_seen)
         self._wants_copy = True
-        missing = next(line for line in range(first, first + count) if line not in mode.lines)
+        first, count = mode.wanted()
         self._ask_rows(missing, min(1000, first + count - missing))
+
+    def _copy_what_was_seen(self) -> None:
+        """Copy without knowing which lines go on, if no host says so: it may have gone with its program."""
+        mode = self._copying
+        if mode is not None and self._wants_copy and mode.missing(told=False) is None:
+            self.post_message(self.Copied(self, mode.text(), by_child=False))
+            self.end_copying()
 
     def _ask_rows(self, first: int, count: int) -> None:
         self._request += 1
-        self._send(wire.RowsWanted(self._request, max(0, first), count))
+        wanted = wire.LinesWanted if self._has_numbers else wire.RowsWanted
+        self._send(wanted(self._request, max(0, first), count))
 
-    def _take_rows(self, found: wire.RowsFound) -> None:
-        self._past.learn(found.styles, anew=found.anew)
+    def _take_rows(self, styles: Sequence[wire.WireStyle], rows: Sequence[wire.WireRow], *, anew: bool) -> None:
+        self._past.learn(styles, anew=anew)
         mode = self._copying
         if mode is None:
             return
-        for line, runs in found.rows:
+        for line, runs in rows:
             self._past.put(line - mode.top, runs)
-        mode.lines.update(found.rows)
-        if self._wants_copy and not found.rows:  # the text ends there: it was trimmed meanwhile
+        mode.lines.update(rows)
+        if self._wants_copy and not rows:  # the text ends there: it was trimmed meanwhile
             first, count = mode.wanted()
             mode.lines.update({line: () for line in range(first, first + count) if line not in mode.lines})
+            mode.goes_on.update({line: False for line in range(first, first + count) if line not in mode.goes_on})
         if self._wants_copy:
             self._copy()
         self.refresh()

@@ -50,6 +50,7 @@ class Watcher:
         self.view = View()
         self.pictures = []
         self.told = []
+        self.trimmed = 0
         self.client.attach(columns, rows, focus=focus)
 
     @property
@@ -65,6 +66,7 @@ class Watcher:
                 self.client.send(wire.Seen(message.number))
             else:
                 self.told.append(message)
+                self.trimmed = message.rows if isinstance(message, wire.Trimmed) else self.trimmed
 
     def until(self, claim, what="the picture that was waited for"):
         """Draw until a claim holds and return its value."""

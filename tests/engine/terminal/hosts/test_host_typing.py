@@ -129,6 +129,49 @@ def test_old_rows_and_hits_can_be_asked_for_without_moving_the_picture(hosts):
     assert 0 == watcher.view.offset
 
 
+def test_lines_are_given_by_numbers_that_stay_their_own(hosts):
+    watcher = hosts.watch(hosts.start("sh", "-c", "seq 90; read x; seq 100001 160000; echo done; exec cat"))
+    watcher.shows("90")
+    assert wire.numbers_lines(watcher.hears(wire.Hello))
+    watcher.client.send(wire.NumberLines())
+    watcher.client.send(wire.LinesWanted(1, 4, 2))
+    assert [4, 5] == [number for number, _ in watcher.hears(wire.LinesFound).rows]
+    assert [] == [one for one in watcher.told if isinstance(one, wire.Trimmed)]
+
+    watcher.types("\n")
+    watcher.shows("done")
+    watcher.told.clear()
+    watcher.client.send(wire.LinesWanted(2, 4, 2))
+    assert () == watcher.hears(wire.LinesFound).rows
+
+    watcher.told.clear()
+    watcher.client.send(wire.SearchWanted(3, "159999"))
+    ((line, _, _),) = watcher.hears(wire.SearchFound).hits
+    trimmed = watcher.trimmed
+    watcher.told.clear()
+    watcher.client.send(wire.LinesWanted(4, trimmed + line, 1))
+    ((number, ((text, _, _),)),) = watcher.hears(wire.LinesFound).rows
+    assert (trimmed + line, "159999") == (number, text)
+    assert trimmed > 90
+
+
+def test_client_that_does_not_ask_for_numbers_is_sent_nothing_new(hosts):
+    watcher = hosts.watch(hosts.start("sh", "-c", "seq 100000; echo done; exec cat"))
+    watcher.shows("done")
+    watcher.client.send(wire.RowsWanted(1, 0, 1))
+
+    watcher.hears(wire.RowsFound)
+    assert not [one for one in watcher.told if isinstance(one, (wire.Trimmed, wire.LinesFound))]
+
+
+def test_a_line_that_was_broken_is_told_as_one(hosts):
+    watcher = hosts.watch(hosts.start("sh", "-c", "printf '%0100d' 7; exec cat"))
+    watcher.shows("7")
+    watcher.client.send(wire.LinesWanted(1, 0, 24))
+
+    assert (0,) == watcher.hears(wire.LinesFound).goes_on
+
+
 def test_control_keys_interrupt(hosts):
     watcher = hosts.watch(hosts.shell())
     watcher.types("sleep 1000\n")

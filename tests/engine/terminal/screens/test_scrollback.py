@@ -305,3 +305,62 @@ def test_restoring_takes_the_colours_of_today(screens, engine):
 
 def test_the_default_limits_are_those_of_the_contract():
     assert 10_000 == ScreenLimits().scrollback_rows
+
+
+def test_rows_keep_their_numbers_while_the_scrollback_is_trimmed(screens):
+    shown = screens(80, 5, scrollback_rows=100)
+    seen = {}
+    for begin in range(0, 6000, 250):
+        shown.feed("".join(f"line {number}\r\n" for number in range(begin, begin + 250)))
+        trimmed, total = shown.screen.trimmed(), shown.frame.scrollback + 5
+        for line, text in enumerate(shown.screen.lines(0, total - 1), trimmed):
+            assert text == seen.setdefault(line, text)
+
+    assert trimmed > 1000
+    assert trimmed == shown.frame.trimmed
+    assert "line 5999" == seen[trimmed + total - 2]
+
+
+def test_number_is_given_once_when_more_is_printed_than_is_kept(screens):
+    shown = screens(80, 5, scrollback_rows=100).feed(numbered(50))
+    before = shown.screen.trimmed() + shown.frame.scrollback + 5
+
+    shown.feed(numbered(20_000))
+
+    assert shown.screen.trimmed() >= before
+
+
+def test_numbers_of_a_past_that_was_erased_are_not_given_again(shown):
+    shown.feed(numbered(100))
+    assert 0 == shown.screen.trimmed()
+
+    shown.feed("\x1b[3J\x1b[H\x1b[2Jnew")
+
+    assert shown.screen.trimmed() >= 96
+
+
+def test_screen_of_its_own_and_a_new_size_trim_nothing(shown):
+    shown.feed(numbered(100))
+
+    shown.feed("\x1b[?1049h" + numbered(100))
+    assert 0 == shown.screen.trimmed()
+    shown.screen.resize(4, 8)
+    shown.feed("\x1b[?1049l")
+    assert 0 == shown.screen.trimmed()
+    shown.screen.resize(30, 4)
+
+    assert 0 == shown.screen.trimmed()
+
+
+def test_lines_that_were_broken_only_because_they_were_full_are_told_apart(shown):
+    columns = shown.frame.columns if shown.look() else shown.screen.frame(full=True).columns
+    text = "x" * (2 * columns + 3)
+
+    shown.feed(f"{text}\r\n" + "y" * columns + f"\r\nshort\r\n{text}\r\n{text}\r\n{text}")
+
+    total = shown.frame.scrollback + shown.frame.rows
+    lines = shown.screen.lines(0, total)
+    goes_on = {line for line, row in enumerate(lines) if row == "x" * columns}
+    assert 8 == len(goes_on)
+    assert tuple(sorted(goes_on)) == shown.screen.goes_on(0, total + 50)
+    assert (1,) == shown.screen.goes_on(1, 2)
