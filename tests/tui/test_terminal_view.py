@@ -178,6 +178,18 @@ def told(first, texts, request=0):
 NEW_HOST = wire.Hello(name=f"{wire.NAME} {wire.NUMBERS}")
 
 
+async def test_styles_are_told_once_for_the_screen_and_its_past(bench):
+    bench.view.begin_copying()
+    bench.view.take(wire.RowsFound(1, 0, ((3, None, None, int(Attr.ITALIC), None),), ((1, (("bold", 1, 4),)),)))
+    past = [(part.text, part.style.bold) for part in bench.view.render_line(1)]
+
+    bench.view.end_copying()
+    bench.view.take(picture(2, ((1, (("italic", 3, 6),)),)))
+
+    assert ("bold", True) == past[0]
+    assert ("italic", True) == next((part.text, part.style.italic) for part in bench.view.render_line(1))
+
+
 async def test_host_of_an_older_release_is_asked_as_it_understands(bench):
     bench.view.take(wire.Hello(name="host"))
     bench.view.begin_copying()

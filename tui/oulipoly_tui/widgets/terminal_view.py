@@ -92,7 +92,7 @@ class TerminalView(Widget, can_focus=True):
         self._send = send
         self._base: Style | None = None
         self._strips = Strips()
-        self._past = Strips()  # what copy mode shows
+        self._past = Strips(self._strips)  # what copy mode shows
         self._cursor: tuple[int, int, bool, str] = (0, 0, False, "block")
         self._copying: CopyMode | None = None
         self._request = 0
@@ -435,6 +435,8 @@ class TerminalView(Widget, can_focus=True):
 
     def _take_rows(self, styles: Sequence[wire.WireStyle], rows: Sequence[wire.WireRow], *, anew: bool) -> None:
         self._past.learn(styles, anew=anew)
+        if anew:
+            self._send(wire.Refresh())  # the numbers in the rows of the screen mean nothing any more
         mode = self._copying
         if mode is None:
             return
