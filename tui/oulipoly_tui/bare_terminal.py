@@ -12,6 +12,7 @@ from textual.widgets import Static
 
 from oulipoly_engine.terminal import wire
 from oulipoly_tui import clipboard, driver, signals
+from oulipoly_tui.clipboard_leave import ClipboardLeave
 from oulipoly_tui.collecting import let_strips_go
 from oulipoly_tui.terminal_link import TerminalLink
 from oulipoly_tui.view.chords import shown
@@ -48,7 +49,7 @@ class BareTerminal(App[int], inherit_bindings=False):
         self._title = terminal.label
         self._link: TerminalLink | None = None
         self._code: int | None = None
-        self._may_copy = False
+        self._copy_leave: ClipboardLeave | None = None
         self._has_picture = False
         self._exited: wire.Exited | None = None  # told before the first picture: the program died while we started
         self.farewell = ""  # what happened, in a sentence, when it was no plain end
@@ -83,18 +84,15 @@ class BareTerminal(App[int], inherit_bindings=False):
 
     def on_terminal_view_copied(self, message: TerminalView.Copied) -> None:
         """Hand a text to the outer terminal's clipboard; what the program wants there is asked for first."""
-        if not message.by_child or self._may_copy:
+        if not message.by_child:
             self._copy(message.text)
             return
-        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
+        if self._copy_leave is None:
+            self._copy_leave = ClipboardLeave(message.view, self._copy, self._told_no)
+        self._copy_leave.want(message.text, "The program")
 
-        def answer(yes: bool | None) -> None:
-            if yes:
-                self._may_copy = True
-                self._copy(message.text)
-
-        text = f"The program wants to put {len(message.text)} characters on your clipboard, now and later"
-        self.push_screen(Confirm("Allow the clipboard?", text, "allow"), answer)
+    def _told_no(self) -> None:
+        self._say("the clipboard stays closed to the program while it is shown here")
 
     def on_terminal_view_link_chosen(self, message: TerminalView.LinkChosen) -> None:
         """Hand a link's address to the clipboard."""

@@ -11,6 +11,7 @@ from textual import events
 from oulipoly_engine.engine_terminals import Terminals
 from oulipoly_tui.app import AgentsApp
 from oulipoly_tui.messages import ReplWanted
+from oulipoly_tui.screens import clipboard_question
 from oulipoly_tui.screens.question import Confirm
 from oulipoly_tui.widgets.terminal_view import TerminalView
 
@@ -259,7 +260,13 @@ async def test_read_only_app_shows_and_types_nothing(repl_world, running, settle
         assert "pasted" not in shown(app)
 
 
-async def test_clipboard_is_asked_for_once(repl_world, running, settled, hosts, toasts):
+@pytest.fixture
+def no_typist(monkeypatch):
+    """Nobody types when a program's question comes up."""
+    monkeypatch.setattr(clipboard_question, "QUIET_S", 0.0)
+
+
+async def test_clipboard_is_asked_for_once(repl_world, running, settled, hosts, toasts, no_typist):
     hosts.start("sh", "-c", r"while read x; do printf '\033]52;c;aGVsbG8=\a'; done")
     async with running((100, 30)) as (app, pilot):
         await pilot.press("5")
@@ -272,6 +279,56 @@ async def test_clipboard_is_asked_for_once(repl_world, running, settled, hosts, 
         await pilot.press("enter")
 
         await settled(pilot, lambda: 2 == toasts.count("copied 5 characters"))
+
+
+async def test_many_wishes_for_the_clipboard_are_one_question_and_the_newest_is_copied(
+    repl_world, running, settled, hosts, toasts, no_typist
+):
+    script = r"read x; for i in 1 2 3 4 5 6 7 8 9; do printf '\033]52;c;YQ==\a'; done; printf '\033]52;c;aGVsbG8=\a'"
+    hosts.start("sh", "-c", script + "; echo do''ne; cat")
+    async with running((100, 30)) as (app, pilot):
+        await pilot.press("5")
+        await settled(pilot, lambda: has_keys(app))
+        await pilot.press("enter")
+        await settled(pilot, lambda: isinstance(app.screen, Confirm) and "done" in shown(app))
+        await pilot.press("y")
+        await settled(pilot, lambda: app.screen is app.frame)
+
+        assert ["copied 5 characters"] == [text for text in toasts if "copied" in text]
+
+
+async def test_clipboard_that_was_refused_stays_so(repl_world, running, settled, hosts, toasts, no_typist):
+    hosts.start("sh", "-c", r"while read x; do printf '\033]52;c;aGVsbG8=\a'; echo wanted $x; done")
+    async with running((100, 30)) as (app, pilot):
+        await pilot.press("5")
+        await settled(pilot, lambda: has_keys(app))
+        await pilot.press("enter")
+        await settled(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("n")
+        await settled(pilot, lambda: any("the clipboard stays closed to it" in text for text in toasts))
+        await say(pilot, "again")
+        await settled(pilot, lambda: "wanted again" in shown(app))
+
+        assert app.screen is app.frame
+        assert not any("copied" in text for text in toasts)
+
+
+async def test_word_that_is_being_typed_when_a_program_asks_answers_nothing_and_is_not_lost(
+    repl_world, running, settled, hosts, toasts
+):
+    hosts.start("sh", "-c", r"read x; printf '\033]52;c;aGVsbG8=\a'; read x; echo got $x; cat")
+    async with running((100, 30)) as (app, pilot):
+        await pilot.press("5")
+        await settled(pilot, lambda: has_keys(app))
+        await pilot.press("enter")
+        await settled(pilot, lambda: isinstance(app.screen, Confirm))
+        await say(pilot, "any way")
+        await settled(pilot, lambda: "got any way" in shown(app))
+
+        assert isinstance(app.screen, Confirm)
+        assert not any("copied" in text for text in toasts)
+        await pilot.press("escape")
+        await settled(pilot, lambda: has_keys(app))
 
 
 async def test_a_session_that_is_open_is_turned_to_and_not_begun_again(repl_world, running, settled, hosts, toasts):

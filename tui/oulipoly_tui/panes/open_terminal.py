@@ -11,6 +11,7 @@ from oulipoly_tui.view.repl import Tab
 
 if TYPE_CHECKING:
     from oulipoly_engine.engine_terminals import Terminal
+    from oulipoly_tui.clipboard_leave import ClipboardLeave
     from oulipoly_tui.terminal_link import TerminalLink
     from oulipoly_tui.widgets.terminal_view import TerminalView
 
@@ -25,7 +26,7 @@ class OpenTerminal:
     tab: Tab
     view: TerminalView
     link: TerminalLink | None = None
-    may_copy: bool = False  # the user has let its program write the clipboard
+    leave: ClipboardLeave | None = None  # its program's, to write the clipboard; None until it first wants to
     progress: int | None = None  # percent that its program tells; 0: it tells none, None: nothing is under way
     size_note: str = ""  # whose window decides the size, where it is not ours
 

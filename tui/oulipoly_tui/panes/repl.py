@@ -11,6 +11,7 @@ from textual import constants, on
 from textual.binding import BindingType
 
 from oulipoly_engine.errors import Interrupted
+from oulipoly_tui.clipboard_leave import ClipboardLeave
 from oulipoly_tui.hand_over import hand_over
 from oulipoly_tui.panes.open_terminal import OpenTerminal
 from oulipoly_tui.panes.pane import bindings
@@ -258,21 +259,15 @@ class ReplPane(TerminalTabs):
     @on(TerminalView.Copied)
     def _copied(self, message: TerminalView.Copied) -> None:
         opened = next((one for one in self._opened.values() if one.view is message.view), None)
-        if not message.by_child or (opened is not None and opened.may_copy):
+        if not message.by_child:
             self._to_clipboard(message.text)
         elif opened is not None:
-            self._ask_clipboard(opened, message.text)
+            if opened.leave is None:
+                opened.leave = ClipboardLeave(opened.view, self._to_clipboard, partial(self._told_no, opened))
+            opened.leave.want(message.text, opened.tab.label)
 
-    def _ask_clipboard(self, opened: OpenTerminal, wanted: str) -> None:
-        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
-
-        def answer(yes: bool | None) -> None:
-            if yes:
-                opened.may_copy = True
-                self._to_clipboard(wanted)
-
-        text = f"{opened.tab.label} wants to put {len(wanted)} characters on your clipboard, now and later"
-        self.app.push_screen(Confirm("Allow the clipboard?", text, "allow"), answer)
+    def _told_no(self, opened: OpenTerminal) -> None:
+        self._say(opened, "the clipboard stays closed to it; x and then R let it ask again")
 
     @on(TerminalView.LinkChosen)
     def _link_chosen(self, message: TerminalView.LinkChosen) -> None:

@@ -36,7 +36,7 @@ class Confirm(ModalScreen[bool]):
         """Lay out the question."""
         with Vertical(classes="dialog") as box:
             box.border_title = escape(self._title)
-            yield Static(self._text, markup=False)
+            yield Static(self._text, markup=False, id="text")
             with Horizontal(classes="buttons"):
                 yield Button("No (n)", id="no", variant="primary")
                 yield Button(f"Yes, {self._deed} (y)", id="yes")
