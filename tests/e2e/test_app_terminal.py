@@ -106,7 +106,9 @@ def test_a_storm_of_sizes_ends_with_a_frame_of_the_last_one(built, start):
     assert burned < 0.5
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["TERM", "HUP"])
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT], ids=["TERM", "HUP", "INT", "QUIT"]
+)
 def test_a_signal_gives_the_terminal_back(built, start, number):
     app = start(built)
     app.expect("demo-codex1")

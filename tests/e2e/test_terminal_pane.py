@@ -15,6 +15,7 @@ import pytest
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service import terminals
+from oulipoly_engine.terminal import wire
 from oulipoly_engine.terminal.folder import Place
 from oulipoly_tui.bare_terminal import BareTerminal
 
@@ -250,6 +251,34 @@ def test_flooding_program_is_left_at_once(start, paths):
     assert 0 == ended(cli)
     assert time.monotonic() - begun < 5
     assert only(paths).is_running
+
+
+async def test_what_the_host_says_after_the_pane_was_left_goes_nowhere(start, paths):
+    start("terminal", "--detach", "--", "cat").expect(pexpect.EOF)
+    app = BareTerminal(Place(paths.runtime, only(paths).id).socket, only(paths))
+    async with app.run_test() as pilot:
+        app.on_terminal_view_left()
+        await pilot.pause()
+
+    app._take(wire.Happened(title="late"))
+    app._take(wire.Exited(3, None, None))
+
+    assert None is app.return_value
+    assert "brings it back" in app.farewell
+
+
+SIGNALS = [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT]
+
+
+@pytest.mark.parametrize("number", SIGNALS, ids=["TERM", "HUP", "INT", "QUIT"])
+def test_a_signal_gives_the_terminal_back_and_says_how_to_return(start, paths, number):
+    cli = start("terminal", "--", "sh", "-c", "echo here; cat")
+    cli.expect("here")
+    cli.kill(number)
+
+    assert 128 + number == ended(cli)
+    assert f"`agents attach {only(paths).id}` brings it back" in cli.before
+    assert "\x1b[?1049l" in cli.before
 
 
 def test_program_that_ignores_hup_is_ended_by_kill(start, paths):

@@ -22,6 +22,8 @@ from oulipoly_tui.widgets.terminal_view import LEAVE, TerminalView
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from rich.console import RenderableType
+
     from oulipoly_engine.terminal.folder import Terminal
 
 _LAST_PICTURE_S = 2.0  # for the host to send what an ended program left, once we have told our size
@@ -48,9 +50,9 @@ class BareTerminal(App[int], inherit_bindings=False):
         self._socket, self._terminal, self._leave = socket, terminal, leave
         self._title = terminal.label
         self._link: TerminalLink | None = None
-        self._code: int | None = None
         self._copy_leave: ClipboardLeave | None = None
         self._has_picture = False
+        self._is_leaving = False  # the widgets go one by one, while the host may still have something to say
         self._exited: wire.Exited | None = None  # told before the first picture: the program died while we started
         self.farewell = ""  # what happened, in a sentence, when it was no plain end
         self.last_lines: tuple[str, ...] = ()  # what the program left on its screen, to stay where we were shown
@@ -79,8 +81,15 @@ class BareTerminal(App[int], inherit_bindings=False):
 
     def on_terminal_view_left(self) -> None:
         """Leave; the program runs on."""
-        self.farewell = f"left {self._terminal.id}: `agents attach {self._terminal.id}` brings it back"
+        self.farewell = self._way_back
         self.exit()
+
+    def exit(self, result: int | None = None, return_code: int = 0, message: RenderableType | None = None) -> None:
+        """End; what the host says from here on is not drawn any more. return_code: other than 0 for a signal."""
+        self._is_leaving = True
+        if return_code and not self.farewell:
+            self.farewell = self._way_back
+        super().exit(result, return_code, message)
 
     def on_terminal_view_copied(self, message: TerminalView.Copied) -> None:
         """Hand a text to the outer terminal's clipboard; what the program wants there is asked for first."""
@@ -111,6 +120,10 @@ class BareTerminal(App[int], inherit_bindings=False):
         self._say()
 
     @property
+    def _way_back(self) -> str:
+        return f"left {self._terminal.id}: `agents attach {self._terminal.id}` brings it back"
+
+    @property
     def _view(self) -> TerminalView:
         return self.screen_stack[0].query_one(TerminalView)
 
@@ -125,6 +138,8 @@ class BareTerminal(App[int], inherit_bindings=False):
             self._link.send(message)
 
     def _take(self, message: wire.Message) -> None:
+        if self._is_leaving:
+            return
         match message:
             case wire.Exited() if self._has_picture:
                 self._end(message)
@@ -152,9 +167,8 @@ class BareTerminal(App[int], inherit_bindings=False):
                 self._end(self._exited)
 
     def _end(self, exited: wire.Exited) -> None:
-        if self._code is not None:
+        if self._is_leaving:
             return
-        self._code = exited.code
         self._send(wire.EndSeen())
         self.last_lines = self._view.last_lines()
         if exited.signal is not None:
@@ -162,7 +176,7 @@ class BareTerminal(App[int], inherit_bindings=False):
         self.exit(exited.code)
 
     def _gone(self, text: str) -> None:
-        if self._code is None:
+        if not self._is_leaving:
             self.farewell = text
             self.exit(1)
 

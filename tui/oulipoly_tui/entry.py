@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from oulipoly_tui.app import Options
 
 _LAYOUT_FILE = "app-layout.json"
+_SIGNALLED = 128  # plus the signal's number is the exit code
 
 
 def is_for_app(arguments: Sequence[str]) -> bool:
@@ -144,7 +145,7 @@ def _run_app(arguments: Sequence[str]) -> int:
     if app.engine is not None:
         app.engine.close()
     save_layout(paths, app.layout_state())
-    if not app.return_code:  # else a signal's: nobody may be there to read it
+    if not app.return_code or app.return_code > _SIGNALLED:  # else a crash: its panes may be in any state
         _tell_what_runs_on([one for pane in app.frame.panes for one in pane.runs_on()])
     if result == "demo":
         _become_demo()
