@@ -76,8 +76,12 @@ def ensure(folder: Path) -> None:
         if stat.S_IMODE(found.st_mode) & 0o077:
             folder.chmod(0o700)
     except OSError as error:
-        message = f"cannot use the runtime folder {folder}: {error.strerror or error}; set XDG_RUNTIME_DIR to another"
-        raise RuntimeFolderUnsafe(message) from error
+        raise _unusable(folder, error) from error
+
+
+def _unusable(folder: Path, error: OSError) -> RuntimeFolderUnsafe:
+    why = error.strerror or error
+    return RuntimeFolderUnsafe(f"cannot use the runtime folder {folder}: {why}; set XDG_RUNTIME_DIR to another")
 
 
 @dataclass(slots=True)
@@ -151,11 +155,16 @@ def claim(folder: Path) -> tuple[Place, int]:
 
 
 def survey(folder: Path) -> Survey:
-    """List the living terminals and remove what dead hosts have left; never touches what a living one holds."""
+    """List the living terminals and remove what dead hosts have left; never touches what a living one holds.
+
+    Raises RuntimeFolderUnsafe when the folder cannot be read, or is somebody else's.
+    """
     try:
         names = os.listdir(folder)  # noqa: PTH208 - names are enough, and there may be thousands
     except FileNotFoundError:
         return Survey(())
+    except OSError as error:
+        raise _unusable(folder, error) from error
     ensure(folder)
     living, lost, stale = [], [], 0
     for identity in sorted({found[1] for name in names if (found := _OURS.fullmatch(name))}):

@@ -167,6 +167,21 @@ def test_missing_folder_has_no_terminals(runtime):
     assert not runtime.exists()
 
 
+def test_folder_that_cannot_be_read_is_said_to_be_so(runtime):
+    runtime.touch()
+    for folder in (runtime, runtime / "below"):
+        with pytest.raises(RuntimeFolderUnsafe, match="set XDG_RUNTIME_DIR to another"):
+            survey(folder)
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may read everything")
+def test_folder_that_may_not_be_read_is_said_to_be_so(runtime):
+    runtime.mkdir(mode=0o000)
+
+    with pytest.raises(RuntimeFolderUnsafe, match="set XDG_RUNTIME_DIR to another"):
+        survey(runtime)
+
+
 def test_lock_is_given_back_by_a_survey(runtime):
     place, lock = claim(runtime)
     os.close(lock)
