@@ -46,18 +46,20 @@ class Terminals:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._lost: tuple[Terminal, ...] = ()  # found to be gone, and not told yet
+        self._orphaned: tuple[Terminal, ...] = ()  # whose programs run on without a host
 
     def list(self) -> tuple[Terminal, ...]:
         """Return the living terminals, oldest first."""
         found = terminals.survey(self._engine.paths, self._engine.surroundings.clock)
         self._lost += found.lost
+        self._orphaned = found.orphaned
         return found.terminals
 
     def look(self) -> Survey:
         """Return the living terminals, oldest first, and once those whose hosts were killed, which is to be told."""
         living = self.list()
         lost, self._lost = self._lost, ()
-        return Survey(living, lost)
+        return Survey(living, lost, self._orphaned)
 
     def socket(self, terminal: Terminal) -> Path:
         """Return where a terminal's host listens."""

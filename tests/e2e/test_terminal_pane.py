@@ -338,6 +338,32 @@ def test_whole_screen_is_handed_over_and_comes_back(start, paths):
     assert f"`agents attach {terminal.id}`" in app.before
 
 
+def test_program_that_outlives_its_host_is_not_called_ended_and_can_be_killed(start, paths):
+    script = "trap '' HUP; while :; do sleep 0.1; done"
+    start("terminal", "--detach", "--", "sh", "-c", script).expect(pexpect.EOF)
+    time.sleep(0.5)
+    terminal = only(paths)
+    for pid in (terminal.host_pid, terminal.screen_pid):
+        os.kill(pid, signal.SIGKILL)
+    listing, attaching = start("terminals"), start("attach", terminal.id)
+    text = f"the host of terminal {terminal.id} was killed, but its program runs on as process {terminal.pid}"
+
+    try:
+        assert 0 == ended(listing)
+        assert text in listing.before
+        assert 1 == ended(attaching)
+        assert text in attaching.before
+        assert 0 == ended(start("kill", terminal.id))
+        assert not lives(terminal.pid)
+        again = start("terminals")
+        assert 0 == ended(again)
+        assert f"terminal {terminal.id} is gone" in again.before
+        assert [] == list(paths.runtime.iterdir())
+    finally:
+        with contextlib.suppress(OSError):
+            os.kill(terminal.pid, signal.SIGKILL)
+
+
 def test_left_over_sockets_are_tidied_and_said(start, paths):
     start("terminal", "--detach", "--", "cat").expect(pexpect.EOF)
     terminal = only(paths)

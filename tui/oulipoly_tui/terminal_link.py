@@ -97,7 +97,7 @@ class TerminalLink:
         elif left:
             self._again = self._loop.call_later(_AGAIN_EVERY_S, self._mend, left - 1)
         else:
-            self._end("the terminal's host has died: its program was ended with it")
+            self._end("the terminal's host has died, and its program has lost its terminal")
 
     def _end(self, text: str) -> None:
         if self._is_open:

@@ -102,7 +102,7 @@ def _kill(context: Context, prog: str, arguments: list[str]) -> int:
         number = terminals.signal_number(options.signal)
         if number is None:
             parser.error(f"there is no signal {options.signal!r}: give a name such as TERM, or its number")
-    terminal = terminals.find(context.paths, context.clock, options.id)
+    terminal = terminals.find(context.paths, context.clock, options.id, orphaned=True)
     ended = terminals.kill(context.paths, terminal, number)
     if ended is None:
         output.write_line(f"sent {options.signal} to {terminal.id} (process {terminal.pid}); it runs on")
@@ -150,7 +150,9 @@ def begin(context: Context, prog: str, arguments: list[str], *, lines_kept: int 
 
 def _say_lost(found: Survey) -> None:
     for lost in found.lost:
-        diagnostics.note(f"[terminal {lost.id} is gone: its host was killed, and {lost.label} ended with it]")
+        diagnostics.note(f"[terminal {lost.id} is gone: its host was killed, and {lost.label} has ended]")
+    for left in found.orphaned:
+        diagnostics.note(f"[{terminals.orphan_text(left)}: {left.label}; `agents kill {left.id}` ends it]")
     if found.stale_sockets:
         diagnostics.note(f"[{found.stale_sockets} stale socket(s) of dead hosts removed]")
 

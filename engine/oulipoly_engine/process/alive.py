@@ -21,6 +21,15 @@ def is_alive(pid: int) -> bool:
     return True
 
 
+def is_still(pid: int, ticks: int) -> bool:
+    """Tell whether the process that began at that tick still runs; one that only waits to be reaped does not."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return fields[0] not in (b"Z", b"X") and int(fields[19]) == ticks
+    except (OSError, ValueError, IndexError):
+        return False
+
+
 def lived_at(pid: int, instant: datetime) -> bool:
     """Tell whether a process lives that was there at an instant; one that began later has only got its number."""
     if not is_alive(pid):

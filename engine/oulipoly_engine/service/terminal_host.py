@@ -17,6 +17,7 @@ import msgspec
 
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.process.alive import start_ticks
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.pty import spawn
 from oulipoly_engine.terminal import folder, launcher
@@ -86,7 +87,13 @@ def _host(order: Order) -> None:
     memory = Memory()
     memory.size = limits.columns, limits.rows
     now = to_text(SystemClock().now())
-    fixed = {"id": place.id, "pid": child.pid, "host_pid": os.getpid(), "started_at": now}
+    fixed = {
+        "id": place.id,
+        "pid": child.pid,
+        "host_pid": os.getpid(),
+        "started_at": now,
+        "began_ticks": start_ticks(child.pid),
+    }
     terminal = msgspec.convert(order.terminal | fixed, folder.Terminal)
     seat = Seat(place, terminal, child, listener, memory, order.rules)
     # A dead emulator's memory holds what was on the screen: no core file of it.

@@ -16,6 +16,7 @@ from oulipoly_engine.core.invocations import Outcome
 from oulipoly_engine.core.redact import redact_argv
 from oulipoly_engine.errors import RequestRefused, RunnerError, SpawnFailed
 from oulipoly_engine.paths import Paths
+from oulipoly_engine.process.alive import is_still
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.service import endings
 from oulipoly_engine.service.lost import GUARD_DROP
@@ -23,15 +24,18 @@ from oulipoly_engine.service.terminal_host import Answer, Order, carried
 from oulipoly_engine.store import invocations
 from oulipoly_engine.store.db import Store, open_store
 from oulipoly_engine.terminal import folder, launcher
-from oulipoly_engine.terminal.client import Client
+from oulipoly_engine.terminal.client import Client, HostUnreachable
 from oulipoly_engine.terminal.folder import Place, Survey, Terminal
 from oulipoly_engine.terminal.screen import ScreenLimits
 from oulipoly_engine.terminal.seat import Rules
+from oulipoly_engine.terminal.session import send_orphan
 from oulipoly_engine.terminal.wire import EndSeen, Exited, Kill
 
 _HOST = "oulipoly_engine.service.terminal_host"
 _RECORD = f"{__name__}:record_end"
 _LABEL = 200  # characters
+_HANGUP_S = 0.3  # from the death of a host to that of a program that minds it
+_POLL_S = 0.01
 # What tells a program of a terminal that it is not in any more.
 _FOREIGN = (
     "TMUX",
@@ -146,7 +150,7 @@ def survey(paths: Paths, clock: Clock) -> Survey:
 
     What such a host could not record is recorded now: the end that nobody saw, and the result file.
     """
-    found = folder.survey(paths.runtime)
+    found = _look(paths.runtime)
     uuids = [lost.invocation for lost in found.lost if lost.invocation is not None]
     if uuids and paths.state_db.exists():
         store = open_store(paths.state_db)
@@ -167,20 +171,47 @@ def _close_lost(store: Store, paths: Paths, clock: Clock, uuid: str) -> None:
     endings.tell_late(store, paths.results, uuid)
 
 
-def find(paths: Paths, clock: Clock, identity: str) -> Terminal:
-    """Return the living terminal whose id begins so. Raises TerminalNotFound."""
+def _look(runtime: Path) -> Survey:
+    """Survey the folder; a program that takes its host's death for its own end has a moment for that."""
+    found = folder.survey(runtime, _runs_on)
+    deadline = time.monotonic() + _HANGUP_S
+    while any(map(_runs_on, found.orphaned)) and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+    if all(map(_runs_on, found.orphaned)):
+        return found
+    again = folder.survey(runtime, _runs_on)
+    return replace(again, lost=found.lost + again.lost, stale_sockets=found.stale_sockets + again.stale_sockets)
+
+
+def _runs_on(terminal: Terminal) -> bool:
+    return terminal.began_ticks is not None and is_still(terminal.pid, terminal.began_ticks)
+
+
+def find(paths: Paths, clock: Clock, identity: str, *, orphaned: bool = False) -> Terminal:
+    """Return the living terminal whose id begins so. Raises TerminalNotFound.
+
+    orphaned: one whose host was killed but whose program runs on will do as well.
+    """
     found = survey(paths, clock)
-    matching = [one for one in found.terminals if one.id.startswith(identity)] if identity else []
+    candidates = (*found.terminals, *found.orphaned) if orphaned else found.terminals
+    matching = [one for one in candidates if one.id.startswith(identity)] if identity else []
     if len(matching) == 1:
         return matching[0]
     if matching:
         names = ", ".join(one.id for one in matching)
         message = f"several terminals begin with {identity!r}: {names}; give more of the id"
     elif any(one.id.startswith(identity) for one in found.lost):
-        message = f"the host of terminal {identity} was killed, and its program ended with it"
+        message = f"the host of terminal {identity} was killed, and its program has ended"
+    elif identity and (left := next((one for one in found.orphaned if one.id.startswith(identity)), None)):
+        message = f"{orphan_text(left)}: `agents kill {left.id}` ends it"
     else:
         message = f"there is no terminal {identity!r}: `agents terminals` lists those that live"
     raise TerminalNotFound(message)
+
+
+def orphan_text(terminal: Terminal) -> str:
+    """Say that a program runs on without its host."""
+    return f"the host of terminal {terminal.id} was killed, but its program runs on as process {terminal.pid}"
 
 
 def connect(paths: Paths, terminal: Terminal, name: str) -> Client:
@@ -194,7 +225,13 @@ def kill(paths: Paths, terminal: Terminal, number: int | None, patience_s: float
     Returns how it ended; None when a signal of the caller's choice has not ended it within a second.
     Raises HostUnreachable, and TerminalStays when it cannot be ended.
     """
-    with connect(paths, terminal, "kill") as client:
+    try:
+        client = connect(paths, terminal, "kill")
+    except HostUnreachable:
+        if not _runs_on(terminal):
+            raise
+        return _kill_orphan(terminal, number, patience_s)
+    with client:
         client.send(Kill(number or 0))
         deadline = time.monotonic() + (patience_s if number is None else 1.0)
         while (left := deadline - time.monotonic()) > 0:
@@ -208,10 +245,29 @@ def kill(paths: Paths, terminal: Terminal, number: int | None, patience_s: float
     raise TerminalStays(stays)
 
 
+def _kill_orphan(terminal: Terminal, number: int | None, patience_s: float) -> Exited | None:
+    """Do what the host would have done; nobody is left who could learn the exit code."""
+    ladder = ((signal.SIGHUP, 1.0), (signal.SIGKILL, patience_s)) if number is None else ((number, 1.0),)
+    for one, within_s in ladder:
+        send_orphan(terminal.pid, one)
+        send_orphan(terminal.pid, signal.SIGCONT)
+        deadline = time.monotonic() + within_s
+        while _runs_on(terminal):
+            if time.monotonic() >= deadline:
+                break
+            time.sleep(_POLL_S)
+        else:
+            return Exited(128 + one, int(one), int(one))
+    if number is not None:
+        return None
+    stays = f"the program of terminal {terminal.id} (process {terminal.pid}) does not end, and its host is gone"
+    raise TerminalStays(stays)
+
+
 def to_json(terminal: Terminal) -> dict[str, object]:
     """Return a terminal as scripts get it."""
     document = asdict(terminal)
-    del document["invocation_row"]
+    del document["invocation_row"], document["began_ticks"]
     return document | {"state": "running" if terminal.is_running else "ended"}
 
 

@@ -217,7 +217,7 @@ class Client:
         deadline = time.monotonic() + _AGAIN_WITHIN_S
         while not self.link.reconnect():
             if time.monotonic() > deadline:
-                raise HostGone("the terminal's host has died: its program was ended with it")
+                raise HostGone("the terminal's host has died, and its program has lost its terminal")
             time.sleep(_AGAIN_EVERY_S)
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ import re
 import secrets
 import socket
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -49,6 +49,7 @@ class Terminal:
     title: str = ""
     exit_code: int | None = None  # None: it runs; 128 plus the signal's number if one killed it
     ended_at: str | None = None
+    began_ticks: int | None = None  # the child's start in the kernel's ticks since boot; None: the system does not tell
 
     @property
     def is_running(self) -> bool:
@@ -62,6 +63,7 @@ class Survey:
 
     terminals: tuple[Terminal, ...]  # oldest first; their hosts live
     lost: tuple[Terminal, ...] = ()  # whose hosts died without tidying up; their files are gone now
+    orphaned: tuple[Terminal, ...] = ()  # whose hosts died, but not their children; their files stay until these have
     stale_sockets: int = 0  # removed
 
 
@@ -154,9 +156,10 @@ def claim(folder: Path) -> tuple[Place, int]:
     raise RuntimeFolderUnsafe(message)
 
 
-def survey(folder: Path) -> Survey:
+def survey(folder: Path, runs_on: Callable[[Terminal], bool] = lambda _: False) -> Survey:
     """List the living terminals and remove what dead hosts have left; never touches what a living one holds.
 
+    runs_on: tells of a terminal without a host whether its child has outlived that.
     Raises RuntimeFolderUnsafe when the folder cannot be read, or is somebody else's.
     """
     try:
@@ -166,7 +169,7 @@ def survey(folder: Path) -> Survey:
     except OSError as error:
         raise _unusable(folder, error) from error
     ensure(folder)
-    living, lost, stale = [], [], 0
+    living, lost, orphaned, stale = [], [], [], 0
     for identity in sorted({found[1] for name in names if (found := _OURS.fullmatch(name))}):
         place = Place(folder, identity)
         terminal = read(place)
@@ -175,12 +178,16 @@ def survey(folder: Path) -> Survey:
                 if terminal is not None:
                     living.append(terminal)
                 continue
+            if terminal is not None and terminal.is_running and runs_on(terminal):
+                orphaned.append(terminal)
+                continue
             stale += place.socket.exists()
             place.remove()
             # One whose child had ended owed nobody anything more.
             if terminal is not None and terminal.is_running:
                 lost.append(terminal)
-    return Survey(tuple(sorted(living, key=lambda one: (one.started_at, one.id))), tuple(lost), stale)
+    oldest_first = tuple(sorted(living, key=lambda one: (one.started_at, one.id)))
+    return Survey(oldest_first, tuple(lost), tuple(orphaned), stale)
 
 
 def read(place: Place) -> Terminal | None:

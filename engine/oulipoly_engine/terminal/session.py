@@ -25,10 +25,22 @@ def send(line: Line, number: int) -> None:
 
 def end_session(line: Line) -> None:
     """Kill the child, its jobs in the foreground and, where the kernel lists them, all processes of its session."""
-    for pid in members(line.pid):
+    _kill_members(line.pid)
+    send(line, signal.SIGKILL)
+
+
+def send_orphan(pid: int, number: int) -> None:
+    """Signal the group of a child whose terminal is gone; KILL goes to all of its session."""
+    if number == signal.SIGKILL:
+        _kill_members(pid)
+    with contextlib.suppress(OSError):
+        os.killpg(pid, number)
+
+
+def _kill_members(session: int) -> None:
+    for pid in members(session):
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)
-    send(line, signal.SIGKILL)
 
 
 def spent(pid: int) -> float | None:

@@ -92,6 +92,7 @@ class TerminalTabs(Pane):
 
     def _found(self, found: Survey, *, quietly: bool) -> None:
         self._tell_lost(found.lost)
+        self._tell_orphaned(found.orphaned)
         new = [one for one in found.terminals if one.id not in self._opened and one.id not in self._put_away]
         app: Any = self.app
         for terminal in new:
@@ -111,6 +112,12 @@ class TerminalTabs(Pane):
         if labels:
             more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
             app.say(f"{labels[0]}{more} ended: the host of the terminal was killed", severity="warning")
+
+    def _tell_orphaned(self, orphaned: Sequence[Terminal]) -> None:
+        app: Any = self.app
+        for one in orphaned:
+            text = f"runs on as process {one.pid}, but its host was killed: `agents kill {one.id}` ends it"
+            app.say(f"{label_of(one, title_in(app, one.session_id))} {text}", severity="warning")
 
     def _open(self, terminal: Terminal, *, is_chosen: bool) -> None:
         app: Any = self.app
