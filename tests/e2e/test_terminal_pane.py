@@ -100,6 +100,27 @@ def test_program_that_dies_at_once_leaves_its_words_and_its_code(start):
     assert "killed by signal 9" in cli.before
 
 
+LEAVES_SCREEN = "\x1b[?1049l"
+
+
+@pytest.mark.parametrize("way", [(), ("--plain",)], ids=["pane", "plain"])
+def test_last_words_stay_on_the_real_screen(start, way):
+    cli = start("terminal", *way, "--", "sh", "-c", "echo important error; exit 4")
+
+    assert 4 == ended(cli)
+    assert "important error\r\n" in cli.before.rpartition(LEAVES_SCREEN)[2]
+
+
+def test_attaching_to_an_ended_program_leaves_its_last_words(start, paths):
+    start("terminal", "--detach", "--", "sh", "-c", "echo important error; exit 4").expect(pexpect.EOF)
+    while only(paths).exit_code is None:
+        time.sleep(0.01)
+    cli = start("attach", only(paths).id)
+
+    assert 4 == ended(cli)
+    assert "important error\r\n" in cli.before.rpartition(LEAVES_SCREEN)[2]
+
+
 async def test_program_that_ended_before_the_pane_was_drawn_leaves_its_words(start, paths):
     start("terminal", "--detach", "--", "sh", "-c", "echo its only words; exit 3").expect(pexpect.EOF)
     while only(paths).exit_code is None:
@@ -278,7 +299,7 @@ def test_a_signal_gives_the_terminal_back_and_says_how_to_return(start, paths, n
 
     assert 128 + number == ended(cli)
     assert f"`agents attach {only(paths).id}` brings it back" in cli.before
-    assert "\x1b[?1049l" in cli.before
+    assert LEAVES_SCREEN in cli.before
 
 
 def test_program_that_ignores_hup_is_ended_by_kill(start, paths):

@@ -63,6 +63,8 @@ def attach(context: Context, terminal: Terminal, *, only_reads: bool = False) ->
         if left.dropped:
             diagnostics.note(f"[what was typed after {chord} in one go ({left.dropped} bytes) went nowhere]")
         return 0
+    if left.last_lines:
+        output.write_line("\n".join(left.last_lines))
     diagnostics.note(f"[{terminal.id} ended: {ending(left.exited.code, left.exited.signal)}]")
     return left.exited.code
 

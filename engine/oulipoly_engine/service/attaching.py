@@ -40,6 +40,7 @@ class Left:
     """How it ended."""
 
     exited: wire.Exited | None = None  # the program has ended
+    last_lines: tuple[str, ...] = ()  # what it left on its screen, which goes away with ours
     problem: str | None = None  # the host is gone
     # Neither: the user has left, and the program runs on.
     dropped: int = 0  # bytes typed after the key that leaves: neither the program gets them, nor the shell behind us
@@ -173,7 +174,7 @@ class _Showing:
             return None
         if not self._only_reads:
             self._client.link.send(wire.EndSeen())
-        return Left(exited=self._exited)
+        return Left(exited=self._exited, last_lines=self._view.last_lines())
 
     def _tell(self, happened: wire.Happened) -> None:
         if happened.title is not None:

@@ -45,6 +45,13 @@ class View:
         """Return the rows as plain text."""
         return ["".join(run.text for run in row) for row in self.rows]
 
+    def last_lines(self) -> tuple[str, ...]:
+        """Return what the program leaves on its screen, as text; nothing where it had a screen of its own."""
+        lines = [] if self.alternate else [line.rstrip() for line in self.text()]
+        while lines and not lines[-1]:
+            lines.pop()
+        return tuple(lines)
+
     def _learn(self, styles: Iterable[WireStyle], *, anew: bool) -> None:
         if anew:
             self._styles.clear()
