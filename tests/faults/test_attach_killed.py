@@ -213,7 +213,7 @@ def test_attach_without_a_terminal_is_refused(agents, terminal, env):
         (("kill", "abc", "--signal", "NOPE"), 2, b"there is no signal 'NOPE'"),
         (("terminal", "--detach"), 2, b"no command: put it after `--`"),
         (("terminal", "--detach", "--size", "0x0", "--", "cat"), 2, b"not a size such as 120x40"),
-        (("terminal", "--detach", "--", "no-such-program"), 1, b"'no-such-program' was not found"),
+        (("terminal", "--detach", "--", "no-such-program"), 1, b"install it, or correct its name\n"),
     ],
     ids=["kill", "signal", "empty", "size", "missing"],
 )

@@ -19,6 +19,7 @@ class Command:
     stdin: bytes | None = None  # None: nothing to read, never our own terminal
     timeout_s: float | None = None
     silence_warning_s: float | None = None  # tell the sink once nothing has come for so long
+    is_configured: bool = True  # by an account; false: the user has typed it
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,13 +98,15 @@ def spawn_problem(command: Command, error: Exception) -> str:
     if isinstance(error, FileNotFoundError):
         if command.cwd is not None and not command.cwd.is_dir():
             return f"the working directory {command.cwd} does not exist"
-        return f"the command {name!r} was not found: install it, or correct `command` in providers.toml"
+        place = "`command` in providers.toml" if command.is_configured else "its name"
+        return f"the command {name!r} was not found: install it, or correct {place}"
     if isinstance(error, NotADirectoryError):
         return f"the working directory {command.cwd} is not a directory"
     if isinstance(error, PermissionError):
         return f"the command {name!r} may not be executed: check its rights (chmod +x)"
     if isinstance(error, OSError) and "too long" in (error.strerror or ""):
-        return f'the arguments of {name!r} are too long for this system: use prompt_mode = "stdin"'
+        remedy = 'use prompt_mode = "stdin"' if command.is_configured else "give fewer"
+        return f"the arguments of {name!r} are too long for this system: {remedy}"
     if isinstance(error, OSError) and "format" in (error.strerror or "").lower():
         return f"the command {name!r} is no program this system can run (missing #! line?)"
     return f"the command {name!r} could not be started: {error}"

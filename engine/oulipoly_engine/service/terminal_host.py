@@ -76,7 +76,8 @@ def _host(order: Order) -> None:
         place, lock = folder.claim(Path(order.runtime))
         listener = place.listen()
         env = {restored(key): restored(value) for key, value in order.env.items()}
-        command = Command(tuple(map(restored, order.argv)), env, Path(restored(order.cwd)))
+        argv, cwd = tuple(map(restored, order.argv)), Path(restored(order.cwd))
+        command = Command(argv, env, cwd, is_configured=order.terminal.get("account") is not None)
         child = spawn(command, columns=limits.columns, rows=limits.rows)
     except (RunnerError, OSError) as error:
         if place is not None:
