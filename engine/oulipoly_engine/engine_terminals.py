@@ -16,7 +16,7 @@ from oulipoly_engine.errors import AccountUnusable, RequestRefused
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.signals import Guard
 from oulipoly_engine.service import terminals
-from oulipoly_engine.terminal.folder import Place, Survey, Terminal
+from oulipoly_engine.terminal.folder import ITSELF, Place, Survey, Terminal
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.accounts import Model
@@ -49,11 +49,12 @@ class Terminals:
         self._orphaned: tuple[Terminal, ...] = ()  # whose programs run on without a host
 
     def list(self) -> tuple[Terminal, ...]:
-        """Return the living terminals, oldest first."""
+        """Return the living terminals, oldest first; not the one that we run in, which would show itself."""
         found = terminals.survey(self._engine.paths, self._engine.surroundings.clock)
         self._lost += found.lost
         self._orphaned = found.orphaned
-        return found.terminals
+        own = inherited_environment().get(ITSELF)
+        return tuple(one for one in found.terminals if one.id != own)
 
     def look(self) -> Survey:
         """Return the living terminals, oldest first, and once those whose hosts were killed, which is to be told."""

@@ -180,6 +180,15 @@ def test_chord_leaves_and_attach_goes_back(start, paths, way):
     assert f"attach {only(paths).id}" in cli.before
 
 
+def test_terminal_is_not_attached_to_from_inside_itself(start, paths):
+    cli = start("terminal", "--plain", "--", "sh", "-i")
+    cli.expect(re.escape("$"))
+    cli.send(f"{sys.executable} -m oulipoly_tui attach $OULIPOLY_TERMINAL; echo c''ode $?\r")
+
+    cli.expect("would have itself to draw")
+    cli.expect("code 1")
+
+
 def test_killed_while_output_flows_and_input_is_half_sent_it_is_found_as_it_was(start, paths):
     app = start("terminal", "--", "sh", "-i")
     app.expect(re.escape("$"))

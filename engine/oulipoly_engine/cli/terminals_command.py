@@ -13,11 +13,12 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.wiring import told
 from oulipoly_engine.clock import from_text
+from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.pty import size_of
 from oulipoly_engine.process.through import require_terminal
 from oulipoly_engine.service import terminals
-from oulipoly_engine.terminal.folder import Survey, Terminal
+from oulipoly_engine.terminal.folder import ITSELF, Survey, Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,6 +92,11 @@ def _attach(context: Context, prog: str, arguments: list[str]) -> int:
     options = parser.parse(arguments)
     require_terminal()
     found = terminals.find(context.paths, context.clock, options.id)
+    if inherited_environment().get(ITSELF) == found.id:
+        # A tmux server that was started in there keeps the variable wherever it is shown later.
+        why = "shown inside itself it would have itself to draw, without an end"
+        message = f"this is terminal {found.id}: {why}; if you are elsewhere by now, unset {ITSELF}"
+        raise RequestRefused(message)
     return attach(context, found, only_reads=options.read_only)
 
 

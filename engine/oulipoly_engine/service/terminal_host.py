@@ -75,7 +75,7 @@ def _host(order: Order) -> None:
     try:
         place, lock = folder.claim(Path(order.runtime))
         listener = place.listen()
-        env = {restored(key): restored(value) for key, value in order.env.items()}
+        env = {restored(key): restored(value) for key, value in order.env.items()} | {folder.ITSELF: place.id}
         argv, cwd = tuple(map(restored, order.argv)), Path(restored(order.cwd))
         command = Command(argv, env, cwd, is_configured=order.terminal.get("account") is not None)
         child = spawn(command, columns=limits.columns, rows=limits.rows)

@@ -22,6 +22,7 @@ import msgspec
 from oulipoly_engine.errors import RunnerError
 
 Listener = socket.socket  # for the class whose own member has the same name
+ITSELF = "OULIPOLY_TERMINAL"  # the variable that tells a terminal's program in which one it runs
 _TRIES = 100
 _OURS = re.compile(r"([0-9a-f]{6})\.(?:sock|sock\.new|json|json\.new|lock)")
 

@@ -355,6 +355,17 @@ async def test_a_terminal_that_cannot_be_begun_is_said_and_nothing_waits(repl_wo
         assert "opening" not in str(tabs(app)._lines)
 
 
+async def test_app_does_not_show_the_terminal_that_it_runs_in(repl_world, running, settled, hosts, monkeypatch):
+    around, other = hosts.start("cat"), hosts.start("cat")
+    with monkeypatch.context() as inside:
+        inside.setenv("OULIPOLY_TERMINAL", around.id)
+        async with running((100, 30)) as (app, pilot):
+            await pilot.press("5")
+            await settled(pilot, lambda: has_keys(app))
+
+            assert [other.id] == list(app.frame.find("repl")._opened)
+
+
 async def test_the_last_shown_terminal_is_shown_again(repl_world, running, settled, hosts):
     hosts.start("sh", "-c", "echo first; cat")
     second = hosts.start("sh", "-c", "echo second; cat")
