@@ -14,6 +14,7 @@ import pytest
 
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.paths import from_environment
+from oulipoly_engine.process import outer_tmux
 from oulipoly_engine.service import terminals
 from oulipoly_engine.terminal import wire
 from oulipoly_engine.terminal.folder import Place
@@ -187,6 +188,22 @@ def test_terminal_is_not_attached_to_from_inside_itself(start, paths):
 
     cli.expect("would have itself to draw")
     cli.expect("code 1")
+
+
+async def test_pane_tells_of_a_chord_that_the_tmux_around_takes_and_another_leaves(start, paths, monkeypatch):
+    start("terminal", "--detach", "--", "cat").expect(pexpect.EOF)
+    app = BareTerminal(Place(paths.runtime, only(paths).id).socket, only(paths))
+    with monkeypatch.context() as inside:
+        inside.setenv("TMUX", "/nowhere,1,0")
+        inside.setattr(outer_tmux, "prefixes", lambda _: ("C-]",))
+        async with app.run_test(size=(140, 30)) as pilot:
+            deadline = time.monotonic() + PATIENCE_S
+            while "may never come here" not in str(app.query_one("#line").visual) and time.monotonic() < deadline:
+                await pilot.pause(0.01)
+            assert "ctrl+\\ leaves" in str(app.query_one("#line").visual)
+            await pilot.press("ctrl+backslash")
+
+    assert "brings it back" in app.farewell
 
 
 def test_killed_while_output_flows_and_input_is_half_sent_it_is_found_as_it_was(start, paths):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,12 +11,13 @@ from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.widgets import Static
 
+from oulipoly_engine.process import outer_tmux
 from oulipoly_engine.terminal import wire
 from oulipoly_tui import clipboard, driver, signals
 from oulipoly_tui.clipboard_leave import ClipboardLeave
 from oulipoly_tui.collecting import let_strips_go
 from oulipoly_tui.terminal_link import TerminalLink
-from oulipoly_tui.view.chords import shown
+from oulipoly_tui.view.chords import detour, from_tmux, shown
 from oulipoly_tui.view.repl import COPYING
 from oulipoly_tui.widgets.terminal_view import LEAVE, TerminalView
 
@@ -68,6 +70,16 @@ class BareTerminal(App[int], inherit_bindings=False):
         self._link = TerminalLink(self._socket, self._take, self._gone)
         self._say()
         self._view.focus()
+        self.run_worker(self._check_chord())
+
+    async def _check_chord(self) -> None:
+        """Offer another chord, and say so, where something outside takes ours."""
+        prefixes = await asyncio.to_thread(outer_tmux.prefixes, os.environ) if os.environ.get("TMUX") else ()
+        found = detour(self._leave, os.environ, tuple(map(from_tmux, prefixes)))
+        if found is not None and not self._is_leaving:
+            own, (self._leave, text) = self._leave, found
+            self._view.leave_chords = (own, self._leave)
+            self._say(text)
 
     def on_unmount(self) -> None:
         """Part from the host."""

@@ -221,15 +221,13 @@ class TerminalTabs(Pane):
         """Offer another chord, and say so, where something outside takes ours."""
         app: Any = self.app
         taken = tuple(map(chords.from_tmux, prefixes))
-        own = self.leave_chords[0]
-        eater = chords.eaten_by(own, os.environ, taken)
-        if eater is None:
+        found = chords.detour(self.leave_chords[0], os.environ, taken)
+        if found is None:
             return
-        self._offered = chords.offered(own, os.environ, taken)
+        self._offered, text = found
         for one in self._opened.values():
             one.view.leave_chords = self.leave_chords
-        text = f"{chords.shown(own)} may never come here: {eater}; {chords.shown(self._offered)} leaves a terminal too"
-        app.say(f"{text} (attach_leave_key in config.toml changes it)", severity="warning")
+        app.say(text, severity="warning")
         self._draw()
 
     # Small parts -----------------------------------------------------------------------------------------------------

@@ -49,6 +49,16 @@ def offered(chord: str, environ: Mapping[str, str], tmux_prefixes: Collection[st
     return next(free, "f12")
 
 
+def detour(own: str, environ: Mapping[str, str], tmux_prefixes: Collection[str]) -> tuple[str, str] | None:
+    """Return a chord that leads out where one's own may never arrive, and the sentence that says so; None: it does."""
+    eater = eaten_by(own, environ, tmux_prefixes)
+    if eater is None:
+        return None
+    other = offered(own, environ, tmux_prefixes)
+    text = f"{shown(own)} may never come here: {eater}; {shown(other)} leaves a terminal too"
+    return other, f"{text} (attach_leave_key in config.toml changes it)"
+
+
 def eaten_by(chord: str, environ: Mapping[str, str], tmux_prefixes: Collection[str] | None = None) -> str | None:
     """Say who would take a chord before it reaches us; None: nobody that we know.
 
