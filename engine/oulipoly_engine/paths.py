@@ -64,13 +64,21 @@ class Paths:
         folder = self.data / "run" if self.runtime_root is None else self.runtime_root / APP
         if len(os.fsencode(folder)) + _LONGEST_SOCKET_NAME <= _SOCKET_PATH_LIMIT:
             return folder
-        mark = zlib.crc32(os.fsencode(folder))
-        return Path(f"/tmp/{APP}-{os.getuid()}-{mark:08x}")  # noqa: S108 - its owner and mode are checked before use
+        return Path(f"{_stand_in()}{zlib.crc32(os.fsencode(folder)):08x}")
 
     @property
     def terminal_logs(self) -> Path:
         """Return the folder of the terminal hosts' logs."""
         return self.data / "terminals"
+
+
+def is_stand_in(runtime: Path) -> bool:
+    """Tell whether a runtime folder is there only because another one's path is too long: no one else needs it."""
+    return str(runtime).startswith(_stand_in())
+
+
+def _stand_in() -> str:
+    return f"/tmp/{APP}-{os.getuid()}-"  # noqa: S108 - its owner and mode are checked before use
 
 
 def from_environment(environ: Mapping[str, str] | None = None) -> Paths:

@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.paths import is_stand_in
 
 Listener = socket.socket  # for the class whose own member has the same name
 ITSELF = "OULIPOLY_TERMINAL"  # the variable that tells a terminal's program in which one it runs
@@ -70,16 +71,34 @@ class Survey:
 
 def ensure(folder: Path) -> None:
     """Make the folder if need be, for its owner only. Raises RuntimeFolderUnsafe."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        found = folder.lstat()
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-            message = f"the runtime folder {folder} belongs to somebody else: remove it, or set XDG_RUNTIME_DIR"
-            raise RuntimeFolderUnsafe(message)
-        if stat.S_IMODE(found.st_mode) & 0o077:
-            folder.chmod(0o700)
-    except OSError as error:
-        raise _unusable(folder, error) from error
+    for left in reversed(range(_TRIES)):
+        try:
+            _ensure(folder)
+        except (FileNotFoundError, FileExistsError) as error:
+            # Its last terminal may have taken it away between two of our steps.
+            if not (left and is_stand_in(folder)):
+                raise _unusable(folder, error) from error
+        except OSError as error:
+            raise _unusable(folder, error) from error
+        else:
+            return
+
+
+def _ensure(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        message = f"the runtime folder {folder} belongs to somebody else: remove it, or set XDG_RUNTIME_DIR"
+        raise RuntimeFolderUnsafe(message)
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        folder.chmod(0o700)
+
+
+def _drop_if_empty(folder: Path) -> None:
+    """Take away a folder in /tmp that nobody uses any more; who makes a terminal in it meanwhile makes it anew."""
+    if is_stand_in(folder):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
 
 
 def _unusable(folder: Path, error: OSError) -> RuntimeFolderUnsafe:
@@ -134,10 +153,11 @@ class Place:
         return listener
 
     def remove(self) -> None:
-        """Take the files away, the lock last."""
+        """Take the files away, the lock last; with the last terminal's, a folder that only stands in for another."""
         for path in (self.socket, self.folder / f"{self.id}.sock.new", self.description, self.lock):
             with contextlib.suppress(OSError):
                 path.unlink()
+        _drop_if_empty(self.folder)
 
 
 def claim(folder: Path) -> tuple[Place, int]:
@@ -145,10 +165,10 @@ def claim(folder: Path) -> tuple[Place, int]:
 
     Raises RuntimeFolderUnsafe, or OSError when nothing can be written there.
     """
-    ensure(folder)
     for _ in range(_TRIES):
+        ensure(folder)
         place = Place(folder, secrets.token_hex(3))
-        with contextlib.suppress(FileExistsError):
+        with contextlib.suppress(FileExistsError, FileNotFoundError):
             descriptor = os.open(place.lock, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             if _lock(descriptor) and os.fstat(descriptor).st_nlink:
                 return place, descriptor
@@ -187,6 +207,7 @@ def survey(folder: Path, runs_on: Callable[[Terminal], bool] = lambda _: False) 
             # One whose child had ended owed nobody anything more.
             if terminal is not None and terminal.is_running:
                 lost.append(terminal)
+    _drop_if_empty(folder)
     oldest_first = tuple(sorted(living, key=lambda one: (one.started_at, one.id)))
     return Survey(oldest_first, tuple(lost), tuple(orphaned), stale)
 

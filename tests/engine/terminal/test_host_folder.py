@@ -6,6 +6,7 @@ import shutil
 import socket
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -205,6 +206,40 @@ def test_lock_is_given_back_by_a_survey(runtime):
 )
 def test_runtime_folder_is_found(env, folder):
     assert Path(folder) == from_environment({"HOME": "/home/me"} | env).runtime
+
+
+@pytest.fixture
+def stand_in():
+    """The folder of a user whose own runtime folder has too long a path."""
+    found = from_environment({"HOME": f"/home/{'c' * 120}{os.getpid()}"}).runtime
+    yield found
+    shutil.rmtree(found, ignore_errors=True)
+
+
+def test_folder_in_tmp_goes_away_with_its_last_terminal(stand_in):
+    (first, lock), (_, other_lock) = claim(stand_in), claim(stand_in)
+    first.remove()
+    assert stand_in.exists()
+    os.close(other_lock)
+    survey(stand_in)
+
+    assert not stand_in.exists()
+    os.close(lock)
+
+
+def test_terminals_are_made_in_a_folder_in_tmp_that_others_take_away(stand_in):
+    def come_and_go(_):
+        for _ in range(300):
+            place, lock = claim(stand_in)
+            place.listen().close()
+            place.remove()
+            os.close(lock)
+            survey(stand_in)
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(come_and_go, range(4)))
+
+    assert not stand_in.exists()
 
 
 def test_runtime_folder_is_short_enough_for_a_socket_whatever_the_home():
