@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_tui.keymap import TABLE, resolve, shown_all
+from oulipoly_tui.keymap import TABLE, resolve, shown_all, shown_one
 from oulipoly_tui.keys.key import FRAME
+from oulipoly_tui.keys.names import named
 from oulipoly_tui.panes.table import PANES
 from oulipoly_tui.view.footer import hints, line
 from oulipoly_tui.view.help import help_rows
@@ -50,7 +51,7 @@ def test_keys_that_terminals_and_tmux_eat_are_not_used_alone():
 def test_a_user_s_own_key_takes_the_place_of_ours():
     keys = resolve("default", {"pools.drain": "ctrl+d, F5"})
 
-    assert "ctrl+d,F5" == keys.changed["pools.drain"]
+    assert "ctrl+d,f5" == keys.changed["pools.drain"]
 
 
 def test_none_takes_a_key_away():
@@ -67,7 +68,63 @@ def test_a_clash_of_a_user_s_keys_is_told_with_both_meanings():
 
 
 def test_an_unknown_id_comes_with_the_nearest_one():
-    assert (("pools.drian", "write 'pools.drain'"),) == resolve("default", {"pools.drian": "x"}).unknown
+    slips = resolve("default", {"pools.drian": "x"}).slips
+
+    assert [("[keys] has 'pools.drian', which is no binding", "write 'pools.drain'")] == [
+        (one.cause, one.fix) for one in slips
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "key"),
+    [
+        ("pgdn", "pagedown"),
+        ("PgUp", "pageup"),
+        ("esc", "escape"),
+        ("↓", "down"),
+        ("?", "question_mark"),
+        (",", "comma"),
+        ("+", "plus"),
+        ("Ctrl+G", "ctrl+g"),
+        ("^x", "ctrl+x"),
+        ("ctrl+]", "ctrl+right_square_bracket"),
+        ("shift+ctrl+left", "ctrl+shift+left"),
+        ("shift+g", "G"),
+        ("alt+G", "alt+shift+g"),
+        ("Alt+G", "alt+g"),
+        ("section_sign", "section_sign"),
+        ("F5, f5", "f5"),
+        ("None", "none"),
+    ],
+)
+def test_a_key_is_understood_as_people_write_it(written, key):
+    assert key == resolve("default", {"frame.help": written}).changed["frame.help"]
+
+
+def test_every_key_of_ours_is_understood_by_both_its_names():
+    ours = {key for row in TABLE for keys in (row.keys, row.vim, row.emacs) if keys for key in keys.split(",")}
+
+    assert [] == [key for key in ours if (named(key), named(shown_one(key))) != (key, key)]
+
+
+def test_a_key_that_is_none_is_told_and_the_preset_s_stays():
+    keys = resolve("default", {"frame.help": "notakey!!", "frame.menu": "escpae, f6"})
+
+    assert "question_mark,f1" == keys.find("frame.help").keys
+    assert "f6" == keys.find("frame.menu").keys
+    assert [
+        "[keys] gives frame.help the key 'notakey!!', which there is not",
+        "[keys] gives frame.menu the key 'escpae', which there is not",
+    ] == [one.cause for one in keys.slips]
+    assert "write 'escape'" == keys.slips[1].fix
+
+
+def test_a_key_by_its_shown_name_clashes_with_ours():
+    keys = resolve("default", {"frame.settings": "esc"})
+
+    assert [("escape", {"frame.back", "frame.settings"})] == [
+        (one.key, {one.first, one.second}) for one in keys.clashes
+    ]
 
 
 def test_read_only_takes_every_writing_key_away():

@@ -78,6 +78,21 @@ async def test_a_slip_in_app_toml_is_said_at_the_start_and_when_it_is_made(app_w
         await settled(pilot, lambda: "there is no theme 'nobodys'" in said(app))
 
 
+async def test_a_key_that_is_none_is_said_at_the_start_and_stands_in_the_problems(app_world, running, settled):
+    app_world.write("app.toml", '[keys]\n"frame.help" = "notakey!!"\n"pools.why" = "Ctrl+G"\n')
+    options = entry.options(from_environment(), [])
+    async with running((160, 40), own_keys=options.own_keys, warnings=options.warnings) as (app, pilot):
+        await settled(pilot, lambda: any("no" in one.message for one in app._notifications))
+
+        assert ["app.toml: [keys] gives frame.help the key 'notakey!!', which there is not"] == [
+            one.message for one in app._notifications
+        ]
+        assert any("frame.help" in text for text in _troubles(app))
+        await settled(pilot, lambda: app.snapshot is not None)
+        await pilot.press("ctrl+g")
+        await settled(pilot, lambda: type(app.screen).__name__ == "Reading")
+
+
 async def test_what_is_wrong_in_app_toml_and_a_theme_stands_in_the_problems(app_world, running, settled):
     app_world.write("app.toml", "footer = 'tiny'\n")
     app_world.write("themes/odd.toml", "primary = 3\n")

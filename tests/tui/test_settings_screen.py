@@ -81,6 +81,17 @@ async def test_clash_is_said_before_a_key_is_saved(app_world, running, settled, 
         assert '"pools.drain" = "w"' in (app_world.config / "app.toml").read_text()
 
 
+async def test_a_key_that_is_none_is_refused(app_world, running, settled, screen_text):
+    async with running((120, 36)) as (app, pilot):
+        rows = await opened(app, pilot, settled)
+        await change(app, pilot, settled, rows, "pools.drain", "escpae")
+
+        assert any(
+            "pools.drain the key 'escpae', which there is not: write 'escape'" in one for one in screen_text(app)
+        )
+        assert not (app_world.config / "app.toml").exists()
+
+
 async def test_read_only_shows_and_changes_nothing(app_world, running, settled, screen_text):
     async with running((80, 24), read_only=True) as (app, pilot):
         await opened(app, pilot, settled)

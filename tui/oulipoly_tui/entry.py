@@ -89,7 +89,7 @@ def options(paths: Paths, arguments: Sequence[str]) -> Options:
     warnings: list[str] = []
     if (paths.config / "app.toml").exists() or (paths.config / "themes").is_dir():
         from oulipoly_engine.config import app_file  # noqa: PLC0415 - only where there is such a file
-        from oulipoly_tui import theming  # noqa: PLC0415 - Textual
+        from oulipoly_tui import keymap, theming  # noqa: PLC0415 - Textual
 
         loaded, looks = app_file.read(paths), app_file.read_themes(paths)
         found = loaded.value
@@ -101,6 +101,7 @@ def options(paths: Paths, arguments: Sequence[str]) -> Options:
                 warnings.append(f"{one.name}.toml: {error}")
         if found.theme is not None and not theming.is_known(found.theme, themes):
             warnings.append(f"app.toml: there is no theme {found.theme!r}, so the dark one is shown")
+        warnings += [f"app.toml: {slip.cause}" for slip in keymap.slips(found.keys)]
     theme = saved.get("theme")
     chosen = theme if isinstance(theme, str) else None
     quiet = "--no-anim" in arguments or bool(os.environ.get("SESSIONNAME", "").startswith("RDP"))

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 
 from oulipoly_tui.keys import frame, pools, quota, repl, sessions, transcript
 from oulipoly_tui.keys.key import FRAME, LISTS, Key
+from oulipoly_tui.keys.names import named, near
 
 TABLE: tuple[Key, ...] = (
     *frame.KEYS,
@@ -56,13 +57,21 @@ class Clash:
 
 
 @dataclass(frozen=True, slots=True)
+class Slip:
+    """What `[keys]` says that cannot be meant, and the way out."""
+
+    cause: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
 class Keymap:
     """The keys as they are for this user."""
 
     rows: tuple[Key, ...]  # with the user's own keys; those without any left out
     changed: Mapping[str, str]  # id -> keys, for what differs from the preset `default`; "none" takes all away
     clashes: tuple[Clash, ...] = ()
-    unknown: tuple[tuple[str, str], ...] = ()  # (id of app.toml that is none, the way out)
+    slips: tuple[Slip, ...] = ()  # ids of app.toml that are none, and keys that are none
     withheld: tuple[Key, ...] = ()  # what read-only mode takes away, with its keys
 
     def of(self, where: str) -> tuple[Key, ...]:
@@ -101,13 +110,12 @@ def reachable(rows: Sequence[Key]) -> tuple[Key, ...]:
 
 def resolve(preset: str = "default", own: Mapping[str, str] | None = None, *, read_only: bool = False) -> Keymap:
     """Return the keys of a preset with the user's own laid over them, and what is wrong with those."""
-    wishes = own or {}
+    wishes = {identity: _understood(written) for identity, written in (own or {}).items()}
     rows = []
     withheld = []
     changed = {}
     for row in TABLE:
         keys = wishes.get(row.id) or getattr(row, preset, None) or row.keys
-        keys = ",".join(part.strip() for part in keys.split(",") if part.strip()) or UNBOUND
         if read_only and row.writes:
             withheld.append(replace(row, keys=keys))
             keys = UNBOUND
@@ -115,7 +123,7 @@ def resolve(preset: str = "default", own: Mapping[str, str] | None = None, *, re
             changed[row.id] = keys
         if keys != UNBOUND:
             rows.append(replace(row, keys=keys, vim=None, emacs=None))
-    return Keymap(tuple(rows), changed, tuple(_clashes(rows, wishes)), tuple(_unknown(wishes)), tuple(withheld))
+    return Keymap(tuple(rows), changed, tuple(_clashes(rows, wishes)), tuple(slips(own or {})), tuple(withheld))
 
 
 def shown(keys: str) -> str:
@@ -151,9 +159,32 @@ def _clashes(rows: Iterable[Key], own: Mapping[str, str]) -> Iterable[Clash]:
             taken.setdefault((row.where, key), row.id)
 
 
-def _unknown(wishes: Mapping[str, str]) -> Iterable[tuple[str, str]]:
+def slips(own: Mapping[str, str]) -> Iterable[Slip]:
+    """Find what nobody understands in a user's own keys: it counts as not written."""
     known = [row.id for row in TABLE]
-    for identity in wishes:
+    for identity, written in own.items():
         if identity not in known:
-            near = get_close_matches(identity, known, n=1)
-            yield identity, f"write {near[0]!r}" if near else "see the ids in the help (?)"
+            found = get_close_matches(identity, known, n=1)
+            fix = f"write {found[0]!r}" if found else "see the ids in the help (?)"
+            yield Slip(f"[keys] has {identity!r}, which is no binding", fix)
+            continue
+        for key in _parts(written):
+            if named(key) is None and _understood(written) != UNBOUND:
+                like = near(key)
+                fix = "write it as the help (?) does, `ctrl+d` or `slash`, and several by comma"
+                fix = fix if like is None else f"write {like!r}"
+                yield Slip(f"[keys] gives {identity} the key {key!r}, which there is not", fix)
+
+
+def _understood(written: str) -> str:
+    """Return some keys by comma by Textual's names; empty where none of them is one, so that the preset's stay."""
+    parts = _parts(written)
+    if [part.lower() for part in parts] == [UNBOUND]:
+        return UNBOUND
+    return ",".join(dict.fromkeys(key for part in parts if (key := named(part)) is not None))
+
+
+def _parts(written: str) -> list[str]:
+    """Take keys apart by comma, unless the comma is the key."""
+    alone = written.strip()
+    return [alone] if alone == "," else [part.strip() for part in written.split(",") if part.strip()]

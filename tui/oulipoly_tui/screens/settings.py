@@ -140,6 +140,9 @@ class SettingsScreen(ModalScreen[None]):
             wrong = self._settings.refusal(setting, typed)
             if wrong is not None:
                 return f"✗ {wrong}"
+            slip = next(iter(keymap.slips({identity: typed})), None)
+            if slip is not None:
+                return f"✗ {slip.cause.removeprefix('[keys] gives ')}: {slip.fix}"
             wishes = {**self._app.options.own_keys, identity: typed}
             clash = clash_text(keymap.resolve(self._app.options.preset, wishes), identity) if typed else None
             if clash is None or typed in warned:

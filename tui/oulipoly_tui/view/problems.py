@@ -56,7 +56,7 @@ def of_app(
         Problem(f"the key {clash.key} means both {clash.first} and {clash.second}", "change one in [keys]", "app.toml")
         for clash in keys.clashes
     ]
-    found += [Problem(f"[keys] has {name!r}, which is no binding", fix, "app.toml") for name, fix in keys.unknown]
+    found += [Problem(slip.cause, slip.fix, "app.toml") for slip in keys.slips]
     return tuple(sorted(found, key=lambda one: not one.is_error))
 
 
