@@ -106,6 +106,17 @@ def test_a_storm_of_sizes_ends_with_a_frame_of_the_last_one(built, start):
     assert burned < 0.5
 
 
+def test_read_only_keeps_no_layout(demo, start):
+    app = start(demo, "--read-only")
+    app.expect("demo-codex1")
+    app.send("\x14")
+    app.expect("theme")
+    app.send("q")
+    ended(app)
+
+    assert [] == [path.name for path in demo.home.rglob("app-layout*")]
+
+
 @pytest.mark.parametrize(
     "number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT], ids=["TERM", "HUP", "INT", "QUIT"]
 )

@@ -76,3 +76,11 @@ async def test_what_was_not_written_here_is_not_deleted(app_world, running, sett
         await settled(pilot, lambda: any("nothing was set up" in note.message for note in app._notifications))
 
     assert (app_world.config / "providers.toml").exists()
+
+
+async def test_read_only_does_not_offer_it(nothing_installed, running, screen_text):
+    async with running((80, 24), read_only=True) as (app, _):
+        text = "\n".join(screen_text(app))
+
+    assert "No accounts yet" in text
+    assert "set up the CLIs" not in text

@@ -145,7 +145,8 @@ def _run_app(arguments: Sequence[str]) -> int:
     app.wait_for_stopped()
     if app.engine is not None:
         app.engine.close()
-    save_layout(paths, app.layout_state())
+    if not app.options.read_only:
+        save_layout(paths, app.layout_state())
     if not app.return_code or app.return_code > _SIGNALLED:  # else a crash: its panes may be in any state
         _tell_what_runs_on([one for pane in app.frame.panes for one in pane.runs_on()])
     if result == "demo":

@@ -330,7 +330,8 @@ class PoolsPane(Pane):
         folder = "~/.config" if app.engine is None else str(app.engine.paths.config)
         shown = self.query_one("#pools-empty", Lines)
         lost = snapshot.store_failure
-        lines = first_run(folder, has_problems=bool(snapshot.problems)) if lost is None else store_lost(lost)
+        wrong, read_only = bool(snapshot.problems), app.options.read_only
+        lines = first_run(folder, has_problems=wrong, read_only=read_only) if lost is None else store_lost(lost)
         shown.show_lines(wrapped(lines, max(20, self.size.width - 6)))
 
     def _draw(self) -> None:

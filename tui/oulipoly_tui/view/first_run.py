@@ -18,12 +18,15 @@ _EXAMPLE = (
 )
 
 
-def first_run(config_folder: str, *, has_problems: bool) -> tuple[Line, ...]:
-    """Return the screen of an empty configuration."""
+def first_run(config_folder: str, *, has_problems: bool, read_only: bool = False) -> tuple[Line, ...]:
+    """Return the screen of an empty configuration; in read-only mode without what would be refused."""
+    writing: tuple[Line, ...] = (
+        (("a", "key"), ("  set up the CLIs of this machine: shows every file before it is written", "")),
+    )
     lines: list[Line] = [
         (("No accounts yet", "heading"),),
         (),
-        (("a", "key"), ("  set up the CLIs of this machine: shows every file before it is written", "")),
+        *(() if read_only else writing),
         (("m", "key"), ("  try everything in the demo world: made-up accounts, nothing leaves this machine", "")),
         (("y", "key"), ("  copy the path of the configuration folder", "")),
         (("?", "key"), ("  every key", "")),
