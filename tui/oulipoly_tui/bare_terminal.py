@@ -133,7 +133,9 @@ class BareTerminal(App[int], inherit_bindings=False):
 
     @property
     def _way_back(self) -> str:
-        return f"left {self._terminal.id}: `agents attach {self._terminal.id}` brings it back"
+        from oulipoly_engine.demo import world  # noqa: PLC0415 - only for a farewell
+
+        return f"left {self._terminal.id}: `agents {world.way_in()}attach {self._terminal.id}` brings it back"
 
     @property
     def _view(self) -> TerminalView:

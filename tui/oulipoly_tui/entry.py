@@ -159,10 +159,13 @@ def _tell_what_runs_on(found: Sequence[str]) -> None:
     if found:
         from oulipoly_engine.cli import diagnostics  # noqa: PLC0415 - only where there is something to say
         from oulipoly_engine.core.columns import plain  # noqa: PLC0415 - as above: titles are the programs' own
+        from oulipoly_engine.demo import world  # noqa: PLC0415 - as above
 
-        first = found[0].partition(" ")[0]
+        first, inside = found[0].partition(" ")[0], world.way_in()
+        app = f"agents {inside}".rstrip()
         diagnostics.note(f"[still running: {plain('; '.join(found))}]")
-        diagnostics.note(f"[come back with `agents` or `agents attach {first}`; `agents terminals` lists all]")
+        way = f"`{app}` or `agents {inside}attach {first}`; `agents {inside}terminals` lists all"
+        diagnostics.note(f"[come back with {way}]")
 
 
 def _become_demo() -> None:

@@ -60,7 +60,10 @@ def attach(context: Context, terminal: Terminal, *, only_reads: bool = False) ->
         diagnostics.note(f"Error: {left.problem}")
         return 1
     if left.exited is None:
-        diagnostics.note(f"[left {terminal.id}: `{context.program} attach {terminal.id}` brings it back]")
+        from oulipoly_engine.demo import world  # noqa: PLC0415 - only for a farewell
+
+        way = f"{context.program} {world.way_in()}attach {terminal.id}"
+        diagnostics.note(f"[left {terminal.id}: `{way}` brings it back]")
         if left.dropped:
             diagnostics.note(f"[what was typed after {chord} in one go ({left.dropped} bytes) went nowhere]")
         return 0

@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shlex
 import shutil
 import site
 import stat
@@ -100,12 +101,21 @@ class World:
 
 def default_root(environ: Mapping[str, str] | None = None) -> Path:
     """Name the user's demo folder, `oulipoly-demo-UID` under TMPDIR or /tmp; raises DemoRefused if another owns it."""
-    env = os.environ if environ is None else environ
-    named = env.get("TMPDIR", "")
-    base = Path(named) if named.startswith("/") else Path("/tmp")  # noqa: S108 - private below, and checked
-    root = base / f"oulipoly-demo-{os.getuid()}"
+    root = _usual_root(os.environ if environ is None else environ)
     _check_owner(root)
     return root
+
+
+def way_in(environ: Mapping[str, str] | None = None) -> str:
+    """Return the words between our name and a command that lead from outside to the world that we are in.
+
+    With a blank after them: `demo -- `, or `demo --root DIR -- `; empty outside of any world.
+    """
+    env = os.environ if environ is None else environ
+    root = Path(env.get("HOME", "")).parent
+    if env.get("OULIPOLY_DEMO") != "1" or not (root / MARKER).is_file():
+        return ""
+    return "demo -- " if root == _usual_root(env) else f"demo --root {shlex.quote(str(root))} -- "
 
 
 def ensure(root: Path, *, python: str = sys.executable, options: Options = Options()) -> World:
@@ -188,6 +198,12 @@ Quota falls with every answer. `{world.bin}/demo-quota {world.account_home("demo
   {command_name} demo --reset      start over
   {command_name} demo --remove     delete it
 """
+
+
+def _usual_root(env: Mapping[str, str]) -> Path:
+    named = env.get("TMPDIR", "")
+    base = Path(named) if named.startswith("/") else Path("/tmp")  # noqa: S108 - private, and checked by its users
+    return base / f"oulipoly-demo-{os.getuid()}"
 
 
 def _replace(root: Path, python: str, options: Options) -> None:

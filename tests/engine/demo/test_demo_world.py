@@ -202,3 +202,14 @@ def test_instructions_name_the_command_and_say_demo(root):
     assert 'agents demo -- -m demo-opus "hello"' in text
     assert "made up" in text
     assert str(root) in text
+
+
+def test_the_way_into_a_world_is_told_inside_it_alone(tmp_path):
+    usual = world.ensure(tmp_path / f"oulipoly-demo-{os.getuid()}")
+    other = world.ensure(tmp_path / "my world")
+    outside = {"HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
+
+    assert "" == world.way_in(outside)
+    assert "demo -- " == world.way_in(world.environment_for(usual, outside))
+    assert f"demo --root '{other.root}' -- " == world.way_in(world.environment_for(other, outside))
+    assert "" == world.way_in(outside | {"OULIPOLY_DEMO": "1"})
