@@ -232,3 +232,18 @@ async def test_an_account_that_providers_toml_lacks_says_so(empty_world, running
         app.frame.query_one("#pools-list").go_to("opus\n0")
         await pilot.press("d")
         await settled(pilot, lambda: any("not in providers.toml" in text for text in _said(app)))
+
+
+async def test_rows_fit_again_when_the_configuration_comes_back(app_world, home, running, screen_text, settled):
+    def shown(app):
+        return screen_text(app)[2:8]
+
+    async with running((120, 30), panes=None, reads_quota=False) as (app, pilot):
+        await settled(pilot, lambda: len(app.frame.area.visible_ids()) > 1 and "▶" in "\n".join(shown(app)))
+        heading = shown(app)[0][:50]
+        app_world.config.rename(home / "away")
+        await settled(pilot, lambda: "No accounts yet" in "\n".join(screen_text(app)))
+        (home / "away").rename(app_world.config)
+        await settled(pilot, lambda: shown(app)[0][:50] == heading)
+
+        assert "▶" in "\n".join(shown(app))

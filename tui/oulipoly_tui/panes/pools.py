@@ -42,6 +42,7 @@ class PoolsPane(Pane):
         self._shots: dict[int, OneShot] = {}
         self._early: list[Event] = []  # output that came before we were told the number
         self._wanted_row: str | None = None
+        self._drawn_width = 0  # that the rows were made for
 
     def compose(self) -> ComposeResult:
         """Lay out list, details and log."""
@@ -150,6 +151,12 @@ class PoolsPane(Pane):
         if self._snapshot is not None and not self._snapshot.pools:
             self.call_after_refresh(self._show_empty, self._snapshot)
         self.call_after_refresh(self._draw)
+
+    @on(VirtualList.Fitted, "#pools-list")
+    def _fit(self) -> None:
+        """Draw for the list's own width: where it was hidden, a snapshot is taken before it has one."""
+        if self._list_width() != self._drawn_width:
+            self._draw()
 
     @on(VirtualList.Highlighted, "#pools-list")
     def _moved(self) -> None:
@@ -341,12 +348,15 @@ class PoolsPane(Pane):
         from oulipoly_tui.view.pools import pool_rows  # noqa: PLC0415 - 15 ms of the balancer, not for the first frame
 
         rows = self.query_one("#pools-list", VirtualList)
-        width = rows.scrollable_content_region.width or self.size.width
-        rows.show_rows(pool_rows(snapshot, width - GUTTER))
+        self._drawn_width = self._list_width()
+        rows.show_rows(pool_rows(snapshot, self._drawn_width - GUTTER))
         if self._wanted_row is not None and rows.rows:
             rows.go_to(self._wanted_row)
             self._wanted_row = None
         self._draw_details()
+
+    def _list_width(self) -> int:
+        return self.query_one("#pools-list", VirtualList).scrollable_content_region.width or self.size.width
 
     def _draw_details(self) -> None:
         found = self._chosen()

@@ -170,8 +170,21 @@ class VirtualList(Lines, can_focus=True):
             """Return the list."""
             return self.origin
 
+    class Fitted(Message):
+        """The list has another width than before: rows that were made for one are to be made anew."""
+
+        def __init__(self, origin: VirtualList) -> None:
+            self.origin = origin
+            super().__init__()
+
+        @property
+        def control(self) -> VirtualList:
+            """Return the list."""
+            return self.origin
+
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
+        self._told_width = 0
         self._rows: Sequence[Row] = ()
         self._cursor = 0
         self._key: str | None = None
@@ -210,6 +223,9 @@ class VirtualList(Lines, can_focus=True):
         """Say how wide we are, and keep the cursor in view."""
         super().on_resize(event)
         self._scroll_into_view()
+        if event.size.width != self._told_width:
+            self._told_width = event.size.width
+            self.post_message(self.Fitted(self))
 
     def go_to(self, key: str) -> bool:
         """Put the cursor on a row; return whether there is such a one."""
