@@ -81,16 +81,17 @@ def running(home):
     """Open the app over the test's home: `async with running((80, 24), read_only=True) as (app, pilot)`.
 
     panes: the ids of those that there shall be; None: all of them. others: further entries, of a test's own panes.
+    toasts: whether what is said is drawn too.
     """
 
     @asynccontextmanager
-    async def run(size=(80, 24), *, waits=True, panes=None, others=(), **options):
+    async def run(size=(80, 24), *, waits=True, panes=None, others=(), toasts=False, **options):
         paths = from_environment()
         read_only = options.get("read_only", False)
         options.setdefault("reduced_motion", True)
         chosen = [*(entry for entry in PANES if panes is None or entry.id in panes), *others]
         app = AgentsApp(lambda: open_engine(paths, read_only=read_only), SystemClock().now, Options(**options), chosen)
-        async with app.run_test(size=size) as pilot:
+        async with app.run_test(size=size, notifications=toasts) as pilot:
             try:
                 if waits:
                     await settled(pilot, lambda: app.snapshot is not None and not app.busy)

@@ -11,7 +11,7 @@ from oulipoly_tui import commands
 @pytest.fixture
 def running(running):
     """Open the app with one pane: the line is the same in all."""
-    return partial(running, (100, 30), panes=["pools"])
+    return partial(running, size=(100, 30), panes=["pools"])
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,17 @@ async def test_a_refused_command_comes_back_as_it_was_typed(app_world, running, 
 
         await pilot.press("home", "delete", "d", *["right"] * 4, "delete", "enter")
         await settled(pilot, lambda: app.snapshot.account("bob").wishes.drained)
+
+
+async def test_a_toast_covers_neither_what_is_wrong_nor_what_is_offered(app_world, running, settled, screen_text):
+    async with running(size=(80, 24), toasts=True) as (app, pilot):
+        app.say("something that is said at the same time", severity="warning")
+        await pilot.press("colon", *"zzz", "enter")
+        await settled(pilot, lambda: any("there is no command 'zzz'" in line for line in screen_text(app)))
+        await settled(pilot, lambda: any("at the same time" in line for line in screen_text(app)))
+        await pilot.press("ctrl+u", "s")
+        await settled(pilot, lambda: len([line for line in screen_text(app) if "session " in line]) > 6)
+
+        shown = screen_text(app)
+        said = next(number for number, line in enumerate(shown) if "at the same time" in line)
+        assert said < min(number for number, line in enumerate(shown) if "no command 'zzz'" in line)

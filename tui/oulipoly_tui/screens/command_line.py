@@ -34,6 +34,15 @@ def ask(app: AgentsApp, value: str = "", wrong: str = "") -> None:
     app.push_screen(CommandLine(value, wrong), typed)
 
 
+class _Box(Vertical):
+    """What is typed, what it may become, and what was wrong with it; its height changes with every key."""
+
+    def on_resize(self) -> None:
+        """Keep the toasts above: one that was said lately would cover what is wrong now."""
+        for rack in self.screen.query("ToastRack"):
+            rack.styles.margin = (0, 0, self.outer_size.height, 0)
+
+
 class CommandLine(ModalScreen[str | None]):
     """Asks for a command; tab or down takes what is offered."""
 
@@ -45,7 +54,7 @@ class CommandLine(ModalScreen[str | None]):
     ]
     DEFAULT_CSS = """
     CommandLine { align: center bottom; }
-    CommandLine > Vertical { height: auto; max-height: 17; background: $surface; border-top: solid $accent; }
+    CommandLine > _Box { height: auto; max-height: 17; background: $surface; border-top: solid $accent; }
     CommandLine Static { height: auto; padding: 0 1; color: $text-warning; }
     CommandLine VirtualList { height: auto; max-height: 12; }
     CommandLine Input { padding: 0 1; }
@@ -58,7 +67,7 @@ class CommandLine(ModalScreen[str | None]):
 
     def compose(self) -> ComposeResult:
         """Lay out the line, what it may become above it."""
-        with Vertical():
+        with _Box():
             if self._wrong:
                 yield Static(f"✗ {self._wrong}", markup=False)
             yield VirtualList()
