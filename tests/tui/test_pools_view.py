@@ -110,6 +110,22 @@ def test_a_pane_of_32_columns_shows_whole_names_and_their_scores(empty_world, sn
     assert all(name in busy.split() for name in ("demo-codex1", "demo-codex2"))
 
 
+@pytest.mark.parametrize("width", [14, 18, 24, 30, 34, 40])
+def test_what_stands_behind_a_state_is_whole_or_left_out(crowd, snapshot_of, width):
+    def fill(store):
+        _fill(store)
+        for number in range(2):
+            new = invocations.NewInvocation(
+                f"1000000{number}-0000-4000-8000-000000000000", "opus", ("ahead", "behind")[number], number, NOW
+            )
+            invocations.begin(store, new)
+
+    rows = [plain(row.line) for row in pool_rows(snapshot_of(crowd, NOW, fill), width)][1:]
+
+    assert all(cells(text) <= width for text in rows)
+    assert all(text.split(" · ")[1:] in ([], ["in use by 1"]) for text in rows)
+
+
 def test_in_use_is_said_with_a_count(crowd, snapshot_of):
     def fill(store):
         _fill(store)

@@ -13,7 +13,7 @@ from oulipoly_engine.core.decision import Decision, ExclusionKind, Method, Verdi
 from oulipoly_engine.core.explain import exclusion_text, why_not
 from oulipoly_tui.view import words
 from oulipoly_tui.view.problems import broken_text
-from oulipoly_tui.view.spans import Line, Row, Span, Tone, cells, fitted, plain
+from oulipoly_tui.view.spans import Line, Row, Span, Tone, cells, cut, fitted, plain
 
 if TYPE_CHECKING:
     from oulipoly_engine.engine import AccountView, PoolView, Snapshot
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 HEADING_KEY = "heading"
 _NAME_LEAST, _NAME_MOST = 10, 28
 _STATE_LEAST, _STATE_MOST = 9, 28
+_ASIDE = " · "  # begins what is said behind a state
+_UNTIL = " until "  # begins when a state ends
 
 
 class Standing(NamedTuple):
@@ -84,11 +86,11 @@ def pool_rows(snapshot: Snapshot, width: int) -> tuple[Row, ...]:
         text = f"! {broken_text(one, snapshot.at, width - 2)}"
         rows.append(Row(f"broken\n{place}", ((text, "bad"),), is_selectable=False))
     for pool in snapshot.pools:
-        rows.append(Row(pool.model.name, _model_line(pool, width), is_selectable=False))
+        rows.append(Row(pool.model.name, _within(_model_line(pool, width), width), is_selectable=False))
         rows += [
             Row(
                 member_key(pool.model.name, verdict.candidate.index),
-                _member_line(snapshot, pool, verdict, name_width, columns, is_brief=is_brief),
+                _within(_member_line(snapshot, pool, verdict, name_width, columns, is_brief=is_brief), width),
             )
             for verdict in pool.decision.verdicts
         ]
@@ -182,7 +184,7 @@ def _account_lines(view: AccountView, now: datetime) -> Iterator[Line]:
 
 
 def _brief(state: str) -> str:
-    return state.partition(" until ")[0]
+    return state.partition(_UNTIL)[0]
 
 
 def _state_width(snapshot: Snapshot, *, is_brief: bool = False, has_asides: bool = True) -> int:
@@ -232,9 +234,27 @@ def _member_line(
     for name in columns:
         text, tone = values[name]
         cells_of.append((" " + fitted(text, _WIDTHS[name], right=True), tone or dim))
-    cells_of.append((f" {_brief(found.text) if is_brief else found.text}", found.tone))
+    state = _brief(found.text)
+    cells_of.append((f" {state}", found.tone))
+    if not is_brief:
+        cells_of.append((found.text.removeprefix(state), found.tone))
     cells_of += _asides(view, verdict)
     return tuple(cells_of)
+
+
+def _within(line: Line, width: int) -> Line:
+    """Return a line without what does not fit behind the state; a name or a state too long ends in an ellipsis."""
+    kept: list[Span] = []
+    left = width
+    for text, tone in line:
+        taken = cells(text)
+        if taken > left and not text.startswith((_ASIDE, _UNTIL)):
+            text = cut(text, left)
+            taken = cells(text)
+        if 0 < taken <= left:
+            kept.append((text, tone))
+            left -= taken
+    return tuple(kept)
 
 
 def _values(verdict: Verdict) -> dict[str, tuple[str, Tone]]:
@@ -259,17 +279,17 @@ def _asides(view: AccountView | None, verdict: Verdict) -> Iterator[Span]:
     if view.running:
         yield (_use(view), "accent")
     if view.wishes.reserve and verdict.exclusion is not ExclusionKind.RESERVED:
-        yield (f" · keeps {view.wishes.reserve:.0%}", "accent")
+        yield (f"{_ASIDE}keeps {view.wishes.reserve:.0%}", "accent")
     if view.quota.refreshed_at is None:  # the state says already that nothing is known
         return
     if view.is_stale:
-        yield (" · stale", "warn")
+        yield (f"{_ASIDE}stale", "warn")
     if view.attempts.last_failure is not None and not view.wishes.disabled:
-        yield (" · read failed", "warn")
+        yield (f"{_ASIDE}read failed", "warn")
 
 
 def _use(view: AccountView | None) -> str:
-    return f" · in use by {len(view.running)}" if view is not None and view.running else ""
+    return f"{_ASIDE}in use by {len(view.running)}" if view is not None and view.running else ""
 
 
 def _excluded(verdict: Verdict, now: datetime) -> Standing:
@@ -293,4 +313,4 @@ def _excluded(verdict: Verdict, now: datetime) -> Standing:
 def _until(verdict: Verdict, now: datetime) -> str:
     """Say when what keeps an account out will be over: at the reset of the window at fault."""
     culprit = verdict.excluding_window
-    return "" if culprit is None else f" until {words.clock(culprit.window.resets_at, now)}"
+    return "" if culprit is None else f"{_UNTIL}{words.clock(culprit.window.resets_at, now)}"
