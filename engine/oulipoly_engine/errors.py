@@ -96,6 +96,10 @@ class StoreUnusable(RunnerError):
     """The state file cannot be opened, read or written."""
 
 
+class StoreLocked(StoreUnusable):
+    """Another process kept the state file locked for longer than we wait."""
+
+
 class SchemaIncompatible(RunnerError):
     """The state file is foreign, newer than this program, or has the wrong shape."""
 

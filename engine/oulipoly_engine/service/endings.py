@@ -13,7 +13,7 @@ from oulipoly_engine.core.acceptance import judge
 from oulipoly_engine.core.accounts import AcceptanceSpec
 from oulipoly_engine.core.categories import Category
 from oulipoly_engine.core.invocations import Outcome, Status
-from oulipoly_engine.service import results
+from oulipoly_engine.service import last_write, results
 from oulipoly_engine.service.freshness import Freshness
 from oulipoly_engine.store import chains, invocations
 from oulipoly_engine.store.db import Store
@@ -50,9 +50,9 @@ class Endings:
     note: Callable[[str], None]
 
     def end(self, ran: Ran, last: Last) -> Outcome:
-        """Make the run's row final, and return how."""
+        """Make the run's row final, and return how; a row that cannot be written is told."""
         outcome = self._outcome(ran, last)
-        invocations.end(self.store, ran.row_id, outcome)
+        last_write.make_final(self.store, ran.row_id, outcome, self.note)
         return outcome
 
     def attach(self, ran: Ran, outcome: Outcome, fresh: Freshness, hints: Sequence[str]) -> Outcome:

@@ -21,11 +21,18 @@ from oulipoly_engine.core.categories import Category
 from oulipoly_engine.core.decision import Decision, ExclusionKind
 from oulipoly_engine.core.explain import decision_to_json, exclusion_text
 from oulipoly_engine.core.invocations import Outcome, Status
-from oulipoly_engine.errors import AccountUnusable, Interrupted, PoolExhausted, PromptMissing, RunnerError
+from oulipoly_engine.errors import (
+    AccountUnusable,
+    Interrupted,
+    PoolExhausted,
+    PromptMissing,
+    RunnerError,
+    StoreUnusable,
+)
 from oulipoly_engine.events import Event, InvocationEnded, InvocationStarted, Listeners
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.signals import Guard, interruptible
-from oulipoly_engine.service import lost, results
+from oulipoly_engine.service import last_write, lost, results
 from oulipoly_engine.service.attempt import Attempt, Attempted, Face, attempt, with_category
 from oulipoly_engine.service.diagnosis import Diagnoser
 from oulipoly_engine.service.freshness import Freshness
@@ -257,9 +264,11 @@ class Invoker:
             text = f"stopped at its time limit, after {done.finished.duration_s:.0f} s"
             done = with_category(done, Category.HUNG_SUBPROCESS.value, text)
             self.face.note(f"Error: {it.account.name} was {text} (--timeout, or timeout_seconds in providers.toml)")
-        invocations.end(self.store, row_id, done.outcome)
-        if _is_spent(done):
-            quotas.mark_exhausted(self.store, it.account.name, self.clock.now())
+        is_final = last_write.make_final(self.store, row_id, done.outcome, self.face.note)
+        if _is_spent(done) and is_final:
+            at = self.clock.now()
+            mark = f"that {it.account.name} is exhausted"
+            last_write.written(lambda: quotas.mark_exhausted(self.store, it.account.name, at), mark, self.face.note)
         return done
 
     def _attach(self, it: Attempt, done: Attempted, guard: Guard) -> Attempted:
@@ -274,6 +283,9 @@ class Invoker:
             guard.disarm()
         except Interrupted as interruption:  # the run itself has ended, and its row is final
             return replace(done, error=interruption)
+        except StoreUnusable as error:
+            self.face.note(f"Warning: the session of this run could not be looked for: {error.message}")
+            return done
         if session_id is None:
             return done
         return replace(done, outcome=replace(done.outcome, session_id=session_id, capture_method="turn_script"))
@@ -321,8 +333,14 @@ class Invoker:
             finished_at=outcome.finished_at,
             provider_name=it.account.name,
             provider_session_id=session_id,
-            chain_id=None if session_id is None else chains.chain_of(self.store, it.account.name, session_id),
+            chain_id=None if session_id is None else self._chain_of(it.account.name, session_id),
         )
+
+    def _chain_of(self, account: str, session_id: str) -> str | None:
+        try:
+            return chains.chain_of(self.store, account, session_id)
+        except StoreUnusable:  # which has been told when the row was written
+            return None
 
     def _write_result(self, result: markers.InvocationResult) -> None:
         try:

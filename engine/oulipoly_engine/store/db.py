@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from oulipoly_engine.errors import RunnerError, SchemaIncompatible, StoreUnusable
+from oulipoly_engine.errors import RunnerError, SchemaIncompatible, StoreLocked, StoreUnusable
 from oulipoly_engine.store import schema
 from oulipoly_engine.store.connections import BUSY_TIMEOUT_S, Connections
 
@@ -112,7 +112,7 @@ def _translate(path: Path, error: Exception) -> StoreUnusable:
     if "full" in text or "I/O" in text:
         return StoreUnusable(f"the disk that holds the state file {path} is full or failing ({text}): free some space")
     if "locked" in text or "busy" in text:
-        return StoreUnusable(
+        return StoreLocked(
             f"the state file {path} stayed locked by another process for {BUSY_TIMEOUT_S:.0f} s: try again, or end "
             "the process that holds it"
         )
