@@ -190,11 +190,33 @@ async def test_styles_are_told_once_for_the_screen_and_its_past(bench):
     assert ("italic", True) == next((part.text, part.style.italic) for part in bench.view.render_line(1))
 
 
+async def test_program_can_know_the_colours_of_the_theme(bench):
+    bench.theme = "textual-dark"
+    bench.view.take(wire.Hello(name=f"{wire.NAME} {wire.COLOURS}"))
+    bench.view.take(picture(2, ()))
+    bench.view.take(picture(3, ()))
+    assert [True] == [message.dark for message in bench.of(wire.Coloured)]
+
+    bench.theme = "textual-light"
+    end = time.monotonic() + 15
+    while len(bench.of(wire.Coloured)) < 2:
+        assert time.monotonic() < end
+        await bench.pilot.pause(0.02)
+
+    told = bench.of(wire.Coloured)[-1]
+    drawn = bench.view.rich_style
+    assert (drawn.color.triplet.hex, drawn.bgcolor.triplet.hex, False) == (
+        f"#{told.foreground:06x}",
+        f"#{told.background:06x}",
+        told.dark,
+    )
+
+
 async def test_host_of_an_older_release_is_asked_as_it_understands(bench):
     bench.view.take(wire.Hello(name="host"))
     bench.view.begin_copying()
 
-    assert [] == bench.of(wire.NumberLines) + bench.of(wire.LinesWanted)
+    assert [] == bench.of(wire.NumberLines) + bench.of(wire.LinesWanted) + bench.of(wire.Coloured)
     assert bench.of(wire.RowsWanted)
 
 

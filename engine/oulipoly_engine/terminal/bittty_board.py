@@ -145,6 +145,14 @@ class Machine:
             case _:
                 pass
 
+    def recolour(self, foreground: int, background: int) -> None:
+        """Take the colours of what the child leaves at its defaults, unless it has set others itself."""
+        palette, kept = self.board.palette, self.board.palette_overrides
+        for name, colour in (("foreground", foreground), ("background", background)):
+            if getattr(palette, name) == kept[name]:
+                setattr(palette, name, _parts(colour))
+            kept[name] = _parts(colour)  # after a reset too
+
     def _notice(self, text: str) -> None:
         progress = _PROGRESS.fullmatch(text)  # the library takes OSC 9;4 for a notice
         if progress is None:

@@ -159,6 +159,10 @@ class BitttyScreen:
         self._shown = [None] * rows
         self._stale = True
 
+    def recolour(self, foreground: int, background: int, *, dark: bool) -> None:
+        """Take the colours of what the child leaves at its defaults; whether that is dark it cannot ask here."""
+        self._open.recolour(foreground, background)
+
     def scroll(self, delta: int) -> None:
         """Move the viewport: negative is up, into the past."""
         machine = self._open

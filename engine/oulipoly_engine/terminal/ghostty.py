@@ -33,7 +33,7 @@ _ROW_CELLS = 120  # the least cells that a row of the scrollback is reckoned wit
 _CELL_BYTES, _ROW_BYTES = 8, 200  # measured: 1.0 to 1.2 kB a row of 120 cells, with its styles
 _CONTINUATION = 64 << 10  # bytes of a sequence begun and not ended that a dump keeps
 _SHAPES = ("bar", "block", "underline", "block")  # GhosttyRenderStateCursorVisualStyle
-_BRACKETED, _FOCUS, _WHEEL_KEYS = 2004, 1004, 1007
+_BRACKETED, _FOCUS, _WHEEL_KEYS, _SCHEME = 2004, 1004, 1007, 2031
 _WHEEL = {4: "up", 5: "down"}
 
 
@@ -94,9 +94,7 @@ class GhosttyScreen:
         self._stale = True
         self._room_for_scrollback()
         self._set("SCROLLBACK_MAX_LINES", self._ffi.NULL)  # a limit in lines makes ascii six times slower to feed
-        for name, colour in (("FOREGROUND", limits.foreground), ("BACKGROUND", limits.background)):
-            value = self._ffi.new("GhosttyColorRgb*", (colour >> 16 & 255, colour >> 8 & 255, colour & 255))
-            self._set(f"COLOR_{name}", value)
+        self._colour(limits.foreground, limits.background)
         self._clusters = self._ffi.new("GhosttyTerminalModeConfig*", {"mode": 2027, "value": True})
         self._set("MODE_DEFAULT", self._clusters)  # as Ink and Rich measure them, also after a reset
         self._set("KITTY_IMAGE_STORAGE_LIMIT", self._ffi.new("uint64_t*", 0))
@@ -169,6 +167,14 @@ class GhosttyScreen:
         check(self._lib.ghostty_terminal_resize(self._terminal, columns, rows, *CELL_PIXELS), "resize")
         self._shown = [None] * rows
         self._lines.loosen()
+
+    def recolour(self, foreground: int, background: int, *, dark: bool) -> None:
+        """Take the colours of what the child leaves at its defaults; one that wants it is told of light and dark."""
+        self._colour(foreground, background)
+        if dark != self._ears.dark:
+            self._ears.dark = dark
+            if self._on(_SCHEME):
+                self._ears.heard.reply(b"\x1b[?997;1n" if dark else b"\x1b[?997;2n")
 
     def scroll(self, delta: int) -> None:
         """Move the viewport: negative is up, into the past."""
@@ -274,6 +280,11 @@ class GhosttyScreen:
     def _set(self, option: str, value: Any) -> None:  # noqa: ANN401 - as above
         number = getattr(self._lib, f"GHOSTTY_TERMINAL_OPT_{option}")
         check(self._lib.ghostty_terminal_set(self._terminal, number, value), option)
+
+    def _colour(self, foreground: int, background: int) -> None:
+        for name, colour in (("FOREGROUND", foreground), ("BACKGROUND", background)):
+            value = self._ffi.new("GhosttyColorRgb*", (colour >> 16 & 255, colour >> 8 & 255, colour & 255))
+            self._set(f"COLOR_{name}", value)
 
     def _number(self, data: str, kind: str) -> int:
         value = self._ffi.new(f"{kind}*")

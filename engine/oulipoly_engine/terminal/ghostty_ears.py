@@ -20,7 +20,7 @@ class Ears:
         self._ffi, self._lib = library
         self._clock = clock
         self._name = self._ffi.new("char[]", NAME)
-        self._dark = limits.dark
+        self.dark = limits.dark
         self._kept: list[Any] = []
         self.heard = Heard()
         self.size = (limits.columns, limits.rows)
@@ -85,7 +85,7 @@ class Ears:
 
     def _scheme(self, _terminal: Any, _user: Any, scheme: Any) -> bool:  # noqa: ANN401 - as above
         lib = self._lib
-        scheme[0] = lib.GHOSTTY_COLOR_SCHEME_DARK if self._dark else lib.GHOSTTY_COLOR_SCHEME_LIGHT
+        scheme[0] = lib.GHOSTTY_COLOR_SCHEME_DARK if self.dark else lib.GHOSTTY_COLOR_SCHEME_LIGHT
         return True
 
     def _copy(self, _terminal: Any, _user: Any, write: Any) -> None:  # noqa: ANN401 - as above

@@ -184,6 +184,9 @@ class Screen(Protocol):
     def resize(self, columns: int, rows: int) -> None:
         """Change the size, with reflow where the library has it."""
 
+    def recolour(self, foreground: int, background: int, *, dark: bool) -> None:
+        """Take the colours of what the child leaves at its defaults, which it can ask for."""
+
     def scroll(self, delta: int) -> None:
         """Move the viewport: negative is up, into the past."""
 

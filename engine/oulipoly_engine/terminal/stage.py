@@ -78,7 +78,7 @@ class Stage:
             client.send(wire.Bye(f"{ours}: it was started by another release; end it, or use that release to attach"))
             client.closing = True
             return
-        client.send(wire.Hello(name=f"{wire.NAME} {wire.NUMBERS}"))
+        client.send(wire.Hello(name=f"{wire.NAME} {wire.NUMBERS} {wire.COLOURS}"))
         client.send(self._state())
 
     @act.register
@@ -158,6 +158,12 @@ class Stage:
         client.trimmed = 0  # as it takes it to be until it is told
         if self.audience.viewport.trimmed:
             client.debt.is_full = True  # it may have a picture already, and cannot number what is in that
+
+    @act.register
+    def _(self, message: wire.Coloured, client: ClientSeat) -> None:
+        if not client.only_reads:
+            self.screen.recolour(message.foreground, message.background, dark=message.dark)
+            self._take(self.screen.happenings())
 
     @act.register
     def _(self, message: wire.LinesWanted, client: ClientSeat) -> None:

@@ -8,7 +8,7 @@ acknowledges it by Seen: the host sends the next one only then, so that a slow c
 ones. Everything else may come at any time, in both directions.
 
 Hosts live for weeks, so either end may be older than the other. Fields are refused where they are not known; what was
-added later is a message of its own, which is sent only to an end that is known to understand it: `numbers_lines`.
+added later is a message of its own, which is sent only to an end that is known to understand it: `understands`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,15 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 VERSION = 1
-NAME, NUMBERS = "host", "numbers-lines"  # a host's name, and behind it what it has learned since version 1
+NAME = "host"  # a host's name, and behind it what it has learned since version 1
+NUMBERS, COLOURS = "numbers-lines", "takes-colours"
 LARGEST = 32 << 20  # bytes of one frame: a paste of that size, or a thousand hits of a search, fits well
 _LENGTH = struct.Struct(">I")
 
 Size = Annotated[int, msgspec.Meta(ge=1, le=10_000)]  # columns or rows
 Action = Literal["press", "release", "move"]  # of a mouse
 Focus = Literal["focused", "unfocused", "hidden"]  # of a client's window; how often pictures come depends on it
+Rgb = Annotated[int, msgspec.Meta(ge=0, le=0xFFFFFF)]
 Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
 WireStyle = tuple[int, int | None, int | None, int, str | None]  # id, foreground, background, attrs, link
 WireRow = tuple[int, tuple[tuple[str, int, int], ...]]  # y or line; runs of text, style id, width
@@ -132,6 +134,14 @@ class RowsWanted(Message, frozen=True, tag="rows-wanted"):
 
 class NumberLines(Message, frozen=True, tag="number-lines"):
     """Ask to be told by Trimmed, from now on, what has to be added to a line to get a number that stays its own."""
+
+
+class Coloured(Message, frozen=True, tag="coloured"):
+    """The colours that the client draws the child's defaults in; the child is told them when it asks."""
+
+    foreground: Rgb
+    background: Rgb
+    dark: bool
 
 
 class LinesWanted(Message, frozen=True, tag="lines-wanted"):
@@ -266,16 +276,16 @@ class Said(Message, frozen=True, tag="said"):
 
 FromClient = (
     Hello | Bye | Attach | Typed | Pressed | Pointed | Pasted | Focused | Resized | Seen | Scrolled | Refresh
-    | RowsWanted | NumberLines | LinesWanted | SearchWanted | Kill | EndSeen
+    | RowsWanted | NumberLines | LinesWanted | Coloured | SearchWanted | Kill | EndSeen
 )  # fmt: skip
 FromHost = (
     Hello | Bye | State | Picture | Happened | SizeSet | RowsFound | Trimmed | LinesFound | SearchFound | Exited | Said
 )  # fmt: skip
 
 
-def numbers_lines(host: Hello) -> bool:
-    """Tell whether a host understands NumberLines and LinesWanted."""
-    return NUMBERS in host.name.split()
+def understands(host: Hello, what: str) -> bool:
+    """Tell whether a host understands NumberLines and LinesWanted (NUMBERS), or Coloured (COLOURS)."""
+    return what in host.name.split()
 
 
 _encoder = msgspec.msgpack.Encoder()

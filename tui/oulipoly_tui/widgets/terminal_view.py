@@ -97,6 +97,8 @@ class TerminalView(Widget, can_focus=True):
         self._copying: CopyMode | None = None
         self._request = 0
         self._wants_copy = False
+        self._takes_colours = False  # the host has the program know which colours are ours
+        self._coloured: wire.Coloured | None = None  # what it was told
         self._has_numbers = False  # the host tells which number a line has for good
         self._trimmed = self._oldest = 0  # rows, at the last word and in the picture: added to a line they give it
         self._wants_mouse = self._is_alternate = False
@@ -152,7 +154,9 @@ class TerminalView(Widget, can_focus=True):
         if self._copying is not None:
             self.end_copying()
         self._trimmed = self._oldest = 0
-        self._has_numbers = wire.numbers_lines(host)
+        self._has_numbers = wire.understands(host, wire.NUMBERS)
+        self._takes_colours = wire.understands(host, wire.COLOURS)
+        self._coloured = None
         if self._has_numbers:
             self._send(wire.NumberLines())
 
@@ -168,6 +172,8 @@ class TerminalView(Widget, can_focus=True):
         self._is_alternate, self._wants_mouse = picture.alternate, picture.mouse
         self._strips.base(self._own_style)
         self._strips.learn(picture.styles, anew=picture.anew)
+        if self._coloured is None:
+            self._tell_colours()
         resized = self._strips.count != picture.rows or picture.full
         self._strips.resize(picture.columns, picture.rows)
         dirty = {y for y, runs in picture.changed if self._strips.put(y, runs)}
@@ -206,6 +212,20 @@ class TerminalView(Widget, can_focus=True):
         """Forget the style of what the child left at its defaults: the theme has another."""
         self._base = None
         super().notify_style_update()
+        if self._coloured is not None:
+            self.call_after_refresh(self._tell_colours)
+
+    def _tell_colours(self) -> None:
+        """Have the program know what it is drawn in, but for a theme whose colours only the terminal knows."""
+        if not self._takes_colours:
+            return
+        front, back = (one and one.triplet for one in (self._own_style.color, self._own_style.bgcolor))
+        if front is None or back is None:
+            return
+        told = wire.Coloured(int(front.hex[1:], 16), int(back.hex[1:], 16), self.app.current_theme.dark)
+        if told != self._coloured:
+            self._coloured = told
+            self._send(told)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return what changes the strips' colours before they are drawn."""

@@ -132,7 +132,7 @@ def test_old_rows_and_hits_can_be_asked_for_without_moving_the_picture(hosts):
 def test_lines_are_given_by_numbers_that_stay_their_own(hosts):
     watcher = hosts.watch(hosts.start("sh", "-c", "seq 90; read x; seq 100001 160000; echo done; exec cat"))
     watcher.shows("90")
-    assert wire.numbers_lines(watcher.hears(wire.Hello))
+    assert wire.understands(watcher.hears(wire.Hello), wire.NUMBERS)
     watcher.client.send(wire.NumberLines())
     watcher.client.send(wire.LinesWanted(1, 4, 2))
     assert [4, 5] == [number for number, _ in watcher.hears(wire.LinesFound).rows]
@@ -170,6 +170,19 @@ def test_a_line_that_was_broken_is_told_as_one(hosts):
     watcher.client.send(wire.LinesWanted(1, 0, 24))
 
     assert (0,) == watcher.hears(wire.LinesFound).goes_on
+
+
+def test_program_is_told_the_colours_of_whoever_types(hosts):
+    ask = (
+        r"""stty raw -echo; printf '\033]11;?\007'; dd bs=1 count=24 2>/dev/null | tr -d '\007\033'; stty sane; echo"""
+    )
+    watcher = hosts.watch(hosts.start("sh", "-c", f"echo up; read x; {ask}; exec cat"))
+    watcher.shows("up")
+    watcher.client.send(wire.Coloured(0x102030, 0xFFFEFD, dark=False))
+
+    watcher.types("\n")
+
+    watcher.shows("]11;rgb:ffff/fefe/fdfd")
 
 
 def test_control_keys_interrupt(hosts):

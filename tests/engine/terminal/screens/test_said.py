@@ -131,6 +131,32 @@ def test_the_background_is_told(shown):
     assert b"\x1b]11;rgb:1010/1010/1010\x07" == heard(shown, "\x1b]11;?\x07").replies
 
 
+def test_colours_of_a_light_theme_are_told(shown):
+    shown.screen.recolour(0x102030, 0xFFFEFD, dark=False)
+
+    said = heard(shown, "\x1b]10;?\x07\x1b]11;?\x07").replies
+    assert b"\x1b]10;rgb:1010/2020/3030\x07\x1b]11;rgb:ffff/fefe/fdfd\x07" == said
+    assert said == heard(shown, "\x1bc\x1b]10;?\x07\x1b]11;?\x07").replies
+
+
+def test_colour_that_the_program_has_set_stays(shown):
+    shown.screen.feed(b"\x1b]11;#010203\x07")
+
+    shown.screen.recolour(0x102030, 0xFFFEFD, dark=False)
+
+    assert b"\x1b]11;rgb:0101/0202/0303\x07" == heard(shown, "\x1b]11;?\x07").replies
+
+
+def test_program_that_wants_to_know_is_told_when_it_gets_light(shown, gap):
+    gap("bittty", "bittty does not know CSI ? 996 n")
+    assert b"" == heard(shown, "\x1b[?2031h").replies
+
+    for dark in (False, False, True):
+        shown.screen.recolour(0x102030, 0xFFFEFD, dark=dark)
+
+    assert b"\x1b[?997;2n\x1b[?997;1n\x1b[?997;1n" == heard(shown, "\x1b[?996n").replies
+
+
 @pytest.mark.parametrize("query", ["c", ">c"])
 def test_device_attributes_are_answered(shown, query):
     reply = heard(shown, f"\x1b[{query}").replies
