@@ -281,6 +281,25 @@ async def test_an_export_is_chosen_looked_at_and_written(sessions, tmp_path):
         await one.until(lambda: line(one).value.endswith(".jsonl"))
 
 
+async def test_an_export_to_a_folder_lies_there_under_its_own_name(sessions, tmp_path):
+    async def export_to_the_folder(one):
+        await one.press("x")
+        await one.at("Export")
+        name = line(one).value
+        line(one).value = str(tmp_path)
+        await one.press("enter")
+        return name
+
+    async with sessions() as one:
+        name = await export_to_the_folder(one)
+        await one.at("Frame")
+        assert (tmp_path / name).is_file()
+        await export_to_the_folder(one)
+        await one.told(f"{name} is there already: once more writes over it")
+        await one.press("enter")
+        await one.at("Frame")
+
+
 @keys("Export", "ctrl+x")
 async def test_an_export_that_takes_long_is_stopped_and_its_dialog_stays(sessions, monkeypatch, tmp_path):
     def endless(*_arguments, force):

@@ -57,7 +57,7 @@ class Export(ModalScreen[Mapping[str, Path]]):
         super().__init__()
         self._conversations = tuple(conversations)
         self._wish = ExportWish()
-        self._force = ""  # the place that may be written over: it was said that there is something
+        self._force = ("", "")  # place and format that may be written over: it was said that there is something
         self._is_asking = self._is_dirty = False
 
     def compose(self) -> ComposeResult:
@@ -121,18 +121,19 @@ class Export(ModalScreen[Mapping[str, Path]]):
             app.say("name a file", severity="warning")
             return
         work = partial(_write, app.engine.sessions, self._conversations, self._wish, Path(text).expanduser())
-        force = self._force == text
+        asked = (text, self._wish.format)
+        force = self._force == asked
         title = f"writing {Path(text).name}"
-        app.work("export", partial(work, force=force), partial(self._written, text), title=title, can_stop=True)
+        app.work("export", partial(work, force=force), partial(self._written, asked), title=title, can_stop=True)
 
     @on(Input.Submitted)
     def _submitted(self) -> None:
         self.action_write()
 
-    def _written(self, text: str, done: Sequence[Exported] | str) -> None:
+    def _written(self, asked: tuple[str, str], done: Sequence[Exported] | str) -> None:
         app: Any = self.app
         if isinstance(done, str):
-            self._force = text
+            self._force = asked
             app.say(f"{done}: once more writes over it", severity="warning")
             return
         size = sum(one.size_bytes for one in done)
@@ -196,7 +197,8 @@ def _write(
 ) -> Sequence[Exported] | str:
     """Write them; return the sentence where something is in the way."""
     names = sessions.export_names(conversations, wish)
-    paths = [target] if len(conversations) == 1 else [target / name for name in names]
+    is_file = len(conversations) == 1 and not target.is_dir()
+    paths = [target] if is_file else [target / name for name in names]
     try:
         if len(conversations) > 1:
             target.mkdir(parents=True, exist_ok=True)
