@@ -287,3 +287,12 @@ def test_wrapping_loses_no_word_and_keeps_the_width(width):
 
     assert "".join(plain(line).split()) == "".join("".join(plain(part) for part in found).split())
     assert all(cells(plain(part).rstrip()) <= width for part in found)
+
+
+def test_a_pool_that_nobody_serves_names_no_way_of_choosing(crowd, snapshot_of):
+    def fill(store):
+        controls.save(store, "unlearned", Controls(disabled=True), NOW)
+
+    heads = [plain(row.line) for row in pool_rows(snapshot_of(crowd, NOW, fill), 120) if not row.is_selectable]
+
+    assert "solo → nobody" in heads

@@ -127,7 +127,7 @@ def problem_lines(snapshot: Snapshot) -> Iterator[str]:
     """Yield a line a problem, its fix after it."""
     for one in snapshot.problems:
         place = f" In {one.place}." if one.place else ""
-        fix = words.local(one.fix, snapshot.at)
+        fix = words.local(one.fix, snapshot.at).replace(" (w)", "")  # a key of the screen: here it is a menu's entry
         yield f"{'Error' if one.is_error else 'Warning'}. {cause_of(one, snapshot.at)}.{place} Fix: {fix}."
     yield from (f"Alert. {alert_text(alert, snapshot.at)}." for alert in snapshot.alerts)
     yield from (f"At risk. {risk_text(one, snapshot.at, archives='Archive everything')}." for one in snapshot.at_risk)

@@ -84,7 +84,9 @@ def refusal(setting: Setting, typed: str) -> str | None:
     file = toml_file.read(setting.file)
     if file.failure is not None:
         return file.failure.text
-    return _wrong(file, setting, _value(file, setting, typed))
+    wrong = _wrong(file, setting, _value(file, setting, typed))
+    # What is typed needs no quotes where a text is wanted: only the file does.
+    return wrong if wrong is None else wrong.replace("write one of these in quotes", "write one of these")
 
 
 def save(setting: Setting, typed: str) -> None:

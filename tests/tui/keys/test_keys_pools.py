@@ -66,7 +66,9 @@ async def test_e_keeps_the_percent_that_is_typed(app_world, hand):
         await one.type("30")
         await one.press("enter")
         await one.until(lambda: one.account("bob").wishes.reserve == 0.3)
-        await one.told("bob keeps 30% of every window")
+        await one.told("bob keeps 30 % of every window")
+        one.app.order("account reserve", ("bob", "0"))
+        await one.told("bob keeps no reserve")
 
 
 @keys("pools.clear", "c")

@@ -215,7 +215,7 @@ async def test_a_conversation_moves_to_another_account_and_back(sessions, talks)
         await one.at("Confirm")
         await one.sees("From eve to eva")
         await one.press("y")
-        await one.told("it goes on on eva")
+        await one.told("moved to eva")
         assert "eva" == one.app.engine.sessions.conversation(DOOR).active.account
         await one.press("u")
         await one.until(lambda: "eve" == one.app.engine.sessions.conversation(DOOR).active.account)

@@ -79,7 +79,8 @@ def _reserve(app: AgentsApp, arguments: list[str]) -> str | None:
         share = float(text.removesuffix("%").strip()) / 100
     except ValueError:
         return f"{text!r} is no percentage from 0 to 99"
-    _change(app, "reserve", partial(_engine(app).reserve, name, share), f"{name} keeps {share:.0%} of every window")
+    done = f"{name} keeps {words.percent(share)} of every window" if share else f"{name} keeps no reserve"
+    _change(app, "reserve", partial(_engine(app).reserve, name, share), done)
     return None
 
 

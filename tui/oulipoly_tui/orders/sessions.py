@@ -105,7 +105,7 @@ def _move(app: AgentsApp, arguments: list[str]) -> None:
 
         def moved() -> None:
             back = partial(sessions.move, one.chain_id, one.active.account)
-            done = f"it goes on on {account}"
+            done = f"moved to {account}"
             work = partial(sessions.move, one.chain_id, account)
             app.work("move", work, lambda _: did(app, done, back), title=f"moving to {account}")
 
@@ -121,7 +121,7 @@ def _name(app: AgentsApp, arguments: list[str]) -> None:
     def found(one: Conversation) -> None:
         def named(before: str | None) -> None:
             back = partial(sessions.rename, one.chain_id, before or "")
-            did(app, f"named {name!r}" if name.strip() else "called by its first words", back)
+            did(app, f"named “{name}”" if name.strip() else "called by its first words", back)
 
         app.work("name", partial(sessions.rename, one.chain_id, name), named)
 

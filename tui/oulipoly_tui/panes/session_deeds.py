@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from oulipoly_tui.panes.session_undo import SessionUndo
 from oulipoly_tui.view.room import room_rows
 from oulipoly_tui.view.sessions import Item, Kind, title_of
-from oulipoly_tui.view.spans import Row
+from oulipoly_tui.view.spans import Row, cut
 from oulipoly_tui.view.transcript import Target
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ class SessionDeeds(SessionUndo):
             busy = "it is open in its CLI: leave it there first"
             return None if action == "export" else busy
         if action == "fork" and board is not None and one.active.account not in board.forkable:
-            return f"{one.active.account} does not say how its CLI forks: `fork_args` under its [….resume] does"
+            name = one.active.account
+            return f"{name} does not say how its CLI forks: `fork_args` in [{name}.resume] does"
         if action == "restore" and ((is_there := self._has_transcript(listed)) is not False or not is_kept):
             return "its transcript is there" if is_there else "the archive has no copy of it"
         return None
@@ -212,7 +213,7 @@ class SessionDeeds(SessionUndo):
             "File of canonical JSON lines, as an export in that format writes them. Nothing is changed before you agree"
         )
         offered = self._edited_export(listed.conversation)
-        self.app.push_screen(Question(f"Import into {title_of(listed.conversation)[:40]}", text, offered), asked)
+        self.app.push_screen(Question(f"Import into {cut(title_of(listed.conversation), 40)}", text, offered), asked)
 
     def action_edit_file(self) -> None:
         """Open its turns in the editor, then show the difference."""

@@ -9,7 +9,7 @@ from textual.widgets import Input
 
 from oulipoly_engine.core.conversations import Sort
 from oulipoly_engine.core.saved_view import SavedView
-from oulipoly_tui.view.session_columns import arrow, heading_at, heading_line
+from oulipoly_tui.view.session_columns import arrow, heading_at, heading_line, sort_word
 from oulipoly_tui.view.session_groups import Grouping
 from oulipoly_tui.view.sessions import SessionRows
 from oulipoly_tui.view.spans import Row
@@ -81,7 +81,7 @@ class SessionOrder:
         kind = "" if self._grouping is Grouping.NONE else f" · by {self._grouping.value}"
         mark = arrow(self._sort, is_reversed=self._is_reversed)
         # A view's name says more than its grouping, and the edge is short.
-        return f"{self._sort.value} {mark}" + (kind if view is None else f" · view {view}")
+        return f"{sort_word(self._sort)} {mark}" + (kind if view is None else f" · view {view}")
 
     # ---- saved views
 
@@ -116,7 +116,7 @@ class SessionOrder:
         shown = self.view_name
         for one in self._views:
             mark = "● " if one.name == shown else "  "
-            order = f"{one.sort} {arrow(one.sort, is_reversed=one.is_reversed)}, by {one.group}"
+            order = f"{sort_word(one.sort)} {arrow(one.sort, is_reversed=one.is_reversed)}, by {one.group}"
             yield Row(_VIEW + one.name, ((f"{mark}{one.name}", "strong"), (f"  {one.filter or 'all'}  {order}", "dim")))
 
     def _deed_rows(self) -> Iterator[Row]:

@@ -24,7 +24,7 @@ from oulipoly_tui.panes.session_reading import SessionReading
 from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.session_groups import Arranged, Grouping, SessionIndex
 from oulipoly_tui.view.sessions import Item, Kind, Look, SessionRows, title_of
-from oulipoly_tui.view.spans import Line
+from oulipoly_tui.view.spans import Line, whole_words
 from oulipoly_tui.view.transcript import Target
 from oulipoly_tui.widgets.heading_line import HeadingLine
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
@@ -41,6 +41,7 @@ _TYPING_S = 0.04  # a pause of typing before the list is narrowed
 _PREVIEW_S = 0.12  # the cursor rests so long before the transcript follows it
 _PATIENCE_S = 1.0  # with a list that is being narrowed, before a key is taken for the old one
 _SCAN_EVERY_S = 120.0
+_FILTER_HINT = "words, account: cli: model: cwd: date:<7d is:pinned -not"
 _NEEDS_CONVERSATION = frozenset(
     ("resume", "resume_elsewhere", "fork", "move", "mark", "range", "pin", "rename", "note", "archive", "restore")
 ) | {"export", "import_file", "edit_file", "bundle", "copy"}
@@ -81,7 +82,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
 
     def compose(self) -> ComposeResult:
         """Lay out filter and list."""
-        yield Input(placeholder="words, account: cli: model: cwd: date:<7d is:pinned -not", id="sessions-filter")
+        yield Input(placeholder=_FILTER_HINT, id="sessions-filter")
         yield Static(markup=False, id="sessions-wrong")
         yield Static("nothing fits: / changes the filter, esc forgets it", markup=False, id="sessions-nothing")
         yield HeadingLine(id="sessions-head")
@@ -349,7 +350,8 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
             self.open_target(target)
 
     def on_resize(self, _event: events.Resize) -> None:
-        """Fit the rows."""
+        """Fit the rows, and what the filter takes."""
+        self.query_one("#sessions-filter", Input).placeholder = whole_words(_FILTER_HINT, self.size.width - 2)
         self.call_after_refresh(self._draw)
 
     # ---- drawing

@@ -219,6 +219,8 @@ def _model_line(pool: PoolView, width: int) -> Line:
     sticky: Span = (" sticky", "dim") if pool.model.sticky else ("", "")
     pin: Span = (f" pinned {pool.pin}", "accent") if pool.pin is not None else ("", "")
     line: Line = ((pool.model.name, "heading"), chosen, sticky, pin)
+    if pool.next_account is None:  # nothing has decided then
+        return line
     method: Span = (f"  by {pool.decision.method.value}", "dim")
     return (*line, method) if cells(plain((*line, method))) <= width else line
 
@@ -279,7 +281,7 @@ def _asides(view: AccountView | None, verdict: Verdict) -> Iterator[Span]:
     if view.running:
         yield (_use(view), "accent")
     if view.wishes.reserve and verdict.exclusion is not ExclusionKind.RESERVED:
-        yield (f"{_ASIDE}keeps {view.wishes.reserve:.0%}", "accent")
+        yield (f"{_ASIDE}keeps {words.percent(view.wishes.reserve)}", "accent")
     if view.quota.refreshed_at is None:  # the state says already that nothing is known
         return
     if view.is_stale:

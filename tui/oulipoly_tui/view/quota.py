@@ -190,7 +190,7 @@ def _honesty(found: Burning, width: int) -> Line:
         return (("record    too few cycles to say how far off such forecasts are", "dim"),)
     error, covered = 100 * found.score.mean_error, found.score.covered
     head = f"record    mean error {error:.1f} points"
-    full = f"{head} over {found.score.cycles} cycles, band held {covered:.0%}"
+    full = f"{head} over {found.score.cycles} cycles, band held {words.percent(covered)}"
     return ((_shortest(width, full, f"{head}, {found.score.cycles} cycles", head), "dim"),)
 
 

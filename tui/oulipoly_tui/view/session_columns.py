@@ -73,6 +73,11 @@ def heading_line(look: Look) -> Line:
     return tuple(span for one in headings(look) for span in _heading(one, look))
 
 
+def sort_word(sort: Sort) -> str:
+    """Return what the heading that sorts so is called."""
+    return "".join(_LETTERS[sort])
+
+
 def arrow(sort: Sort, *, is_reversed: bool) -> str:
     """Return the mark of an order."""
     return _RISING if is_reversed is not (sort in _TEXTS) else _FALLING

@@ -64,6 +64,13 @@ def cut(text: str, width: int) -> str:
     return text
 
 
+def whole_words(text: str, width: int) -> str:
+    """Return as many words of a text as fit, from its beginning."""
+    while cells(text) > width and text:
+        text = text.rpartition(" ")[0]
+    return text
+
+
 @lru_cache(4096)
 def _cells_of(character: str) -> int:
     if unicodedata.combining(character) or unicodedata.category(character) in ("Cf", "Mn", "Me"):
