@@ -147,7 +147,12 @@ def _keep_private(path: Path) -> None:
 
 def _prepare(connections: Connections, path: Path) -> None:
     connection = connections.mine()
-    if _version_of(connection, path) < schema.CURRENT_VERSION:
+    try:
+        version = _version_of(connection, path)
+    except SchemaIncompatible:  # it looks three times, and another process may be making the file meanwhile
+        with connections.transaction("DEFERRED"):
+            version = _version_of(connection, path)
+    if version < schema.CURRENT_VERSION:
         with connections.transaction("IMMEDIATE"):
             # Read again under the lock: another process may have migrated while we waited.
             _migrate(connection, _version_of(connection, path))

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 
 from oulipoly_engine.errors import SchemaIncompatible, StoreUnusable
-from oulipoly_engine.store import schema
+from oulipoly_engine.store import db, schema
 from oulipoly_engine.store.db import open_store
 from oulipoly_engine.store.probe import probe
 
@@ -179,3 +179,19 @@ def test_a_probe_of_garbage_is_an_error(path):
 
     with pytest.raises(StoreUnusable, match="cannot be read"):
         probe(path)
+
+
+def test_a_file_that_another_process_makes_between_two_looks_is_ours(tmp_path, monkeypatch):
+    path, look, made = tmp_path / "state.db", db._scalar, []
+
+    def looked(connection, query):
+        found = look(connection, query)
+        if "application_id" in query and not made:
+            made.append(query)
+            open_store(path).close()
+        return found
+
+    monkeypatch.setattr(db, "_scalar", looked)
+    open_store(path).close()
+
+    assert made
