@@ -27,7 +27,7 @@ from oulipoly_engine.core.ledger import (
     text_of,
 )
 from oulipoly_engine.core.ledger_find import find as find_mark
-from oulipoly_engine.core.ledger_spacing import compact_lines, is_spaced
+from oulipoly_engine.core.ledger_spacing import in_own_form
 
 CLI = "claude"
 # Every line that counts holds it: its own type, or that of the message which a progress record repeats. In texts
@@ -99,11 +99,7 @@ class ClaudeReader:
 
     def take(self, buffer: bytearray, begin: int, end: int, offset: int) -> None:
         """Read whole lines; offset: the place in the file of the byte at `begin`."""
-        if not is_spaced(buffer, begin, end):
-            self._lines(buffer, begin, end, offset)
-            return
-        for at, line in compact_lines(buffer, begin, end):
-            self._lines(line, 0, len(line), offset + at - begin)
+        in_own_form(self._lines, buffer, begin, end, offset)
 
     def _lines(self, buffer: bytearray, begin: int, end: int, offset: int) -> None:
         find, rfind, decode, calls = buffer.find, buffer.rfind, self._decode, self._found.calls

@@ -21,15 +21,6 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-def is_still(pid: int, ticks: int) -> bool:
-    """Tell whether the process that began at that tick still runs; one that only waits to be reaped does not."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-        return fields[0] not in (b"Z", b"X") and int(fields[19]) == ticks
-    except (OSError, ValueError, IndexError):
-        return False
-
-
 def lived_at(pid: int, instant: datetime) -> bool:
     """Tell whether a process lives that was there at an instant; one that began later has only got its number."""
     if not is_alive(pid):
@@ -55,20 +46,20 @@ def here() -> str | None:
 
 def has_ended(pid: int, ticks: int) -> bool:
     """Tell whether the process that began at those ticks is gone, or dead and only not yet waited for."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-        return fields[0] in (b"Z", b"X") or int(fields[19]) != ticks
-    except (FileNotFoundError, ProcessLookupError):
-        return not is_alive(pid)
-    except (OSError, ValueError, IndexError):
-        return False
+    found = _state_and_start(pid)
+    return not is_alive(pid) if found is None else found[0] in (b"Z", b"X") or found[1] != ticks
 
 
 def start_ticks(pid: int) -> int | None:
     """Return when a process began, in the kernel's ticks since boot; None where the system does not tell."""
+    found = _state_and_start(pid)
+    return None if found is None else found[1]
+
+
+def _state_and_start(pid: int) -> tuple[bytes, int] | None:
     try:
-        stat = Path(f"/proc/{pid}/stat").read_bytes()
-        return int(stat.rpartition(b")")[2].split()[19])
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return fields[0], int(fields[19])
     except (OSError, ValueError, IndexError):
         return None
 

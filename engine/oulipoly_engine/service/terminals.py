@@ -16,7 +16,7 @@ from oulipoly_engine.core.invocations import Outcome
 from oulipoly_engine.core.redact import redact_argv
 from oulipoly_engine.errors import RequestRefused, RunnerError, SpawnFailed
 from oulipoly_engine.paths import Paths
-from oulipoly_engine.process.alive import is_still
+from oulipoly_engine.process.alive import has_ended
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.service import endings
 from oulipoly_engine.service.lost import GUARD_DROP
@@ -184,7 +184,7 @@ def _look(runtime: Path) -> Survey:
 
 
 def _runs_on(terminal: Terminal) -> bool:
-    return terminal.began_ticks is not None and is_still(terminal.pid, terminal.began_ticks)
+    return terminal.began_ticks is not None and not has_ended(terminal.pid, terminal.began_ticks)
 
 
 def find(paths: Paths, clock: Clock, identity: str, *, orphaned: bool = False) -> Terminal:

@@ -226,7 +226,7 @@ def _cells(row: int, width: int, layers: Sequence[_Layer]) -> tuple[bytes, bytea
 
     Empty cells have the marks' tone: on a blank it cannot be seen, and a mark between blanks is no piece of its own.
     """
-    dots = tones = _MARK
+    dots, tones = 0, int.from_bytes(bytes((_MARK,)) * width)
     for layer in reversed(layers):
         cells = layer.cells[row]
         if any(cells):
