@@ -17,13 +17,13 @@ from oulipoly_engine.clock import Clock, SystemClock
 from oulipoly_engine.config import app_file
 from oulipoly_engine.config.app_file import AppSettings, ThemeFile
 from oulipoly_engine.config.problem import Loaded, nearest
-from oulipoly_engine.core.accounts import Model
-from oulipoly_engine.core.controls import Controls
-from oulipoly_engine.core.decision import Decision
-from oulipoly_engine.core.explain import decision_to_json
-from oulipoly_engine.core.staleness import is_stale
-from oulipoly_engine.core.what_if import FORMS, Supposition, parse
-from oulipoly_engine.core.why_table import why_table
+from oulipoly_engine.core.accounts.accounts import Model
+from oulipoly_engine.core.accounts.controls import Controls
+from oulipoly_engine.core.balance.decision import Decision
+from oulipoly_engine.core.balance.explain import decision_to_json
+from oulipoly_engine.core.balance.what_if import FORMS, Supposition, parse
+from oulipoly_engine.core.balance.why_table import why_table
+from oulipoly_engine.core.quota.staleness import is_stale
 from oulipoly_engine.errors import AccountUnusable, ModelUnknown, RequestRefused, RunnerError, UsageInvalid
 from oulipoly_engine.events import Listeners
 from oulipoly_engine.paths import Paths, from_environment

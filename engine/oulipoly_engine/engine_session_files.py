@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine import stopping
-from oulipoly_engine.core.conversations import Conversation
-from oulipoly_engine.core.resolve import ResolvedSession
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
+from oulipoly_engine.core.sessions.sessions import Conversation
 from oulipoly_engine.engine_session_values import (
     FORMATS,
     SUFFIXES,
@@ -107,7 +107,7 @@ class SessionFiles:
             if wish.format == "canonical-jsonl":
                 with self._exporter(store).exported(session) as export:
                     return written(path, export.blocks(), force=force)
-            from oulipoly_engine.core.document import Format  # noqa: PLC0415 - only documents need it
+            from oulipoly_engine.core.transcripts.document_head import Format  # noqa: PLC0415 - only documents need it
             from oulipoly_engine.service.documents import Style  # noqa: PLC0415 - as above
 
             style = Style(Format(wish.format), wanted(wish), wish.redacting)

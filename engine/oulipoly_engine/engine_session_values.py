@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.resolve import ResolvedSession
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.events import Event
 from oulipoly_engine.service.new_file import new_file
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.conversations import Part
-    from oulipoly_engine.core.dialogue import Wanted
+    from oulipoly_engine.core.sessions.sessions import Part
+    from oulipoly_engine.core.transcripts.dialogue import Wanted
     from oulipoly_engine.service.replace import Plan
 
 FORMATS = ("markdown", "html", "canonical-jsonl")
@@ -93,7 +93,7 @@ def _plain_name(text: str) -> str:
 
 def wanted(wish: ExportWish) -> Wanted:
     """Return what of a conversation a document shows."""
-    from oulipoly_engine.core.dialogue import TALK  # noqa: PLC0415 - only documents need it
+    from oulipoly_engine.core.transcripts.dialogue import TALK  # noqa: PLC0415 - only documents need it
 
     return replace(TALK, tools=wish.tools, thinking=wish.thinking)
 

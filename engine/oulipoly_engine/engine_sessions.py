@@ -12,11 +12,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.accounts import StorageType
-from oulipoly_engine.core.conversations import Conversation
-from oulipoly_engine.core.move import MoveReason
-from oulipoly_engine.core.query import Query, parse
-from oulipoly_engine.core.resolve import ResolvedSession
+from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.search.query import Query, parse
+from oulipoly_engine.core.sessions.move import MoveReason
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
+from oulipoly_engine.core.sessions.sessions import Conversation
 from oulipoly_engine.engine_session_files import SessionFiles
 from oulipoly_engine.engine_session_values import (
     Exported,
@@ -310,7 +310,7 @@ class Sessions(SessionFiles):
 
     def document(self, chain_id: str) -> str:
         """Return a whole conversation as Markdown, for the pager and the editor."""
-        from oulipoly_engine.core.dialogue import EVERYTHING  # noqa: PLC0415 - as in `export`
+        from oulipoly_engine.core.transcripts.dialogue import EVERYTHING  # noqa: PLC0415 - as in `export`
         from oulipoly_engine.service.documents import Style  # noqa: PLC0415 - as above
 
         with self._stored() as store:

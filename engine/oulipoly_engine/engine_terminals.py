@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core import compose
-from oulipoly_engine.core.explain import chosen_text
+from oulipoly_engine.core.accounts import arguments
+from oulipoly_engine.core.balance.explain import chosen_text
 from oulipoly_engine.errors import AccountUnusable, RequestRefused
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.signals import Guard
@@ -19,7 +19,7 @@ from oulipoly_engine.service import terminals
 from oulipoly_engine.terminal.folder import ITSELF, Place, Survey, Terminal
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.accounts import Model
+    from oulipoly_engine.core.accounts.accounts import Model
     from oulipoly_engine.engine import Engine
     from oulipoly_engine.service.configured import Configured
     from oulipoly_engine.service.freshness import Freshness
@@ -104,7 +104,7 @@ class Terminals:
 
             sessions = resumer()
             settled = sessions.settle(Wish(session, to_account=account, is_fork=is_fork), Path.cwd())
-            compose.interactive(sessions.account(settled.session.account))
+            arguments.interactive(sessions.account(settled.session.account))
             return _Choice(chosen(sessions, settled), settled.working_directory, settled.reason)
 
         return self._open(choose, size)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.core.accounts import Account, StorageSpec, StorageType
+from oulipoly_engine.core.accounts.accounts import Account, StorageSpec, StorageType
 from oulipoly_engine.service.archive import Archive
 from oulipoly_engine.service.archive_keeper import ArchiveKeeper
 from oulipoly_engine.service.bundle import Bundler

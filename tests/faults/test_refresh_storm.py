@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from oulipoly_engine.clock import SystemClock, to_text
-from oulipoly_engine.core.accounts import Account
+from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.service.refresh import Kind, Refresher, Wish
 from oulipoly_engine.store import quotas, readings
 from oulipoly_engine.store.db import open_store
@@ -28,7 +28,7 @@ STORM = textwrap.dedent(
     from datetime import UTC, datetime, timedelta
     from pathlib import Path
     from oulipoly_engine.clock import SystemClock
-    from oulipoly_engine.core.accounts import Account
+    from oulipoly_engine.core.accounts.accounts import Account
     from oulipoly_engine.service.refresh import Refresher, Wish
     from oulipoly_engine.store import quotas
     from oulipoly_engine.store.db import open_store

@@ -13,9 +13,9 @@ import pytest
 
 from oulipoly_engine.cli import healing
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.accounts import StorageType
-from oulipoly_engine.core.canonical import Origin, render
-from oulipoly_engine.core.rewrite import read
+from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.rewrite.rewrite import read
+from oulipoly_engine.core.transcripts.canonical import Origin, render
 from oulipoly_engine.store import chains, replacements
 from oulipoly_engine.store.db import open_store
 from oulipoly_engine.store.replacements import ReplacedTurn

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from oulipoly_engine.core.recovery import fix_of
+from oulipoly_engine.core.runs.recovery import fix_of
 from oulipoly_engine.paths import from_environment
 from oulipoly_tui import entry
 from oulipoly_tui.looks import Looks

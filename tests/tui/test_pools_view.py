@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.controls import Controls
-from oulipoly_engine.core.invocations import Outcome
-from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.core.accounts.controls import Controls
+from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.service.snapshot import Trouble
 from oulipoly_engine.store import controls, invocations, quotas
 from oulipoly_tui import keymap

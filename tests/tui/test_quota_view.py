@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.accounts import Account
-from oulipoly_engine.core.controls import Controls
-from oulipoly_engine.core.cycles import Ended
-from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.core.accounts.accounts import Account
+from oulipoly_engine.core.accounts.controls import Controls
+from oulipoly_engine.core.quota.window_cycles import Ended
+from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.service.burning import Burning, Cycle
 from oulipoly_engine.service.snapshot import AccountView, Snapshot
 from oulipoly_engine.store.quotas import Attempts

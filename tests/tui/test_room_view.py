@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
-from oulipoly_engine.core.controls import Controls
-from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.core.accounts.controls import Controls
+from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.service.snapshot import AccountView
 from oulipoly_tui.view.room import room_rows
 from oulipoly_tui.view.spans import plain

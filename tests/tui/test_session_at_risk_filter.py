@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.conversations import Conversation, Part, Sort
-from oulipoly_engine.core.query import parse
+from oulipoly_engine.core.search.query import parse
+from oulipoly_engine.core.sessions.sessions import Conversation, Part, Sort
 from oulipoly_engine.service.conversations import Listed
 from oulipoly_engine.service.session_board import Board
 from oulipoly_tui.view.session_groups import Grouping, Order, SessionIndex

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from oulipoly_engine.clock import SystemClock, to_text
-from oulipoly_engine.core.conversations import Conversation, Part, Sort, ordered
+from oulipoly_engine.core.sessions.sessions import Conversation, Part, Sort, ordered
 from oulipoly_engine.service.at_risk import AtRisk
 from oulipoly_engine.service.conversations import Listed
 from oulipoly_engine.service.session_board import Board

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.conversations import Conversation, Part, Sort, fits
-from oulipoly_engine.core.query import Query, parse
+from oulipoly_engine.core.search.query import Query, parse
+from oulipoly_engine.core.sessions.sessions import Conversation, Part, Sort, fits
 from oulipoly_engine.service.conversations import Listed
 from oulipoly_engine.service.session_board import Board
 from oulipoly_engine.store.spawned import Spawned

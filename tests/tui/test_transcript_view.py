@@ -2,7 +2,7 @@
 
 import pytest
 
-from oulipoly_engine.core.dialogue import Kind, Part, Turn
+from oulipoly_engine.core.transcripts.dialogue import Kind, Part, Turn
 from oulipoly_engine.service.transcript_pages import Entry
 from oulipoly_tui.view.markdown import code_blocks, markdown
 from oulipoly_tui.view.spans import cells, plain

@@ -158,7 +158,7 @@ def _tell_what_runs_on(found: Sequence[str]) -> None:
     """Say where the terminals are that the app has shown, under the shell's prompt to come."""
     if found:
         from oulipoly_engine.cli import diagnostics  # noqa: PLC0415 - only where there is something to say
-        from oulipoly_engine.core.columns import plain  # noqa: PLC0415 - as above: titles are the programs' own
+        from oulipoly_engine.core.text.columns import plain  # noqa: PLC0415 - as above: titles are the programs' own
         from oulipoly_engine.demo import world  # noqa: PLC0415 - as above
 
         first, inside = found[0].partition(" ")[0], world.way_in()

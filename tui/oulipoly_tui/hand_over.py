@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from oulipoly_engine.core import leave_key
+from oulipoly_engine.core.text import leave_key
 from oulipoly_engine.errors import Interrupted, RunnerError
 from oulipoly_engine.service import attaching
 from oulipoly_engine.terminal.client import Client

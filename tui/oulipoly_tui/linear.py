@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli import output
-from oulipoly_engine.core.explain import exclusion_text, why_not
-from oulipoly_engine.core.forecast import forecast_text
+from oulipoly_engine.core.balance.explain import exclusion_text, why_not
+from oulipoly_engine.core.quota.forecast import forecast_text
 from oulipoly_engine.engine import Engine, OneShotEnded, OneShotSaid, RunnerError, Snapshot, Surroundings, why_text
 from oulipoly_tui.view import words
 from oulipoly_tui.view.attention import alert_text, risk_text

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.columns import plain
-from oulipoly_engine.core.conversations import Conversation, Sort, fits, ordered
-from oulipoly_engine.core.dialogue import Kind
+from oulipoly_engine.core.sessions.sessions import Conversation, Sort, fits, ordered
+from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.core.transcripts.dialogue import Kind
 from oulipoly_engine.engine_sessions import ExportWish
 from oulipoly_tui.view.session_columns import short_age
 from oulipoly_tui.view.sessions import badges, title_of

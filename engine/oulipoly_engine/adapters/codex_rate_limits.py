@@ -15,7 +15,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from oulipoly_engine.clock import from_text
-from oulipoly_engine.core.readings import ParsedWindow, duration_label
+from oulipoly_engine.core.quota.readings import ParsedWindow, duration_label
 
 _MARK = b'"rate_limits"'  # quotes inside JSON strings are escaped, so text that speaks of it does not match
 _MAIN_LIMIT = "codex"  # other ids are limits of single models

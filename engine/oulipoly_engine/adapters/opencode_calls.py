@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 
 from oulipoly_engine.adapters.scripts.opencode import DATABASE, opened
-from oulipoly_engine.core.ledger_opencode import Message
+from oulipoly_engine.core.ledger.opencode import Message
 
 _ANSWERS = (
     "SELECT m.time_updated, m.session_id, COALESCE(s.directory, ''), s.parent_id IS NOT NULL, m.data FROM message m"

@@ -8,7 +8,7 @@ from decimal import Decimal
 from importlib import metadata
 from typing import Any
 
-from oulipoly_engine.core.prices import Rate
+from oulipoly_engine.core.ledger.prices import Rate
 
 _NAME = "genai-prices"
 # Asked in this order where a model's name alone does not tell the provider. Resellers come last: they are not asked.

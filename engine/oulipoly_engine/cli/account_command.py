@@ -12,9 +12,9 @@ from oulipoly_engine.cli.wiring import told
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.config import load
 from oulipoly_engine.config.problem import nearest
-from oulipoly_engine.core.accounts import Account
-from oulipoly_engine.core.controls import Controls
-from oulipoly_engine.core.windows import QuotaState
+from oulipoly_engine.core.accounts.accounts import Account
+from oulipoly_engine.core.accounts.controls import Controls
+from oulipoly_engine.core.quota.windows import QuotaState
 from oulipoly_engine.errors import AccountUnusable, UsageInvalid
 from oulipoly_engine.store import controls, quotas
 from oulipoly_engine.store.db import Store, open_store

@@ -17,8 +17,9 @@ from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.run_command import Terminal
 from oulipoly_engine.cli.wiring import follow_up, freshness, told
 from oulipoly_engine.config import load
-from oulipoly_engine.core import inputs, prompt
-from oulipoly_engine.core.accounts import Model
+from oulipoly_engine.core.accounts import inputs
+from oulipoly_engine.core.accounts.accounts import Model
+from oulipoly_engine.core.runs import prompt
 from oulipoly_engine.errors import AccountUnusable, Interrupted, RunnerError
 from oulipoly_engine.service.diagnosis import Diagnoser
 from oulipoly_engine.service.invoke import Invoker, Request

@@ -11,9 +11,9 @@ from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.wiring import told
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.config import load
-from oulipoly_engine.core.cycles import Ended
-from oulipoly_engine.core.forecast import forecast_text, forecast_to_json
-from oulipoly_engine.core.forecast_score import score_text, score_to_json
+from oulipoly_engine.core.quota.forecast import forecast_text, forecast_to_json
+from oulipoly_engine.core.quota.forecast_score import score_text, score_to_json
+from oulipoly_engine.core.quota.window_cycles import Ended
 from oulipoly_engine.service.forecasting import WindowForecast, forecasts
 from oulipoly_engine.store.db import open_store
 

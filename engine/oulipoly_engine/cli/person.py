@@ -13,8 +13,8 @@ from oulipoly_engine.cli import diagnostics
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.progress import Progress
 from oulipoly_engine.config import load
-from oulipoly_engine.core.query import Query, parse
-from oulipoly_engine.core.resolve import ResolvedSession
+from oulipoly_engine.core.search.query import Query, parse
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import ConfigInvalid, RunnerError, StoreUnusable
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.service.conversations import Catalogue, Kinds

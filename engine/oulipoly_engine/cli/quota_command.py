@@ -13,11 +13,11 @@ from oulipoly_engine.cli.progress import Progress
 from oulipoly_engine.cli.wiring import refresher, told
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.config import load
-from oulipoly_engine.core.accounts import Account, Model, Settings
-from oulipoly_engine.core.alerts import Alert
-from oulipoly_engine.core.explain import decision_to_json
-from oulipoly_engine.core.why_table import why_table
-from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.core.accounts.accounts import Account, Model, Settings
+from oulipoly_engine.core.balance.explain import decision_to_json
+from oulipoly_engine.core.balance.why_table import why_table
+from oulipoly_engine.core.quota.alerts import Alert
+from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.events import Listeners
 from oulipoly_engine.service.alerting import raise_alerts
 from oulipoly_engine.service.forecasting import due_alerts

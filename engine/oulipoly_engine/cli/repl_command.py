@@ -14,8 +14,8 @@ from oulipoly_engine.cli.resume_wiring import launcher, resumer
 from oulipoly_engine.cli.run_command import folder, parent
 from oulipoly_engine.cli.wiring import keep_after_scan, told
 from oulipoly_engine.config import load
-from oulipoly_engine.core import compose
-from oulipoly_engine.core.accounts import Model
+from oulipoly_engine.core.accounts import arguments as compose
+from oulipoly_engine.core.accounts.accounts import Model
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.process.signals import Guard, interruptible
 from oulipoly_engine.process.through import require_terminal

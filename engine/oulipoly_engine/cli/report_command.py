@@ -13,9 +13,9 @@ from oulipoly_engine.cli.wiring import told
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.config import load
 from oulipoly_engine.config.prices_file import read_prices
-from oulipoly_engine.core import report
-from oulipoly_engine.core.columns import pad, plain, width
-from oulipoly_engine.core.report import COLUMNS, Grouping, Line
+from oulipoly_engine.core.ledger import report
+from oulipoly_engine.core.ledger.report import COLUMNS, Grouping, Line
+from oulipoly_engine.core.text.columns import pad, plain, width
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.service.ledger import Ledger, Updated

@@ -13,9 +13,9 @@ from oulipoly_engine.cli.run_command import Terminal, conclude, folder, invoker,
 from oulipoly_engine.cli.wiring import follow_up, told
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.config import load
-from oulipoly_engine.core import markers
-from oulipoly_engine.core.categories import Category
-from oulipoly_engine.core.resolve import ResolvedSession
+from oulipoly_engine.core.runs import markers
+from oulipoly_engine.core.runs.failure_categories import Category
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import PromptMissing, RequestRefused, SessionAmbiguous, SessionNotFound
 from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.service.invoke import DispatchFailed, Request

@@ -8,7 +8,7 @@ from oulipoly_engine.cli import diagnostics
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.wiring import freshness, mover, told
 from oulipoly_engine.config import load
-from oulipoly_engine.core.accounts import Account, Model, Settings
+from oulipoly_engine.core.accounts.accounts import Account, Model, Settings
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.service.interactive import Launcher
 from oulipoly_engine.service.locate import Locator

@@ -12,8 +12,9 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.wiring import follow_up, freshness, told
 from oulipoly_engine.config import load
 from oulipoly_engine.config.problem import nearest
-from oulipoly_engine.core import inputs, markers, prompt
-from oulipoly_engine.core.accounts import Account, Agent, Model, Settings
+from oulipoly_engine.core.accounts import inputs
+from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, Settings
+from oulipoly_engine.core.runs import markers, prompt
 from oulipoly_engine.errors import AccountUnusable, AgentUnknown, OutputFailed, PromptMissing, RequestRefused
 from oulipoly_engine.service.attempt import Face
 from oulipoly_engine.service.diagnosis import Diagnoser, ask_account

@@ -14,7 +14,7 @@ from oulipoly_engine.cli.progress import Progress
 from oulipoly_engine.cli.wiring import ingester, keep_after_scan, told
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.config import load
-from oulipoly_engine.core.turn_lines import LineError
+from oulipoly_engine.core.transcripts.turn_script import LineError
 from oulipoly_engine.errors import AccountUnusable
 from oulipoly_engine.service.ingest import Ingested, Kind
 from oulipoly_engine.store import quotas, turns

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.config.load import load_accounts, load_sessions
-from oulipoly_engine.core.resolve import ResolvedSession
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import ConfigInvalid, RunnerError, SessionNotFound
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.service.locate import Locator

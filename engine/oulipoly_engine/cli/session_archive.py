@@ -12,7 +12,7 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.config.load import load_settings
-from oulipoly_engine.core.columns import size_text
+from oulipoly_engine.core.text.columns import size_text
 from oulipoly_engine.errors import RunnerError, SessionNotFound, UsageInvalid
 from oulipoly_engine.service.archive import Archive, ArchiveStatus, Keeping
 from oulipoly_engine.service.archive_keeper import ArchiveKeeper, Kept, Pruned

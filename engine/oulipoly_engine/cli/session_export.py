@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.cli import output, session_access
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.core.resolve import session_uuid
+from oulipoly_engine.core.sessions.resolve import session_uuid
 from oulipoly_engine.errors import FormatInvalid, RunnerError, UsageInvalid
 from oulipoly_engine.service.export import Exporter
 from oulipoly_engine.service.locate import find_session, find_typed
@@ -63,8 +63,8 @@ def _canonical(context: Context, options: Namespace) -> Iterator[Iterable[bytes]
 
 @contextmanager
 def _document(context: Context, options: Namespace) -> Iterator[Iterable[bytes]]:
-    from oulipoly_engine.core.dialogue import EVERYTHING, Wanted  # noqa: PLC0415 - 15 ms with the next two, only here
-    from oulipoly_engine.core.document import Format  # noqa: PLC0415 - see above
+    from oulipoly_engine.core.transcripts.dialogue import EVERYTHING, Wanted  # noqa: PLC0415 - 15 ms with the next two, only here
+    from oulipoly_engine.core.transcripts.document_head import Format  # noqa: PLC0415 - see above
     from oulipoly_engine.service.documents import Documents, Style  # noqa: PLC0415 - see above
 
     wanted = Wanted(tools="tools" in options.more, thinking="thinking" in options.more)

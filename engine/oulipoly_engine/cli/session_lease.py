@@ -9,8 +9,8 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.config.load import list_models
-from oulipoly_engine.core.lease import DEFAULT_TTL_MS, MAXIMUM_TTL_MS
-from oulipoly_engine.core.resolve import ResolvedSession, choose_model, session_uuid
+from oulipoly_engine.core.sessions.lease import DEFAULT_TTL_MS, MAXIMUM_TTL_MS
+from oulipoly_engine.core.sessions.resolve import ResolvedSession, choose_model, session_uuid
 from oulipoly_engine.errors import ModelUnresolved, StorageUnsupported, TtlInvalid
 from oulipoly_engine.service.lease import Leases
 from oulipoly_engine.service.locate import Locator, find_session

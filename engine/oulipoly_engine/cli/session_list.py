@@ -9,9 +9,9 @@ from oulipoly_engine.cli import diagnostics, output, person
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.clock import from_text, to_text
-from oulipoly_engine.core.conversations import Conversation, Sort
-from oulipoly_engine.core.redact import redact
-from oulipoly_engine.core.session_table import SessionRow, ago, remark, render, short_path
+from oulipoly_engine.core.sessions.session_table import SessionRow, ago, remark, render, short_path
+from oulipoly_engine.core.sessions.sessions import Conversation, Sort
+from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.service.conversations import Listed
 
 _SHOWN = 50

@@ -5,7 +5,7 @@ from __future__ import annotations
 from oulipoly_engine.cli import output, session_access
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.core.resolve import session_uuid
+from oulipoly_engine.core.sessions.resolve import session_uuid
 from oulipoly_engine.errors import StorageUnsupported
 from oulipoly_engine.service import locate
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from oulipoly_engine.cli import diagnostics, output, session_access, wiring
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.core.move import MoveReason
+from oulipoly_engine.core.sessions.move import MoveReason
 from oulipoly_engine.errors import MoveRefused, StorageUnsupported
 from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.service import move

@@ -5,7 +5,7 @@ from __future__ import annotations
 from oulipoly_engine.cli import output, person, session_access
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.core.columns import plain
+from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.store import notes
 from oulipoly_engine.store.conversations import conversations

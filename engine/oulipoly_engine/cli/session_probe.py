@@ -6,7 +6,7 @@ from oulipoly_engine import __version__
 from oulipoly_engine.cli import output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.core.probe import FEATURES, document
+from oulipoly_engine.core.sessions.probe import FEATURES, document
 from oulipoly_engine.errors import SchemaIncompatible
 from oulipoly_engine.store import schema
 from oulipoly_engine.store.probe import probe

@@ -9,9 +9,9 @@ from oulipoly_engine.cli import diagnostics, output, session_access, streams
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.config.load import load_settings
-from oulipoly_engine.core.resolve import ResolvedSession, session_uuid
-from oulipoly_engine.core.rewrite_steps import Kind
-from oulipoly_engine.core.turn_diff import diff, documents
+from oulipoly_engine.core.rewrite.diff import diff, documents
+from oulipoly_engine.core.rewrite.steps import Kind
+from oulipoly_engine.core.sessions.resolve import ResolvedSession, session_uuid
 from oulipoly_engine.errors import RunnerError, SessionNotFound, UsageInvalid
 from oulipoly_engine.service.locate import find_session, find_typed
 from oulipoly_engine.service.replace import Plan, Receipt, Replacer

@@ -6,11 +6,11 @@ from oulipoly_engine.cli import diagnostics, output, person
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.clock import from_text
-from oulipoly_engine.core.columns import fit, plain
-from oulipoly_engine.core.query import DATE_FORMS, Query
-from oulipoly_engine.core.redact import redact
-from oulipoly_engine.core.session_table import ID_LENGTH, short_path
-from oulipoly_engine.core.snippet import Snippet
+from oulipoly_engine.core.search.query import DATE_FORMS, Query
+from oulipoly_engine.core.search.snippet import Snippet
+from oulipoly_engine.core.sessions.session_table import ID_LENGTH, short_path
+from oulipoly_engine.core.text.columns import fit, plain
+from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.service.search import RANKED_AMONG, Found, Hit, search
 

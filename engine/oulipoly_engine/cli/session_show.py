@@ -10,12 +10,12 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.session_list import document
 from oulipoly_engine.clock import from_text
-from oulipoly_engine.core import turn_view
-from oulipoly_engine.core.columns import plain, size_text
-from oulipoly_engine.core.redact import redact
-from oulipoly_engine.core.session_table import short_path
-from oulipoly_engine.core.turn_text import passages
-from oulipoly_engine.core.turn_tree import LineKind, TurnTree
+from oulipoly_engine.core.sessions.session_table import short_path
+from oulipoly_engine.core.text.columns import plain, size_text
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.core.transcripts import entry_view
+from oulipoly_engine.core.transcripts.entry_text import passages
+from oulipoly_engine.core.transcripts.entry_tree import LineKind, TurnTree
 from oulipoly_engine.service.conversations import Catalogue, Listed, turn_tree
 from oulipoly_engine.store.conversations import conversations
 from oulipoly_engine.store.turn_pages import Turn, TurnPages
@@ -77,8 +77,8 @@ def _lines(
     for position, turn in _turns(pages, start):
         yield ""
         at = from_text(turn.timestamp).astimezone(now.tzinfo)
-        yield turn_view.heading(position + 1, turn.role, at, _marks(turn))
-        yield from turn_view.body_lines(turn.body, person.columns(), raw=raw)
+        yield entry_view.heading(position + 1, turn.role, at, _marks(turn))
+        yield from entry_view.body_lines(turn.body, person.columns(), raw=raw)
     if not len(pages):
         yield "\nno turn of it is stored: session-scan reads what the CLI has written"
 

@@ -9,7 +9,7 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.config import app_file
 from oulipoly_engine.config.problem import nearest
-from oulipoly_engine.core import status_line
+from oulipoly_engine.core.text import status_line
 from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.service import status
 from oulipoly_engine.service.configured import Places

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.cli import output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.core import trace as tree
-from oulipoly_engine.core.decision_text import why_lines
+from oulipoly_engine.core.balance.decision_text import why_lines
+from oulipoly_engine.core.runs import trace as tree
 from oulipoly_engine.service.trace import Tracer
 from oulipoly_engine.store.db import open_store
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.accounts import SessionScripts
+    from oulipoly_engine.core.accounts.accounts import SessionScripts
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:

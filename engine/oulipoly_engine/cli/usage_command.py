@@ -10,9 +10,9 @@ from oulipoly_engine.cli.progress import Progress
 from oulipoly_engine.cli.wiring import refresher, told
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.config import load
-from oulipoly_engine.core import usage_table
-from oulipoly_engine.core.accounts import Account, Model
-from oulipoly_engine.core.usage_table import AccountUsage
+from oulipoly_engine.core.accounts.accounts import Account, Model
+from oulipoly_engine.core.quota import usage_table
+from oulipoly_engine.core.quota.usage_table import AccountUsage
 from oulipoly_engine.service.refresh import Kind, Refreshed, Wish
 from oulipoly_engine.store.db import open_store
 

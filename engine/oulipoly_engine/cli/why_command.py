@@ -13,11 +13,11 @@ from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.progress import Progress
 from oulipoly_engine.cli.wiring import refresher, told
 from oulipoly_engine.config import load
-from oulipoly_engine.core.accounts import Model
-from oulipoly_engine.core.explain import decision_to_json
-from oulipoly_engine.core.staleness import is_routing_stale
-from oulipoly_engine.core.what_if import FORMS, parse, suppose
-from oulipoly_engine.core.why_table import why_table
+from oulipoly_engine.core.accounts.accounts import Model
+from oulipoly_engine.core.balance.explain import decision_to_json
+from oulipoly_engine.core.balance.what_if import FORMS, parse, suppose
+from oulipoly_engine.core.balance.why_table import why_table
+from oulipoly_engine.core.quota.staleness import is_routing_stale
 from oulipoly_engine.errors import InvocationNotFound, UsageInvalid
 from oulipoly_engine.service.refresh import Wish
 from oulipoly_engine.service.select import candidates, decide_among

@@ -11,8 +11,8 @@ from oulipoly_engine.cli import diagnostics
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.config import load
 from oulipoly_engine.config.problem import Loaded
-from oulipoly_engine.core.accounts import Account, SessionScripts
-from oulipoly_engine.core.markers import InvocationResult
+from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
+from oulipoly_engine.core.runs.markers import InvocationResult
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.signals import interruptible

@@ -8,7 +8,7 @@ from pathlib import Path
 from oulipoly_engine.config import legacy, schema, toml_file
 from oulipoly_engine.config.problem import Fault, KeyPath, Level, Loaded, nearest, shown
 from oulipoly_engine.config.schema import AcceptanceTable, AccountTable, CaptureTable, ResumeTable, StorageTable
-from oulipoly_engine.core.accounts import (
+from oulipoly_engine.core.accounts.accounts import (
     AcceptanceSpec,
     Account,
     CaptureKind,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from oulipoly_engine.config.model_files import is_name
 from oulipoly_engine.config.problem import Level, Loaded, Problem, nearest, shown
-from oulipoly_engine.core.accounts import Agent
+from oulipoly_engine.core.accounts.accounts import Agent
 
 _KEYS = ("description", "model", "output_format")
 _FENCE = re.compile(r"---[ \t]*\r?\n")

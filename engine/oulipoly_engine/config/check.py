@@ -8,7 +8,7 @@ from pathlib import Path, PurePath
 
 from oulipoly_engine.config import accounts_file, agent_files, app_file, legacy, load, small_files, toml_file
 from oulipoly_engine.config.problem import Fault, Level, Loaded, Problem, nearest
-from oulipoly_engine.core.accounts import Account, Agent, Model, SessionScripts, Settings
+from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, SessionScripts, Settings
 from oulipoly_engine.paths import Paths
 
 Which = Callable[[str], str | None]  # a command's path, None where it is not found or not executable

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 
-from oulipoly_engine.core.accounts import StorageSpec, StorageType
+from oulipoly_engine.core.accounts.accounts import StorageSpec, StorageType
 
 _WORD = re.compile(r'(?:"[^"]*"|[^\s"])+')
 _BARE = re.compile(r"[A-Za-z0-9/._~-]+")

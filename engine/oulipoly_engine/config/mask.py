@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from oulipoly_engine.core.redact import REDACTED, redact, redact_argv
+from oulipoly_engine.core.text.redact import REDACTED, redact, redact_argv
 
 _DOTS = "•••"
 _LONG = 12  # characters from which on the last four may be shown, so that people can tell two keys apart

@@ -10,9 +10,9 @@ from typing import Any
 from oulipoly_engine.config import schema, toml_file
 from oulipoly_engine.config.problem import Fault, Level, Loaded
 from oulipoly_engine.config.schema import InputTable, MemberTable, ModelTable
-from oulipoly_engine.core import inputs
-from oulipoly_engine.core.accounts import Account, Model, PoolMember, codex_overlap
-from oulipoly_engine.core.inputs import InputSpec, InputType
+from oulipoly_engine.core.accounts import inputs
+from oulipoly_engine.core.accounts.accounts import Account, Model, PoolMember, codex_overlap
+from oulipoly_engine.core.accounts.inputs import InputSpec, InputType
 from oulipoly_engine.errors import InputInvalid
 
 # What an account's entry holds today and a model's file held in older configurations.

@@ -8,7 +8,7 @@ from dataclasses import replace
 from oulipoly_engine.config import schema, toml_file
 from oulipoly_engine.config.problem import Fault, Level, Loaded
 from oulipoly_engine.config.table import Key, Table, from_zero, optional
-from oulipoly_engine.core.prices import Rate
+from oulipoly_engine.core.ledger.prices import Rate
 from oulipoly_engine.paths import Paths
 
 

@@ -35,7 +35,7 @@ from oulipoly_engine.config.table import (
     variable,
     variables,
 )
-from oulipoly_engine.core import leave_key
+from oulipoly_engine.core.text import leave_key
 
 
 def _default_value(value: object, at: KeyPath) -> Any:  # noqa: ANN401 - any TOML scalar or list of them

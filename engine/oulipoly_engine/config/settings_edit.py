@@ -18,7 +18,7 @@ from oulipoly_engine.config.problem import KeyPath, Level
 from oulipoly_engine.config.table import Table
 from oulipoly_engine.config.toml_file import TomlFile
 from oulipoly_engine.config.write_files import FileChange, write
-from oulipoly_engine.core import leave_key
+from oulipoly_engine.core.text import leave_key
 from oulipoly_engine.errors import ConfigInvalid
 from oulipoly_engine.paths import Paths
 

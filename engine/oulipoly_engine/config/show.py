@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from oulipoly_engine.config import accounts_file, agent_files, load, mask, small_files
-from oulipoly_engine.core.accounts import (
+from oulipoly_engine.core.accounts.accounts import (
     AcceptanceSpec,
     Account,
     Agent,
@@ -20,7 +20,7 @@ from oulipoly_engine.core.accounts import (
     SessionScripts,
     StorageSpec,
 )
-from oulipoly_engine.core.inputs import InputSpec
+from oulipoly_engine.core.accounts.inputs import InputSpec
 from oulipoly_engine.paths import Paths
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from oulipoly_engine.config import legacy, schema, toml_file
 from oulipoly_engine.config.accounts_file import filled, name_faults
 from oulipoly_engine.config.problem import Fault, Loaded
-from oulipoly_engine.core.accounts import SessionScripts, Settings
+from oulipoly_engine.core.accounts.accounts import SessionScripts, Settings
 from oulipoly_engine.paths import Paths
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from oulipoly_engine.config import app_file, toml_file
 from oulipoly_engine.config.toml_file import TomlFile
 from oulipoly_engine.config.write_files import FileChange, write
-from oulipoly_engine.core.saved_view import SavedView
+from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused, UsageInvalid
 from oulipoly_engine.paths import Paths
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import FrameType, TracebackType
 
-from oulipoly_engine.core.terminal_modes import TerminalModes
+from oulipoly_engine.core.text.terminal_modes import TerminalModes
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.pty import CHUNK, Pty, size_of, spawn

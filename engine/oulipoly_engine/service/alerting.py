@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from oulipoly_engine.core.alerts import Alert
+from oulipoly_engine.core.quota.alerts import Alert
 from oulipoly_engine.events import AlertRaised, Listeners
 from oulipoly_engine.service.forecasting import due_alerts
 from oulipoly_engine.store import alerts

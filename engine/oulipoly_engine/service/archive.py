@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from oulipoly_engine.clock import Clock
-from oulipoly_engine.core.session_table import time_left
+from oulipoly_engine.core.sessions.session_table import time_left
 from oulipoly_engine.errors import RunnerError, SessionNotFound
 from oulipoly_engine.service.new_file import new_file
 from oulipoly_engine.service.object_folder import ArchiveDamaged, ObjectFolder

@@ -20,7 +20,7 @@ from typing import BinaryIO
 
 from oulipoly_engine import stopping
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.chunking import MOST_BYTES, pieces
+from oulipoly_engine.core.archive.chunking import MOST_BYTES, pieces
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.service.archive import Archive

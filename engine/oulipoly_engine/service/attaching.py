@@ -15,7 +15,7 @@ import tty
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from oulipoly_engine.core import leave_key
+from oulipoly_engine.core.text import leave_key
 from oulipoly_engine.errors import Interrupted
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.pty import size_of

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from oulipoly_engine.clock import Clock
-from oulipoly_engine.core import compose, prompt
-from oulipoly_engine.core.accounts import Account, CaptureKind, CaptureSpec, PoolMember
-from oulipoly_engine.core.capture import CaptureOutcome, ForcedFlagReader, JsonEventReader, ResumedIdReader
-from oulipoly_engine.core.categories import Category
-from oulipoly_engine.core.invocations import Outcome
+from oulipoly_engine.core.accounts import arguments
+from oulipoly_engine.core.accounts.accounts import Account, CaptureKind, CaptureSpec, PoolMember
+from oulipoly_engine.core.runs import prompt
+from oulipoly_engine.core.runs.capture import CaptureOutcome, ForcedFlagReader, JsonEventReader, ResumedIdReader
+from oulipoly_engine.core.runs.failure_categories import Category
+from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.errors import Interrupted, OutputFailed, ResumeMismatch, RunnerError, SpawnFailed
 from oulipoly_engine.process.command import Command, Finished
 from oulipoly_engine.process.run import StdoutClosed, run
@@ -188,14 +189,14 @@ def _workplace(it: Attempt) -> Iterator[_Workplace]:
         elif capture.kind is CaptureKind.FORCED_FLAG_VERIFIED:
             reader = ForcedFlagReader(session_id)
         prompt_args, stdin = _transport(it, stack)
-        argv = compose.one_shot(
+        argv = arguments.one_shot(
             it.account,
             it.member,
             input_args=it.input_args,
-            capture_args=compose.capture_args(
+            capture_args=arguments.capture_args(
                 capture, session_id=session_id, last_message_file=last_message or Path(os.devnull)
             ),
-            resume_args=() if it.resumes is None else compose.resume_args(it.account, it.resumes),
+            resume_args=() if it.resumes is None else arguments.resume_args(it.account, it.resumes),
             prompt_args=prompt_args,
         )
         command = Command(
@@ -257,7 +258,7 @@ class _Watch:
 
     def judged(self, outcome: Outcome, finished: Finished) -> Outcome:
         """Return the outcome with what is known of the id's acceptance."""
-        from oulipoly_engine.core.acceptance import judge  # noqa: PLC0415 - 14 ms of patterns, only resumes need them
+        from oulipoly_engine.core.runs.acceptance import judge  # noqa: PLC0415 - 14 ms of patterns, only resumes need them
 
         found = judge(
             self._account.acceptance,

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from oulipoly_engine.clock import Clock, to_text
-from oulipoly_engine.core.accounts import StorageType
-from oulipoly_engine.core.bundle import (
+from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.archive.bundle import (
     BundledFile,
     BundledSegment,
     BundleRefused,
@@ -24,7 +24,7 @@ from oulipoly_engine.core.bundle import (
     rollout_day,
     write_manifest,
 )
-from oulipoly_engine.core.resolve import ResolvedSession
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import RunnerError, SessionNotFound, StorageUnsupported
 from oulipoly_engine.service.archive import Archive
 from oulipoly_engine.service.bundle_file import write_bundle

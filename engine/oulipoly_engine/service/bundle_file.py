@@ -17,7 +17,7 @@ from hashlib import sha256
 from typing import BinaryIO
 
 from oulipoly_engine import stopping
-from oulipoly_engine.core.bundle import (
+from oulipoly_engine.core.archive.bundle import (
     MANIFEST,
     MOST_MANIFEST_BYTES,
     BundledFile,

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from oulipoly_engine.adapters import price_list
 from oulipoly_engine.config.prices_file import read_prices
-from oulipoly_engine.core.prices import Rate
-from oulipoly_engine.core.report import Grouping, Line, Share, lines, total
+from oulipoly_engine.core.ledger.prices import Rate
+from oulipoly_engine.core.ledger.report import Grouping, Line, Share, lines, total
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.service.report import rates, shares
 from oulipoly_engine.store import conversations, prices

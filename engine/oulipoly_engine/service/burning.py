@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from oulipoly_engine.core.cycles import TOLERANCE, Ended
-from oulipoly_engine.core.forecast import SMALL_FALL, Forecast
-from oulipoly_engine.core.forecast_score import ForecastScore
-from oulipoly_engine.core.headroom import length_h
+from oulipoly_engine.core.balance.headroom import length_h
+from oulipoly_engine.core.quota.forecast import SMALL_FALL, Forecast
+from oulipoly_engine.core.quota.forecast_score import ForecastScore
+from oulipoly_engine.core.quota.window_cycles import TOLERANCE, Ended
 from oulipoly_engine.service.forecasting import forecasts
 from oulipoly_engine.store import readings
 from oulipoly_engine.store.db import Store

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from oulipoly_engine.core.accounts import Account
+from oulipoly_engine.core.accounts.accounts import Account
 
 _LONGEST_META = 16 << 20  # bytes; it holds the instructions, some 100 kB
 _BUILT_IN = frozenset(("openai", "oss", "ollama", "ollama-chat", "lmstudio", "amazon-bedrock"))

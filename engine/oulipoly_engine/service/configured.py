@@ -15,8 +15,8 @@ from typing import TypeVar
 from oulipoly_engine.config import accounts_file, app_file, load, small_files
 from oulipoly_engine.config.check import check
 from oulipoly_engine.config.problem import Loaded, Problem
-from oulipoly_engine.core.accounts import Account, Model, SessionScripts, Settings
-from oulipoly_engine.core.saved_view import SavedView
+from oulipoly_engine.core.accounts.accounts import Account, Model, SessionScripts, Settings
+from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.paths import Paths
 
 T = TypeVar("T")

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from oulipoly_engine.core import dialogue_claude, dialogue_codex
-from oulipoly_engine.core.accounts import StorageType
-from oulipoly_engine.core.canonical import scan, stored_chunks
-from oulipoly_engine.core.dialogue import Findings, Turn, of_chunks
-from oulipoly_engine.core.document import Origin
-from oulipoly_engine.core.resolve import ResolvedSession
+from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
+from oulipoly_engine.core.transcripts import dialogue_claude, dialogue_codex
+from oulipoly_engine.core.transcripts.canonical import scan, stored_chunks
+from oulipoly_engine.core.transcripts.dialogue import Findings, Turn, of_chunks
+from oulipoly_engine.core.transcripts.document_head import Origin
 from oulipoly_engine.errors import RunnerError, StorageUnsupported
 from oulipoly_engine.service.archive import Archive
 from oulipoly_engine.service.locate import Locator, unsupported

@@ -13,9 +13,10 @@ from datetime import datetime
 
 from oulipoly_engine.adapters import transcript_head
 from oulipoly_engine.clock import from_text
-from oulipoly_engine.core import turn_tree as tree
-from oulipoly_engine.core.accounts import Account, SessionScripts
-from oulipoly_engine.core.conversations import (
+from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
+from oulipoly_engine.core.search.query import FieldName, Query
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
+from oulipoly_engine.core.sessions.sessions import (
     Conversation,
     Sort,
     cli_kind,
@@ -27,10 +28,9 @@ from oulipoly_engine.core.conversations import (
     title_of,
     unknown_value,
 )
-from oulipoly_engine.core.query import FieldName, Query
-from oulipoly_engine.core.redact import redact
-from oulipoly_engine.core.resolve import ResolvedSession
-from oulipoly_engine.core.turn_text import said
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.core.transcripts import entry_tree as tree
+from oulipoly_engine.core.transcripts.entry_text import said
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.service.locate import Locator
 from oulipoly_engine.store import facts

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.config import small_files
-from oulipoly_engine.core.cycles import Ended
-from oulipoly_engine.core.invocations import Outcome
-from oulipoly_engine.core.resolve import UNKNOWN_MODEL
-from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.core.quota.window_cycles import Ended
+from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.demo import world as worlds
 from oulipoly_engine.demo.past_quota import UNITS_A_TURN
 from oulipoly_engine.demo.world import World

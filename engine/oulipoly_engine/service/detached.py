@@ -10,9 +10,9 @@ from typing import Any
 
 from oulipoly_engine.clock import Clock, SystemClock
 from oulipoly_engine.config import accounts_file, small_files
-from oulipoly_engine.core.accounts import AcceptanceSpec
-from oulipoly_engine.core.invocations import Outcome
-from oulipoly_engine.core.markers import ParentRef
+from oulipoly_engine.core.accounts.accounts import AcceptanceSpec
+from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.runs.markers import ParentRef
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import inherited_environment

@@ -6,15 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core import compose, prompt
-from oulipoly_engine.core.accounts import Account, PoolMember
-from oulipoly_engine.core.categories import Category
+from oulipoly_engine.core.accounts import arguments
+from oulipoly_engine.core.accounts.accounts import Account, PoolMember
+from oulipoly_engine.core.runs import prompt
+from oulipoly_engine.core.runs.failure_categories import Category
 from oulipoly_engine.errors import Interrupted, RunnerError, SpawnFailed
 from oulipoly_engine.process.command import Command, Finished, inherited_environment
 from oulipoly_engine.process.run import run
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.diagnose import Diagnosis
+    from oulipoly_engine.core.runs.diagnose import Diagnosis
 
 _ANSWER_TIMEOUT_S = 120.0
 
@@ -28,7 +29,7 @@ class Diagnoser:
 
     def diagnose(self, finished: Finished) -> tuple[Diagnosis, Interrupted | None]:
         """Return why a run failed, and the interruption that came while we asked, if one did. Never raises."""
-        from oulipoly_engine.core import diagnose  # noqa: PLC0415 - 14 ms of patterns, only a failure needs them
+        from oulipoly_engine.core.runs import diagnose  # noqa: PLC0415 - 14 ms of patterns, only a failure needs them
 
         found = diagnose.classify(finished.exit_code, finished.stdout_tail, finished.stderr_tail)
         if self.ask is None or found.source in ("event", "text"):
@@ -54,8 +55,8 @@ def ask_account(account: Account, member: PoolMember, text: str) -> str:
     data = prompt.to_bytes(text)
     by_argument = prompt.transport(account.prompt_mode, len(data)) is not prompt.Transport.STDIN
     command = Command(
-        argv=compose.one_shot(account, member, prompt_args=(text,) if by_argument else ()),
-        env=compose.environment(inherited_environment(), account),
+        argv=arguments.one_shot(account, member, prompt_args=(text,) if by_argument else ()),
+        env=arguments.environment(inherited_environment(), account),
         stdin=None if by_argument else data,
         timeout_s=_ANSWER_TIMEOUT_S,
     )

@@ -14,11 +14,11 @@ from itertools import islice
 from typing import IO
 
 from oulipoly_engine import stopping
-from oulipoly_engine.core import render_html, render_markdown
-from oulipoly_engine.core.dialogue import TALK, Findings, Turn, Wanted, selected
-from oulipoly_engine.core.document import Format, Head, Origin, Renderer
-from oulipoly_engine.core.resolve import UNKNOWN_MODEL, ResolvedSession
-from oulipoly_engine.core.visible import Visible
+from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL, ResolvedSession
+from oulipoly_engine.core.transcripts import render_html, render_markdown
+from oulipoly_engine.core.transcripts.dialogue import TALK, Findings, Turn, Wanted, selected
+from oulipoly_engine.core.transcripts.document_head import Format, Head, Origin, Renderer
+from oulipoly_engine.core.transcripts.sanitize import Visible
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.service.archive import Archive
 from oulipoly_engine.service.conversation_source import ConversationSource

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from oulipoly_engine.clock import Clock
-from oulipoly_engine.core import markers
-from oulipoly_engine.core.acceptance import judge
-from oulipoly_engine.core.accounts import AcceptanceSpec
-from oulipoly_engine.core.categories import Category
-from oulipoly_engine.core.invocations import Outcome, Status
+from oulipoly_engine.core.accounts.accounts import AcceptanceSpec
+from oulipoly_engine.core.runs import markers
+from oulipoly_engine.core.runs.acceptance import judge
+from oulipoly_engine.core.runs.failure_categories import Category
+from oulipoly_engine.core.runs.invocations import Outcome, Status
 from oulipoly_engine.service import last_write, results
 from oulipoly_engine.service.freshness import Freshness
 from oulipoly_engine.store import chains, invocations

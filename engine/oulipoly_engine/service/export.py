@@ -17,9 +17,10 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from oulipoly_engine import stopping
-from oulipoly_engine.core import canonical_claude, canonical_codex
-from oulipoly_engine.core.accounts import StorageType
-from oulipoly_engine.core.canonical import (
+from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
+from oulipoly_engine.core.transcripts import canonical_claude, canonical_codex
+from oulipoly_engine.core.transcripts.canonical import (
     STATE_DB,
     CanonicalRecord,
     Origin,
@@ -28,7 +29,6 @@ from oulipoly_engine.core.canonical import (
     scan,
     stored_chunks,
 )
-from oulipoly_engine.core.resolve import ResolvedSession
 from oulipoly_engine.errors import RunnerError, TranscriptMalformed
 from oulipoly_engine.service.locate import Locator, unsupported
 from oulipoly_engine.store.bodies import StoredBody, bodies

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from oulipoly_engine.adapters.bundled import SessionCall, turn_call
-from oulipoly_engine.core.accounts import Account, SessionScripts
+from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
 from oulipoly_engine.service.folder_watch import Root
 from oulipoly_engine.service.ledger_files import PREFIXES, Source
 from oulipoly_engine.service.ledger_sources import sources

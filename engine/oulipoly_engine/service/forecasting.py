@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from oulipoly_engine.core.alerts import Alert, alerts
-from oulipoly_engine.core.cycles import Ended
-from oulipoly_engine.core.forecast import Forecast, Reading, forecast
-from oulipoly_engine.core.forecast_score import ForecastScore, score
-from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.core.quota.alerts import Alert, alerts
+from oulipoly_engine.core.quota.forecast import Forecast, Reading, forecast
+from oulipoly_engine.core.quota.forecast_score import ForecastScore, score
+from oulipoly_engine.core.quota.window_cycles import Ended
+from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.store import quotas, readings
 from oulipoly_engine.store.db import Store
 

@@ -19,7 +19,7 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.adapters.bundled import SessionCall, turn_call, turn_reading
-from oulipoly_engine.core.accounts import SessionScripts
+from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.store import turns
 from oulipoly_engine.store.db import Store
 

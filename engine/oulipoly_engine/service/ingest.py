@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 from oulipoly_engine import stopping
 from oulipoly_engine.adapters.bundled import turn_call, turn_reading
 from oulipoly_engine.clock import Clock
-from oulipoly_engine.core.accounts import SessionScripts
-from oulipoly_engine.core.attach import choose_session
-from oulipoly_engine.core.invocations import Invocation
-from oulipoly_engine.core.readings import excerpt
-from oulipoly_engine.core.turn_lines import LineError, TurnLine, parse_line, parse_record
+from oulipoly_engine.core.accounts.accounts import SessionScripts
+from oulipoly_engine.core.quota.readings import excerpt
+from oulipoly_engine.core.runs.invocations import Invocation
+from oulipoly_engine.core.runs.session_match import choose_session
+from oulipoly_engine.core.transcripts.turn_script import LineError, TurnLine, parse_line, parse_record
 from oulipoly_engine.errors import StoreUnusable
 from oulipoly_engine.events import Listeners, TurnsIngested
 from oulipoly_engine.process.lock import try_lock

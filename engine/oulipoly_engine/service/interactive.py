@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from oulipoly_engine.clock import Clock
-from oulipoly_engine.core import compose, markers
-from oulipoly_engine.core.accounts import Account, Model, Settings, StorageType
-from oulipoly_engine.core.explain import decision_to_json
-from oulipoly_engine.core.invocations import Outcome
-from oulipoly_engine.core.resolve import UNKNOWN_MODEL
-from oulipoly_engine.core.storage_root import storage_root
+from oulipoly_engine.core.accounts import arguments
+from oulipoly_engine.core.accounts.accounts import Account, Model, Settings, StorageType
+from oulipoly_engine.core.accounts.storage_root import storage_root
+from oulipoly_engine.core.balance.explain import decision_to_json
+from oulipoly_engine.core.runs import markers
+from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.errors import AccountUnusable, Interrupted, PoolExhausted, SpawnFailed
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.signals import Guard, interruptible
@@ -76,7 +77,7 @@ class Launcher:
         able = tuple(member for member in model.members if self._can_talk(member.account))
         if not able:
             for one in model.members:
-                compose.interactive(self._account(one.account), one)  # raises, and says what is missing
+                arguments.interactive(self._account(one.account), one)  # raises, and says what is missing
         pool = replace(model, members=able)
         if self.freshness is not None:
             guard.arm()
@@ -90,7 +91,7 @@ class Launcher:
 
     def alone(self, name: str) -> Chosen:
         """Choose an account by name, without any model. Raises AccountUnusable."""
-        compose.interactive(self._account(name))
+        arguments.interactive(self._account(name))
         return Chosen(name, None, None, UNKNOWN_MODEL)
 
     def claude_root(self, account: Account) -> Path | None:
@@ -124,12 +125,12 @@ class Launcher:
         """
         account = self._account(chosen.account)
         identity = str(uuid.uuid4())
-        resume = () if chosen.resumes is None else compose.resume_args(account, chosen.resumes)
+        resume = () if chosen.resumes is None else arguments.resume_args(account, chosen.resumes)
         if chosen.forks is not None:
-            resume = compose.fork_args(account, chosen.forks)
-        env = compose.environment(inherited_environment(), account) | markers.parent_env(account.name, identity)
+            resume = arguments.fork_args(account, chosen.forks)
+        env = arguments.environment(inherited_environment(), account) | markers.parent_env(account.name, identity)
         env.pop(_RETURN_CHANNEL, None)
-        command = Command(compose.interactive(account, chosen.member, resume_args=resume), env, working_directory)
+        command = Command(arguments.interactive(account, chosen.member, resume_args=resume), env, working_directory)
         return Prepared(command, self._begin(identity, chosen, working_directory, parent, owner_pid), identity)
 
     def _run(self, chosen: Chosen, working_directory: Path, parent: markers.ParentRef | None, guard: Guard) -> int:

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Protocol
 
 from oulipoly_engine.clock import Clock
-from oulipoly_engine.core import compose, markers
-from oulipoly_engine.core.accounts import Account, Model, PoolMember, PromptMode, Settings
-from oulipoly_engine.core.categories import Category
-from oulipoly_engine.core.decision import Decision, ExclusionKind
-from oulipoly_engine.core.explain import decision_to_json, exclusion_text
-from oulipoly_engine.core.invocations import Outcome, Status
+from oulipoly_engine.core.accounts import arguments
+from oulipoly_engine.core.accounts.accounts import Account, Model, PoolMember, PromptMode, Settings
+from oulipoly_engine.core.balance.decision import Decision, ExclusionKind
+from oulipoly_engine.core.balance.explain import decision_to_json, exclusion_text
+from oulipoly_engine.core.runs import markers
+from oulipoly_engine.core.runs.failure_categories import Category
+from oulipoly_engine.core.runs.invocations import Outcome, Status
 from oulipoly_engine.errors import (
     AccountUnusable,
     Interrupted,
@@ -177,7 +178,7 @@ class Invoker:
             refusal = PromptMissing(text)
             raise DispatchFailed(self._failure(PROMPT_RESOLUTION, refusal, request.model, ()), refusal)
         identity = str(uuid.uuid4())
-        env = compose.environment(inherited_environment(), account)
+        env = arguments.environment(inherited_environment(), account)
         env |= markers.parent_env(account.name, identity)
         return Attempt(
             uuid=identity,
@@ -200,7 +201,7 @@ class Invoker:
                 "out of the model's file"
             )
             raise AccountUnusable(message)
-        compose.one_shot(account, chosen.member)  # refuses an account without a command before a row is written
+        arguments.one_shot(account, chosen.member)  # refuses an account without a command before a row is written
         return account
 
     def _begin(self, request: Request, it: Attempt, chosen: Chosen, number: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from oulipoly_engine.core.invocations import Outcome
+from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.errors import Interrupted, StoreLocked, StoreUnusable
 from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.store import invocations

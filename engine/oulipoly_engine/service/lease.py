@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from oulipoly_engine.clock import Clock, to_text
-from oulipoly_engine.core import lease as lease_file
-from oulipoly_engine.core.lease import DEFAULT_TTL_MS, MAXIMUM_TTL_MS, HeldLease, Owner, ReleaseMark
+from oulipoly_engine.core.sessions import lease as lease_file
+from oulipoly_engine.core.sessions.lease import DEFAULT_TTL_MS, MAXIMUM_TTL_MS, HeldLease, Owner, ReleaseMark
 from oulipoly_engine.errors import LeaseGone, LeaseTokenInvalid, RunnerError, SessionBusy, TtlInvalid
 from oulipoly_engine.process.alive import has_ended, here, start_ticks
 from oulipoly_engine.process.lock import try_lock

@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import Clock
-from oulipoly_engine.core.ledger import Damage, Tokens
+from oulipoly_engine.core.ledger.calls import Damage, Tokens
 from oulipoly_engine.errors import SpawnFailed
 from oulipoly_engine.service.ledger_files import LONGEST_LINE, Seen, Source, Walk, shown, walk
 from oulipoly_engine.service.ledger_reading import Reading

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from oulipoly_engine.adapters.opencode_calls import changed, database_of
-from oulipoly_engine.core.ledger import Damage, Found
-from oulipoly_engine.core.ledger_opencode import call_of
+from oulipoly_engine.core.ledger.calls import Damage, Found
+from oulipoly_engine.core.ledger.opencode import call_of
 from oulipoly_engine.service.ledger_files import Source, shown
 from oulipoly_engine.store.ledger import Batch, Cursor, rows_of
 

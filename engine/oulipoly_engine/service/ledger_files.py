@@ -13,7 +13,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
-from oulipoly_engine.core.ledger import Damage, Found, Reader
+from oulipoly_engine.core.ledger.calls import Damage, Found, Reader
 from oulipoly_engine.store.ledger import Cursor
 
 PREFIXES = {"codex": "rollout-", "gemini": "session-"}  # of a transcript's name

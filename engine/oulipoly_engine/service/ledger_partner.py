@@ -16,7 +16,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from oulipoly_engine.core.ledger import Damage, Place
+from oulipoly_engine.core.ledger.calls import Damage, Place
 from oulipoly_engine.process.partner import Partner, answer, read_order
 from oulipoly_engine.service.ledger_files import Seen, Source
 from oulipoly_engine.service.ledger_reading import Reading

@@ -6,12 +6,12 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.ledger import FamilyUnknown, Found, Place
+from oulipoly_engine.core.ledger.calls import FamilyUnknown, Found, Place
 from oulipoly_engine.service.ledger_files import Blocks, Source, shown
 from oulipoly_engine.store.ledger import Batch, Cursor, rows_of
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.ledger import Reader
+    from oulipoly_engine.core.ledger.calls import Reader
 
 _MOST_CALLS = 30_000  # in a batch: 15 MB of memory
 _LONGEST_META = 16 << 20  # bytes of a first line, which holds the instructions
@@ -113,14 +113,14 @@ class Reading:
 
     def _new_reader(self, source: Source) -> Reader:
         if source.cli == "codex":
-            from oulipoly_engine.core.ledger_codex import CodexReader  # noqa: PLC0415 - msgspec, 8 ms, only to read
+            from oulipoly_engine.core.ledger.codex import CodexReader  # noqa: PLC0415 - msgspec, 8 ms, only to read
 
             return CodexReader(source.account, self._found, self._root_of)
         if source.cli == "gemini":
-            from oulipoly_engine.core.ledger_gemini import GeminiReader  # noqa: PLC0415 - as above
+            from oulipoly_engine.core.ledger.gemini import GeminiReader  # noqa: PLC0415 - as above
 
             return GeminiReader(source.account, self._found)
-        from oulipoly_engine.core.ledger_claude import ClaudeReader  # noqa: PLC0415 - as above
+        from oulipoly_engine.core.ledger.claude import ClaudeReader  # noqa: PLC0415 - as above
 
         return ClaudeReader(source.account, self._found)
 
@@ -147,7 +147,7 @@ class Reading:
         path = self._rollouts.get(session)
         if path is None:
             return None
-        from oulipoly_engine.core.ledger_codex import parent_in  # noqa: PLC0415 - as above
+        from oulipoly_engine.core.ledger.codex import parent_in  # noqa: PLC0415 - as above
 
         try:
             with open(path, "rb") as file:  # noqa: PTH123 - text

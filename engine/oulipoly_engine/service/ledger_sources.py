@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from oulipoly_engine.core.accounts import Account, SessionScripts
-from oulipoly_engine.core.quota_source import transcripts_folder
+from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
+from oulipoly_engine.core.quota.quota_source import transcripts_folder
 from oulipoly_engine.service.codex_notes import folder_of
 from oulipoly_engine.service.ledger_files import Source
 

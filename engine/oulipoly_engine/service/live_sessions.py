@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from oulipoly_engine.core.capture import told_on_leaving
+from oulipoly_engine.core.runs.capture import told_on_leaving
 from oulipoly_engine.service.owner import claude_sessions
 
 

@@ -9,8 +9,8 @@ from datetime import datetime
 from pathlib import Path
 
 from oulipoly_engine.adapters.bundled import place_call, run_place
-from oulipoly_engine.core.accounts import Account, SessionScripts, StorageSpec, StorageType
-from oulipoly_engine.core.resolve import ResolvedSession, resolve, resolve_typed
+from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, StorageSpec, StorageType
+from oulipoly_engine.core.sessions.resolve import ResolvedSession, resolve, resolve_typed
 from oulipoly_engine.errors import SessionNotFound, StorageUnsupported
 from oulipoly_engine.process.script import run_script
 from oulipoly_engine.store import chains, invocations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oulipoly_engine.clock import Clock
-from oulipoly_engine.core.invocations import Outcome
+from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.process.alive import lived_at
 from oulipoly_engine.store import invocations
 from oulipoly_engine.store.db import Store

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from oulipoly_engine.adapters.scripts import places
 from oulipoly_engine.clock import Clock
-from oulipoly_engine.core.accounts import Account, StorageType
-from oulipoly_engine.core.move import MoveReason
-from oulipoly_engine.core.resolve import ResolvedSession
-from oulipoly_engine.core.storage_root import storage_root
+from oulipoly_engine.core.accounts.accounts import Account, StorageType
+from oulipoly_engine.core.accounts.storage_root import storage_root
+from oulipoly_engine.core.sessions.move import MoveReason
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import MoveRefused, SessionAmbiguous, SessionBusy
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.service import carry, codex_home

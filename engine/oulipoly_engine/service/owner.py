@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from oulipoly_engine.core.accounts import StorageType
+from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.process.alive import is_alive, start_ticks
 
 

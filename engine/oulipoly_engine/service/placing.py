@@ -9,8 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from oulipoly_engine.adapters.scripts.places import encode_project_dir
-from oulipoly_engine.core.accounts import StorageType
-from oulipoly_engine.core.bundle import BundledFile, BundledSegment, Manifest, Role, rollout_day
+from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.archive.bundle import BundledFile, BundledSegment, Manifest, Role, rollout_day
 from oulipoly_engine.errors import AccountUnusable, RunnerError, UsageInvalid
 from oulipoly_engine.service.transcript_files import Home, session_files
 

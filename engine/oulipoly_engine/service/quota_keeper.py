@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from oulipoly_engine.adapters.codex_rate_limits import CodexReading
-from oulipoly_engine.core.backoff import backoff_until
-from oulipoly_engine.core.burn import learn
-from oulipoly_engine.core.cycles import ended_cycles
-from oulipoly_engine.core.readings import HttpFailure, ParsedWindow
-from oulipoly_engine.core.windows import QuotaState
+from oulipoly_engine.core.quota.backoff import backoff_until
+from oulipoly_engine.core.quota.burn import learn
+from oulipoly_engine.core.quota.readings import HttpFailure, ParsedWindow
+from oulipoly_engine.core.quota.window_cycles import ended_cycles
+from oulipoly_engine.core.quota.windows import QuotaState
 from oulipoly_engine.service import codex_notes
 from oulipoly_engine.store import quotas, readings, turns
 from oulipoly_engine.store.db import Store

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oulipoly_engine.adapters.bundled import bundled_call, run_bundled
-from oulipoly_engine.core.readings import HttpFailure, ParsedWindow, excerpt, http_failure, parse_reading
+from oulipoly_engine.core.quota.readings import HttpFailure, ParsedWindow, excerpt, http_failure, parse_reading
 from oulipoly_engine.errors import AdapterOutputInvalid
 from oulipoly_engine.process.script import ScriptResult, run_script
 

@@ -17,11 +17,11 @@ from threading import Event
 from oulipoly_engine import stopping
 from oulipoly_engine.adapters.codex_rate_limits import CodexReading
 from oulipoly_engine.clock import Clock, to_text
-from oulipoly_engine.core import compose
-from oulipoly_engine.core.accounts import Account, SessionScripts
-from oulipoly_engine.core.quota_source import codex_sessions_root, quota_command
-from oulipoly_engine.core.readings import ParsedWindow
-from oulipoly_engine.core.staleness import (
+from oulipoly_engine.core.accounts import arguments
+from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
+from oulipoly_engine.core.quota.quota_source import codex_sessions_root, quota_command
+from oulipoly_engine.core.quota.readings import ParsedWindow
+from oulipoly_engine.core.quota.staleness import (
     CLOCK_TOLERANCE,
     expected_live_windows,
     is_routing_stale,
@@ -215,7 +215,7 @@ class Refresher:
         prior = quotas.states(self._store, (name,))[name]
         answer = Answer()
         if command is not None:
-            environ = compose.environment(self._environ, account)
+            environ = arguments.environment(self._environ, account)
             reader = QuotaReader(self._home, environ, stopped.is_set, self._timeout_s)
             answer = reader.read(command, account.auth_refresh_command, has_windows=bool(prior.windows))
             if answer.failure is not None and stopped.is_set():
@@ -254,5 +254,5 @@ class Refresher:
         if root is None:
             return ()
         looked_at = quotas.attempts(self._store, (name,))[name].last_attempt_at
-        environ = compose.environment(self._environ, self._accounts[name])
+        environ = arguments.environment(self._environ, self._accounts[name])
         return codex_notes.notes(codex_notes.folder_of(root, self._home, environ), looked_at, now)

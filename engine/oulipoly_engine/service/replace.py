@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oulipoly_engine.clock import Clock, to_text
-from oulipoly_engine.core import rewrite
-from oulipoly_engine.core import wanted as wanted_input
-from oulipoly_engine.core.accounts import StorageType
-from oulipoly_engine.core.canonical import CanonicalRecord, Source, render
-from oulipoly_engine.core.replacement import IMPORT_REPLACE, UNDO
-from oulipoly_engine.core.resolve import ResolvedSession
-from oulipoly_engine.core.rewrite import Reading, Rewrite
-from oulipoly_engine.core.rewrite_steps import Kind, Step, compared
-from oulipoly_engine.core.wanted import Wanted
+from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.rewrite import replacement_input as wanted_input
+from oulipoly_engine.core.rewrite import rewrite
+from oulipoly_engine.core.rewrite.journal import IMPORT_REPLACE, UNDO
+from oulipoly_engine.core.rewrite.replacement_input import Wanted
+from oulipoly_engine.core.rewrite.rewrite import Reading, Rewrite
+from oulipoly_engine.core.rewrite.steps import Kind, Step, compared
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
+from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Source, render
 from oulipoly_engine.errors import PreimageMismatch, RequestRefused, RunnerError, SessionBusy
 from oulipoly_engine.service.lease import Leases
 from oulipoly_engine.service.locate import Locator, unsupported

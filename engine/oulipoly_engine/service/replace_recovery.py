@@ -15,11 +15,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from oulipoly_engine.clock import Clock, from_text
-from oulipoly_engine.core import rewrite
-from oulipoly_engine.core.canonical import Origin
-from oulipoly_engine.core.lease import HeldLease
-from oulipoly_engine.core.replacement import Journal, read_journal
-from oulipoly_engine.core.rewrite import Reading
+from oulipoly_engine.core.rewrite import rewrite
+from oulipoly_engine.core.rewrite.journal import Journal, read_journal
+from oulipoly_engine.core.rewrite.rewrite import Reading
+from oulipoly_engine.core.sessions.lease import HeldLease
+from oulipoly_engine.core.transcripts.canonical import Origin
 from oulipoly_engine.errors import TranscriptMalformed
 from oulipoly_engine.process.alive import is_alive
 from oulipoly_engine.service import replace_rows

@@ -6,11 +6,11 @@ from datetime import datetime
 from pathlib import Path
 
 from oulipoly_engine.clock import from_text, to_text
-from oulipoly_engine.core import rewrite
-from oulipoly_engine.core.accounts import StorageType
-from oulipoly_engine.core.canonical import CanonicalRecord, Origin
-from oulipoly_engine.core.replacement import Journal, body
-from oulipoly_engine.core.rewrite import Reading
+from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.rewrite import rewrite
+from oulipoly_engine.core.rewrite.journal import Journal, body
+from oulipoly_engine.core.rewrite.rewrite import Reading
+from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Origin
 from oulipoly_engine.errors import TranscriptMalformed
 from oulipoly_engine.store import replacements
 from oulipoly_engine.store.db import Store

@@ -11,10 +11,10 @@ from datetime import datetime
 from pathlib import Path
 
 from oulipoly_engine.clock import Clock
-from oulipoly_engine.core.canonical import render
-from oulipoly_engine.core.lease import hash_of
-from oulipoly_engine.core.replacement import Journal
-from oulipoly_engine.core.rewrite import Reading, Rewrite
+from oulipoly_engine.core.rewrite.journal import Journal
+from oulipoly_engine.core.rewrite.rewrite import Reading, Rewrite
+from oulipoly_engine.core.sessions.lease import hash_of
+from oulipoly_engine.core.transcripts.canonical import render
 from oulipoly_engine.errors import PreimageMismatch, RunnerError, SessionBusy, TranscriptMalformed
 from oulipoly_engine.service import replace_rows
 from oulipoly_engine.service.lease import Lease, Leases

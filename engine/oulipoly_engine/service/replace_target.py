@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oulipoly_engine.adapters import codex_threads, live_owner
-from oulipoly_engine.core import rewrite
-from oulipoly_engine.core.accounts import StorageType
-from oulipoly_engine.core.canonical import Origin
-from oulipoly_engine.core.resolve import ResolvedSession
-from oulipoly_engine.core.rewrite import Reading
+from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.rewrite import rewrite
+from oulipoly_engine.core.rewrite.rewrite import Reading
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
+from oulipoly_engine.core.transcripts.canonical import Origin
 from oulipoly_engine.errors import ReplacementInvalid, RunnerError, SessionBusy
 from oulipoly_engine.process.writers import OpenForWriting, kept_waiting
 from oulipoly_engine.service.locate import Locator

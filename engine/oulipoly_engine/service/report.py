@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from oulipoly_engine.adapters import price_list
-from oulipoly_engine.core import report
-from oulipoly_engine.core.prices import Rate
-from oulipoly_engine.core.report import Grouping, Line, Share
+from oulipoly_engine.core.ledger import report
+from oulipoly_engine.core.ledger.prices import Rate
+from oulipoly_engine.core.ledger.report import Grouping, Line, Share
 from oulipoly_engine.store import ledger, prices, quotas
 from oulipoly_engine.store.db import Store
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from oulipoly_engine.clock import Clock
-from oulipoly_engine.core import compose
-from oulipoly_engine.core.accounts import Account, Model, PoolMember, Settings
-from oulipoly_engine.core.explain import decision_to_json
-from oulipoly_engine.core.move import Move, MoveReason, decide_move
-from oulipoly_engine.core.resolve import ResolvedSession, choose_model, pool_refusal
-from oulipoly_engine.core.resumed import resumed_decision
+from oulipoly_engine.core.accounts import arguments
+from oulipoly_engine.core.accounts.accounts import Account, Model, PoolMember, Settings
+from oulipoly_engine.core.balance.explain import decision_to_json
+from oulipoly_engine.core.balance.resume_decision import resumed_decision
+from oulipoly_engine.core.sessions.move import Move, MoveReason, decide_move
+from oulipoly_engine.core.sessions.resolve import ResolvedSession, choose_model, pool_refusal
 from oulipoly_engine.errors import (
     AccountUnusable,
     Interrupted,
@@ -96,7 +96,7 @@ class Resumer:
             if wish.to_account is not None:
                 message = "a fork begins where its session lies: leave out --to, or move the fork afterwards"
                 raise RequestRefused(message)
-            compose.fork_args(account, "-")  # refused before anything is announced
+            arguments.fork_args(account, "-")  # refused before anything is announced
             return replace(settled, reason=f"a fork begins where its session lies, on {session.account}")
         return self._placed(settled, ())
 
@@ -113,7 +113,7 @@ class Resumer:
         if account is None:
             message = f"the session lies on account {name!r}, which is not in providers.toml: add it there"
             raise AccountUnusable(message)
-        compose.resume_args(account, "-")
+        arguments.resume_args(account, "-")
         return account
 
     def decision(self, settled: Resumption) -> dict[str, object] | None:

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from oulipoly_engine.clock import from_text
-from oulipoly_engine.core import rank
-from oulipoly_engine.core.conversations import Conversation, Part, field_fits
-from oulipoly_engine.core.query import FieldName, Query, Term
-from oulipoly_engine.core.redact import redact
-from oulipoly_engine.core.snippet import Snippet, places, snippet
-from oulipoly_engine.core.turn_text import text_of
+from oulipoly_engine.core.search import rank
+from oulipoly_engine.core.search.query import FieldName, Query, Term
+from oulipoly_engine.core.search.snippet import Snippet, places, snippet
+from oulipoly_engine.core.sessions.sessions import Conversation, Part, field_fits
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.core.transcripts.entry_text import text_of
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.service.conversations import Kinds
 from oulipoly_engine.store import search as index

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
-from oulipoly_engine.core.accounts import Model, Settings
-from oulipoly_engine.core.balance import choose
-from oulipoly_engine.core.decision import ERROR_WINDOW_MINUTES, Candidate, Decision, TieRule
+from oulipoly_engine.core.accounts.accounts import Model, Settings
+from oulipoly_engine.core.balance.balance import choose
+from oulipoly_engine.core.balance.decision import ERROR_WINDOW_MINUTES, Candidate, Decision, TieRule
 from oulipoly_engine.store import controls, invocations, quotas, turns
 from oulipoly_engine.store.db import Store
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from oulipoly_engine.core.accounts import StorageType
-from oulipoly_engine.core.conversations import Conversation
-from oulipoly_engine.core.query import Query
-from oulipoly_engine.core.storage_root import storage_root
-from oulipoly_engine.core.turn_tree import TurnTree
+from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.accounts.storage_root import storage_root
+from oulipoly_engine.core.search.query import Query
+from oulipoly_engine.core.sessions.sessions import Conversation
+from oulipoly_engine.core.transcripts.entry_tree import TurnTree
 from oulipoly_engine.service.conversations import Catalogue, Listed, turn_tree
 from oulipoly_engine.service.locate import Locator
 from oulipoly_engine.service.owner import claude_sessions, open_elsewhere

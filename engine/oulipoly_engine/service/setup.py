@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from oulipoly_engine.config.write_files import FileChange, write
-from oulipoly_engine.core.first_files import Login, texts
+from oulipoly_engine.core.accounts.first_files import Login, texts
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.paths import Paths
 

@@ -13,19 +13,19 @@ from pathlib import Path
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.config.problem import Level, Problem
-from oulipoly_engine.core.accounts import Account, Model, PoolMember
-from oulipoly_engine.core.alerts import DEFAULT_THRESHOLD, Alert, alerts
-from oulipoly_engine.core.categories import Category
-from oulipoly_engine.core.controls import Controls
-from oulipoly_engine.core.decision import Decision
-from oulipoly_engine.core.explain import exclusion_text
-from oulipoly_engine.core.invocations import Invocation
-from oulipoly_engine.core.quota_source import codex_sessions_root, quota_command
-from oulipoly_engine.core.recovery import fix_of
-from oulipoly_engine.core.saved_view import SavedView
-from oulipoly_engine.core.staleness import is_stale
-from oulipoly_engine.core.what_if import Supposition, suppose
-from oulipoly_engine.core.windows import QuotaState, mark_holds
+from oulipoly_engine.core.accounts.accounts import Account, Model, PoolMember
+from oulipoly_engine.core.accounts.controls import Controls
+from oulipoly_engine.core.balance.decision import Decision
+from oulipoly_engine.core.balance.explain import exclusion_text
+from oulipoly_engine.core.balance.what_if import Supposition, suppose
+from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, Alert, alerts
+from oulipoly_engine.core.quota.quota_source import codex_sessions_root, quota_command
+from oulipoly_engine.core.quota.staleness import is_stale
+from oulipoly_engine.core.quota.windows import QuotaState, mark_holds
+from oulipoly_engine.core.runs.failure_categories import Category
+from oulipoly_engine.core.runs.invocations import Invocation
+from oulipoly_engine.core.runs.recovery import fix_of
+from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.process.alive import is_alive
 from oulipoly_engine.service.at_risk import AtRisk, RiskWatch
 from oulipoly_engine.service.configured import Configured
@@ -264,7 +264,7 @@ def _of_account(view: AccountView) -> tuple[Trouble, ...]:
         return ()
     if view.attempts.last_failure is not None:
         fix = "press u on it in Pools to read it again"
-        from oulipoly_engine.core.vendor_text import heuristic  # noqa: PLC0415 - its patterns, only for a failure
+        from oulipoly_engine.core.runs.vendor_text import heuristic  # noqa: PLC0415 - its patterns, only for a failure
 
         if heuristic(view.attempts.last_failure) is Category.AUTH_EXPIRED:
             fix = f"{fix_of(Category.AUTH_EXPIRED)}; then {fix}"

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.windows import Window
+    from oulipoly_engine.core.quota.windows import Window
     from oulipoly_engine.service.snapshot import Snapshot
 
 UNKNOWN = "?"

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from oulipoly_engine.clock import Clock, SystemClock
-from oulipoly_engine.core.invocations import Outcome
-from oulipoly_engine.core.redact import redact_argv
+from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.text.redact import redact_argv
 from oulipoly_engine.errors import RequestRefused, RunnerError, SpawnFailed
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.alive import has_ended

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.invocations import Invocation, Status
-from oulipoly_engine.core.trace import DEFAULT_MAX_DEPTH, Node, SessionFacts, TranscriptState
+from oulipoly_engine.core.runs.invocations import Invocation, Status
+from oulipoly_engine.core.runs.trace import DEFAULT_MAX_DEPTH, Node, SessionFacts, TranscriptState
 from oulipoly_engine.errors import InvocationNotFound
 from oulipoly_engine.process.alive import is_alive
 from oulipoly_engine.store import artifacts, chains, invocations, turns
 from oulipoly_engine.store.db import Store
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.accounts import SessionScripts
+    from oulipoly_engine.core.accounts.accounts import SessionScripts
 
 _LOCATOR_TIMEOUT_S = 30.0
 

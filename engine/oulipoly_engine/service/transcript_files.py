@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from oulipoly_engine.adapters.bundled import place_call, turn_call
-from oulipoly_engine.core.accounts import Account, SessionScripts, StorageType
+from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, StorageType
 
 CLEANUP_DAYS = 30.0  # Claude Code's default for cleanupPeriodDays (2.1.50 to 2.1.329)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)

@@ -15,12 +15,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
-from oulipoly_engine.core import dialogue_claude, dialogue_codex
-from oulipoly_engine.core.accounts import StorageType
-from oulipoly_engine.core.canonical import Line, stored_chunks
-from oulipoly_engine.core.dialogue import Findings, Part, Turn, of_chunks
-from oulipoly_engine.core.document import Origin
-from oulipoly_engine.core.visible import Visible
+from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.transcripts import dialogue_claude, dialogue_codex
+from oulipoly_engine.core.transcripts.canonical import Line, stored_chunks
+from oulipoly_engine.core.transcripts.dialogue import Findings, Part, Turn, of_chunks
+from oulipoly_engine.core.transcripts.document_head import Origin
+from oulipoly_engine.core.transcripts.sanitize import Visible
 from oulipoly_engine.store.db import Store
 from oulipoly_engine.store.turn_pages import TurnPages
 

@@ -7,9 +7,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from oulipoly_engine.clock import from_text
-from oulipoly_engine.core.accounts import StorageType
-from oulipoly_engine.core.document import Origin
-from oulipoly_engine.core.resolve import ResolvedSession
+from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
+from oulipoly_engine.core.transcripts.document_head import Origin
 from oulipoly_engine.errors import RunnerError, StorageUnsupported
 from oulipoly_engine.service.archive import Archive
 from oulipoly_engine.service.locate import Locator, unsupported

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from oulipoly_engine.clock import Clock, to_text
-from oulipoly_engine.core.accounts import StorageType
-from oulipoly_engine.core.bundle import BundledFile, Manifest, Role
-from oulipoly_engine.core.resolve import UNKNOWN_MODEL
+from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.archive.bundle import BundledFile, Manifest, Role
+from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.service.bundle_file import BundleInvalid, BundleReader

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from oulipoly_engine.clock import from_text
-from oulipoly_engine.core.invocations import Invocation
+from oulipoly_engine.core.runs.invocations import Invocation
 from oulipoly_engine.store import invocations
 from oulipoly_engine.store.db import Store
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.alerts import DEFAULT_THRESHOLD, Alert
+from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, Alert
 from oulipoly_engine.store.db import Store
 
 _OF_KIND = "account = ? AND window = ? AND kind = ?"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from oulipoly_engine.clock import from_text, to_text
-from oulipoly_engine.core.returned import ReturnedArtifact
+from oulipoly_engine.core.runs.artifact_receipts import ReturnedArtifact
 from oulipoly_engine.store.db import Store
 
 _COLUMNS = (

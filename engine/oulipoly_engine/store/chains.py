@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from oulipoly_engine.clock import from_text, to_text
-from oulipoly_engine.core.resolve import UNKNOWN_MODEL, Chain, Segment
+from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL, Chain, Segment
 from oulipoly_engine.errors import SessionAmbiguous, SessionBusy
 from oulipoly_engine.store.db import Store
 

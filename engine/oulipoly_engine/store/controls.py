@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.controls import Controls
+from oulipoly_engine.core.accounts.controls import Controls
 from oulipoly_engine.store.db import Store
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 
-from oulipoly_engine.core.conversations import Conversation, Part
+from oulipoly_engine.core.sessions.sessions import Conversation, Part
 from oulipoly_engine.store.db import Store
 
 _PARTS = (

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.resolve import UNKNOWN_MODEL
+from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.store import chains
 from oulipoly_engine.store.db import Store
 

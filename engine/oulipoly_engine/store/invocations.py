@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from oulipoly_engine.clock import from_text, to_text
-from oulipoly_engine.core.invocations import Invocation, Outcome, Status
+from oulipoly_engine.core.runs.invocations import Invocation, Outcome, Status
 from oulipoly_engine.store import chains, quotas
 from oulipoly_engine.store.db import Store
 

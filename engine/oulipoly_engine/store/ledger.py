@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import NamedTuple
 
-from oulipoly_engine.core.ledger import Damage, Entry, Place, Tokens, call_id, place_id, storable
+from oulipoly_engine.core.ledger.calls import Damage, Entry, Place, Tokens, call_id, place_id, storable
 from oulipoly_engine.store.db import Store
 
 # Row values compare field by field, and a place's last bits are its rank: the rule that merges lines before they come

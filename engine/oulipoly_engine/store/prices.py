@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from oulipoly_engine.core.prices import Rate
+from oulipoly_engine.core.ledger.prices import Rate
 from oulipoly_engine.store.db import Store
 
 

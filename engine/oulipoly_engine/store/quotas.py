@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from oulipoly_engine.clock import from_text, to_text
-from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.store.db import Store
 
 _ROW = (

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from oulipoly_engine.core.cycles import TOLERANCE, Ended
-from oulipoly_engine.core.windows import Window
+from oulipoly_engine.core.quota.window_cycles import TOLERANCE, Ended
+from oulipoly_engine.core.quota.windows import Window
 from oulipoly_engine.store.db import Store
 
 _FULL = timedelta(days=2)  # every reading

@@ -15,9 +15,9 @@ from datetime import datetime
 from itertools import product
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.cjk import has_runs, paired_phrase
-from oulipoly_engine.core.conversations import field_fits, glob_of
-from oulipoly_engine.core.query import Field, FieldName, Term
+from oulipoly_engine.core.search.cjk import has_runs, paired_phrase
+from oulipoly_engine.core.search.query import Field, FieldName, Term
+from oulipoly_engine.core.sessions.sessions import field_fits, glob_of
 from oulipoly_engine.store.db import Store
 from oulipoly_engine.store.search_index import PER_SECOND, state
 

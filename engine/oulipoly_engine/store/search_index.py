@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from oulipoly_engine.core import cjk
+from oulipoly_engine.core.search import cjk
 from oulipoly_engine.store.db import Store
 
 PER_SECOND = 8  # numbers of documents that share a second; more of them spill into the next ones

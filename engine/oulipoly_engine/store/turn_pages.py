@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from oulipoly_engine.core.turn_tree import TurnLink
+from oulipoly_engine.core.transcripts.entry_tree import TurnLink
 from oulipoly_engine.store.db import Store
 
 

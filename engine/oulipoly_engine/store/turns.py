@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.attach import SessionActivity
-from oulipoly_engine.core.turn_lines import TurnLine
+from oulipoly_engine.core.runs.session_match import SessionActivity
+from oulipoly_engine.core.transcripts.turn_script import TurnLine
 from oulipoly_engine.store.db import Store
 
 

@@ -12,8 +12,8 @@ from fortnight_sim.policies import OURS, POLICIES
 from fortnight_sim.simulate import Simulation
 from fortnight_sim.vendor import FLEETS, capacity
 from fortnight_sim.work import fortnight
-from oulipoly_engine.core.forecast import Forecast, Reading, State, current_cycle, forecast, pace_over
-from oulipoly_engine.core.forecast_score import Forecaster, ForecastScore, score
+from oulipoly_engine.core.quota.forecast import Forecast, Reading, State, current_cycle, forecast, pace_over
+from oulipoly_engine.core.quota.forecast_score import Forecaster, ForecastScore, score
 
 POINTS = (0.1, 0.25, 0.5, 0.75, 0.9)
 _ALL = 10**6

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from oulipoly_engine.core.balance import Candidate, TieRule, choose
-from oulipoly_engine.core.windows import mark_holds
+from oulipoly_engine.core.balance.balance import Candidate, TieRule, choose
+from oulipoly_engine.core.quota.windows import mark_holds
 
 SWITCH_AT = 0.98
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from fortnight_sim.policies import POLICIES, Policy, View
 from fortnight_sim.vendor import FLEETS, FORTNIGHT, Login, Plan, capacity, instant
 from fortnight_sim.work import TURN_S, Prompt, fortnight
-from oulipoly_engine.core.balance import Candidate
-from oulipoly_engine.core.burn import learn
-from oulipoly_engine.core.decision import ERROR_WINDOW_MINUTES
-from oulipoly_engine.core.forecast import Reading
-from oulipoly_engine.core.staleness import ROUTING_TTL_S
-from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.core.balance.balance import Candidate
+from oulipoly_engine.core.balance.decision import ERROR_WINDOW_MINUTES
+from oulipoly_engine.core.quota.burn import learn
+from oulipoly_engine.core.quota.forecast import Reading
+from oulipoly_engine.core.quota.staleness import ROUTING_TTL_S
+from oulipoly_engine.core.quota.windows import QuotaState, Window
 
 SLICE_TURNS = 5  # turns that are charged at once
 REFRESH_FAILS = 0.02  # share of quota requests that the vendor turns away

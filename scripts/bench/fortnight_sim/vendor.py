@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from oulipoly_engine.core.windows import Window
+from oulipoly_engine.core.quota.windows import Window
 
 HOUR = 3600.0
 WEEK = 168 * HOUR

@@ -13,7 +13,7 @@ from report import Limit, Result
 from world import World
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.windows import QuotaState
+    from oulipoly_engine.core.quota.windows import QuotaState
     from oulipoly_engine.store.db import Store
 
 _NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -39,8 +39,8 @@ def _answer(found: Mapping[str, Any], meaning: str, limit_ms: float) -> Result:
 
 
 def _pure(rounds: int) -> dict[str, object]:
-    from oulipoly_engine.core.balance import choose  # noqa: PLC0415 - the harness itself must stay small (measure.py)
-    from oulipoly_engine.core.decision import Candidate  # noqa: PLC0415 - the same
+    from oulipoly_engine.core.balance.balance import choose  # noqa: PLC0415 - the harness itself must stay small (measure.py)
+    from oulipoly_engine.core.balance.decision import Candidate  # noqa: PLC0415 - the same
 
     candidates = [
         Candidate(index, state.account, state, invocation_count=index * 7 % 40, recent_errors=index % 11 == 0)
@@ -54,7 +54,7 @@ def _pure(rounds: int) -> dict[str, object]:
 
 
 def _stored(path: Path, rounds: int) -> dict[str, object]:
-    from oulipoly_engine.core.accounts import Model, PoolMember, Settings  # noqa: PLC0415 - as above
+    from oulipoly_engine.core.accounts.accounts import Model, PoolMember, Settings  # noqa: PLC0415 - as above
     from oulipoly_engine.service.select import decide  # noqa: PLC0415 - as above
     from oulipoly_engine.store.db import open_store  # noqa: PLC0415 - as above
 
@@ -72,7 +72,7 @@ def _stored(path: Path, rounds: int) -> dict[str, object]:
 
 def _states(count: int) -> Iterator[QuotaState]:
     """Yield accounts as a long-used pool has them: all four tiers, every third one too young to have learned."""
-    from oulipoly_engine.core.windows import QuotaState, Window  # noqa: PLC0415 - as above
+    from oulipoly_engine.core.quota.windows import QuotaState, Window  # noqa: PLC0415 - as above
 
     dice = random.Random(7)  # noqa: S311 - the same pool in every run
     for index in range(count):

@@ -87,7 +87,7 @@ def _answer(found: Mapping[str, Any], meaning: str, limit_ms: float) -> Result:
 def _searched(path: Path, rounds: int) -> dict[str, object]:
     import time  # noqa: PLC0415 - the harness itself must stay small (measure.py)
 
-    from oulipoly_engine.core.query import parse  # noqa: PLC0415 - as above
+    from oulipoly_engine.core.search.query import parse  # noqa: PLC0415 - as above
     from oulipoly_engine.service.conversations import Catalogue, Kinds  # noqa: PLC0415 - as above
     from oulipoly_engine.service.search import catch_up, search  # noqa: PLC0415 - as above
 
@@ -123,8 +123,8 @@ def _searched(path: Path, rounds: int) -> dict[str, object]:
 
 
 def _listed(path: Path, rounds: int) -> dict[str, object]:
-    from oulipoly_engine.core.conversations import Sort  # noqa: PLC0415 - as above
-    from oulipoly_engine.core.query import Query  # noqa: PLC0415 - as above
+    from oulipoly_engine.core.search.query import Query  # noqa: PLC0415 - as above
+    from oulipoly_engine.core.sessions.sessions import Sort  # noqa: PLC0415 - as above
     from oulipoly_engine.service.conversations import Catalogue, Kinds  # noqa: PLC0415 - as above
 
     store = _filled(path, 4)

@@ -19,7 +19,7 @@ _FOLLOW = """
 import json, sys, threading, time
 from pathlib import Path
 from oulipoly_engine.clock import SystemClock
-from oulipoly_engine.core.accounts import SessionScripts
+from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.events import Listeners
 from oulipoly_engine.service.folder_watch import FolderWatch
 from oulipoly_engine.service.follow import Follower, Following

@@ -39,7 +39,7 @@ def _answer(found: Mapping[str, Any], meaning: str, limit_ms: float) -> Result:
 
 def _refresh(folder: Path, rounds: int) -> dict[str, object]:
     from oulipoly_engine.clock import SystemClock  # noqa: PLC0415 - the harness itself must stay small (measure.py)
-    from oulipoly_engine.core.accounts import Account  # noqa: PLC0415 - as above
+    from oulipoly_engine.core.accounts.accounts import Account  # noqa: PLC0415 - as above
     from oulipoly_engine.process.command import inherited_environment  # noqa: PLC0415 - as above
     from oulipoly_engine.service.refresh import Kind, Refresher, Wish  # noqa: PLC0415 - as above
     from oulipoly_engine.store.db import open_store  # noqa: PLC0415 - as above

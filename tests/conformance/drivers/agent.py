@@ -3,7 +3,7 @@
 import pytest
 
 from oulipoly_engine.config.load import load_agent_file
-from oulipoly_engine.core import prompt
+from oulipoly_engine.core.runs import prompt
 from oulipoly_engine.errors import AgentFileInvalid
 
 

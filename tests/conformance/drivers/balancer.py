@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.accounts import Account, Model, PoolMember, Settings
-from oulipoly_engine.core.balance import Candidate, TieRule, choose
-from oulipoly_engine.core.band import Contender, pick
-from oulipoly_engine.core.burn import RateSource, pool_rates, project, rate_of
-from oulipoly_engine.core.staleness import topology_probe_due
-from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.core.accounts.accounts import Account, Model, PoolMember, Settings
+from oulipoly_engine.core.balance.balance import Candidate, TieRule, choose
+from oulipoly_engine.core.balance.band import Contender, pick
+from oulipoly_engine.core.quota.burn import RateSource, pool_rates, project, rate_of
+from oulipoly_engine.core.quota.staleness import topology_probe_due
+from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.service.refresh import Refresher
 from oulipoly_engine.service.select import decide
 from oulipoly_engine.store import quotas

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from contextlib import closing
 
-from oulipoly_engine.core.diagnose import heuristic, parse_answer
+from oulipoly_engine.core.runs.diagnose import heuristic, parse_answer
 
 
 def drive_heuristic(vector, tmp_path):

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from oulipoly_engine.config.model_files import input_specs
-from oulipoly_engine.core import inputs
+from oulipoly_engine.core.accounts import inputs
 from oulipoly_engine.errors import InputInvalid
 
 

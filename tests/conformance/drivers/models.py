@@ -1,6 +1,6 @@
 """Areas models.*: a model's group and facet."""
 
-from oulipoly_engine.core.accounts import group_name
+from oulipoly_engine.core.accounts.accounts import group_name
 
 
 def group(vector, tmp_path):

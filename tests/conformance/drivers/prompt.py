@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from oulipoly_engine.core import prompt
-from oulipoly_engine.core.accounts import PromptMode
-from oulipoly_engine.core.prompt import Transport
+from oulipoly_engine.core.accounts.accounts import PromptMode
+from oulipoly_engine.core.runs import prompt
+from oulipoly_engine.core.runs.prompt import Transport
 
 
 def transport(vector, tmp_path):

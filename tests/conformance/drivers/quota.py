@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from oulipoly_engine.clock import from_text
-from oulipoly_engine.core.accounts import Account, StorageSpec
-from oulipoly_engine.core.burn import learn
-from oulipoly_engine.core.quota_source import quota_command
-from oulipoly_engine.core.readings import parse_reading
-from oulipoly_engine.core.staleness import dynamic_ttl_s, is_routing_stale, is_stale
-from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.core.accounts.accounts import Account, StorageSpec
+from oulipoly_engine.core.quota.burn import learn
+from oulipoly_engine.core.quota.quota_source import quota_command
+from oulipoly_engine.core.quota.readings import parse_reading
+from oulipoly_engine.core.quota.staleness import dynamic_ttl_s, is_routing_stale, is_stale
+from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.errors import AdapterOutputInvalid
 from oulipoly_engine.service.refresh import Refresher, Wish
 from oulipoly_engine.store import quotas

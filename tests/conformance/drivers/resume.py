@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 
-from oulipoly_engine.core.decision import Candidate
-from oulipoly_engine.core.move import decide_move
-from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.core.balance.decision import Candidate
+from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.core.sessions.move import decide_move
 
 NOW = datetime(2026, 4, 17, 12, tzinfo=UTC)
 

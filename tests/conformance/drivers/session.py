@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.probe import STORAGE_TYPES, is_safe
+from oulipoly_engine.core.sessions.probe import STORAGE_TYPES, is_safe
 from oulipoly_engine.store import chains
 from oulipoly_engine.store.db import open_store
 

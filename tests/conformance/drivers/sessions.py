@@ -5,7 +5,7 @@ import os
 import shlex
 from datetime import UTC, datetime
 
-from oulipoly_engine.core.accounts import SessionScripts
+from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.service.ingest import Ingester
 from oulipoly_engine.store import turns
 from oulipoly_engine.store.db import open_store

@@ -5,9 +5,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from oulipoly_engine.clock import from_text, to_text
-from oulipoly_engine.core import trace as tree
-from oulipoly_engine.core.accounts import SessionScripts
-from oulipoly_engine.core.invocations import Invocation, Status
+from oulipoly_engine.core.accounts.accounts import SessionScripts
+from oulipoly_engine.core.runs import trace as tree
+from oulipoly_engine.core.runs.invocations import Invocation, Status
 from oulipoly_engine.service.trace import Tracer
 from oulipoly_engine.store import invocations
 from oulipoly_engine.store.db import open_store

@@ -17,7 +17,7 @@ from oulipoly_engine.adapters.bundled import (
 )
 from oulipoly_engine.adapters.scripts import places, turns
 from oulipoly_engine.adapters.scripts.usage import VENDORS
-from oulipoly_engine.core.quota_source import derived_source
+from oulipoly_engine.core.quota.quota_source import derived_source
 
 HOME = Path("/home/user")
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.adapters.scripts import usage
-from oulipoly_engine.core.readings import duration_label, http_failure, parse_reading
+from oulipoly_engine.core.quota.readings import duration_label, http_failure, parse_reading
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 SCRIPTS = REPOSITORY / "scripts"

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.config.load import load_accounts
-from oulipoly_engine.core.accounts import CaptureKind, PromptMode, StorageType
+from oulipoly_engine.core.accounts.accounts import CaptureKind, PromptMode, StorageType
 from oulipoly_engine.errors import ConfigInvalid
 from oulipoly_engine.paths import Paths
 

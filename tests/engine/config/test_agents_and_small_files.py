@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.config.load import list_agents, load_agent, load_agent_file, load_sessions, load_settings
-from oulipoly_engine.core.accounts import SessionScripts, Settings
+from oulipoly_engine.core.accounts.accounts import SessionScripts, Settings
 from oulipoly_engine.errors import AgentFileInvalid, AgentUnknown, ConfigInvalid
 from oulipoly_engine.paths import Paths
 

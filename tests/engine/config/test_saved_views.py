@@ -3,8 +3,8 @@
 import pytest
 
 from oulipoly_engine.config import app_file, views_edit
-from oulipoly_engine.core.conversations import Sort
-from oulipoly_engine.core.saved_view import SavedView
+from oulipoly_engine.core.sessions.saved_view import SavedView
+from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused, UsageInvalid
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.settings import Settings

@@ -2,8 +2,8 @@
 
 import pytest
 
-from oulipoly_engine.core.acceptance import judge
-from oulipoly_engine.core.accounts import AcceptanceSpec
+from oulipoly_engine.core.accounts.accounts import AcceptanceSpec
+from oulipoly_engine.core.runs.acceptance import judge
 
 ID = "9e69e8cc-616d-4640-bf1d-96f5391b1a2e"
 SPEC = AcceptanceSpec(accepted=('"session_id":"{session_id}"',), rejected=("Invalid resume {session_id}", "refused"))

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from oulipoly_engine.core.backoff import LONGEST_S, RETRY_AFTER_LONGEST_S, backoff_until
+from oulipoly_engine.core.quota.backoff import LONGEST_S, RETRY_AFTER_LONGEST_S, backoff_until
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from oulipoly_engine.core.band import Contender, pick
-from oulipoly_engine.core.decision import TieRule
+from oulipoly_engine.core.balance.band import Contender, pick
+from oulipoly_engine.core.balance.decision import TieRule
 
 
 def winner(*contenders, rule=TieRule.LOWEST_USE):

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.balance import Candidate, TieRule, choose, decision_to_json, why_not
-from oulipoly_engine.core.explain import chosen_text
-from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.core.balance.balance import Candidate, TieRule, choose, decision_to_json, why_not
+from oulipoly_engine.core.balance.explain import chosen_text
+from oulipoly_engine.core.quota.windows import QuotaState, Window
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

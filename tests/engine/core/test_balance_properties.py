@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.balance import Candidate, Method, TieRule, choose, decision_to_json
-from oulipoly_engine.core.burn import MAX_RATE, learn, learned_rate
-from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.core.balance.balance import Candidate, Method, TieRule, choose, decision_to_json
+from oulipoly_engine.core.quota.burn import MAX_RATE, learn, learned_rate
+from oulipoly_engine.core.quota.windows import QuotaState, Window
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

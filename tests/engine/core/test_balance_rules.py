@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.balance import Candidate, ExclusionKind, Method, TieRule, choose
-from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.core.balance.balance import Candidate, ExclusionKind, Method, TieRule, choose
+from oulipoly_engine.core.quota.windows import QuotaState, Window
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LEARNED = (0.01, 20)  # half a thousandth of the window per turn

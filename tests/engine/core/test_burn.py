@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.burn import RateSource, learn, learned_rate, pool_rates, rate_of
-from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.core.quota.burn import RateSource, learn, learned_rate, pool_rates, rate_of
+from oulipoly_engine.core.quota.windows import QuotaState, Window
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

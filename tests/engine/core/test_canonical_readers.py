@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.core import canonical_claude, canonical_codex
-from oulipoly_engine.core.canonical import Chunk, Origin, render, scan
+from oulipoly_engine.core.transcripts import canonical_claude, canonical_codex
+from oulipoly_engine.core.transcripts.canonical import Chunk, Origin, render, scan
 from oulipoly_engine.errors import TranscriptMalformed
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"

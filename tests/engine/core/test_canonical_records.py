@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.canonical import (
+from oulipoly_engine.core.transcripts.canonical import (
     CanonicalRecord,
     Chunk,
     Line,

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.core import compose
-from oulipoly_engine.core.accounts import (
+from oulipoly_engine.core.accounts import arguments
+from oulipoly_engine.core.accounts.accounts import (
     Account,
     CaptureKind,
     CaptureSpec,
@@ -20,11 +20,11 @@ EVENTS = CaptureSpec(CaptureKind.STDOUT_JSON_EVENT, json_args=("--json",), last_
 
 
 def test_one_shot_joins_its_parts_in_the_contracts_order():
-    argv = compose.one_shot(
+    argv = arguments.one_shot(
         CODEX,
         MEMBER,
         input_args=("--size", "hd"),
-        capture_args=compose.capture_args(EVENTS, session_id="u", last_message_file=Path("/t/last")),
+        capture_args=arguments.capture_args(EVENTS, session_id="u", last_message_file=Path("/t/last")),
         resume_args=("resume", "id"),
         prompt_args=("hello",),
     )
@@ -35,47 +35,47 @@ def test_one_shot_joins_its_parts_in_the_contracts_order():
 
 
 def test_one_shot_without_a_model_has_no_model_arguments():
-    assert ("codex", "exec", "hello") == compose.one_shot(CODEX, prompt_args=("hello",))
+    assert ("codex", "exec", "hello") == arguments.one_shot(CODEX, prompt_args=("hello",))
 
 
 def test_interactive_launch_uses_interactive_arguments_only():
-    assert ("codex", "-m", "gpt-5") == compose.interactive(CODEX, MEMBER)
-    assert ("codex", "resume", "id") == compose.interactive(CODEX, resume_args=compose.resume_args(CODEX, "id"))
+    assert ("codex", "-m", "gpt-5") == arguments.interactive(CODEX, MEMBER)
+    assert ("codex", "resume", "id") == arguments.interactive(CODEX, resume_args=arguments.resume_args(CODEX, "id"))
 
 
 def test_interactive_launch_without_interactive_args_names_account_and_file():
     account = Account("claude", "claude", path=Path("/c/providers.toml"))
 
     with pytest.raises(AccountUnusable, match=r"'claude' cannot be launched interactively.*/c/providers\.toml"):
-        compose.interactive(account)
+        arguments.interactive(account)
 
 
 def test_missing_command_names_account_and_file():
     with pytest.raises(AccountUnusable, match=r"'claude' has no command.*providers\.toml"):
-        compose.one_shot(Account("claude"))
+        arguments.one_shot(Account("claude"))
 
 
 def test_resume_without_a_resume_table_is_refused():
     with pytest.raises(AccountUnusable, match=r"\[claude\.resume\]"):
-        compose.resume_args(Account("claude"), "id")
+        arguments.resume_args(Account("claude"), "id")
 
 
 def test_forced_flag_capture_gives_flag_uuid_and_readback():
     capture = CaptureSpec(CaptureKind.FORCED_FLAG_VERIFIED, flag="--session-id", readback_args=("--verbose",))
 
-    assert ("--session-id", "u-1", "--verbose") == compose.capture_args(
+    assert ("--session-id", "u-1", "--verbose") == arguments.capture_args(
         capture, session_id="u-1", last_message_file=Path("x")
     )
 
 
 def test_no_capture_adds_nothing():
-    assert () == compose.capture_args(CaptureSpec(), session_id="u", last_message_file=Path("x"))
+    assert () == arguments.capture_args(CaptureSpec(), session_id="u", last_message_file=Path("x"))
 
 
 def test_environment_adds_the_accounts_variables_and_unsets_last():
     account = Account("a", environment={"HOME": "/x", "KEEP": "1"}, unset_environment=("CLAUDECODE", "HOME"))
 
-    assert {"PATH": "/bin", "KEEP": "1"} == compose.environment({"PATH": "/bin", "CLAUDECODE": "1"}, account)
+    assert {"PATH": "/bin", "KEEP": "1"} == arguments.environment({"PATH": "/bin", "CLAUDECODE": "1"}, account)
 
 
 @pytest.mark.parametrize(
@@ -105,10 +105,10 @@ def test_model_name_splits_at_the_first_tilde(name, parts):
 def test_a_fork_puts_the_id_where_the_account_says():
     spec = ResumeSpec("--resume", fork_args=("--resume", "{session_id}", "--fork-session"))
 
-    assert ("--resume", "abc", "--fork-session") == compose.fork_args(Account("a", "claude", resume=spec), "abc")
+    assert ("--resume", "abc", "--fork-session") == arguments.fork_args(Account("a", "claude", resume=spec), "abc")
 
 
 @pytest.mark.parametrize("spec", [None, ResumeSpec("--resume")], ids=["no-table", "no-fork"])
 def test_an_account_that_cannot_fork_says_what_to_add(spec):
     with pytest.raises(AccountUnusable, match="add `fork_args` to"):
-        compose.fork_args(Account("a", "claude", resume=spec), "abc")
+        arguments.fork_args(Account("a", "claude", resume=spec), "abc")

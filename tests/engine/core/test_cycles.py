@@ -2,8 +2,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.cycles import Ended, ended_cycles
-from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.core.quota.window_cycles import Ended, ended_cycles
+from oulipoly_engine.core.quota.windows import QuotaState, Window
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 READ = NOW - timedelta(hours=2)

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from oulipoly_engine.core.diagnose import Category, classify, failure_text, heuristic, parse_answer, prompt_for
+from oulipoly_engine.core.runs.diagnose import Category, classify, failure_text, heuristic, parse_answer, prompt_for
 
 
 def lines(*events):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.core.diagnose import classify
+from oulipoly_engine.core.runs.diagnose import classify
 
 RECORDED = Path(__file__).resolve().parents[4] / "shared" / "fixtures" / "transcripts" / "stdout"
 

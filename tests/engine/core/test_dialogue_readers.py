@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from oulipoly_engine.core import dialogue_claude, dialogue_codex
-from oulipoly_engine.core.canonical import scan
-from oulipoly_engine.core.dialogue import EVERYTHING, TALK, Findings, Kind, Wanted, selected
+from oulipoly_engine.core.transcripts import dialogue_claude, dialogue_codex
+from oulipoly_engine.core.transcripts.canonical import scan
+from oulipoly_engine.core.transcripts.dialogue import EVERYTHING, TALK, Findings, Kind, Wanted, selected
 
 AT = "2026-11-21T04:19:00.126Z"
 

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.forecast import Reading
-from oulipoly_engine.core.forecast_score import complete_cycles, score, score_text, score_to_json
+from oulipoly_engine.core.quota.forecast import Reading
+from oulipoly_engine.core.quota.forecast_score import complete_cycles, score, score_text, score_to_json
 
 START = datetime(2026, 3, 2, tzinfo=UTC)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.forecast import Reading, State, current_cycle, forecast, forecast_text, forecast_to_json
+from oulipoly_engine.core.quota.forecast import Reading, State, current_cycle, forecast, forecast_text, forecast_to_json
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 RESET = NOW + timedelta(hours=4)

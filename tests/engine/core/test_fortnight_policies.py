@@ -51,8 +51,8 @@ def test_every_prompt_is_served_or_lost_and_nothing_is_spent_twice(bench):
 
 def test_policies_pass_over_what_is_known_to_be_spent(bench):
     policies, vendor = bench("fortnight_sim.policies"), bench("fortnight_sim.vendor")
-    windows = bench("oulipoly_engine.core.windows")
-    decision = bench("oulipoly_engine.core.decision")
+    windows = bench("oulipoly_engine.core.quota.windows")
+    decision = bench("oulipoly_engine.core.balance.decision")
     now, later = vendor.instant(0), vendor.instant(3600)
     candidates = [
         decision.Candidate(place, name, windows.QuotaState(name, (windows.Window(0, used, later),), now))

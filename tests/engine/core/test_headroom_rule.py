@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.balance import Candidate, TieRule, choose, why_not
-from oulipoly_engine.core.headroom import length_h
-from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.core.balance.balance import Candidate, TieRule, choose, why_not
+from oulipoly_engine.core.balance.headroom import length_h
+from oulipoly_engine.core.quota.windows import QuotaState, Window
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oulipoly_engine.core import markers
-from oulipoly_engine.core.invocations import Status
-from oulipoly_engine.core.markers import InvocationResult, ParentRef, PreInvocationFailure, SessionLink
+from oulipoly_engine.core.runs import markers
+from oulipoly_engine.core.runs.invocations import Status
+from oulipoly_engine.core.runs.markers import InvocationResult, ParentRef, PreInvocationFailure, SessionLink
 
 ID = "9e69e8cc-616d-4640-bf1d-96f5391b1a2e"
 OTHER = "5169694d-de0f-40d1-890c-6e28e55bab27"

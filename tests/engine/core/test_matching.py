@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.matching import match_windows
-from oulipoly_engine.core.readings import ParsedWindow
-from oulipoly_engine.core.windows import Window
+from oulipoly_engine.core.quota.readings import ParsedWindow
+from oulipoly_engine.core.quota.window_matching import match_windows
+from oulipoly_engine.core.quota.windows import Window
 
 AT = datetime(2026, 4, 23, 19, tzinfo=UTC)
 

@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.decision import Candidate
-from oulipoly_engine.core.move import Move, MoveReason, decide_move
-from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.core.balance.decision import Candidate
+from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.core.sessions.move import Move, MoveReason, decide_move
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

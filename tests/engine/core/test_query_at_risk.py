@@ -2,8 +2,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.conversations import risk_fits
-from oulipoly_engine.core.query import AT_RISK, Query, parse
+from oulipoly_engine.core.search.query import AT_RISK, Query, parse
+from oulipoly_engine.core.sessions.sessions import risk_fits
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

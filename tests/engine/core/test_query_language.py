@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.query import Field, FieldName, Query, Term, parse
+from oulipoly_engine.core.search.query import Field, FieldName, Query, Term, parse
 from oulipoly_engine.errors import UsageInvalid
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -3,8 +3,8 @@ import subprocess
 
 import pytest
 
-from oulipoly_engine.core.accounts import Account, SessionScripts, StorageSpec
-from oulipoly_engine.core.quota_source import derived_source, quota_command
+from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, StorageSpec
+from oulipoly_engine.core.quota.quota_source import derived_source, quota_command
 
 
 @pytest.mark.parametrize(

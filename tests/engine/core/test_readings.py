@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.readings import (
+from oulipoly_engine.core.quota.readings import (
     MAX_WINDOWS,
     HttpFailure,
     ParsedWindow,
@@ -17,7 +17,7 @@ from oulipoly_engine.core.readings import (
     http_failure,
     parse_reading,
 )
-from oulipoly_engine.core.windows import Window
+from oulipoly_engine.core.quota.windows import Window
 from oulipoly_engine.errors import AdapterOutputInvalid
 
 RESET = "2026-04-23T19:00:00Z"

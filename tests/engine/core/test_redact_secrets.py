@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.redact import REDACTED, redact, redact_argv
+from oulipoly_engine.core.text.redact import REDACTED, redact, redact_argv
 
 JWT = "eyJhbGciOiJub25lIn0.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2lnbmF0dXJl"
 

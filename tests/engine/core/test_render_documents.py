@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from oulipoly_engine.core import render_html, render_markdown
-from oulipoly_engine.core.dialogue import EVERYTHING, TALK, Findings, Kind, Part, Turn
-from oulipoly_engine.core.document import Head, Origin, fenced
+from oulipoly_engine.core.transcripts import render_html, render_markdown
+from oulipoly_engine.core.transcripts.dialogue import EVERYTHING, TALK, Findings, Kind, Part, Turn
+from oulipoly_engine.core.transcripts.document_head import Head, Origin, fenced
 
 AT = "2026-11-21T04:19:00.126Z"
 FOUND = Findings(models=["opus"], workspaces=["/srv/app"], first_at=AT, last_at=AT, turns=2)

@@ -2,8 +2,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.accounts import Model, PoolMember
-from oulipoly_engine.core.resolve import (
+from oulipoly_engine.core.accounts.accounts import Model, PoolMember
+from oulipoly_engine.core.sessions.resolve import (
     Chain,
     ModelChoice,
     Segment,

@@ -2,10 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.core.accounts import Account, StorageSpec, StorageType
-from oulipoly_engine.core.capture import ResumedIdReader, told_on_leaving
-from oulipoly_engine.core.resumed import resumed_decision
-from oulipoly_engine.core.storage_root import storage_root
+from oulipoly_engine.core.accounts.accounts import Account, StorageSpec, StorageType
+from oulipoly_engine.core.accounts.storage_root import storage_root
+from oulipoly_engine.core.balance.resume_decision import resumed_decision
+from oulipoly_engine.core.runs.capture import ResumedIdReader, told_on_leaving
 
 WANTED = "01a1fc4c-d561-70c0-a484-ac38dc374bba"
 OTHER = "01a1fc4c-0000-70c0-a484-ac38dc374bba"

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.accounts import StorageType
-from oulipoly_engine.core.canonical import Chunk, Origin, render
-from oulipoly_engine.core.rewrite import read, rewrite
-from oulipoly_engine.core.rewrite_claude import active_turns
-from oulipoly_engine.core.rewrite_lines import raw_lines
-from oulipoly_engine.core.wanted import Wanted, parse, wanted_of
+from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.rewrite.claude import active_turns
+from oulipoly_engine.core.rewrite.draft_lines import raw_lines
+from oulipoly_engine.core.rewrite.replacement_input import Wanted, parse, wanted_of
+from oulipoly_engine.core.rewrite.rewrite import read, rewrite
+from oulipoly_engine.core.transcripts.canonical import Chunk, Origin, render
 from oulipoly_engine.errors import ReplacementInvalid
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "transcripts"

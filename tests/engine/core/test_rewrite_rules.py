@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from oulipoly_engine.core.accounts import StorageType
-from oulipoly_engine.core.canonical import Origin, render
-from oulipoly_engine.core.rewrite import read, rewrite
-from oulipoly_engine.core.wanted import parse
+from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.rewrite.replacement_input import parse
+from oulipoly_engine.core.rewrite.rewrite import read, rewrite
+from oulipoly_engine.core.transcripts.canonical import Origin, render
 from oulipoly_engine.errors import ReplacementInvalid
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"

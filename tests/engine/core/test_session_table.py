@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.columns import fit, fit_end, pad, plain, width, wrapped
-from oulipoly_engine.core.session_table import SessionRow, ago, remark, render, short_path
+from oulipoly_engine.core.sessions.session_table import SessionRow, ago, remark, render, short_path
+from oulipoly_engine.core.text.columns import fit, fit_end, pad, plain, width, wrapped
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ROW = SessionRow(

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.query import Term
-from oulipoly_engine.core.rank import scores
-from oulipoly_engine.core.snippet import fold, places, snippet
+from oulipoly_engine.core.search.query import Term
+from oulipoly_engine.core.search.rank import scores
+from oulipoly_engine.core.search.snippet import fold, places, snippet
 
 
 def marked(text, *terms, width=160):

@@ -4,14 +4,14 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.staleness import (
+from oulipoly_engine.core.quota.staleness import (
     dynamic_ttl_s,
     expected_live_windows,
     is_routing_stale,
     is_stale,
     topology_probe_due,
 )
-from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.core.quota.windows import QuotaState, Window
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

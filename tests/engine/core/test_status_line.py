@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.status_line import fill, strangers
+from oulipoly_engine.core.text.status_line import fill, strangers
 
 VALUES = {"worst": "ada 5h 94 %", "next:opus": "bob", "attention_mark": ""}
 

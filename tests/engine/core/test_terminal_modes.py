@@ -1,6 +1,6 @@
 import pytest
 
-from oulipoly_engine.core.terminal_modes import TerminalModes
+from oulipoly_engine.core.text.terminal_modes import TerminalModes
 
 
 def undone(*pieces):

@@ -2,8 +2,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from oulipoly_engine.core.invocations import Invocation, Status
-from oulipoly_engine.core.trace import Node, SessionFacts, to_json
+from oulipoly_engine.core.runs.invocations import Invocation, Status
+from oulipoly_engine.core.runs.trace import Node, SessionFacts, to_json
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

@@ -3,8 +3,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.invocations import Outcome
-from oulipoly_engine.core.trace import to_json, to_lines
+from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.runs.trace import to_json, to_lines
 from oulipoly_engine.errors import InvocationNotFound
 from oulipoly_engine.service.trace import Tracer
 from oulipoly_engine.store import invocations

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from oulipoly_engine.core.attach import SessionActivity, choose_session
-from oulipoly_engine.core.turn_lines import LineError, TurnLine, parse_line
+from oulipoly_engine.core.runs.session_match import SessionActivity, choose_session
+from oulipoly_engine.core.transcripts.turn_script import LineError, TurnLine, parse_line
 
 TURN = {"session_id": "S", "turn_id": "t", "timestamp": "2026-04-17T10:00:00.25+02:00", "role": "user"}
 

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.turn_tree import LineKind, TurnLink, build
+from oulipoly_engine.core.transcripts.entry_tree import LineKind, TurnLink, build
 
 
 def link(number, parent=None, side=False, source="main.jsonl"):

@@ -2,8 +2,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from oulipoly_engine.core.readings import ParsedWindow
-from oulipoly_engine.core.usage_table import (
+from oulipoly_engine.core.quota.readings import ParsedWindow
+from oulipoly_engine.core.quota.usage_table import (
     IN_FLIGHT,
     NO_USAGE_API,
     AccountUsage,

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.dialogue import Findings, Kind, Part, Turn, arguments_text
-from oulipoly_engine.core.redact import redact
-from oulipoly_engine.core.visible import Visible, readable, redacted
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.core.transcripts.dialogue import Findings, Kind, Part, Turn, arguments_text
+from oulipoly_engine.core.transcripts.sanitize import Visible, readable, redacted
 
 SECRETS = (
     "rt_0123456789abcdefghijABCDEFGHIJ",

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from oulipoly_engine.core.ledger import Tokens, call_id
+from oulipoly_engine.core.ledger.calls import Tokens, call_id
 from oulipoly_engine.service.ledger import Ledger
 from oulipoly_engine.service.ledger_files import Source
 from oulipoly_engine.store import ledger as rows

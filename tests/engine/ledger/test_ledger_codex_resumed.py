@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.core.ledger import Found
-from oulipoly_engine.core.ledger_codex import CodexReader
+from oulipoly_engine.core.ledger.calls import Found
+from oulipoly_engine.core.ledger.codex import CodexReader
 
 REAL = Path(__file__).parents[2] / "fixtures" / "transcripts" / "codex"
 TURN = {"type": "turn_context", "payload": {"model": "gpt-5"}}

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.ledger import Found, Instants, Place, Tokens, merged, objects
-from oulipoly_engine.core.ledger_claude import ClaudeReader
-from oulipoly_engine.core.ledger_codex import CodexReader
+from oulipoly_engine.core.ledger.calls import Found, Instants, Place, Tokens, merged, objects
+from oulipoly_engine.core.ledger.claude import ClaudeReader
+from oulipoly_engine.core.ledger.codex import CodexReader
 from oulipoly_engine.store import ledger as rows
 
 AT = "2026-11-10T08:00:00.000Z"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.clock import SystemClock
-from oulipoly_engine.core.accounts import SessionScripts
-from oulipoly_engine.core.ledger import Tokens
+from oulipoly_engine.core.accounts.accounts import SessionScripts
+from oulipoly_engine.core.ledger.calls import Tokens
 from oulipoly_engine.service.ledger import Ledger
 from oulipoly_engine.service.ledger_files import Source
 from oulipoly_engine.service.ledger_sources import sources

@@ -9,9 +9,9 @@ import pytest
 from genai_prices import Usage, calc_price
 
 from oulipoly_engine.adapters import price_list
-from oulipoly_engine.core.ledger import Place, Tokens
-from oulipoly_engine.core.prices import Rate, rate_at
-from oulipoly_engine.core.report import Share, value_of
+from oulipoly_engine.core.ledger.calls import Place, Tokens
+from oulipoly_engine.core.ledger.prices import Rate, rate_at
+from oulipoly_engine.core.ledger.report import Share, value_of
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.accounts import Account, StorageSpec
+from oulipoly_engine.core.accounts.accounts import Account, StorageSpec
 from oulipoly_engine.events import Listeners
 from oulipoly_engine.service.refresh import Refresher, Wish
 from oulipoly_engine.store import quotas, readings

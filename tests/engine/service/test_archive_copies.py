@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from oulipoly_engine.clock import from_text
-from oulipoly_engine.core.accounts import SessionScripts, StorageType
+from oulipoly_engine.core.accounts.accounts import SessionScripts, StorageType
 from oulipoly_engine.errors import SessionNotFound
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.service.archive import Archive, Keeping

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.accounts import Account, SessionScripts
+from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
 from oulipoly_engine.service.at_risk import RiskWatch
 from oulipoly_engine.service.configured import Configured
 from oulipoly_engine.store.db import open_store

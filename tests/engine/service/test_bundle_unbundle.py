@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from oulipoly_engine.core.accounts import Account, StorageSpec, StorageType
-from oulipoly_engine.core.bundle import read_manifest, write_manifest
+from oulipoly_engine.core.accounts.accounts import Account, StorageSpec, StorageType
+from oulipoly_engine.core.archive.bundle import read_manifest, write_manifest
 from oulipoly_engine.errors import AccountUnusable, RunnerError, StorageUnsupported, UsageInvalid
 from oulipoly_engine.service.archive import Archive
 from oulipoly_engine.service.archive_keeper import ArchiveKeeper

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from oulipoly_engine.core.windows import Window
+from oulipoly_engine.core.quota.windows import Window
 from oulipoly_engine.service.burning import burning
 from oulipoly_engine.store import readings
 

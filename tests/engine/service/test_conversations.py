@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.accounts import Account, SessionScripts, StorageSpec, StorageType
-from oulipoly_engine.core.conversations import Sort, cli_kind, purge_at
-from oulipoly_engine.core.query import Query, parse
+from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, StorageSpec, StorageType
+from oulipoly_engine.core.search.query import Query, parse
+from oulipoly_engine.core.sessions.sessions import Sort, cli_kind, purge_at
 from oulipoly_engine.service.conversations import Catalogue, Kinds, conversations, turn_tree, turns_page
 from oulipoly_engine.service.ingest import Ingester
 from oulipoly_engine.service.locate import Locator

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.core.forecast import State
+from oulipoly_engine.core.quota.forecast import State
 from oulipoly_engine.demo import world
 from oulipoly_engine.demo.past_stories import STORIES, WORKSPACES
 from oulipoly_engine.paths import from_environment

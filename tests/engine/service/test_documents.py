@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.core.accounts import Account, StorageSpec, StorageType
-from oulipoly_engine.core.dialogue import EVERYTHING
-from oulipoly_engine.core.document import Format, Origin
-from oulipoly_engine.core.resolve import ResolvedSession
+from oulipoly_engine.core.accounts.accounts import Account, StorageSpec, StorageType
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
+from oulipoly_engine.core.transcripts.dialogue import EVERYTHING
+from oulipoly_engine.core.transcripts.document_head import Format, Origin
 from oulipoly_engine.errors import StorageUnsupported
 from oulipoly_engine.service.archive import Archive
 from oulipoly_engine.service.archive_keeper import ArchiveKeeper
@@ -156,8 +156,8 @@ def test_long_transcript_is_rendered_with_flat_memory(bench, tmp_path):
         sys.path.insert(0, {FIXTURES!r})
         from peak import peak_kb
         from datetime import UTC, datetime
-        from oulipoly_engine.core.accounts import Account, StorageSpec, StorageType
-        from oulipoly_engine.core.resolve import ResolvedSession
+        from oulipoly_engine.core.accounts.accounts import Account, StorageSpec, StorageType
+        from oulipoly_engine.core.sessions.resolve import ResolvedSession
         from oulipoly_engine.service.documents import Documents
         from oulipoly_engine.service.locate import Locator
         from oulipoly_engine.store.db import open_store

@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from oulipoly_engine.core.accounts import SessionScripts
+from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.events import Listeners, TurnsIngested
 from oulipoly_engine.service.ingest import Ingester
 from oulipoly_engine.store.db import open_store

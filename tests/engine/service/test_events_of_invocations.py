@@ -2,7 +2,7 @@
 
 import pytest
 
-from oulipoly_engine.core.accounts import Account, Model, PoolMember, Settings
+from oulipoly_engine.core.accounts.accounts import Account, Model, PoolMember, Settings
 from oulipoly_engine.events import InvocationEnded, InvocationStarted, Listeners
 from oulipoly_engine.service.diagnosis import Diagnoser
 from oulipoly_engine.service.invoke import Invoker, Request

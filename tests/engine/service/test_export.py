@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.core.accounts import Account, StorageSpec, StorageType
-from oulipoly_engine.core.resolve import ResolvedSession
+from oulipoly_engine.core.accounts.accounts import Account, StorageSpec, StorageType
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import RunnerError, StorageUnsupported, TranscriptMalformed
 from oulipoly_engine.service.export import Exporter, canonical_records
 from oulipoly_engine.service.locate import Locator
@@ -270,8 +270,8 @@ import os, sys
 sys.path.insert(0, sys.argv[3])
 from peak import peak_kb
 from pathlib import Path
-from oulipoly_engine.core.accounts import Account, StorageSpec, StorageType
-from oulipoly_engine.core.resolve import ResolvedSession
+from oulipoly_engine.core.accounts.accounts import Account, StorageSpec, StorageType
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.service.export import Exporter
 from oulipoly_engine.service.locate import Locator
 from oulipoly_engine.store.db import open_store

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from oulipoly_engine.core.accounts import StorageType
+from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.events import Listeners
 from oulipoly_engine.service import file_notice
 from oulipoly_engine.service.file_notice import FileNotice

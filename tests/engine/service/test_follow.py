@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.clock import SystemClock
-from oulipoly_engine.core.accounts import SessionScripts
+from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.errors import StoreUnusable
 from oulipoly_engine.events import Listeners, TurnsIngested
 from oulipoly_engine.process.lock import try_lock

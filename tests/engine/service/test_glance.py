@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.core.accounts import SessionScripts
+from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.service.glance import Glance
 from oulipoly_engine.service.ingest import Ingester

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.accounts import SessionScripts
-from oulipoly_engine.core.invocations import Outcome
+from oulipoly_engine.core.accounts.accounts import SessionScripts
+from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.service.ingest import Ingester, Kind, attach_session
 from oulipoly_engine.store import chains, imported, invocations, turns

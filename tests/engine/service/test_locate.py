@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from oulipoly_engine.core.accounts import Account, ResumeSpec, SessionScripts, StorageSpec, StorageType
-from oulipoly_engine.core.resolve import ResolvedSession
+from oulipoly_engine.core.accounts.accounts import Account, ResumeSpec, SessionScripts, StorageSpec, StorageType
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import SessionNotFound, StorageUnsupported
 from oulipoly_engine.service.locate import Locator, document, find_session, find_typed
 from oulipoly_engine.store import chains, invocations

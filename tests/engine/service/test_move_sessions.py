@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.accounts import Account, ResumeSpec, StorageSpec, StorageType
-from oulipoly_engine.core.move import MoveReason
+from oulipoly_engine.core.accounts.accounts import Account, ResumeSpec, StorageSpec, StorageType
+from oulipoly_engine.core.sessions.move import MoveReason
 from oulipoly_engine.errors import MoveRefused, SessionAmbiguous, SessionBusy
 from oulipoly_engine.process.alive import start_ticks
 from oulipoly_engine.service.lease import Leases

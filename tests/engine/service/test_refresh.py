@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.controls import Controls
-from oulipoly_engine.core.cycles import Ended
-from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.core.accounts.controls import Controls
+from oulipoly_engine.core.quota.window_cycles import Ended
+from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.service.refresh import Kind, Wish
 from oulipoly_engine.store import controls, quotas, readings
 

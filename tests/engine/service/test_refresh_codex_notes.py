@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.accounts import StorageSpec
+from oulipoly_engine.core.accounts.accounts import StorageSpec
 from oulipoly_engine.service import codex_notes
 from oulipoly_engine.service.refresh import Kind
 from oulipoly_engine.store import quotas, readings

@@ -22,7 +22,7 @@ READER = textwrap.dedent(
     import os, sys
     from pathlib import Path
     from oulipoly_engine.clock import SystemClock
-    from oulipoly_engine.core.accounts import Account
+    from oulipoly_engine.core.accounts.accounts import Account
     from oulipoly_engine.service.refresh import Refresher, Wish
     from oulipoly_engine.store.db import open_store
 

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.accounts import Account, StorageSpec, StorageType
-from oulipoly_engine.core.canonical import Chunk
-from oulipoly_engine.core.resolve import ResolvedSession
-from oulipoly_engine.core.wanted import wanted_of
+from oulipoly_engine.core.accounts.accounts import Account, StorageSpec, StorageType
+from oulipoly_engine.core.rewrite.replacement_input import wanted_of
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
+from oulipoly_engine.core.transcripts.canonical import Chunk
 from oulipoly_engine.errors import (
     PreimageMismatch,
     ReplacementInvalid,

@@ -2,7 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from oulipoly_engine.core.controls import Controls
+from oulipoly_engine.core.accounts.controls import Controls
 from oulipoly_engine.errors import StoreUnusable
 from oulipoly_engine.store import controls
 from oulipoly_engine.store.db import open_store

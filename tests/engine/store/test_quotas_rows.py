@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.windows import QuotaState, Window
+from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.store import quotas
 from oulipoly_engine.store.db import open_store
 
@@ -125,7 +125,7 @@ WRITER = textwrap.dedent(
     import sys
     from datetime import UTC, datetime, timedelta
     from pathlib import Path
-    from oulipoly_engine.core.windows import QuotaState, Window
+    from oulipoly_engine.core.quota.windows import QuotaState, Window
     from oulipoly_engine.store import quotas
     from oulipoly_engine.store.db import open_store
 

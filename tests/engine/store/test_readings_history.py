@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.cycles import Ended
-from oulipoly_engine.core.windows import Window
+from oulipoly_engine.core.quota.window_cycles import Ended
+from oulipoly_engine.core.quota.windows import Window
 from oulipoly_engine.store import readings
 from oulipoly_engine.store.db import open_store
 

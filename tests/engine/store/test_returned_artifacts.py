@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from oulipoly_engine.core.returned import ReturnedArtifact
-from oulipoly_engine.core.trace import to_lines
+from oulipoly_engine.core.runs.artifact_receipts import ReturnedArtifact
+from oulipoly_engine.core.runs.trace import to_lines
 from oulipoly_engine.errors import StoreUnusable
 from oulipoly_engine.service.trace import Tracer
 from oulipoly_engine.store import artifacts, invocations

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.cjk import paired, paired_phrase
-from oulipoly_engine.core.query import Term
-from oulipoly_engine.core.snippet import snippet
-from oulipoly_engine.core.turn_lines import TurnLine
+from oulipoly_engine.core.search.cjk import paired, paired_phrase
+from oulipoly_engine.core.search.query import Term
+from oulipoly_engine.core.search.snippet import snippet
+from oulipoly_engine.core.transcripts.turn_script import TurnLine
 from oulipoly_engine.store import search_index, turns
 from oulipoly_engine.store.db import open_store
 from oulipoly_engine.store.search import Wanted, search

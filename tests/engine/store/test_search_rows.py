@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.query import Term
-from oulipoly_engine.core.turn_lines import TurnLine
+from oulipoly_engine.core.search.query import Term
+from oulipoly_engine.core.transcripts.turn_script import TurnLine
 from oulipoly_engine.store import search_index, turns
 from oulipoly_engine.store.db import open_store
 from oulipoly_engine.store.search import Wanted, numbers_of, search

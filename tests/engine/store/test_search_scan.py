@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.conversations import Sort, field_fits, ordered
-from oulipoly_engine.core.query import Field, FieldName, Term
-from oulipoly_engine.core.snippet import fold
-from oulipoly_engine.core.turn_lines import TurnLine
+from oulipoly_engine.core.search.query import Field, FieldName, Term
+from oulipoly_engine.core.search.snippet import fold
+from oulipoly_engine.core.sessions.sessions import Sort, field_fits, ordered
+from oulipoly_engine.core.transcripts.turn_script import TurnLine
 from oulipoly_engine.store import facts, imported, search_index, turns
 from oulipoly_engine.store.conversations import conversations, latest
 from oulipoly_engine.store.db import open_store

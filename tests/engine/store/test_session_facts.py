@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.turn_lines import TurnLine
+from oulipoly_engine.core.transcripts.turn_script import TurnLine
 from oulipoly_engine.store import chains, facts, notes, turns
 from oulipoly_engine.store.conversations import conversations
 from oulipoly_engine.store.db import open_store

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.leave_key import BYTES
+from oulipoly_engine.core.text.leave_key import BYTES
 from oulipoly_engine.terminal.keyboard import Keyboard, Leave, SpeaksKitty
 from oulipoly_engine.terminal.paint import Painter, sgr, titled
 from oulipoly_engine.terminal.screen import Attr, CellStyle, Cursor, Mods, Run

@@ -9,7 +9,7 @@ from oulipoly_tui.commands import Argument, Command
 from oulipoly_tui.orders.sessions import found_session, show_difference
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.conversations import Conversation
+    from oulipoly_engine.core.sessions.sessions import Conversation
     from oulipoly_engine.engine_sessions import Draft, Import, Sessions
     from oulipoly_tui.app import AgentsApp
 

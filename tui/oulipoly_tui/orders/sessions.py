@@ -13,7 +13,7 @@ from oulipoly_tui.orders.frame import accounts
 from oulipoly_tui.panes.session_deeds import LOSSLESS
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.conversations import Conversation
+    from oulipoly_engine.core.sessions.sessions import Conversation
     from oulipoly_engine.engine_sessions import Exported, Import, Sessions, Unpacked
     from oulipoly_tui.app import AgentsApp
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_engine.core.saved_view import SavedView
+from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_tui.commands import Argument, Command
 from oulipoly_tui.orders.sessions import did
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_engine.core.resolve import UNKNOWN_MODEL
+from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.terminal import wire
 from oulipoly_tui.view.repl import Tab
 

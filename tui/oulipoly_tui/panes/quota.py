@@ -21,7 +21,7 @@ from oulipoly_tui.widgets.burn_chart import BurnChart
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.report import Grouping
+    from oulipoly_engine.core.ledger.report import Grouping
     from oulipoly_engine.engine import Burning, Engine, Snapshot
     from oulipoly_engine.events import Event
     from oulipoly_engine.service.burners import Burners

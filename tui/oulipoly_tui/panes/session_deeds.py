@@ -14,7 +14,7 @@ from oulipoly_tui.view.spans import Row, cut
 from oulipoly_tui.view.transcript import Target
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.conversations import Conversation
+    from oulipoly_engine.core.sessions.sessions import Conversation
     from oulipoly_engine.engine_sessions import Board, Inside
     from oulipoly_engine.service.conversations import Listed
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from textual.widgets import Input
 
-from oulipoly_engine.core.conversations import Sort
-from oulipoly_engine.core.saved_view import SavedView
+from oulipoly_engine.core.sessions.saved_view import SavedView
+from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_tui.view.session_columns import arrow, heading_at, heading_line, sort_word
 from oulipoly_tui.view.session_groups import Grouping
 from oulipoly_tui.view.sessions import SessionRows

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from textual.widgets import Static
 
-from oulipoly_engine.core.conversations import Sort
-from oulipoly_engine.core.query import Query
+from oulipoly_engine.core.search.query import Query
+from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_tui.view.session_groups import Arranged, Grouping, Order, SessionIndex
 

@@ -16,7 +16,7 @@ from textual.markup import escape
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from oulipoly_engine.core.conversations import Sort
+from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.panes.session_deeds import SessionDeeds
 from oulipoly_tui.panes.session_order import SessionOrder

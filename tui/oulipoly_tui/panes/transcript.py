@@ -24,7 +24,7 @@ from oulipoly_tui.widgets.transcript_entries import PAGE
 from oulipoly_tui.widgets.transcript_view import TranscriptView
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.dialogue import Turn
+    from oulipoly_engine.core.transcripts.dialogue import Turn
     from oulipoly_engine.engine_sessions import Entry, Inside, TranscriptFollower
     from oulipoly_engine.events import Event
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_engine.core.dialogue import Kind
-from oulipoly_engine.core.document import fenced
+from oulipoly_engine.core.transcripts.dialogue import Kind
+from oulipoly_engine.core.transcripts.document_head import fenced
 from oulipoly_tui.view.transcript import Target
 from oulipoly_tui.widgets.transcript_entries import PAGE
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.dialogue import Turn
+    from oulipoly_engine.core.transcripts.dialogue import Turn
     from oulipoly_engine.engine_sessions import Entry, Inside, TranscriptFollower
 
 

@@ -14,7 +14,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from oulipoly_engine.core.session_table import short_path
+from oulipoly_engine.core.sessions.session_table import short_path
 from oulipoly_engine.engine_sessions import Exported, ExportWish, FileExists
 from oulipoly_tui.panes.session_deeds import LOSSLESS
 from oulipoly_tui.standing import is_standing
@@ -24,7 +24,7 @@ from oulipoly_tui.view.spans import wrapped
 from oulipoly_tui.widgets.lines import Lines
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.conversations import Conversation
+    from oulipoly_engine.core.sessions.sessions import Conversation
 
 
 _OPTIONS = ("format", "redacting", "tools", "thinking")  # as they stand below each other

@@ -20,7 +20,7 @@ from oulipoly_tui.view.what_if import compared
 from oulipoly_tui.widgets.lines import Lines
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.decision import Decision
+    from oulipoly_engine.core.balance.decision import Decision
     from oulipoly_engine.engine import PoolView
 
 _FORMS = "pin=A  drain=A  undrain=A  reserve=A:20  turns=+10  turns=A:+10; several with spaces between"

@@ -10,7 +10,7 @@ from oulipoly_tui.view import words
 from oulipoly_tui.view.spans import cells
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.alerts import Alert
+    from oulipoly_engine.core.quota.alerts import Alert
     from oulipoly_engine.engine import Snapshot
     from oulipoly_engine.events import AlertRaised
     from oulipoly_engine.service.at_risk import AtRisk

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.report import Grouping
+from oulipoly_engine.core.ledger.report import Grouping
 from oulipoly_tui.view import words
 from oulipoly_tui.view.spans import Line, Span, cells, cut, fitted, wrapped
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.report import Line as Total
+    from oulipoly_engine.core.ledger.report import Line as Total
     from oulipoly_engine.service.burners import Burner, Burners
 
 ORDER = (Grouping.SESSION, Grouping.PROJECT, Grouping.MODEL)  # as `b` goes through them

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_engine.core.dialogue import Kind
+from oulipoly_engine.core.transcripts.dialogue import Kind
 from oulipoly_tui.view.markdown import markdown, printable
 from oulipoly_tui.view.spans import Line, Span
 

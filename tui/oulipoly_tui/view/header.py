@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.status_line import fill
+from oulipoly_engine.core.text.status_line import fill
 from oulipoly_tui.view import words
 from oulipoly_tui.view.spans import Line, Span, cells, cut
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.windows import Window
+    from oulipoly_engine.core.quota.windows import Window
     from oulipoly_engine.engine import Snapshot
 
 PRODUCT = "agents"

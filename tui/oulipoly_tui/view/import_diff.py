@@ -6,13 +6,13 @@ import difflib
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.columns import plain
-from oulipoly_engine.core.rewrite_steps import Kind, Step
+from oulipoly_engine.core.rewrite.steps import Kind, Step
+from oulipoly_engine.core.text.columns import plain
 from oulipoly_tui.view.markdown import printable
 from oulipoly_tui.view.spans import Line, Tone
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.canonical import Chunk
+    from oulipoly_engine.core.transcripts.canonical import Chunk
     from oulipoly_engine.service.replace import Plan
 
 _WORDS: dict[Kind, tuple[str, Tone]] = {

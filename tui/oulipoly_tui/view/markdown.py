@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from oulipoly_engine.core.document import fenced
+from oulipoly_engine.core.transcripts.document_head import fenced
 from oulipoly_tui.view.spans import Line, Span, Tone, cells, fitted
 
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*?)\s*#*$")

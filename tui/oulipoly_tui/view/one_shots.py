@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from oulipoly_engine.core.recovery import fix_of
+from oulipoly_engine.core.runs.recovery import fix_of
 from oulipoly_tui.view.spans import Line, cut
 
 _MOST_LINES = 2000  # of one answer; a flood is cut at its front

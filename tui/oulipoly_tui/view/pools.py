@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from oulipoly_engine.core.decision import Decision, ExclusionKind, Method, Verdict
-from oulipoly_engine.core.explain import exclusion_text, why_not
+from oulipoly_engine.core.balance.decision import Decision, ExclusionKind, Method, Verdict
+from oulipoly_engine.core.balance.explain import exclusion_text, why_not
 from oulipoly_tui.view import words
 from oulipoly_tui.view.problems import broken_text
 from oulipoly_tui.view.spans import Line, Row, Span, Tone, cells, cut, fitted, plain

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from oulipoly_engine.core.balance import SPENT_AT
-from oulipoly_engine.core.forecast import State
-from oulipoly_engine.core.headroom import length_h
+from oulipoly_engine.core.balance.balance import SPENT_AT
+from oulipoly_engine.core.balance.headroom import length_h
+from oulipoly_engine.core.quota.forecast import State
 from oulipoly_tui.view import words
 from oulipoly_tui.view.burn_chart import Ahead, Burn
 from oulipoly_tui.view.spans import Line, Row, Span, Tone, cells, cut, fitted, plain
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.cycles import Ended
-    from oulipoly_engine.core.windows import Window
+    from oulipoly_engine.core.quota.window_cycles import Ended
+    from oulipoly_engine.core.quota.windows import Window
     from oulipoly_engine.engine import AccountView, Snapshot
     from oulipoly_engine.service.burning import Burning
     from oulipoly_engine.service.forecasting import WindowForecast

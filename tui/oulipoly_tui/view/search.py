@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.columns import plain
-from oulipoly_engine.core.query import SHORTEST_PREFIX
+from oulipoly_engine.core.search.query import SHORTEST_PREFIX
+from oulipoly_engine.core.text.columns import plain
 from oulipoly_tui.view.session_columns import short_age
 from oulipoly_tui.view.spans import Row, Span, cut, fitted
 

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from oulipoly_engine.clock import from_text
-from oulipoly_engine.core.columns import plain
-from oulipoly_engine.core.conversations import Conversation, Sort
+from oulipoly_engine.core.sessions.sessions import Conversation, Sort
+from oulipoly_engine.core.text.columns import plain
 from oulipoly_tui.view.session_groups import Grouping
 from oulipoly_tui.view.spans import Line, Span, Tone, cells, fitted
 

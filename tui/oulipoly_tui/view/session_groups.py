@@ -12,8 +12,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
 from oulipoly_engine.clock import from_text
-from oulipoly_engine.core.columns import plain
-from oulipoly_engine.core.conversations import (
+from oulipoly_engine.core.search.query import Field, FieldName, Query, Term
+from oulipoly_engine.core.sessions.session_table import short_path
+from oulipoly_engine.core.sessions.sessions import (
     Conversation,
     Sort,
     field_fits,
@@ -23,8 +24,7 @@ from oulipoly_engine.core.conversations import (
     risk_fits,
     searched_text,
 )
-from oulipoly_engine.core.query import Field, FieldName, Query, Term
-from oulipoly_engine.core.session_table import short_path
+from oulipoly_engine.core.text.columns import plain
 
 if TYPE_CHECKING:
     from oulipoly_engine.engine_sessions import Board

@@ -13,10 +13,10 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from oulipoly_engine.core.columns import plain
-from oulipoly_engine.core.conversations import Conversation, Part, Sort
-from oulipoly_engine.core.session_table import time_left
-from oulipoly_engine.core.turn_tree import LineKind, TurnLine
+from oulipoly_engine.core.sessions.session_table import time_left
+from oulipoly_engine.core.sessions.sessions import Conversation, Part, Sort
+from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.core.transcripts.entry_tree import LineKind, TurnLine
 from oulipoly_tui.view.session_columns import columns, short_age
 from oulipoly_tui.view.session_groups import Arranged, Group, Grouping, places_of
 from oulipoly_tui.view.spans import Line, Row, Span, Tone, cells, cut, fitted

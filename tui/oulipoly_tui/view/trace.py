@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.columns import plain
+from oulipoly_engine.core.text.columns import plain
 from oulipoly_tui.view.session_columns import short_age
 from oulipoly_tui.view.spans import Row, Span, Tone, fitted
 

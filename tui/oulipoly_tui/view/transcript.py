@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from oulipoly_engine.clock import from_text
-from oulipoly_engine.core.columns import plain
-from oulipoly_engine.core.dialogue import Kind, Part, Turn
+from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.core.transcripts.dialogue import Kind, Part, Turn
 from oulipoly_tui.view.markdown import bar, code_blocks, markdown
 from oulipoly_tui.view.spans import Line, Span, Tone, cut
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.explain import exclusion_text
+from oulipoly_engine.core.balance.explain import exclusion_text
 from oulipoly_tui.view import words
 from oulipoly_tui.view.spans import Line, Span, Tone, cells, fitted
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.decision import Decision, Verdict
+    from oulipoly_engine.core.balance.decision import Decision, Verdict
 
 _TABLE = 61  # columns of the table beside the names
 

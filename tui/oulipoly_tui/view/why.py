@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.explain import decision_to_json
-from oulipoly_engine.core.why_table import why_table
+from oulipoly_engine.core.balance.explain import decision_to_json
+from oulipoly_engine.core.balance.why_table import why_table
 from oulipoly_tui.view import words
 from oulipoly_tui.view.pools import member_details
 from oulipoly_tui.view.spans import Line, Tone
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.decision import Decision
+    from oulipoly_engine.core.balance.decision import Decision
     from oulipoly_engine.engine import PoolView, Snapshot
 
 

@@ -10,7 +10,7 @@ from operator import itemgetter
 import pytest
 
 from oulipoly_engine.clock import SystemClock
-from oulipoly_engine.core.invocations import Outcome, Status
+from oulipoly_engine.core.runs.invocations import Outcome, Status
 from oulipoly_engine.errors import SpawnFailed
 from oulipoly_engine.service import terminals
 from oulipoly_engine.store import invocations

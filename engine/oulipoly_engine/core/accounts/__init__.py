@@ -1,0 +1,1 @@
+"""Accounts, models and what users say of them, as checked values."""

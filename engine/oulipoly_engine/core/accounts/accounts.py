@@ -1,0 +1,187 @@
+"""What configuration says of accounts, pools and agents, as frozen values. Pure: no files, no clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from oulipoly_engine.core.accounts.inputs import InputSpec
+
+
+class PromptMode(StrEnum):
+    """How a one-shot's prompt reaches the CLI."""
+
+    STDIN = "stdin"
+    ARG = "arg"
+
+
+class StorageType(StrEnum):
+    """The format of a CLI's transcripts."""
+
+    CLAUDE_CODE = "claude_code"
+    CODEX_SESSION = "codex_session"
+    OTHER = "other"
+
+
+class CaptureKind(StrEnum):
+    """How a one-shot's session id is learned."""
+
+    NONE = "none"
+    FORCED_FLAG_VERIFIED = "forced_flag_verified"
+    STDOUT_JSON_EVENT = "stdout_json_event"
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeSpec:
+    """How the CLI is told to go on with a session: a flag before the id, or a subcommand before it."""
+
+    flag: str | None = None
+    subcommand: tuple[str, ...] = ()
+    fork_args: tuple[str, ...] = ()  # begin a session with another one's past; `{session_id}` stands for that one
+
+    def compose(self, session_id: str) -> tuple[str, ...]:
+        """Return the arguments that resume `session_id`."""
+        return (self.flag, session_id) if self.flag is not None else (*self.subcommand, session_id)
+
+    def fork(self, session_id: str) -> tuple[str, ...]:
+        """Return the arguments that begin a session with the past of `session_id`; none where the CLI cannot."""
+        return tuple(word.replace("{session_id}", session_id) for word in self.fork_args)
+
+
+@dataclass(frozen=True, slots=True)
+class CaptureSpec:
+    """How the session id of a one-shot is captured (contract, section 10)."""
+
+    kind: CaptureKind = CaptureKind.NONE
+    flag: str = ""  # forced_flag_verified: takes our new UUID
+    readback_args: tuple[str, ...] = ()  # forced_flag_verified: make the CLI print its id
+    json_args: tuple[str, ...] = ()  # stdout_json_event: make the CLI print events
+    last_message_flag: str = ""  # stdout_json_event: takes the file for the visible answer
+    event_type: str = ""
+    event_id_path: tuple[str, ...] = ()  # keys from the event's top to the id
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptanceSpec:
+    """Plain substrings that show whether a CLI took a resumed id; `{session_id}` stands for it."""
+
+    accepted: tuple[str, ...] = ()
+    rejected: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StorageSpec:
+    """Where a CLI keeps its sessions, as scripts (legacy kinds are turned into scripts when read)."""
+
+    cwd_script: str
+    transcript_script: str | None = None
+    storage_type: StorageType = StorageType.OTHER
+    root: Path | None = None  # the legacy kinds' folder, when the file named one
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """One CLI login; owns quota and errors."""
+
+    name: str
+    command: str | None = None  # needed at spawn time only
+    args: tuple[str, ...] = ()
+    interactive_args: tuple[str, ...] | None = None  # None: cannot be launched interactively
+    prompt_mode: PromptMode = PromptMode.STDIN
+    quota_script: str | None = None
+    auth_refresh_command: str | None = None
+    resume: ResumeSpec | None = None
+    capture: CaptureSpec = CaptureSpec()
+    acceptance: AcceptanceSpec | None = None
+    storage: StorageSpec | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    unset_environment: tuple[str, ...] = ()
+    timeout_s: float | None = None  # a one-shot's own limit; None: no limit
+    path: Path | None = None  # the file that defines it
+
+
+@dataclass(frozen=True, slots=True)
+class PoolMember:
+    """An account in a pool, with the model's own arguments."""
+
+    index: int  # position in the model's file, from 0
+    account: str
+    args: tuple[str, ...] = ()
+    interactive_args: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What a user asks for: a pool of members and the inputs it takes."""
+
+    name: str
+    members: tuple[PoolMember, ...]
+    inputs: tuple[InputSpec, ...] = ()
+    path: Path | None = None
+    sticky: bool = False  # stay on one account until it is spent, for the sake of prompt caches
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """A named instruction text with the model that serves it."""
+
+    name: str
+    description: str = ""
+    model: str = ""
+    output_format: str = ""
+    body: str = ""
+    path: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionScripts:
+    """An account's entry in sessions.toml."""
+
+    turn_script: str
+    transcript_locator: str | None = None
+    state_dir: Path | None = None  # None: <data>/sessions/<account>
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """config.toml."""
+
+    diagnostics_model: str | None = None
+    default_provider: str | None = None
+    tie_rule: str = "fewest-calls"  # or "lowest-use", "most-headroom": core.decision.TieRule
+    routing_ttl_s: float = 30.0  # age at which a quota reading is too old to route by
+    attach_leave_key: str = "ctrl+]"  # of core.leave_key.BYTES: what `attach` keeps for itself
+    archive: bool = True  # keep copies of transcripts after each scan
+    archive_limit_bytes: int = 2 << 30  # of the kept copies, compressed; 0: no limit
+    preimage_limit_bytes: int = 1 << 30  # of what replacements replaced, compressed; 0: no limit
+
+
+def group_name(model: str) -> tuple[str, str | None]:
+    """Split a model's name into group and facet at the first `~`; no `~` gives no facet."""
+    group, tilde, facet = model.partition("~")
+    return group, facet if tilde else None
+
+
+def codex_overlap(account: str, account_args: Sequence[str], model_args: Sequence[str]) -> str | None:
+    """Return the first part of the model's arguments that the account `codex` has already; None when there is none.
+
+    Codex refuses a repeated argument. `-c KEY=VALUE` counts as one part, and so does `--config`, its long name.
+    Accounts of any other name are not checked (contract, section 2.3).
+    """
+    if account != "codex":
+        return None
+    taken = {part for part, _ in _parts(account_args)}
+    return next((shown for part, shown in _parts(model_args) if part in taken), None)
+
+
+def _parts(args: Sequence[str]) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield each part in a comparable form, and as it was written."""
+    words = iter(args)
+    for word in words:
+        if word.startswith("--config="):
+            yield ("-c", word.removeprefix("--config=")), word
+            continue
+        value = next(words, None) if word in ("-c", "--config") else None
+        yield (word,) if value is None else ("-c", value), word if value is None else f"{word} {value}"

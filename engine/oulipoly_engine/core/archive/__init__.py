@@ -1,0 +1,1 @@
+"""Bundles and the chunks of kept copies."""

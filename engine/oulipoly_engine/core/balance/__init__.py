@@ -1,0 +1,1 @@
+"""Which account of a pool is next, and why."""

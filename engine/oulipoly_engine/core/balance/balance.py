@@ -1,0 +1,270 @@
+"""Choose the account that serves a model now: a pure function of what is known (contract, section 1).
+
+Equal inputs give equal answers: no clock, no randomness, no store. Everything is compared in plain floats of hours, and
+what all accounts share (pooled rates, the longest learned window) is computed once, so a choice is linear in windows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from oulipoly_engine.core.balance.band import Contender, Pick, pick
+from oulipoly_engine.core.balance.decision import (
+    ERROR_LIMIT,
+    ERROR_PENALTY,
+    Candidate,
+    Decision,
+    ExclusionKind,
+    Method,
+    TieRule,
+    Verdict,
+    WindowVerdict,
+)
+from oulipoly_engine.core.balance.explain import decision_to_json, exhausted_text, why_not
+from oulipoly_engine.core.balance.headroom import headroom
+from oulipoly_engine.core.quota.burn import MIN_HOURS, PoolRates, pool_rates, project, rate_of
+from oulipoly_engine.core.quota.windows import mark_holds
+
+__all__ = [
+    "Candidate",
+    "Decision",
+    "ExclusionKind",
+    "Method",
+    "TieRule",
+    "Verdict",
+    "WindowVerdict",
+    "choose",
+    "decision_to_json",
+    "why_not",
+]
+
+SPENT_AT = 1.0  # a live window used this far excludes its account
+HIDDEN_WINDOW_HINT = 0.85  # one vendor hides the 5 h tier when the weekly one is this far used
+
+
+def choose(
+    model: str,
+    candidates: Sequence[Candidate],
+    now: datetime,
+    rule: TieRule = TieRule.FEWEST_CALLS,
+    *,
+    sticky_to: str | None = None,
+    attempted: Collection[str] = frozenset(),
+) -> Decision:
+    """Decide which of a pool's accounts serves `model` at `now`.
+
+    sticky_to: the account last used for the model, to stay on while it is eligible, not failing and not known to be
+    out of headroom.
+    attempted: accounts that ran out of quota earlier in this invocation; they are not tried again.
+    """
+    ordered = sorted(candidates, key=lambda candidate: candidate.index)
+    rates = pool_rates(candidate.quota for candidate in ordered)
+    verdicts = [_judge(candidate, now, rates, attempted) for candidate in ordered]
+    eligible = [verdict for verdict in verdicts if verdict.exclusion is None]
+    if not eligible:
+        answer = _Answer(None, Method.NONE, exhausted_text(model, verdicts))
+    elif all(verdict.windows for verdict in eligible):
+        covered = max(verdict.live_windows for verdict in eligible)
+        verdicts = [_penalise_hidden(verdict, covered) for verdict in verdicts]
+        eligible = [verdict for verdict in verdicts if verdict.exclusion is None]
+        answer = _stay(eligible, sticky_to) or _by_density(eligible, rule)
+    else:
+        answer = _stay(eligible, sticky_to) or _by_count(eligible)
+    chosen = answer.chosen
+    return Decision(
+        model=model,
+        now=now,
+        rule=rule,
+        method=answer.method,
+        index=None if chosen is None else chosen.candidate.index,
+        account=None if chosen is None else chosen.candidate.account,
+        reason=answer.reason,
+        error=answer.reason if chosen is None else None,
+        verdicts=tuple(verdicts),
+        band_floor=answer.band_floor,
+        sticky_to=sticky_to,
+    )
+
+
+_ALL_FAILED = "every eligible account failed lately"
+
+
+class _Answer(NamedTuple):
+    chosen: Verdict | None
+    method: Method
+    reason: str
+    band_floor: float | None = None
+
+
+def _judge(candidate: Candidate, now: datetime, rates: PoolRates, attempted: Collection[str]) -> Verdict:
+    quota = candidate.quota
+    windows, live = _judge_windows(candidate, now, rates)
+    binding, worst, soonest = _weigh(live)
+    outlived = quota.exhausted_at is not None and not mark_holds(quota, now)
+    exclusion, culprit = _exclude(candidate, live, attempted, outlived=outlived)
+    score = None if binding is None or candidate.recent_errors >= ERROR_LIMIT else binding.score
+    return Verdict(candidate, tuple(windows), len(live), score, binding, worst, soonest, exclusion, culprit, outlived)
+
+
+def _judge_windows(
+    candidate: Candidate, now: datetime, rates: PoolRates
+) -> tuple[list[WindowVerdict], list[WindowVerdict]]:
+    """Return the verdicts of all windows, and those of the live ones alone."""
+    windows: list[WindowVerdict] = []
+    live: list[WindowVerdict] = []
+    refreshed_at, turns, usable = candidate.quota.refreshed_at, candidate.turns_since_refresh, 1 - candidate.reserve
+    for window in candidate.quota.windows:
+        hours = (window.resets_at - now).total_seconds() / 3600
+        rate, source = rate_of(window, refreshed_at, rates)
+        if hours <= 0:
+            windows.append(WindowVerdict(window, hours, False, rate, source, None, None))
+            continue
+        projected = score = None
+        if rate is not None:
+            projected = project(window.used, turns, rate)
+            score = (usable - projected) * (hours if hours > MIN_HOURS else MIN_HOURS) if projected < usable else 0.0
+        verdict = WindowVerdict(window, hours, True, rate, source, projected, score)
+        windows.append(verdict)
+        live.append(verdict)
+    return windows, live
+
+
+def _weigh(live: Sequence[WindowVerdict]) -> tuple[WindowVerdict | None, float | None, float | None]:
+    """Return the binding window, the worst projected use and the hours to the soonest reset.
+
+    One live window without a rate leaves the account without a binding window: it may be the one that binds.
+    """
+    binding, worst, soonest, least = None, -1.0, math.inf, math.inf
+    is_learned = True
+    for window in live:  # one plain loop: three min() and max() over generators cost more than all the rest
+        if window.hours_to_reset < soonest:
+            soonest = window.hours_to_reset
+        if window.score is None or window.projected_used is None:
+            is_learned = False
+            continue
+        if window.score < least or binding is None:
+            binding, least = window, window.score
+        if window.projected_used > worst:
+            worst = window.projected_used
+    return binding if is_learned else None, None if worst < 0 else worst, soonest if live else None
+
+
+def _exclude(
+    candidate: Candidate, live: Sequence[WindowVerdict], attempted: Collection[str], *, outlived: bool
+) -> tuple[ExclusionKind | None, WindowVerdict | None]:
+    """Return why the account takes no part, and the window at fault; what the user asked for comes first."""
+    if not candidate.is_known:
+        return ExclusionKind.UNKNOWN, None
+    if candidate.disabled:
+        return ExclusionKind.DISABLED, None
+    if candidate.drained:
+        return ExclusionKind.DRAINED, None
+    if candidate.account in attempted:
+        return ExclusionKind.ATTEMPTED, None
+    if candidate.quota.exhausted_at is not None and not outlived:
+        return ExclusionKind.MARKED, None
+    for window in live:
+        if window.window.used >= SPENT_AT:
+            return ExclusionKind.SPENT, window
+    return _exclude_reserved(candidate, live) if candidate.reserve > 0 else (None, None)
+
+
+def _exclude_reserved(
+    candidate: Candidate, live: Sequence[WindowVerdict]
+) -> tuple[ExclusionKind | None, WindowVerdict | None]:
+    """Keep out an account whose reserve is reached; without a rate the last reading counts."""
+    for window in live:
+        used = window.window.used if window.projected_used is None else window.projected_used
+        if used >= 1 - candidate.reserve:
+            return ExclusionKind.RESERVED, window
+    return None, None
+
+
+def _penalise_hidden(verdict: Verdict, covered: int) -> Verdict:
+    """Force the score to 0 if the account shows fewer live windows than the best covered and is nearly spent."""
+    if verdict.live_windows >= covered or not _is_near_cap(verdict):
+        return verdict
+    return verdict._replace(hides_window=True, score=None if verdict.score is None else 0.0)
+
+
+def _is_near_cap(verdict: Verdict) -> bool:
+    return any(window.is_live and window.window.used >= HIDDEN_WINDOW_HINT for window in verdict.windows)
+
+
+def _stay(eligible: Sequence[Verdict], sticky_to: str | None) -> _Answer | None:
+    """Keep to the account last used, unless it fails or is known to have no headroom."""
+    for verdict in eligible:
+        if verdict.candidate.account == sticky_to and not verdict.is_erring and not _lacks_headroom(verdict):
+            score = "its headroom is unknown" if verdict.score is None else f"its score is {verdict.score:.2f}"
+            reason = f"{sticky_to} was used last for this model, is eligible, and {score}"
+            return _Answer(verdict, Method.STICKY, reason)
+    return None
+
+
+def _lacks_headroom(verdict: Verdict) -> bool:
+    return verdict.score is not None and verdict.score <= 0
+
+
+def _by_density(eligible: Sequence[Verdict], rule: TieRule) -> _Answer:
+    contenders = [
+        Contender(
+            place,
+            verdict.score,
+            verdict.candidate.invocation_count,
+            verdict.worst_projected_used,
+            verdict.soonest_reset_hours,
+            headroom(verdict.windows, verdict.candidate.reserve) if rule is TieRule.MOST_HEADROOM else 0.0,
+        )
+        for place, verdict in enumerate(eligible)
+        if verdict.score is not None
+    ]
+    if not contenders:
+        is_erring = all(verdict.is_erring for verdict in eligible)
+        return _round_robin(eligible, _ALL_FAILED if is_erring else "no account of the pool can be scored")
+    picked = pick(contenders, rule)
+    chosen = eligible[picked.winner.place]
+    return _Answer(chosen, Method.DENSITY, _density_reason(chosen, picked, rule, len(contenders)), picked.band_floor)
+
+
+def _density_reason(chosen: Verdict, picked: Pick, rule: TieRule, scored: int) -> str:
+    account, score = chosen.candidate.account, picked.winner.score
+    if scored == 1:
+        return f"{account} is the only account that can be scored, with {score:.2f}"
+    if picked.band_floor is None:
+        return f"no account has headroom left; {account} is the last with the highest score, {score:.2f}"
+    if rule is TieRule.MOST_HEADROOM:
+        among = f"among the {picked.band_size} accounts with a score above 0"
+        return f"{account} has the most headroom for the time to its resets, {picked.winner.headroom:.2f}, {among}"
+    if picked.band_size == 1:
+        return f"{account} has the best score, {score:.2f}, and no other account reaches half of it"
+    among = f"among the {picked.band_size} accounts that reach half of the best score"
+    if rule is TieRule.FEWEST_CALLS:
+        return f"{account} has the fewest calls, {picked.winner.invocation_count}, {among}"
+    used = picked.winner.worst_projected_used
+    return f"{account} has the lowest projected use, {'unknown' if used is None else f'{used:.0%}'}, {among}"
+
+
+def _by_count(eligible: Sequence[Verdict]) -> _Answer:
+    steady = [verdict for verdict in eligible if not verdict.is_erring]
+    if not steady:
+        return _round_robin(eligible, _ALL_FAILED)
+    chosen = min(steady, key=_weighted_calls)
+    calls, errors = chosen.candidate.invocation_count, chosen.candidate.recent_errors
+    account = chosen.candidate.account
+    reason = (
+        f"some windows are unknown, so calls decide: {account} has {calls} with {errors} recent failures, the least"
+    )
+    return _Answer(chosen, Method.COUNT, reason)
+
+
+def _weighted_calls(verdict: Verdict) -> int:
+    return verdict.candidate.invocation_count + ERROR_PENALTY * verdict.candidate.recent_errors
+
+
+def _round_robin(eligible: Sequence[Verdict], because: str) -> _Answer:
+    chosen = min(eligible, key=lambda verdict: verdict.candidate.invocation_count)
+    account, calls = chosen.candidate.account, chosen.candidate.invocation_count
+    return _Answer(chosen, Method.ROUND_ROBIN, f"{because}, so {account} with the fewest calls, {calls}, is next")

@@ -1,0 +1,137 @@
+"""The balancer's whole answer as values: every candidate with its numbers, who was chosen and why. Pure.
+
+Verdicts are named tuples, not frozen dataclasses: a choice among 100 accounts makes 500 of them inside a millisecond,
+and a frozen dataclass takes four times as long to make.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import NamedTuple
+
+from oulipoly_engine.core.quota.burn import RateSource
+from oulipoly_engine.core.quota.windows import QuotaState, Window
+
+ERROR_LIMIT = 3  # recent failures at which an account is avoided (contract, section 1.1)
+ERROR_WINDOW_MINUTES = 30  # what "recent" means; the shell counts the failures
+ERROR_PENALTY = 10  # calls that one recent failure weighs in count scoring
+BAND_FACTOR = 2
+
+
+class TieRule(StrEnum):
+    """Who wins among the accounts of the band (contract, section 0, fact 2)."""
+
+    FEWEST_CALLS = "fewest-calls"  # then higher score, then lower index
+    LOWEST_USE = "lowest-use"  # lowest worst projected use, then higher score, sooner reset, lower index
+    # Our own: every account with a score above 0 competes, not only the band; see core.headroom.
+    MOST_HEADROOM = "most-headroom"  # then fewest calls, lower index
+
+
+class Method(StrEnum):
+    """Which rule had the last word."""
+
+    DENSITY = "density"
+    COUNT = "count"
+    ROUND_ROBIN = "round-robin"
+    STICKY = "sticky"
+    NONE = "none"  # nobody is eligible
+
+
+class ExclusionKind(StrEnum):
+    """Why an account takes no part in a choice."""
+
+    UNKNOWN = "not-configured"  # named by the pool, and not in providers.toml
+    DISABLED = "disabled"
+    DRAINED = "drained"
+    ATTEMPTED = "attempted"  # ran out of quota earlier in the same invocation
+    MARKED = "marked-exhausted"
+    SPENT = "window-spent"
+    RESERVED = "reserve-reached"
+
+
+# Exclusions that the contract's own text ("quota-exhausted") covers.
+QUOTA_EXCLUSIONS = frozenset({ExclusionKind.ATTEMPTED, ExclusionKind.MARKED, ExclusionKind.SPENT})
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What the balancer is told of one pool member."""
+
+    index: int  # position in the model's file, from 0
+    account: str
+    quota: QuotaState
+    invocation_count: int = 0  # finished, over the lifetime, for this model and account
+    recent_errors: int = 0  # failures of this model and account in the last ERROR_WINDOW_MINUTES
+    turns_since_refresh: int = 0  # assistant turns after quota.refreshed_at; 0 if never refreshed
+    reserve: float = 0.0  # 0..1 of every window that we must leave unspent
+    drained: bool = False  # no new work; what runs may end
+    disabled: bool = False
+    is_known: bool = True  # providers.toml has it
+
+
+class WindowVerdict(NamedTuple):
+    """One window in a choice."""
+
+    window: Window
+    hours_to_reset: float  # negative when the reset has passed
+    is_live: bool
+    rate: float | None  # fraction of the window per turn; None if nobody has learned one
+    rate_source: RateSource
+    projected_used: float | None  # 0.. (may exceed 1); None for past windows and without a rate
+    score: float | None  # (1 - reserve - projected used) x hours to reset, at least 0
+
+
+class Verdict(NamedTuple):
+    """One candidate in a choice."""
+
+    candidate: Candidate
+    windows: tuple[WindowVerdict, ...]  # in the reading's order
+    live_windows: int
+    score: float | None  # the binding score; None: cannot be scored
+    binding: WindowVerdict | None  # the live window with the least score
+    worst_projected_used: float | None  # over the live windows whose rate is known
+    soonest_reset_hours: float | None  # over the live windows
+    exclusion: ExclusionKind | None
+    excluding_window: WindowVerdict | None  # of SPENT and RESERVED
+    readmit: bool  # the exhaustion mark is outlived: the shell must clear it in the store
+    hides_window: bool = False  # fewer live windows than the best covered and nearly spent: score forced to 0
+
+    @property
+    def is_eligible(self) -> bool:
+        """Tell whether the account could be chosen at all."""
+        return self.exclusion is None
+
+    @property
+    def is_erring(self) -> bool:
+        """Tell whether recent failures keep the account from being scored."""
+        return self.candidate.recent_errors >= ERROR_LIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Who serves a model now, and why everyone else does not."""
+
+    model: str
+    now: datetime
+    rule: TieRule
+    method: Method
+    index: int | None  # of the chosen candidate; None: nobody, see `error`
+    account: str | None
+    reason: str  # one sentence for people
+    error: str | None  # the contract's text when nobody is eligible
+    verdicts: tuple[Verdict, ...]  # every candidate, by index
+    band_floor: float | None = None  # least score inside the band; None where no band was formed
+    sticky_to: str | None = None  # the account that stickiness asked for
+
+    @property
+    def readmitted(self) -> tuple[str, ...]:
+        """Return the accounts whose exhaustion mark the shell must clear."""
+        return tuple(verdict.candidate.account for verdict in self.verdicts if verdict.readmit)
+
+    def in_band(self, verdict: Verdict) -> bool:
+        """Tell whether `verdict` competed inside the band."""
+        if self.band_floor is None or verdict.score is None or not verdict.is_eligible:
+            return False
+        return verdict.score >= self.band_floor

@@ -1,0 +1,1 @@
+"""API calls, read out of each CLI's transcripts, priced and summed."""

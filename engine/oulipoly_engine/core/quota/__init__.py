@@ -1,0 +1,1 @@
+"""Windows, readings, burn rates, forecasts and alerts."""

@@ -1,0 +1,1 @@
+"""Replacing the entries of a transcript without losing what is not ours."""

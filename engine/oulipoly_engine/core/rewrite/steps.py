@@ -1,0 +1,126 @@
+"""Which turns of a transcript stay, change, go or come. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from oulipoly_engine.core.rewrite.replacement_input import Wanted, refuse, wanted_of
+from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Chunk
+
+
+class Kind(StrEnum):
+    """What becomes of a record."""
+
+    KEPT = "kept"
+    CHANGED = "changed"
+    ADDED = "added"
+    REMOVED = "removed"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One record's part in a replacement, in the order of the new transcript."""
+
+    kind: Kind
+    old: CanonicalRecord | None  # None: added
+    new: Wanted | None  # None: removed, or a record that is no turn and was not mentioned
+
+    @property
+    def turn_id(self) -> str:
+        """Return the turn's id; every step has an old or a new side."""
+        return self.old.turn_id if self.old is not None else self.new.turn_id if self.new is not None else ""
+
+    @property
+    def role(self) -> str:
+        """Return the turn's role."""
+        return self.old.role if self.old is not None else self.new.role if self.new is not None else ""
+
+    @property
+    def is_turn(self) -> bool:
+        """Return whether it is a turn, not the placeholder of another record."""
+        return not (self.old is not None and self.old.is_unsupported)
+
+
+def steps(old: Sequence[CanonicalRecord], wanted: Sequence[Wanted]) -> tuple[Step, ...]:
+    """Return every record's part, in the order of the new transcript.
+
+    Records that are no turns (attachments, system notes) stay where they are, mentioned or not; a mentioned one must be
+    as it was exported.
+    Raises ReplacementInvalid, naming the input line, for turns in another order, twice, or in another role.
+    """
+    found = tuple(_aligned(old, wanted))
+    if not any(step.is_turn and step.new is not None for step in found):
+        refuse(0, "no turn would be left: a session needs one")
+    return found
+
+
+def _aligned(old: Sequence[CanonicalRecord], wanted: Sequence[Wanted]) -> Iterator[Step]:
+    places: dict[str, list[int]] = {}
+    for place, record in enumerate(old):
+        places.setdefault(record.turn_id, []).append(place)
+    added: dict[str, Wanted] = {}
+    pending: list[Wanted] = []  # added ones go right before the next known one, behind what is no turn
+    here = 0
+    for one in wanted:
+        known = next((place for place in places.get(one.turn_id, ()) if place >= here), None)
+        if known is None:
+            _check_new(one, places, added)
+            added[one.turn_id] = one
+            pending.append(one)
+            continue
+        yield from (_passed(record) for record in old[here:known])
+        yield from (Step(Kind.ADDED, None, new) for new in pending)
+        yield _matched(old[known], one)
+        pending, here = [], known + 1
+    yield from (_passed(record) for record in old[here:])
+    yield from (Step(Kind.ADDED, None, new) for new in pending)
+
+
+def _passed(record: CanonicalRecord) -> Step:
+    return Step(Kind.KEPT if record.is_unsupported else Kind.REMOVED, record, None)
+
+
+def _check_new(one: Wanted, places: dict[str, list[int]], added: dict[str, Wanted]) -> None:
+    if one.is_unsupported:
+        refuse(one.line, f"the record {one.turn_id} is no turn, and the transcript has none like it at this place")
+    if one.turn_id in places:
+        refuse(one.line, f"turn {one.turn_id} stands before another one than in the transcript: turns cannot be moved")
+    if one.turn_id in added:
+        refuse(one.line, f"turn {one.turn_id} was already given in line {added[one.turn_id].line}")
+
+
+def _matched(record: CanonicalRecord, one: Wanted) -> Step:
+    if one.is_unsupported != record.is_unsupported:
+        what = "no turn" if record.is_unsupported else "a turn, not an unsupported record"
+        refuse(one.line, f"the record {one.turn_id} is {what} in the transcript")
+    if record.role != one.role:
+        refuse(one.line, f"turn {one.turn_id} is the {record.role}'s, and cannot become the {one.role[:40]!r}'s")
+    is_same = (record.timestamp, record.content) == (one.timestamp, one.content)
+    if record.is_unsupported and not (is_same and record.source.sha256 == one.sha256):
+        refuse(one.line, f"the record {one.turn_id} ({one.role[:40]}) is no turn and must stay as it was exported")
+    return Step(Kind.KEPT if is_same else Kind.CHANGED, record, one)
+
+
+def compared(old: Sequence[CanonicalRecord], new: Sequence[CanonicalRecord]) -> tuple[Step, ...]:
+    """Return what differs between two states of a transcript, each of them as it is; nothing is refused."""
+    from difflib import SequenceMatcher  # noqa: PLC0415 - 3 ms, only an undo needs it
+
+    wanted = wanted_of(new)
+    before, after = ([(one.role, one.timestamp, one.content) for one in side] for side in (old, new))
+    found: list[Step] = []
+    for kind, start, stop, begin, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if kind == "equal":
+            found += [Step(Kind.KEPT, *pair) for pair in zip(old[start:stop], wanted[begin:end], strict=True)]
+            continue
+        left = {record.turn_id: record for record in old[start:stop]}
+        pairs = [(left.pop(one.turn_id, None), one) for one in wanted[begin:end]]
+        found += [Step(Kind.REMOVED, record, None) for record in left.values()]
+        found += [Step(Kind.ADDED if record is None else Kind.CHANGED, record, one) for record, one in pairs]
+    return tuple(found)
+
+
+def texts(content: Sequence[Chunk]) -> list[str]:
+    """Return the texts of a content, in order."""
+    return [chunk.text for chunk in content if chunk.text is not None]

@@ -1,0 +1,1 @@
+"""What a run is, how its outcome is read, and how it is traced."""

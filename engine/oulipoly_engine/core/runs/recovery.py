@@ -1,0 +1,31 @@
+"""What to do about each class of failure. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from oulipoly_engine.core.runs.failure_categories import Category
+
+# Reasons beside the categories, as rows have them.
+SPAWN_FAILED, OUTPUT_FAILED, GUARD_DROP = "spawn_error", "stdout_failed", "guard_drop"
+_FIXES: Mapping[str, str] = {
+    Category.AUTH_EXPIRED: "sign in again: start the CLI by hand with this account, or `agents repl MODEL`",
+    Category.CLI_VERSION_MISMATCH: "the CLI does not know a flag: update it, or correct `args` in providers.toml or "
+    "the model's file",
+    Category.NETWORK_ERROR: "nothing is wrong with the account: try again once the network or the vendor is back",
+    Category.RATE_LIMIT: "it passes by itself: others serve meanwhile; `why` (w) tells until when",
+    Category.QUOTA_EXHAUSTED: "others serve meanwhile; a reading that goes well clears its mark: press u on it in "
+    "Pools, or c to take the mark away unread",
+    Category.RESUME_SESSION_MISMATCH: "the CLI went on with another session: `agents session list` shows which there "
+    "are, a longer id tells them apart",
+    Category.HUNG_SUBPROCESS: "raise `timeout_seconds` of the account, or `--timeout`, if it only needed longer",
+    SPAWN_FAILED: "install the program, or correct `command` in providers.toml; `agents config check` names it",
+    OUTPUT_FAILED: "who read the output went away, or the disk is full: run it again",
+    GUARD_DROP: "its runner was killed: go on with the session by `agents repl --resume`",
+}
+_OTHER = "`agents trace` shows the run and what it printed"
+
+
+def fix_of(*reasons: str | None) -> str:
+    """Return what to do about a failure. reasons: category or reason, the first one that is known decides."""
+    return next((_FIXES[reason] for reason in reasons if reason is not None and reason in _FIXES), _OTHER)

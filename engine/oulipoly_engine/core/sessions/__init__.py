@@ -1,0 +1,1 @@
+"""Sessions, their segments, and how an id finds one."""

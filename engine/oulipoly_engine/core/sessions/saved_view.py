@@ -1,0 +1,20 @@
+"""A view of the list of conversations that has a name: what is shown, in which order, under which headings. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from oulipoly_engine.core.sessions.sessions import Sort
+
+GROUPINGS = ("workspace", "account", "day", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class SavedView:
+    """One view, as app.toml keeps it under `[views]`."""
+
+    name: str
+    filter: str = ""  # as it is typed
+    group: str = GROUPINGS[0]
+    sort: Sort = Sort.USED
+    is_reversed: bool = False

@@ -1,0 +1,118 @@
+"""A list of conversations as a table for people, as wide as the terminal. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from oulipoly_engine.core.text.columns import fit, fit_end, pad, plain, width
+
+HEADINGS = ("", "last used", "id", "account", "model", "turns", "workspace", "name", "")
+_ACCOUNT, _MODEL, _TURNS, _WORKSPACE, _NAME = 3, 4, 5, 6, 7
+_LEAST = {_NAME: 16, _WORKSPACE: 10, _MODEL: 8, _ACCOUNT: 8}  # cells that a column keeps when it is cut
+_DISPENSABLE = (_MODEL, _TURNS, _ACCOUNT, _WORKSPACE)  # the first one goes first
+_GAP = 2
+ID_LENGTH = 8  # signs of an id that are shown: enough to be found by
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """One line of the table, as text."""
+
+    is_pinned: bool
+    last_used: str
+    chain_id: str
+    account: str
+    model: str
+    turns: int
+    workspace: str
+    name: str
+    remark: str = ""  # what is the matter with its transcript
+
+
+def render(rows: Sequence[SessionRow], columns: int) -> list[str]:
+    """Draw the table in so many cells: names are cut first, then folders, models and accounts; then columns go."""
+    table = [list(HEADINGS), *(_cells(row) for row in rows)]
+    widths = {column: max(width(line[column]) for line in table) for column in range(len(HEADINGS))}
+    for column, least in _LEAST.items():
+        widths[column] -= max(0, min(_over(widths, columns), widths[column] - least))
+    for column in _DISPENSABLE:
+        if _over(widths, columns) > 0:
+            del widths[column]
+    widths[_NAME] -= max(0, min(_over(widths, columns), widths[_NAME] - 1))
+    return [_line(cells, widths) for cells in table]
+
+
+def _over(widths: Mapping[int, int], columns: int) -> int:
+    return sum(widths.values()) + _GAP * (len(widths) - 1) - columns
+
+
+def ago(instant: datetime, now: datetime) -> str:
+    """Return how long ago an instant is, in its largest unit; a day and more as a date."""
+    seconds = (now - instant).total_seconds()
+    if seconds < 0 or seconds >= 86_400 * 7:
+        return f"{instant.astimezone(now.tzinfo):%Y-%m-%d}"
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= length:
+            return f"{int(seconds // length)} {unit} ago"
+    return "just now"
+
+
+def remark(
+    has_transcript: bool | None,
+    purge_at: datetime | None,
+    now: datetime,
+    within_days: float,
+    *,
+    is_kept: bool | None = None,
+) -> str:
+    """Return what is the matter with a transcript: it is gone, or its CLI deletes it soon; else nothing.
+
+    is_kept: whether the archive has a copy.
+    """
+    if has_transcript is False:
+        return "transcript gone, a copy kept" if is_kept else "transcript gone"
+    if purge_at is None:
+        return ""
+    left = purge_at - now
+    if left > timedelta(days=within_days):
+        return ""
+    if is_kept:
+        return "deletable now, kept" if left < timedelta(0) else f"deleted in {time_left(left)}, kept"
+    return "at risk now" if left < timedelta(0) else f"at risk in {time_left(left)}"
+
+
+def time_left(left: timedelta) -> str:
+    """Return how long something has yet: whole days, hours where it is less than a day and a half, never below 0."""
+    left = max(left, timedelta(0))
+    return f"{left.days} d" if left >= timedelta(hours=36) else f"{left.total_seconds() / 3600:.0f} h"
+
+
+def short_path(path: str, home: str) -> str:
+    """Return a path with `~` for the home folder."""
+    if path == home:
+        return "~"
+    return f"~{path[len(home) :]}" if home != "/" and path.startswith(f"{home}/") else path
+
+
+def _cells(row: SessionRow) -> list[str]:
+    return [
+        "*" if row.is_pinned else "",
+        row.last_used,
+        row.chain_id[:ID_LENGTH],
+        plain(row.account),
+        plain(row.model),
+        str(row.turns),
+        plain(row.workspace),
+        plain(row.name),
+        row.remark,
+    ]
+
+
+def _line(cells: Sequence[str], widths: Mapping[int, int]) -> str:
+    shown = []
+    for column, cells_wide in widths.items():
+        cut = fit_end if column == _WORKSPACE else fit
+        shown.append(pad(cut(cells[column], cells_wide), cells_wide))
+    return (" " * _GAP).join(shown).rstrip()

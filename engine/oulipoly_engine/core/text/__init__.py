@@ -1,0 +1,1 @@
+"""Columns, redaction and other work on plain text."""

@@ -1,0 +1,1 @@
+"""Each CLI's transcripts as canonical records, dialogue and documents."""

@@ -1,0 +1,178 @@
+"""A conversation for people to read: turns of typed parts, from whichever CLI's records. Pure.
+
+Unlike the canonical form nothing here is an oracle: lines that cannot be read are counted and left out, and what a CLI
+says to itself is kept apart from what was said.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+from oulipoly_engine.core.text.redact import REDACTED, redact
+from oulipoly_engine.core.transcripts.canonical import Chunk, Line
+
+_KEPT_DAMAGED = 5  # line numbers that are named
+
+
+class Kind(StrEnum):
+    """What a part of a turn is."""
+
+    TEXT = "text"
+    THINKING = "thinking"
+    CALL = "call"  # of a tool
+    RESULT = "result"  # of a tool
+    IMAGE = "image"
+    CONTEXT = "context"  # put in by the CLI, typed by nobody
+    SUMMARY = "summary"  # of everything before: the conversation was compacted here
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One piece of a turn."""
+
+    kind: Kind
+    text: str  # of an image: its size
+    label: str = ""  # a tool's name, an image's media type, a context's kind
+    is_error: bool = False  # of a result
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one record of a transcript says."""
+
+    role: str  # "user" or "assistant"
+    at: str  # RFC 3339, as the CLI wrote it; may be empty
+    parts: tuple[Part, ...]
+    turn_id: str = ""
+    model: str | None = None
+    line: int = 0  # of the transcript, from 1; of a stored turn its row
+    is_sidechain: bool = False
+    continues: bool = False  # goes on with the answer of the turn before it
+
+
+@dataclass(slots=True)
+class Findings:
+    """What is learned of a conversation while it is read."""
+
+    models: list[str] = field(default_factory=list)
+    workspaces: list[str] = field(default_factory=list)
+    first_at: str = ""
+    last_at: str = ""
+    forked_from: str = ""
+    turns: int = 0  # those that are shown under a heading of their own
+    damaged: int = 0  # lines
+    damaged_lines: list[int] = field(default_factory=list)  # the first ones
+
+    def note_damage(self, line: int) -> None:
+        """Count a line that cannot be read."""
+        self.damaged += 1
+        if len(self.damaged_lines) < _KEPT_DAMAGED:
+            self.damaged_lines.append(line)
+
+    def note(self, turn: Turn) -> None:
+        """Learn from a turn."""
+        if turn.model:
+            note_once(self.models, turn.model)
+        if turn.at:
+            self.first_at = min(self.first_at or turn.at, turn.at)
+            self.last_at = max(self.last_at, turn.at)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What of a conversation is shown besides what was said."""
+
+    tools: bool = False  # what tools were given and answered; without it only that they were called
+    thinking: bool = False
+    context: bool = False
+
+
+TALK = Wanted()
+EVERYTHING = Wanted(tools=True, thinking=True, context=True)
+
+
+def note_once(known: list[str], value: str) -> None:
+    """Add a value to a short list that has it not."""
+    if value not in known:
+        known.append(value)
+
+
+def record_of(line: Line) -> dict[str, Any] | None:
+    """Return the JSON object of a line, None when it is none."""
+    try:
+        value = json.loads(line.data.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def of_chunks(role: str, at: str, chunks: Iterable[Chunk], turn_id: str = "", line: int = 0) -> Turn:
+    """Return the turn that canonical content makes."""
+    return Turn(role, at, tuple(_of_chunk(chunk) for chunk in chunks), turn_id, line=line)
+
+
+def _of_chunk(chunk: Chunk) -> Part:
+    kinds = {"text": Kind.TEXT, "thinking": Kind.THINKING, "tool_result": Kind.RESULT, "image": Kind.IMAGE}
+    kind = kinds.get(chunk.type, Kind.CALL if "tool" in chunk.type else Kind.CONTEXT)
+    return Part(kind, chunk.text or "", "" if kind is Kind.TEXT else chunk.type)
+
+
+def selected(turns: Iterable[Turn], wanted: Wanted) -> Iterator[Turn]:
+    """Yield the turns with the parts that are wanted, those without any left out, and what goes together joined."""
+    speaker = ("", False)
+    for turn in turns:
+        parts = tuple(part for part in (_wanted(part, wanted) for part in turn.parts) if part is not None)
+        if not parts:
+            continue
+        # A tool's result is a record of the user's, in both formats; to a reader it belongs to the answer.
+        is_result = all(part.kind is Kind.RESULT for part in parts)
+        now = ("assistant" if is_result else turn.role, turn.is_sidechain)
+        yield replace(turn, role=now[0], parts=parts, continues=now == speaker and now[0] == "assistant")
+        speaker = now
+
+
+def _wanted(part: Part, wanted: Wanted) -> Part | None:
+    match part.kind:
+        case Kind.TEXT:
+            return part if part.text.strip() else None
+        case Kind.CALL:
+            return part if wanted.tools else replace(part, text="")
+        case Kind.RESULT:
+            return part if wanted.tools else None
+        case Kind.THINKING:
+            return part if wanted.thinking else None
+        case Kind.CONTEXT:
+            return part if wanted.context else None
+        case _:
+            return part
+
+
+def arguments_text(value: object) -> str:
+    """Write a tool's arguments for people: a line for each, texts as they are."""
+    if isinstance(value, dict):
+        return "\n".join(_argument(str(key), item) for key, item in value.items())
+    return value if isinstance(value, str) else _json(value)
+
+
+def _argument(key: str, value: object) -> str:
+    if not isinstance(value, str):
+        return f"{key}: {_json(value)}"
+    if "\n" not in value:
+        return f"{key}: {value}"
+    # The redactor knows a secret by the name before it, on the same line; `x1` stands for any value.
+    is_secret = REDACTED in redact(f'{key}: "x1y2z3w4"')
+    return f"{key}: {_json(value)}" if is_secret else f"{key}:\n{value}"
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def image_part(media_type: object, data: object) -> Part:
+    """Return the part that names an image and, where its bytes are there, their size."""
+    size = f"{len(data) * 3 // 4:,} bytes" if isinstance(data, str) and data else ""
+    return Part(Kind.IMAGE, size, media_type if isinstance(media_type, str) else "image")
