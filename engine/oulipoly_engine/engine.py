@@ -28,12 +28,13 @@ from oulipoly_engine.errors import AccountUnusable, ModelUnknown, RequestRefused
 from oulipoly_engine.events import Listeners
 from oulipoly_engine.paths import Paths, from_environment
 from oulipoly_engine.process.command import inherited_environment
-from oulipoly_engine.service.alerting import raise_alerts
-from oulipoly_engine.service.background import Asked, Background, OneShotEnded, OneShotSaid
-from oulipoly_engine.service.burning import Burning, burning
-from oulipoly_engine.service.configured import Configured, Fingerprint, Places
-from oulipoly_engine.service.follow_late import Home, LateFollower
-from oulipoly_engine.service.refresh import Refreshed, Refresher, Wish
+from oulipoly_engine.service.accounts.configuration import Configured, Fingerprint, Places
+from oulipoly_engine.service.following.late import Home, LateFollower
+from oulipoly_engine.service.following.watch import ConfigurationChanged, Watch, Watched
+from oulipoly_engine.service.quota.alerts import raise_alerts
+from oulipoly_engine.service.quota.burn_history import Burning, burning
+from oulipoly_engine.service.quota.refresh import Refreshed, Refresher, Wish
+from oulipoly_engine.service.runs.background import Asked, Background, OneShotEnded, OneShotSaid
 from oulipoly_engine.service.snapshot import (
     AccountView,
     PoolView,
@@ -43,17 +44,16 @@ from oulipoly_engine.service.snapshot import (
     decision_with,
 )
 from oulipoly_engine.service.status import values as status_values
-from oulipoly_engine.service.watch import ConfigurationChanged, Watch, Watched
-from oulipoly_engine.store import controls, quotas
-from oulipoly_engine.store.db import Store, open_store
+from oulipoly_engine.store.base.db import Store, open_store
+from oulipoly_engine.store.quota import controls, quotas
 
 if TYPE_CHECKING:
     from oulipoly_engine.engine_sessions import Sessions
     from oulipoly_engine.engine_terminals import Terminals
-    from oulipoly_engine.service.burners import Burners
-    from oulipoly_engine.service.freshness import Freshness
-    from oulipoly_engine.service.settings import Settings
-    from oulipoly_engine.service.setup import SetUp
+    from oulipoly_engine.service.accounts.settings import Settings
+    from oulipoly_engine.service.accounts.setup import SetUp
+    from oulipoly_engine.service.ledger.consumers import Burners
+    from oulipoly_engine.service.runs.freshness import Freshness
 
 __all__ = [
     "FORMS",
@@ -119,7 +119,7 @@ class Engine:
     @property
     def settings(self) -> Settings:
         """Return the configuration files, setting by setting."""
-        from oulipoly_engine.service.settings import Settings  # noqa: PLC0415 - only the settings' screen asks
+        from oulipoly_engine.service.accounts.settings import Settings  # noqa: PLC0415 - only the settings' screen asks
 
         return Settings(self.paths, self.surroundings.models_dir, self.surroundings.read_only)
 
@@ -274,8 +274,8 @@ class Engine:
 
     def freshness(self, configured: Configured, store: Store) -> Freshness:
         """Return what reads quota and turns around a run. For engine modules beside this one."""
-        from oulipoly_engine.service.freshness import Freshness  # noqa: PLC0415 - only to start a run
-        from oulipoly_engine.service.ingest import Ingester  # noqa: PLC0415 - only to start a run
+        from oulipoly_engine.service.runs.freshness import Freshness  # noqa: PLC0415 - only to start a run
+        from oulipoly_engine.service.transcripts.ingest import Ingester  # noqa: PLC0415 - only to start a run
 
         ingester = Ingester(
             store,
@@ -307,7 +307,7 @@ class Engine:
 
     def burners(self, account: str, since: datetime, until: datetime) -> Burners:
         """Return which sessions, projects and models burned an account's quota between two instants."""
-        from oulipoly_engine.service.burners import burners  # noqa: PLC0415 - prices, 10 ms, only who asks
+        from oulipoly_engine.service.ledger.consumers import burners  # noqa: PLC0415 - prices, 10 ms, only who asks
 
         store = self.store()
         try:
@@ -317,20 +317,20 @@ class Engine:
 
     def first_set_up(self) -> SetUp:
         """Return what a first configuration for the CLIs of this machine would be; nothing is written."""
-        from oulipoly_engine.service.setup import propose  # noqa: PLC0415 - once in a lifetime
+        from oulipoly_engine.service.accounts.setup import propose  # noqa: PLC0415 - once in a lifetime
 
         return propose(self.paths)
 
     def write_set_up(self, found: SetUp) -> None:
         """Write a first configuration; what exists is never changed. Raises RequestRefused or ConfigInvalid."""
-        from oulipoly_engine.service.setup import write_first  # noqa: PLC0415 - once in a lifetime
+        from oulipoly_engine.service.accounts.setup import write_first  # noqa: PLC0415 - once in a lifetime
 
         self._refuse_if_read_only("write a configuration")
         write_first(self.paths, found)
 
     def take_set_up_back(self, found: SetUp) -> tuple[Path, ...]:
         """Delete what was written and is as it was; return what was changed since and stays."""
-        from oulipoly_engine.service.setup import take_back  # noqa: PLC0415 - once in a lifetime
+        from oulipoly_engine.service.accounts.setup import take_back  # noqa: PLC0415 - once in a lifetime
 
         self._refuse_if_read_only("delete a configuration")
         return take_back(found)

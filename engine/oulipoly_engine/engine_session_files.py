@@ -27,19 +27,19 @@ from oulipoly_engine.engine_session_values import (
     written,
 )
 from oulipoly_engine.errors import RunnerError, UsageInvalid
-from oulipoly_engine.service.locate import Locator
-from oulipoly_engine.service.new_file import new_file
-from oulipoly_engine.store.conversations import conversations
-from oulipoly_engine.store.db import Store
+from oulipoly_engine.service.sessions.locate import Locator
+from oulipoly_engine.service.transcripts.atomic_file import new_file
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.sessions.sessions import conversations
 
 if TYPE_CHECKING:
     from oulipoly_engine.clock import Clock
     from oulipoly_engine.engine import Engine
-    from oulipoly_engine.service.archive import Archive
-    from oulipoly_engine.service.archive_keeper import ArchiveKeeper, Kept
-    from oulipoly_engine.service.documents import Documents, Preview
-    from oulipoly_engine.service.export import Exporter
-    from oulipoly_engine.service.unbundle import Receipt, Unbundler
+    from oulipoly_engine.service.archive.archive import Archive
+    from oulipoly_engine.service.archive.keeper import ArchiveKeeper, Kept
+    from oulipoly_engine.service.bundles.unbundle import Receipt, Unbundler
+    from oulipoly_engine.service.reading.documents import Documents, Preview
+    from oulipoly_engine.service.reading.export import Exporter
 
 _PATIENCE_S = 20.0  # for another process that archives
 _KEEPING_S = 2.0  # of copying after a scan; the next one goes on
@@ -108,7 +108,7 @@ class SessionFiles:
                 with self._exporter(store).exported(session) as export:
                     return written(path, export.blocks(), force=force)
             from oulipoly_engine.core.transcripts.document_head import Format  # noqa: PLC0415 - only documents need it
-            from oulipoly_engine.service.documents import Style  # noqa: PLC0415 - as above
+            from oulipoly_engine.service.reading.documents import Style  # noqa: PLC0415 - as above
 
             style = Style(Format(wish.format), wanted(wish), wish.redacting)
             with self._documents(store).rendered(session, style) as document:
@@ -121,7 +121,7 @@ class SessionFiles:
     def bundle(self, chain_id: str, path: Path, *, force: bool = False) -> Exported:
         """Pack a conversation with all that resuming it elsewhere needs."""
         self._refuse_if_read_only("write files")
-        from oulipoly_engine.service.bundle import Bundler  # noqa: PLC0415 - only who packs needs it
+        from oulipoly_engine.service.bundles.bundle import Bundler  # noqa: PLC0415 - only who packs needs it
 
         with self._stored() as store:
             session = self._session(store, chain_id)
@@ -167,7 +167,7 @@ class SessionFiles:
         return _told(done)
 
     def _unbundler(self, store: Store) -> Unbundler:
-        from oulipoly_engine.service.unbundle import Unbundler  # noqa: PLC0415 - only who unpacks needs it
+        from oulipoly_engine.service.bundles.unbundle import Unbundler  # noqa: PLC0415 - only who unpacks needs it
 
         homes, models = self._archive(store).homes, self._home.configured().models
         return Unbundler(store, homes, tuple(models), self._home.paths.data / "unbundling", self._clock)
@@ -176,31 +176,31 @@ class SessionFiles:
         """Keep copies after a scan; nothing is refused for its failing."""
         if not self._home.configured().settings.archive:
             return
-        from oulipoly_engine.service.archive_keeper import after_scan  # noqa: PLC0415 - 20 ms, only after a scan
+        from oulipoly_engine.service.archive.keeper import after_scan  # noqa: PLC0415 - 20 ms, only after a scan
 
         with suppress(RunnerError):
             after_scan(self._keeper(store), _KEEPING_S)
 
     def _keeper(self, store: Store) -> ArchiveKeeper:
-        from oulipoly_engine.service.archive_keeper import ArchiveKeeper  # noqa: PLC0415 - only who archives needs it
+        from oulipoly_engine.service.archive.keeper import ArchiveKeeper  # noqa: PLC0415 - only who archives needs it
 
         return ArchiveKeeper(self._archive(store), self._home.configured().settings.archive_limit_bytes)
 
     def _archive(self, store: Store) -> Archive:
-        from oulipoly_engine.service.archive import Archive  # noqa: PLC0415 - not for the list
-        from oulipoly_engine.service.transcript_files import homes  # noqa: PLC0415 - as above
+        from oulipoly_engine.service.archive.archive import Archive  # noqa: PLC0415 - not for the list
+        from oulipoly_engine.service.transcripts.files import homes  # noqa: PLC0415 - as above
 
         configured, paths = self._home.configured(), self._home.paths
         known = {home.account: home for home in homes(configured.accounts, configured.scripts, paths.home)}
         return Archive(store, paths.data / "archive", known, self._clock)
 
     def _documents(self, store: Store) -> Documents:
-        from oulipoly_engine.service.documents import Documents  # noqa: PLC0415 - only documents need it
+        from oulipoly_engine.service.reading.documents import Documents  # noqa: PLC0415 - only documents need it
 
         return Documents(store, self._locator(), self._archive(store))
 
     def _exporter(self, store: Store) -> Exporter:
-        from oulipoly_engine.service.export import Exporter  # noqa: PLC0415 - only an export needs it
+        from oulipoly_engine.service.reading.export import Exporter  # noqa: PLC0415 - only an export needs it
 
         return Exporter(store, self._locator())
 

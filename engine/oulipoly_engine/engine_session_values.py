@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.events import Event
-from oulipoly_engine.service.new_file import new_file
+from oulipoly_engine.service.transcripts.atomic_file import new_file
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Part
     from oulipoly_engine.core.transcripts.dialogue import Wanted
-    from oulipoly_engine.service.replace import Plan
+    from oulipoly_engine.service.rewrite.replace import Plan
 
 FORMATS = ("markdown", "html", "canonical-jsonl")
 _SHORT_ID, _LONGEST_ID = 8, 80  # signs of a file's name

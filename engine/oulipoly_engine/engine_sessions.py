@@ -28,25 +28,25 @@ from oulipoly_engine.engine_session_values import (
 )
 from oulipoly_engine.errors import RequestRefused, RunnerError, SessionNotFound, UsageInvalid
 from oulipoly_engine.process.command import inherited_environment
-from oulipoly_engine.service import drafts
-from oulipoly_engine.service.conversations import Catalogue, Kinds
-from oulipoly_engine.service.drafts import Draft
-from oulipoly_engine.service.locate import Locator, find_typed
-from oulipoly_engine.service.new_file import FileExists
-from oulipoly_engine.service.session_board import Board, Boards, Inside
-from oulipoly_engine.service.transcript_follower import TranscriptFollower, TranscriptGrew
-from oulipoly_engine.service.transcript_pages import Damage, Entry, Pages, Provenance, text_of
-from oulipoly_engine.store import notes
-from oulipoly_engine.store.conversations import conversations
-from oulipoly_engine.store.db import Store
+from oulipoly_engine.service.following.session_follower import TranscriptFollower, TranscriptGrew
+from oulipoly_engine.service.reading import drafts
+from oulipoly_engine.service.reading.drafts import Draft
+from oulipoly_engine.service.reading.pages import Damage, Entry, Pages, Provenance, text_of
+from oulipoly_engine.service.sessions.board import Board, Boards, Inside
+from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds
+from oulipoly_engine.service.sessions.locate import Locator, find_typed
+from oulipoly_engine.service.transcripts.atomic_file import FileExists
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.sessions import notes
+from oulipoly_engine.store.sessions.sessions import conversations
 
 if TYPE_CHECKING:
     from oulipoly_engine.engine import Engine
-    from oulipoly_engine.service.ingest import Ingested
-    from oulipoly_engine.service.move import Mover
-    from oulipoly_engine.service.replace import Plan, Receipt, Replacer
+    from oulipoly_engine.service.rewrite.replace import Plan, Receipt, Replacer
     from oulipoly_engine.service.search import Found
-    from oulipoly_engine.store.spawned import Spawned
+    from oulipoly_engine.service.sessions.move import Mover
+    from oulipoly_engine.service.transcripts.ingest import Ingested
+    from oulipoly_engine.store.runs.spawned import Spawned
 
 __all__ = [
     "Board",
@@ -120,7 +120,7 @@ class Sessions(SessionFiles):
 
     def spawned(self) -> tuple[Spawned, ...]:
         """Return the latest invocations with who started them, the newest first."""
-        from oulipoly_engine.store.spawned import recent  # noqa: PLC0415 - only the trace view needs it
+        from oulipoly_engine.store.runs.spawned import recent  # noqa: PLC0415 - only the trace view needs it
 
         with self._stored() as store:
             return recent(store, _TRACED)
@@ -130,7 +130,7 @@ class Sessions(SessionFiles):
 
         path: the file, where it is known. Raises StorageUnsupported, and RunnerError for a file that cannot be read.
         """
-        from oulipoly_engine.service.transcript_source import opened  # noqa: PLC0415 - not for the list
+        from oulipoly_engine.service.reading.transcript_source import opened  # noqa: PLC0415 - not for the list
 
         with self._stored() as store:
             return opened(store, self._locator(), self._archive(store), account, session_id, path)
@@ -194,7 +194,7 @@ class Sessions(SessionFiles):
         return sum(one.new_turns for one in done)
 
     def _scan(self, store: Store, accounts: Sequence[str]) -> Sequence[Ingested]:
-        from oulipoly_engine.service.ingest import Ingester  # noqa: PLC0415 - only a scan needs it
+        from oulipoly_engine.service.transcripts.ingest import Ingester  # noqa: PLC0415 - only a scan needs it
 
         configured, paths = self._home.configured(), self._home.paths
         scanner = Ingester(
@@ -311,7 +311,7 @@ class Sessions(SessionFiles):
     def document(self, chain_id: str) -> str:
         """Return a whole conversation as Markdown, for the pager and the editor."""
         from oulipoly_engine.core.transcripts.dialogue import EVERYTHING  # noqa: PLC0415 - as in `export`
-        from oulipoly_engine.service.documents import Style  # noqa: PLC0415 - as above
+        from oulipoly_engine.service.reading.documents import Style  # noqa: PLC0415 - as above
 
         with self._stored() as store:
             style = Style(wanted=EVERYTHING)
@@ -344,15 +344,15 @@ class Sessions(SessionFiles):
         return Boards(store, Catalogue(store, self.kinds(), locator), locator)
 
     def _mover(self, store: Store) -> Mover:
-        from oulipoly_engine.service.lease import Leases  # noqa: PLC0415 - only a move needs it
-        from oulipoly_engine.service.move import Mover  # noqa: PLC0415 - as above
+        from oulipoly_engine.service.sessions.lease import Leases  # noqa: PLC0415 - only a move needs it
+        from oulipoly_engine.service.sessions.move import Mover  # noqa: PLC0415 - as above
 
         clock = self._clock
         leases = Leases(self._home.paths.data / "locks", clock)
         return Mover(store, self._locator(), leases, clock, lambda account: self._scan(store, (account,)))
 
     def _replacer(self, store: Store) -> Replacer:
-        from oulipoly_engine.service.replace import Replacer  # noqa: PLC0415 - only an import needs it
+        from oulipoly_engine.service.rewrite.replace import Replacer  # noqa: PLC0415 - only an import needs it
 
         limit = self._home.configured().settings.preimage_limit_bytes
         return Replacer(store, self._locator(), self._clock, self._home.paths.data, preimage_limit_bytes=limit)

@@ -15,18 +15,18 @@ from oulipoly_engine.core.balance.explain import chosen_text
 from oulipoly_engine.errors import AccountUnusable, RequestRefused
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.signals import Guard
-from oulipoly_engine.service import terminals
-from oulipoly_engine.terminal.folder import ITSELF, Place, Survey, Terminal
+from oulipoly_engine.service.interactive import terminals
+from oulipoly_engine.terminal.host.runtime_folder import ITSELF, Place, Survey, Terminal
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.accounts.accounts import Model
     from oulipoly_engine.engine import Engine
-    from oulipoly_engine.service.configured import Configured
-    from oulipoly_engine.service.freshness import Freshness
-    from oulipoly_engine.service.interactive import Launcher
-    from oulipoly_engine.service.invoke import Chosen
-    from oulipoly_engine.service.resume import Resumer
-    from oulipoly_engine.store.db import Store
+    from oulipoly_engine.service.accounts.configuration import Configured
+    from oulipoly_engine.service.interactive.interactive import Launcher
+    from oulipoly_engine.service.runs.freshness import Freshness
+    from oulipoly_engine.service.runs.invoke import Chosen
+    from oulipoly_engine.service.runs.resume import Resumer
+    from oulipoly_engine.store.base.db import Store
 
 __all__ = ["OpenedTerminal", "Survey", "Terminal", "Terminals"]
 
@@ -68,7 +68,7 @@ class Terminals:
 
     def outer_prefixes(self) -> tuple[str, ...]:
         """Return the keys that the tmux around the app takes for itself, in its own words."""
-        from oulipoly_engine.process.outer_tmux import prefixes  # noqa: PLC0415 - asked once, and not by most
+        from oulipoly_engine.process.tmux import prefixes  # noqa: PLC0415 - asked once, and not by most
 
         return prefixes(inherited_environment())
 
@@ -100,7 +100,7 @@ class Terminals:
         """Go on with a session where it lies, or on another account. Raises RunnerError."""
 
         def choose(_launcher: Launcher, _configured: Configured, resumer: Callable[[], Resumer]) -> _Choice:
-            from oulipoly_engine.service.resume import Wish, chosen  # noqa: PLC0415 - only to resume
+            from oulipoly_engine.service.runs.resume import Wish, chosen  # noqa: PLC0415 - only to resume
 
             sessions = resumer()
             settled = sessions.settle(Wish(session, to_account=account, is_fork=is_fork), Path.cwd())
@@ -120,7 +120,8 @@ class Terminals:
         self, choose: Callable[[Launcher, Configured, Callable[[], Resumer]], _Choice], size: tuple[int, int]
     ) -> OpenedTerminal:
         self._refuse_if_read_only("start a REPL")
-        from oulipoly_engine.service import detached, lost  # noqa: PLC0415 - 40 ms, only to start one
+        from oulipoly_engine.service.interactive import detached  # noqa: PLC0415 - 40 ms, only to start one
+        from oulipoly_engine.service.runs import orphans as lost  # noqa: PLC0415 - 40 ms, only to start one
 
         configured, store = self._engine.configured(), self._engine.store()
         try:
@@ -134,7 +135,7 @@ class Terminals:
         return OpenedTerminal(terminal, choice.chosen.account, chosen_text(choice.chosen.account, choice.why))
 
     def _launcher(self, configured: Configured, store: Store, fresh: Freshness) -> Launcher:
-        from oulipoly_engine.service.interactive import Launcher  # noqa: PLC0415 - only to start one
+        from oulipoly_engine.service.interactive.interactive import Launcher  # noqa: PLC0415 - only to start one
 
         engine = self._engine
         return Launcher(
@@ -150,10 +151,10 @@ class Terminals:
         )
 
     def _resumer(self, configured: Configured, store: Store, fresh: Freshness) -> Resumer:
-        from oulipoly_engine.service.lease import Leases  # noqa: PLC0415 - only to resume
-        from oulipoly_engine.service.locate import Locator  # noqa: PLC0415 - only to resume
-        from oulipoly_engine.service.move import Mover  # noqa: PLC0415 - only to resume
-        from oulipoly_engine.service.resume import Resumer  # noqa: PLC0415 - only to resume
+        from oulipoly_engine.service.runs.resume import Resumer  # noqa: PLC0415 - only to resume
+        from oulipoly_engine.service.sessions.lease import Leases  # noqa: PLC0415 - only to resume
+        from oulipoly_engine.service.sessions.locate import Locator  # noqa: PLC0415 - only to resume
+        from oulipoly_engine.service.sessions.move import Mover  # noqa: PLC0415 - only to resume
 
         paths, clock = self._engine.paths, self._engine.surroundings.clock
         locator = Locator(

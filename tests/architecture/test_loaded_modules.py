@@ -147,7 +147,7 @@ def test_the_linear_face_loads_nothing_of_the_screen_s_libraries(loaded, configu
 def test_the_first_frame_waits_for_no_engine_and_no_heavy_widget():
     late = (
         "oulipoly_engine.engine",
-        "oulipoly_engine.store.db",
+        "oulipoly_engine.store.base.db",
         "sqlite3",
         "textual.widgets._text_area",
         "textual.widgets._markdown",

@@ -17,9 +17,9 @@ from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.demo import world
 from oulipoly_engine.demo.world import Options
 from oulipoly_engine.paths import from_environment
-from oulipoly_engine.service import terminals
-from oulipoly_engine.store import archive
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.interactive import terminals
+from oulipoly_engine.store.archive import copies
+from oulipoly_engine.store.base.db import open_store
 
 READY = "╰─+╯"
 PATIENCE_S = 20
@@ -189,6 +189,6 @@ def test_transcript_that_it_leaves_is_kept_as_an_attended_ones_is(begin):
 
     def kept():
         with closing(open_store(detached.paths.state_db)) as store:
-            return archive.of_session(store, row["provider_name"], row["session_id"])
+            return copies.of_session(store, row["provider_name"], row["session_id"])
 
     assert [row["session_id"]] == [copy.session_id for copy in wait_for(kept, "the copy")]

@@ -17,7 +17,7 @@ import pytest
 
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.paths import from_environment
-from oulipoly_engine.service import terminals
+from oulipoly_engine.service.interactive import terminals
 
 _MEGABYTES = float(os.environ.get("PANE_FUZZ_MB", "0.5"))
 _STREAMS = Path(__file__).resolve().parent.parent / "fixtures" / "streams"

@@ -14,7 +14,7 @@ import pytest
 
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.paths import from_environment
-from oulipoly_engine.service import terminals
+from oulipoly_engine.service.interactive import terminals
 
 PATIENCE_S = 20
 _SHADES = re.compile(r"[34]8;2;(\d+);(\d+);(\d+)")

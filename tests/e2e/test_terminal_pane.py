@@ -14,10 +14,10 @@ import pytest
 
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.paths import from_environment
-from oulipoly_engine.process import outer_tmux
-from oulipoly_engine.service import terminals
-from oulipoly_engine.terminal import wire
-from oulipoly_engine.terminal.folder import Place
+from oulipoly_engine.process import tmux
+from oulipoly_engine.service.interactive import terminals
+from oulipoly_engine.terminal.host.runtime_folder import Place
+from oulipoly_engine.terminal.protocol import messages
 from oulipoly_tui.bare_terminal import BareTerminal
 
 CHORD = "\x1d"
@@ -195,7 +195,7 @@ async def test_pane_tells_of_a_chord_that_the_tmux_around_takes_and_another_leav
     app = BareTerminal(Place(paths.runtime, only(paths).id).socket, only(paths))
     with monkeypatch.context() as inside:
         inside.setenv("TMUX", "/nowhere,1,0")
-        inside.setattr(outer_tmux, "prefixes", lambda _: ("C-]",))
+        inside.setattr(tmux, "prefixes", lambda _: ("C-]",))
         async with app.run_test(size=(140, 30)) as pilot:
             deadline = time.monotonic() + PATIENCE_S
             while "may never come here" not in str(app.query_one("#line").visual) and time.monotonic() < deadline:
@@ -307,8 +307,8 @@ async def test_what_the_host_says_after_the_pane_was_left_goes_nowhere(start, pa
         app.on_terminal_view_left()
         await pilot.pause()
 
-    app._take(wire.Happened(title="late"))
-    app._take(wire.Exited(3, None, None))
+    app._take(messages.Happened(title="late"))
+    app._take(messages.Exited(3, None, None))
 
     assert None is app.return_value
     assert "brings it back" in app.farewell

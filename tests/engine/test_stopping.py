@@ -5,7 +5,7 @@ import threading
 import pytest
 
 from oulipoly_engine import stopping
-from oulipoly_engine.service.new_file import new_file
+from oulipoly_engine.service.transcripts.atomic_file import new_file
 from oulipoly_engine.stopping import Stopped, stoppable
 
 

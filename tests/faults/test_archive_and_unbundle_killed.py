@@ -14,15 +14,15 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.core.accounts.accounts import Account, StorageSpec, StorageType
-from oulipoly_engine.service.archive import Archive
-from oulipoly_engine.service.archive_keeper import ArchiveKeeper
-from oulipoly_engine.service.bundle import Bundler
-from oulipoly_engine.service.locate import Locator, find_typed
-from oulipoly_engine.service.transcript_files import homes
-from oulipoly_engine.service.unbundle import Unbundler
-from oulipoly_engine.store import archive as rows
-from oulipoly_engine.store import chains
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.archive.archive import Archive
+from oulipoly_engine.service.archive.keeper import ArchiveKeeper
+from oulipoly_engine.service.bundles.bundle import Bundler
+from oulipoly_engine.service.bundles.unbundle import Unbundler
+from oulipoly_engine.service.sessions.locate import Locator, find_typed
+from oulipoly_engine.service.transcripts.files import homes
+from oulipoly_engine.store.archive import copies as rows
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.sessions import chains
 from oulipoly_engine.testing import FakeClock
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"

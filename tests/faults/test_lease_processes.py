@@ -10,7 +10,7 @@ import pytest
 
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.errors import RunnerError
-from oulipoly_engine.service.lease import Leases
+from oulipoly_engine.service.sessions.lease import Leases
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
 _HEAD = """

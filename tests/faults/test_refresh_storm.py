@@ -15,9 +15,9 @@ import pytest
 
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.core.accounts.accounts import Account
-from oulipoly_engine.service.refresh import Kind, Refresher, Wish
-from oulipoly_engine.store import quotas, readings
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.quota.refresh import Kind, Refresher, Wish
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.quota import quotas, readings
 
 PROCESSES, ROUNDS = 8, 6
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
@@ -29,9 +29,9 @@ STORM = textwrap.dedent(
     from pathlib import Path
     from oulipoly_engine.clock import SystemClock
     from oulipoly_engine.core.accounts.accounts import Account
-    from oulipoly_engine.service.refresh import Refresher, Wish
+    from oulipoly_engine.service.quota.refresh import Refresher, Wish
     from oulipoly_engine.store import quotas
-    from oulipoly_engine.store.db import open_store
+    from oulipoly_engine.store.base.db import open_store
 
     folder, number, rounds = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     script = sys.argv[4]

@@ -16,9 +16,10 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.rewrite.rewrite import read
 from oulipoly_engine.core.transcripts.canonical import Origin, render
-from oulipoly_engine.store import chains, replacements
-from oulipoly_engine.store.db import open_store
-from oulipoly_engine.store.replacements import ReplacedTurn
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.rewrite import replacements
+from oulipoly_engine.store.rewrite.replacements import ReplacedTurn
+from oulipoly_engine.store.sessions import chains
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
 UNTIL = Path(__file__).resolve().parents[1] / "fixtures" / "replace_until.py"

@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 
 from oulipoly_engine.errors import StoreLocked, StoreUnusable
-from oulipoly_engine.service import last_write
+from oulipoly_engine.service.runs import final_write
 
 
 def lock_while_running(path, seconds):
@@ -77,20 +77,20 @@ def refusing(error, times):
 
 
 def test_locked_file_is_tried_again_until_it_is_free(monkeypatch):
-    monkeypatch.setattr(last_write, "_PAUSE_S", 0)
+    monkeypatch.setattr(final_write, "_PAUSE_S", 0)
     said = []
     write, tries = refusing(StoreLocked("locked"), 3)
 
-    assert last_write.written(write, "it", said.append)
+    assert final_write.written(write, "it", said.append)
     assert (4, []) == (len(tries), said)
 
 
 @pytest.mark.parametrize(("error", "patience"), [(StoreLocked("locked"), 0), (StoreUnusable("full"), 30)])
 def test_what_cannot_be_written_is_told_and_no_failure(monkeypatch, error, patience):
-    monkeypatch.setattr(last_write, "_PATIENCE_S", patience)
+    monkeypatch.setattr(final_write, "_PATIENCE_S", patience)
     said = []
     write, tries = refusing(error, 9)
 
-    assert not last_write.written(write, "how this run ended", said.append)
+    assert not final_write.written(write, "how this run ended", said.append)
     assert 1 == len(tries)
     assert said == [f"Warning: how this run ended could not be recorded: {error.message}"]

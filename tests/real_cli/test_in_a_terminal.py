@@ -12,7 +12,7 @@ import pytest
 
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.paths import from_environment
-from oulipoly_engine.service import terminals
+from oulipoly_engine.service.interactive import terminals
 
 pytestmark = [pytest.mark.real_cli, pytest.mark.timeout(180)]
 

@@ -10,7 +10,8 @@ from oulipoly_engine.core.accounts.controls import Controls
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.service.snapshot import Trouble
-from oulipoly_engine.store import controls, invocations, quotas
+from oulipoly_engine.store.quota import controls, quotas
+from oulipoly_engine.store.runs import invocations
 from oulipoly_tui import keymap
 from oulipoly_tui.view.pools import member_details, pool_rows
 from oulipoly_tui.view.problems import of_app, problem_lines

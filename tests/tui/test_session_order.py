@@ -9,9 +9,9 @@ import pytest
 
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.core.sessions.sessions import Conversation, Part, Sort, ordered
-from oulipoly_engine.service.at_risk import AtRisk
-from oulipoly_engine.service.conversations import Listed
-from oulipoly_engine.service.session_board import Board
+from oulipoly_engine.service.archive.expiring import AtRisk
+from oulipoly_engine.service.sessions.board import Board
+from oulipoly_engine.service.sessions.catalogue import Listed
 from oulipoly_tui import commands
 from oulipoly_tui.panes.open_terminal import label_of, program_of
 from oulipoly_tui.view.attention import of_snapshot, risk_text

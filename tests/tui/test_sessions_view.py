@@ -7,9 +7,9 @@ import pytest
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.search.query import Query, parse
 from oulipoly_engine.core.sessions.sessions import Conversation, Part, Sort, fits
-from oulipoly_engine.service.conversations import Listed
-from oulipoly_engine.service.session_board import Board
-from oulipoly_engine.store.spawned import Spawned
+from oulipoly_engine.service.sessions.board import Board
+from oulipoly_engine.service.sessions.catalogue import Listed
+from oulipoly_engine.store.runs.spawned import Spawned
 from oulipoly_tui.view import session_groups as groups_module
 from oulipoly_tui.view import sessions as view
 from oulipoly_tui.view.session_groups import Grouping, Order, SessionIndex, groups, narrows

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from oulipoly_engine.terminal import wire
-from oulipoly_engine.terminal.bittty_screen import BitttyScreen
-from oulipoly_engine.terminal.screen import Key
+from oulipoly_engine.terminal.emulators.bittty_screen import BitttyScreen
+from oulipoly_engine.terminal.protocol import messages
+from oulipoly_engine.terminal.protocol.screen import Key
 
 if sys.platform != "linux":
     pytest.skip("elsewhere the app keeps Textual's own driver", allow_module_level=True)
@@ -30,9 +30,9 @@ def sent(typed, modes=b""):
     parts = []
     for event in keys(typed):
         match pressed(event):
-            case wire.Typed(data):
+            case messages.Typed(data):
                 parts.append(data)
-            case wire.Pressed(name, text, mods):
+            case messages.Pressed(name, text, mods):
                 parts.append(screen.encode_key(Key(name, text, mods)))
     return b"".join(parts)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from oulipoly_engine.core.transcripts.dialogue import Kind, Part, Turn
-from oulipoly_engine.service.transcript_pages import Entry
+from oulipoly_engine.service.reading.pages import Entry
 from oulipoly_tui.view.markdown import code_blocks, markdown
 from oulipoly_tui.view.spans import cells, plain
 from oulipoly_tui.view.transcript import Folds, entry_lines, message_text, part_with

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from oulipoly_engine.engine import Engine, Snapshot
-    from oulipoly_engine.service.setup import SetUp
+    from oulipoly_engine.service.accounts.setup import SetUp
 
 _TICK_S = 1.0
 _SNAPSHOT_EVERY = 15  # ticks: windows reset and failures age without anybody's writing

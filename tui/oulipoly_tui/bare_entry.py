@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from oulipoly_engine.cli.context import Context
-    from oulipoly_engine.terminal.folder import Terminal
+    from oulipoly_engine.terminal.host.runtime_folder import Terminal
 
 _ELSEWHERE = ("--detach", "--plain", "-h", "--help")  # answered without a pane
 _OWN_LINES = 1  # below the terminal
@@ -46,7 +46,7 @@ def _run(context: Context, arguments: Sequence[str]) -> int:
 
 def _show(context: Context, terminal: Terminal, chord: str) -> int:
     from oulipoly_engine.cli import diagnostics, output  # noqa: PLC0415 - as in `run`
-    from oulipoly_engine.terminal.folder import Place  # noqa: PLC0415 - as in `run`
+    from oulipoly_engine.terminal.host.runtime_folder import Place  # noqa: PLC0415 - as in `run`
     from oulipoly_tui.bare_terminal import BareTerminal  # noqa: PLC0415 - Textual, 200 ms, once the program is on its way
     from oulipoly_tui.view.chords import named  # noqa: PLC0415 - beside the app
 

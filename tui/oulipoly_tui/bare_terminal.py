@@ -11,8 +11,8 @@ from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.widgets import Static
 
-from oulipoly_engine.process import outer_tmux
-from oulipoly_engine.terminal import wire
+from oulipoly_engine.process import tmux
+from oulipoly_engine.terminal.protocol import messages
 from oulipoly_tui import clipboard, driver, signals
 from oulipoly_tui.clipboard_leave import ClipboardLeave
 from oulipoly_tui.collecting import let_strips_go
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from oulipoly_engine.terminal.folder import Terminal
+    from oulipoly_engine.terminal.host.runtime_folder import Terminal
 
 _LAST_PICTURE_S = 2.0  # for the host to send what an ended program left, once we have told our size
 _ESCAPE_S = 0.025  # a sequence comes whole within it; Textual's own 100 ms would show in vim at every Escape
@@ -55,7 +55,7 @@ class BareTerminal(App[int], inherit_bindings=False):
         self._copy_leave: ClipboardLeave | None = None
         self._has_picture = False
         self._is_leaving = False  # the widgets go one by one, while the host may still have something to say
-        self._exited: wire.Exited | None = None  # told before the first picture: the program died while we started
+        self._exited: messages.Exited | None = None  # told before the first picture: the program died while we started
         self.farewell = ""  # what happened, in a sentence, when it was no plain end
         self.last_lines: tuple[str, ...] = ()  # what the program left on its screen, to stay where we were shown
 
@@ -74,7 +74,7 @@ class BareTerminal(App[int], inherit_bindings=False):
 
     async def _check_chord(self) -> None:
         """Offer another chord, and say so, where something outside takes ours."""
-        prefixes = await asyncio.to_thread(outer_tmux.prefixes, os.environ) if os.environ.get("TMUX") else ()
+        prefixes = await asyncio.to_thread(tmux.prefixes, os.environ) if os.environ.get("TMUX") else ()
         found = detour(self._leave, os.environ, tuple(map(from_tmux, prefixes)))
         if found is not None and not self._is_leaving:
             own, (self._leave, text) = self._leave, found
@@ -147,20 +147,20 @@ class BareTerminal(App[int], inherit_bindings=False):
             self._driver.write(found)
         self._say(f"copied {len(text)} characters" if found else "too long for the terminal's clipboard")
 
-    def _send(self, message: wire.Message) -> None:
+    def _send(self, message: messages.Message) -> None:
         if self._link is not None:
             self._link.send(message)
 
-    def _take(self, message: wire.Message) -> None:
+    def _take(self, message: messages.Message) -> None:
         if self._is_leaving:
             return
         match message:
-            case wire.Exited() if self._has_picture:
+            case messages.Exited() if self._has_picture:
                 self._end(message)
-            case wire.Exited():
+            case messages.Exited():
                 self._exited = message
                 self.set_timer(_LAST_PICTURE_S, lambda: self._end(message))
-            case wire.Happened():
+            case messages.Happened():
                 if message.bells:
                     self.bell()
                 if message.title:
@@ -168,22 +168,22 @@ class BareTerminal(App[int], inherit_bindings=False):
                     self._say()
                 if message.notices:
                     self._say(message.notices[-1])
-            case wire.Said():
+            case messages.Said():
                 self._say(message.text)
-            case wire.SizeSet() if (message.columns, message.rows) != self._view.size:
+            case messages.SizeSet() if (message.columns, message.rows) != self._view.size:
                 self._say(f"{message.columns}x{message.rows}, as the window of {message.decided_by} wants it")
             case _:
                 pass
         self._view.take(message)
-        if isinstance(message, wire.Picture):
+        if isinstance(message, messages.Picture):
             self._has_picture = True
             if self._exited is not None:
                 self._end(self._exited)
 
-    def _end(self, exited: wire.Exited) -> None:
+    def _end(self, exited: messages.Exited) -> None:
         if self._is_leaving:
             return
-        self._send(wire.EndSeen())
+        self._send(messages.EndSeen())
         self.last_lines = self._view.last_lines()
         if exited.signal is not None:
             self.farewell = f"{self._terminal.id} ended: killed by signal {exited.signal}"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from oulipoly_engine.core.text import leave_key
 from oulipoly_engine.errors import Interrupted, RunnerError
-from oulipoly_engine.service import attaching
-from oulipoly_engine.terminal.client import Client
-from oulipoly_engine.terminal.folder import Terminal
+from oulipoly_engine.service.interactive import attach
+from oulipoly_engine.terminal.client.client import Client
+from oulipoly_engine.terminal.host.runtime_folder import Terminal
 from oulipoly_tui.view.chords import shown
 
 
@@ -23,7 +23,7 @@ def hand_over(socket: Path, terminal: Terminal, chord: str, *, only_reads: bool)
     leave = name if name in leave_key.BYTES else leave_key.DEFAULT
     try:
         with Client(socket, "app, whole screen") as client:
-            left = attaching.show(client, terminal, leave, _write, only_reads=only_reads)
+            left = attach.show(client, terminal, leave, _write, only_reads=only_reads)
     except Interrupted:
         raise
     except RunnerError as error:

@@ -8,7 +8,7 @@ from oulipoly_tui.view.settings import about
 
 if TYPE_CHECKING:
     from oulipoly_engine.engine import Snapshot
-    from oulipoly_engine.service.settings import Section, Setting
+    from oulipoly_engine.service.accounts.settings import Section, Setting
     from oulipoly_tui.linear import Talk
 
 

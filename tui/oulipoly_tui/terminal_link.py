@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
-from oulipoly_engine.terminal.client import HostGone, Link
-from oulipoly_engine.terminal.wire import Attach, Message
+from oulipoly_engine.terminal.client.client import HostGone, Link
+from oulipoly_engine.terminal.protocol.messages import Attach, Message
 
 _AGAIN_EVERY_S = 0.05
 _AGAIN_TIMES = 100  # five seconds: three starts of a screen's process, the last one with the slow emulator's

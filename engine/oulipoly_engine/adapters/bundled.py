@@ -104,19 +104,19 @@ def run_bundled(call: BundledCall, environ: Mapping[str, str]) -> BundledResult:
 def turn_reading(call: SessionCall, state_dir: Path, *, afresh: bool = False) -> TurnPass:
     """Return a pass over an account's transcripts. afresh: read everything again, whatever the cursor says."""
     if call.name == "opencode-turns":
-        from oulipoly_engine.adapters import opencode_turns  # noqa: PLC0415 - 5 ms, only scans of such accounts
+        from oulipoly_engine.adapters.opencode import turns as opencode_turns  # noqa: PLC0415 - 5 ms, only scans of such accounts
 
         return opencode_turns.OpencodeTurns(call.folder, state_dir, afresh=afresh)
-    from oulipoly_engine.adapters import turn_decoder  # noqa: PLC0415 - msgspec, 8 ms, only scans read transcripts
     from oulipoly_engine.adapters.scripts import turns  # noqa: PLC0415 - 10 ms, as above
+    from oulipoly_engine.adapters.turns import decoder  # noqa: PLC0415 - msgspec, 8 ms, only scans read transcripts
 
-    return turns.Reading(call.name, call.folder, state_dir, afresh, decode=turn_decoder.decoder(call.name))
+    return turns.Reading(call.name, call.folder, state_dir, afresh, decode=decoder.decoder(call.name))
 
 
 def run_place(call: SessionCall, session_id: str) -> BundledResult:
     """Locate a session's transcript or its folder; prints what the script would have. Never raises."""
     if call.name == "opencode-cwd":
-        from oulipoly_engine.adapters.opencode_turns import run_cwd  # noqa: PLC0415 - only commands about its sessions
+        from oulipoly_engine.adapters.opencode.turns import run_cwd  # noqa: PLC0415 - only commands about its sessions
 
         return BundledResult(*run_cwd(call.folder, session_id))
     from oulipoly_engine.adapters.scripts import places  # noqa: PLC0415 - only commands about one session ask

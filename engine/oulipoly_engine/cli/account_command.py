@@ -16,8 +16,8 @@ from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.controls import Controls
 from oulipoly_engine.core.quota.windows import QuotaState
 from oulipoly_engine.errors import AccountUnusable, UsageInvalid
-from oulipoly_engine.store import controls, quotas
-from oulipoly_engine.store.db import Store, open_store
+from oulipoly_engine.store.base.db import Store, open_store
+from oulipoly_engine.store.quota import controls, quotas
 
 _ACTIONS = {
     "drain": "give it no new work",

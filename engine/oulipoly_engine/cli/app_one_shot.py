@@ -21,9 +21,9 @@ from oulipoly_engine.core.accounts import inputs
 from oulipoly_engine.core.accounts.accounts import Model
 from oulipoly_engine.core.runs import prompt
 from oulipoly_engine.errors import AccountUnusable, Interrupted, RunnerError
-from oulipoly_engine.service.diagnosis import Diagnoser
-from oulipoly_engine.service.invoke import Invoker, Request
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.runs.diagnosis import Diagnoser
+from oulipoly_engine.service.runs.invoke import Invoker, Request
+from oulipoly_engine.store.base.db import open_store
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -86,7 +86,7 @@ def _show(context: Context, *, as_json: bool) -> int:
 
 
 def _init(context: Context, *, is_dry: bool) -> int:
-    from oulipoly_engine.service.setup import propose, write_first  # noqa: PLC0415 - once in a lifetime
+    from oulipoly_engine.service.accounts.setup import propose, write_first  # noqa: PLC0415 - once in a lifetime
 
     found = propose(context.paths)
     for note in found.notes:

@@ -9,8 +9,8 @@ from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.demo import world
-from oulipoly_engine.process.become import become
 from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.process.replace_process import become
 from oulipoly_engine.service import demo_past
 
 

@@ -14,8 +14,8 @@ from oulipoly_engine.config import load
 from oulipoly_engine.core.quota.forecast import forecast_text, forecast_to_json
 from oulipoly_engine.core.quota.forecast_score import score_text, score_to_json
 from oulipoly_engine.core.quota.window_cycles import Ended
-from oulipoly_engine.service.forecasting import WindowForecast, forecasts
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.quota.forecasting import WindowForecast, forecasts
+from oulipoly_engine.store.base.db import open_store
 
 _HEADINGS = ("account", "window", "used", "resets in", "forecast", "past error", "left unused")
 

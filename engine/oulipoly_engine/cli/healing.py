@@ -30,8 +30,8 @@ def heal(context: Context, name: str | None, arguments: list[str]) -> int | None
 
     from oulipoly_engine.cli import diagnostics  # noqa: PLC0415
     from oulipoly_engine.errors import RunnerError  # noqa: PLC0415
-    from oulipoly_engine.service.replace_recovery import Recovery  # noqa: PLC0415
-    from oulipoly_engine.store.db import open_store  # noqa: PLC0415
+    from oulipoly_engine.service.rewrite.recovery import Recovery  # noqa: PLC0415
+    from oulipoly_engine.store.base.db import open_store  # noqa: PLC0415
 
     recovery = Recovery(context.paths.data, context.clock, cache(lambda: open_store(context.paths.state_db)))
     try:

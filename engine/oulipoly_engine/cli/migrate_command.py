@@ -8,9 +8,10 @@ from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.config import mask, migrate
-from oulipoly_engine.store import chains, turns
-from oulipoly_engine.store.db import open_store
-from oulipoly_engine.store.rebuild import rebuild
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.base.rebuild import rebuild
+from oulipoly_engine.store.sessions import chains
+from oulipoly_engine.store.transcripts import entries
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
@@ -38,7 +39,7 @@ def _backfill(context: Context, name: str, arguments: list[str]) -> int:
     parser.parse(arguments)
     store = open_store(context.paths.state_db)
     output.write_line(f"chains: {chains.backfill(store)} made")
-    output.write_line(f"compaction boundaries: {turns.backfill_compaction(store)} marked")
+    output.write_line(f"compaction boundaries: {entries.backfill_compaction(store)} marked")
     return 0
 
 

@@ -17,12 +17,12 @@ from oulipoly_engine.core.search.query import Query, parse
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import ConfigInvalid, RunnerError, StoreUnusable
 from oulipoly_engine.process.command import inherited_environment
-from oulipoly_engine.service.conversations import Catalogue, Kinds
-from oulipoly_engine.service.locate import Locator, find_typed
-from oulipoly_engine.store.db import Store, open_store
+from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds
+from oulipoly_engine.service.sessions.locate import Locator, find_typed
+from oulipoly_engine.store.base.db import Store, open_store
 
 if TYPE_CHECKING:
-    from oulipoly_engine.service.ingest import Ingester
+    from oulipoly_engine.service.transcripts.ingest import Ingester
 
 Run = Callable[[Context, str, str, list[str]], int]
 
@@ -52,7 +52,7 @@ def open_existing(context: Context) -> Store | None:
 
 def read_new(context: Context, store: Store) -> None:
     """Read what CLIs have written outside of us, for a moment; a broken configuration is told by `catalogue`."""
-    from oulipoly_engine.service.glance import Glance  # noqa: PLC0415 - 5 ms, not under --no-scan
+    from oulipoly_engine.service.transcripts.quick_ingest import Glance  # noqa: PLC0415 - 5 ms, not under --no-scan
 
     def scanner() -> Ingester:
         from oulipoly_engine.cli.wiring import ingester  # noqa: PLC0415 - 30 ms, only where something is new
@@ -96,7 +96,7 @@ def refresh(known: Catalogue, budget_s: float | None = None, *, scripts_s: float
 def index(store: Store, budget_s: float | None = None) -> int:
     """Index the turns that are new, with progress; return how many are left."""
     from oulipoly_engine.service.search import catch_up  # noqa: PLC0415 - 10 ms with the next, a list needs neither
-    from oulipoly_engine.store import search_index  # noqa: PLC0415 - as above
+    from oulipoly_engine.store.search import index as search_index  # noqa: PLC0415 - as above
 
     behind = search_index.state(store).behind
     if behind <= _BATCH:

@@ -19,12 +19,12 @@ from oulipoly_engine.core.balance.why_table import why_table
 from oulipoly_engine.core.quota.alerts import Alert
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.events import Listeners
-from oulipoly_engine.service.alerting import raise_alerts
-from oulipoly_engine.service.forecasting import due_alerts
-from oulipoly_engine.service.refresh import Kind, Refreshed, Wish
-from oulipoly_engine.service.select import candidates, decide_among
-from oulipoly_engine.store import alerts, quotas
-from oulipoly_engine.store.db import Store, open_store
+from oulipoly_engine.service.quota.alerts import raise_alerts
+from oulipoly_engine.service.quota.choose import candidates, decide_among
+from oulipoly_engine.service.quota.forecasting import due_alerts
+from oulipoly_engine.service.quota.refresh import Kind, Refreshed, Wish
+from oulipoly_engine.store.base.db import Store, open_store
+from oulipoly_engine.store.quota import alerts, quotas
 
 _WORDS = {Kind.NO_SCRIPT: "NO_SCRIPT", Kind.IN_FLIGHT: "IN_FLIGHT", Kind.DISABLED: "DISABLED"}
 

@@ -17,12 +17,12 @@ from oulipoly_engine.config import load
 from oulipoly_engine.core.accounts import arguments as compose
 from oulipoly_engine.core.accounts.accounts import Model
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
+from oulipoly_engine.process.passthrough import require_terminal
 from oulipoly_engine.process.signals import Guard, interruptible
-from oulipoly_engine.process.through import require_terminal
-from oulipoly_engine.service.interactive import Launcher
-from oulipoly_engine.service.invoke import Chosen
-from oulipoly_engine.service.resume import Resumer, Wish, chosen
-from oulipoly_engine.store.db import Store, open_store
+from oulipoly_engine.service.interactive.interactive import Launcher
+from oulipoly_engine.service.runs.invoke import Chosen
+from oulipoly_engine.service.runs.resume import Resumer, Wish, chosen
+from oulipoly_engine.store.base.db import Store, open_store
 
 DETACHED_SIZE = (120, 40)  # columns and rows until somebody attaches
 
@@ -93,10 +93,11 @@ class _Way:
             code = starts.launch(choose, place, parent())
             keep_after_scan(context, starts.store)
             return code
-        from oulipoly_engine.service import detached, lost  # noqa: PLC0415 - 20 ms, only --detach needs it
+        from oulipoly_engine.service.interactive import detached  # noqa: PLC0415 - 20 ms, only --detach needs it
+        from oulipoly_engine.service.runs import orphans  # noqa: PLC0415 - 20 ms, only --detach needs it
 
         with interruptible() as guard:
-            lost.close_lost(starts.store, context.clock)
+            orphans.close_lost(starts.store, context.clock)
             chosen = choose(guard)
             folder = place()
             guard.check()

@@ -18,10 +18,10 @@ from oulipoly_engine.core.ledger.report import COLUMNS, Grouping, Line
 from oulipoly_engine.core.text.columns import pad, plain, width
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.process.command import inherited_environment
-from oulipoly_engine.service.ledger import Ledger, Updated
-from oulipoly_engine.service.ledger_sources import sources
-from oulipoly_engine.service.report import Question, answer, rates
-from oulipoly_engine.store.db import Store, open_store
+from oulipoly_engine.service.ledger.ledger import Ledger, Updated
+from oulipoly_engine.service.ledger.report import Question, answer, rates
+from oulipoly_engine.service.ledger.sources import sources
+from oulipoly_engine.store.base.db import Store, open_store
 
 _NUMBERS = ("calls", "input", "output", "cache read", "cache write", "total", "API value")
 _STEPS = 100

@@ -18,11 +18,11 @@ from oulipoly_engine.core.runs.failure_categories import Category
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import PromptMissing, RequestRefused, SessionAmbiguous, SessionNotFound
 from oulipoly_engine.process.signals import interruptible
-from oulipoly_engine.service.invoke import DispatchFailed, Request
-from oulipoly_engine.service.locate import find_typed
-from oulipoly_engine.service.resume import ResumeChoice, Wish
-from oulipoly_engine.store import chains
-from oulipoly_engine.store.db import Store, open_store
+from oulipoly_engine.service.runs.invoke import DispatchFailed, Request
+from oulipoly_engine.service.runs.resume import ResumeChoice, Wish
+from oulipoly_engine.service.sessions.locate import find_typed
+from oulipoly_engine.store.base.db import Store, open_store
+from oulipoly_engine.store.sessions import chains
 
 _RECENT = 3
 

@@ -10,10 +10,10 @@ from oulipoly_engine.cli.wiring import freshness, mover, told
 from oulipoly_engine.config import load
 from oulipoly_engine.core.accounts.accounts import Account, Model, Settings
 from oulipoly_engine.process.command import inherited_environment
-from oulipoly_engine.service.interactive import Launcher
-from oulipoly_engine.service.locate import Locator
-from oulipoly_engine.service.resume import Resumer
-from oulipoly_engine.store.db import Store
+from oulipoly_engine.service.interactive.interactive import Launcher
+from oulipoly_engine.service.runs.resume import Resumer
+from oulipoly_engine.service.sessions.locate import Locator
+from oulipoly_engine.store.base.db import Store
 
 
 def resumer(context: Context, store: Store, accounts: Mapping[str, Account], settings: Settings) -> Resumer:

@@ -16,10 +16,10 @@ from oulipoly_engine.core.accounts import inputs
 from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, Settings
 from oulipoly_engine.core.runs import markers, prompt
 from oulipoly_engine.errors import AccountUnusable, AgentUnknown, OutputFailed, PromptMissing, RequestRefused
-from oulipoly_engine.service.attempt import Face
-from oulipoly_engine.service.diagnosis import Diagnoser, ask_account
-from oulipoly_engine.service.invoke import PROMPT_RESOLUTION, DispatchFailed, Invoked, Invoker, Request
-from oulipoly_engine.store.db import Store, open_store
+from oulipoly_engine.service.runs.attempt import Face
+from oulipoly_engine.service.runs.diagnosis import Diagnoser, ask_account
+from oulipoly_engine.service.runs.invoke import PROMPT_RESOLUTION, DispatchFailed, Invoked, Invoker, Request
+from oulipoly_engine.store.base.db import Store, open_store
 
 _MANY = 64 << 10  # bytes at once, from which a wider pipe pays
 

@@ -16,9 +16,10 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.config import load
 from oulipoly_engine.core.transcripts.turn_script import LineError
 from oulipoly_engine.errors import AccountUnusable
-from oulipoly_engine.service.ingest import Ingested, Kind
-from oulipoly_engine.store import quotas, turns
-from oulipoly_engine.store.db import Store, open_store
+from oulipoly_engine.service.transcripts.ingest import Ingested, Kind
+from oulipoly_engine.store.base.db import Store, open_store
+from oulipoly_engine.store.quota import quotas
+from oulipoly_engine.store.transcripts import entries
 
 _SHOWN_ERRORS = 3
 _AFTERWARDS_S = 2.0  # for describing and for indexing what was found; `session list` and `search` do the rest
@@ -90,8 +91,8 @@ def _outcome(result: Ingested) -> str:
 def _counts(store: Store, account: str) -> tuple[int, int, datetime | None]:
     """Return all turns, assistant turns since the last quota reading, and when that was."""
     refreshed_at = quotas.states(store, (account,))[account].refreshed_at
-    since = turns.assistant_turns_since(store, account, refreshed_at or _EPOCH)
-    return turns.of_account(store, account), since, refreshed_at
+    since = entries.assistant_turns_since(store, account, refreshed_at or _EPOCH)
+    return entries.of_account(store, account), since, refreshed_at
 
 
 def _error(error: LineError) -> dict[str, object]:

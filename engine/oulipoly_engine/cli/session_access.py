@@ -9,14 +9,14 @@ from oulipoly_engine.config.load import load_accounts, load_sessions
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import ConfigInvalid, RunnerError, SessionNotFound
 from oulipoly_engine.process.command import inherited_environment
-from oulipoly_engine.service.locate import Locator
-from oulipoly_engine.store.db import Store, open_store
+from oulipoly_engine.service.sessions.locate import Locator
+from oulipoly_engine.store.base.db import Store, open_store
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from oulipoly_engine.service.archive import Archive
-    from oulipoly_engine.store.archive import KeptCopy
+    from oulipoly_engine.service.archive.archive import Archive
+    from oulipoly_engine.store.archive.copies import KeptCopy
 
 
 def store_with(context: Context, session_id: str) -> Store:
@@ -56,7 +56,7 @@ def tell_kept_copy(context: Context, store: Store, session: ResolvedSession, err
 
 def deleted_copy(store: Store, session: ResolvedSession) -> KeptCopy | None:
     """Return the kept copy of a session's transcript if the transcript itself is gone."""
-    from oulipoly_engine.store import archive as copies  # noqa: PLC0415 - 3 ms, only where something is missing
+    from oulipoly_engine.store.archive import copies  # noqa: PLC0415 - 3 ms, only where something is missing
 
     found = copies.of_session(store, session.account, session.session_id)
     copy = next((one for one in found if not one.part and not one.is_pruned), None)
@@ -79,8 +79,8 @@ def archive(context: Context, store: Store) -> Archive:
 
     Raises RunnerError for a broken configuration.
     """
-    from oulipoly_engine.service.archive import Archive  # noqa: PLC0415 - 10 ms, the contract's commands do without
-    from oulipoly_engine.service.transcript_files import homes  # noqa: PLC0415 - goes with it
+    from oulipoly_engine.service.archive.archive import Archive  # noqa: PLC0415 - 10 ms, the contract's commands do without
+    from oulipoly_engine.service.transcripts.files import homes  # noqa: PLC0415 - goes with it
 
     found = locator(context)
     known = {home.account: home for home in homes(found.accounts, found.scripts, context.paths.home)}

@@ -14,11 +14,11 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.config.load import load_settings
 from oulipoly_engine.core.text.columns import size_text
 from oulipoly_engine.errors import RunnerError, SessionNotFound, UsageInvalid
-from oulipoly_engine.service.archive import Archive, ArchiveStatus, Keeping
-from oulipoly_engine.service.archive_keeper import ArchiveKeeper, Kept, Pruned
-from oulipoly_engine.service.locate import find_typed
-from oulipoly_engine.store import archive as rows
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.archive.archive import Archive, ArchiveStatus, Keeping
+from oulipoly_engine.service.archive.keeper import ArchiveKeeper, Kept, Pruned
+from oulipoly_engine.service.sessions.locate import find_typed
+from oulipoly_engine.store.archive import copies as rows
+from oulipoly_engine.store.base.db import open_store
 
 if TYPE_CHECKING:
     from argparse import Namespace

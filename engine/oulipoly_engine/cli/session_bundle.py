@@ -12,12 +12,12 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.config.load import list_models
 from oulipoly_engine.errors import RunnerError, UsageInvalid
-from oulipoly_engine.service.bundle import Bundler, Packing
-from oulipoly_engine.service.locate import find_typed
-from oulipoly_engine.service.new_file import new_file
-from oulipoly_engine.service.placing import PlacedFile
-from oulipoly_engine.service.unbundle import Receipt, Unbundler
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.bundles.bundle import Bundler, Packing
+from oulipoly_engine.service.bundles.placement import PlacedFile
+from oulipoly_engine.service.bundles.unbundle import Receipt, Unbundler
+from oulipoly_engine.service.sessions.locate import find_typed
+from oulipoly_engine.service.transcripts.atomic_file import new_file
+from oulipoly_engine.store.base.db import open_store
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -12,8 +12,8 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.core.sessions.resolve import session_uuid
 from oulipoly_engine.errors import FormatInvalid, RunnerError, UsageInvalid
-from oulipoly_engine.service.export import Exporter
-from oulipoly_engine.service.locate import find_session, find_typed
+from oulipoly_engine.service.reading.export import Exporter
+from oulipoly_engine.service.sessions.locate import find_session, find_typed
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -65,7 +65,7 @@ def _canonical(context: Context, options: Namespace) -> Iterator[Iterable[bytes]
 def _document(context: Context, options: Namespace) -> Iterator[Iterable[bytes]]:
     from oulipoly_engine.core.transcripts.dialogue import EVERYTHING, Wanted  # noqa: PLC0415 - 15 ms with the next two, only here
     from oulipoly_engine.core.transcripts.document_head import Format  # noqa: PLC0415 - see above
-    from oulipoly_engine.service.documents import Documents, Style  # noqa: PLC0415 - see above
+    from oulipoly_engine.service.reading.documents import Documents, Style  # noqa: PLC0415 - see above
 
     wanted = Wanted(tools="tools" in options.more, thinking="thinking" in options.more)
     style = Style(
@@ -83,7 +83,7 @@ def _deliver(blocks: Iterable[bytes], options: Namespace) -> None:
         for block in blocks:
             output.write_bytes(block)
         return
-    from oulipoly_engine.service.new_file import new_file  # noqa: PLC0415 - only with --output
+    from oulipoly_engine.service.transcripts.atomic_file import new_file  # noqa: PLC0415 - only with --output
 
     path = Path(options.output)
     try:

@@ -12,10 +12,10 @@ from oulipoly_engine.config.load import list_models
 from oulipoly_engine.core.sessions.lease import DEFAULT_TTL_MS, MAXIMUM_TTL_MS
 from oulipoly_engine.core.sessions.resolve import ResolvedSession, choose_model, session_uuid
 from oulipoly_engine.errors import ModelUnresolved, StorageUnsupported, TtlInvalid
-from oulipoly_engine.service.lease import Leases
-from oulipoly_engine.service.locate import Locator, find_session
-from oulipoly_engine.store import chains
-from oulipoly_engine.store.db import Store
+from oulipoly_engine.service.sessions.lease import Leases
+from oulipoly_engine.service.sessions.locate import Locator, find_session
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.sessions import chains
 
 _DIGITS = re.compile(r"[0-9]{1,12}", re.ASCII)
 

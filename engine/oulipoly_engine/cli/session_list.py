@@ -12,7 +12,7 @@ from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.sessions.session_table import SessionRow, ago, remark, render, short_path
 from oulipoly_engine.core.sessions.sessions import Conversation, Sort
 from oulipoly_engine.core.text.redact import redact
-from oulipoly_engine.service.conversations import Listed
+from oulipoly_engine.service.sessions.catalogue import Listed
 
 _SHOWN = 50
 _AT_RISK_DAYS = 7.0  # a deletion that is nearer is shown in the table; the JSON form always has it

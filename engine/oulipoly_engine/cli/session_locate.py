@@ -7,7 +7,7 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.core.sessions.resolve import session_uuid
 from oulipoly_engine.errors import StorageUnsupported
-from oulipoly_engine.service import locate
+from oulipoly_engine.service.sessions import locate
 
 
 def run(context: Context, program: str, command: str, arguments: list[str]) -> int:

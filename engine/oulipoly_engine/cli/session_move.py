@@ -10,8 +10,8 @@ from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.core.sessions.move import MoveReason
 from oulipoly_engine.errors import MoveRefused, StorageUnsupported
 from oulipoly_engine.process.signals import interruptible
-from oulipoly_engine.service import move
-from oulipoly_engine.service.locate import find_typed
+from oulipoly_engine.service.sessions import move
+from oulipoly_engine.service.sessions.locate import find_typed
 
 
 def run(context: Context, program: str, command: str, arguments: list[str]) -> int:

@@ -7,8 +7,8 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.errors import UsageInvalid
-from oulipoly_engine.store import notes
-from oulipoly_engine.store.conversations import conversations
+from oulipoly_engine.store.sessions import notes
+from oulipoly_engine.store.sessions.sessions import conversations
 
 _DESCRIPTIONS = {
     "name": "give a conversation a name; an empty TEXT takes it away",

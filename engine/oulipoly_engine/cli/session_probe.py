@@ -8,8 +8,8 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.core.sessions.probe import FEATURES, document
 from oulipoly_engine.errors import SchemaIncompatible
-from oulipoly_engine.store import schema
-from oulipoly_engine.store.probe import probe
+from oulipoly_engine.store.base import schema
+from oulipoly_engine.store.base.probe import probe
 
 
 def run(context: Context, program: str, command: str, arguments: list[str]) -> int:

@@ -13,9 +13,9 @@ from oulipoly_engine.core.rewrite.diff import diff, documents
 from oulipoly_engine.core.rewrite.steps import Kind
 from oulipoly_engine.core.sessions.resolve import ResolvedSession, session_uuid
 from oulipoly_engine.errors import RunnerError, SessionNotFound, UsageInvalid
-from oulipoly_engine.service.locate import find_session, find_typed
-from oulipoly_engine.service.replace import Plan, Receipt, Replacer
-from oulipoly_engine.store.db import Store, open_store
+from oulipoly_engine.service.rewrite.replace import Plan, Receipt, Replacer
+from oulipoly_engine.service.sessions.locate import find_session, find_typed
+from oulipoly_engine.store.base.db import Store, open_store
 
 _HASH = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 

@@ -16,9 +16,9 @@ from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts import entry_view
 from oulipoly_engine.core.transcripts.entry_text import passages
 from oulipoly_engine.core.transcripts.entry_tree import LineKind, TurnTree
-from oulipoly_engine.service.conversations import Catalogue, Listed, turn_tree
-from oulipoly_engine.store.conversations import conversations
-from oulipoly_engine.store.turn_pages import Turn, TurnPages
+from oulipoly_engine.service.sessions.catalogue import Catalogue, Listed, turn_tree
+from oulipoly_engine.store.sessions.sessions import conversations
+from oulipoly_engine.store.transcripts.entry_pages import Turn, TurnPages
 
 _TURNS = 20
 _PAGE = 200  # turns read at once

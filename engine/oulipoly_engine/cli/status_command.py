@@ -12,9 +12,9 @@ from oulipoly_engine.config.problem import nearest
 from oulipoly_engine.core.text import status_line
 from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.service import status
-from oulipoly_engine.service.configured import Places
+from oulipoly_engine.service.accounts.configuration import Places
 from oulipoly_engine.service.snapshot import Snapshot, SnapshotMaker
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.store.base.db import open_store
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:

@@ -15,10 +15,10 @@ from oulipoly_engine.cli.wiring import told
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.process.command import Command, inherited_environment
+from oulipoly_engine.process.passthrough import require_terminal
 from oulipoly_engine.process.pty import size_of
-from oulipoly_engine.process.through import require_terminal
-from oulipoly_engine.service import terminals
-from oulipoly_engine.terminal.folder import ITSELF, Survey, Terminal
+from oulipoly_engine.service.interactive import terminals
+from oulipoly_engine.terminal.host.runtime_folder import ITSELF, Survey, Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,7 +50,7 @@ def leave_chord(context: Context) -> str:
 
 def attach(context: Context, terminal: Terminal, *, only_reads: bool = False) -> int:
     """Show a terminal here until it ends or the user leaves, and return the program's exit code, or 0."""
-    from oulipoly_engine.service import attaching  # noqa: PLC0415 - 10 ms, only showing one needs it
+    from oulipoly_engine.service.interactive import attach as attaching  # noqa: PLC0415 - 10 ms, only showing one needs it
 
     require_terminal()
     chord = leave_chord(context)

@@ -11,8 +11,8 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.core.balance.decision_text import why_lines
 from oulipoly_engine.core.runs import trace as tree
-from oulipoly_engine.service.trace import Tracer
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.runs.trace import Tracer
+from oulipoly_engine.store.base.db import open_store
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.accounts.accounts import SessionScripts

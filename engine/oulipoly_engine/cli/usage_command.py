@@ -13,8 +13,8 @@ from oulipoly_engine.config import load
 from oulipoly_engine.core.accounts.accounts import Account, Model
 from oulipoly_engine.core.quota import usage_table
 from oulipoly_engine.core.quota.usage_table import AccountUsage
-from oulipoly_engine.service.refresh import Kind, Refreshed, Wish
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.quota.refresh import Kind, Refreshed, Wish
+from oulipoly_engine.store.base.db import open_store
 
 _STATES = {
     Kind.NO_SCRIPT: usage_table.NO_USAGE_API,

@@ -19,10 +19,11 @@ from oulipoly_engine.core.balance.what_if import FORMS, parse, suppose
 from oulipoly_engine.core.balance.why_table import why_table
 from oulipoly_engine.core.quota.staleness import is_routing_stale
 from oulipoly_engine.errors import InvocationNotFound, UsageInvalid
-from oulipoly_engine.service.refresh import Wish
-from oulipoly_engine.service.select import candidates, decide_among
-from oulipoly_engine.store import invocations, quotas
-from oulipoly_engine.store.db import Store, open_store
+from oulipoly_engine.service.quota.choose import candidates, decide_among
+from oulipoly_engine.service.quota.refresh import Wish
+from oulipoly_engine.store.base.db import Store, open_store
+from oulipoly_engine.store.quota import quotas
+from oulipoly_engine.store.runs import invocations
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:

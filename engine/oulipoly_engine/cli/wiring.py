@@ -16,15 +16,15 @@ from oulipoly_engine.core.runs.markers import InvocationResult
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.signals import interruptible
-from oulipoly_engine.service.freshness import Freshness
-from oulipoly_engine.service.ingest import Ingester
-from oulipoly_engine.service.refresh import Refresher
-from oulipoly_engine.store.db import Store
+from oulipoly_engine.service.quota.refresh import Refresher
+from oulipoly_engine.service.runs.freshness import Freshness
+from oulipoly_engine.service.transcripts.ingest import Ingester
+from oulipoly_engine.store.base.db import Store
 
 if TYPE_CHECKING:
-    from oulipoly_engine.service.archive_keeper import ArchiveKeeper
-    from oulipoly_engine.service.locate import Locator
-    from oulipoly_engine.service.move import Mover
+    from oulipoly_engine.service.archive.keeper import ArchiveKeeper
+    from oulipoly_engine.service.sessions.locate import Locator
+    from oulipoly_engine.service.sessions.move import Mover
 
 T = TypeVar("T")
 
@@ -69,7 +69,7 @@ def ingester(context: Context, store: Store, scripts: Mapping[str, SessionScript
 
 def keep_after_scan(context: Context, store: Store, budget_s: float = 2.0) -> None:
     """Keep copies of transcripts, unless config.toml says `archive = false`; nothing is refused for its failing."""
-    from oulipoly_engine.service.archive_keeper import after_scan  # noqa: PLC0415 - 20 ms, only after a scan
+    from oulipoly_engine.service.archive.keeper import after_scan  # noqa: PLC0415 - 20 ms, only after a scan
 
     with suppress(RunnerError):
         keeper = _keeper(context, store)
@@ -90,7 +90,7 @@ def follow_up(context: Context, store: Store, fresh: Freshness | None, ended: In
         fresh.catch_up(account)
         keeper = _keeper(context, store)
         if keeper is not None:
-            from oulipoly_engine.service.archive_keeper import after_run  # noqa: PLC0415 - loaded with the keeper
+            from oulipoly_engine.service.archive.keeper import after_run  # noqa: PLC0415 - loaded with the keeper
 
             after_run(keeper, account, ended.provider_session_id, _FOLLOW_UP_S)
         guard.disarm()
@@ -99,7 +99,7 @@ def follow_up(context: Context, store: Store, fresh: Freshness | None, ended: In
 def _keeper(context: Context, store: Store) -> ArchiveKeeper | None:
     """Return what fills the archive; None where config.toml says `archive = false`."""
     from oulipoly_engine.cli import session_access  # noqa: PLC0415 - 20 ms with the next, only after scans and runs
-    from oulipoly_engine.service.archive_keeper import ArchiveKeeper  # noqa: PLC0415 - see above
+    from oulipoly_engine.service.archive.keeper import ArchiveKeeper  # noqa: PLC0415 - see above
 
     settings = load.load_settings(context.paths).value
     archive = session_access.archive(context, store) if settings.archive else None
@@ -117,8 +117,8 @@ def read_placed(context: Context, store: Store, accounts: Sequence[str]) -> None
 
 def mover(context: Context, store: Store, locator: Locator) -> Mover:
     """Return what moves sessions; what it is about to set aside is read first."""
-    from oulipoly_engine.service.lease import Leases  # noqa: PLC0415 - only where a session may move
-    from oulipoly_engine.service.move import Mover  # noqa: PLC0415 - as above
+    from oulipoly_engine.service.sessions.lease import Leases  # noqa: PLC0415 - only where a session may move
+    from oulipoly_engine.service.sessions.move import Mover  # noqa: PLC0415 - as above
 
     leases = Leases(context.paths.data / "locks", context.clock)
     return Mover(store, locator, leases, context.clock, read=lambda account: read_placed(context, store, [account]))

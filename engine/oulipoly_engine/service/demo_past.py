@@ -23,9 +23,11 @@ from oulipoly_engine.demo import world as worlds
 from oulipoly_engine.demo.past_quota import UNITS_A_TURN
 from oulipoly_engine.demo.world import World
 from oulipoly_engine.paths import Paths, from_environment
-from oulipoly_engine.service.ingest import Ingester
-from oulipoly_engine.store import chains, invocations, notes, quotas, readings
-from oulipoly_engine.store.db import Store, open_store
+from oulipoly_engine.service.transcripts.ingest import Ingester
+from oulipoly_engine.store.base.db import Store, open_store
+from oulipoly_engine.store.quota import quotas, readings
+from oulipoly_engine.store.runs import invocations
+from oulipoly_engine.store.sessions import chains, notes
 
 if TYPE_CHECKING:
     from oulipoly_engine.demo.past import Past, PastRun, PastSession

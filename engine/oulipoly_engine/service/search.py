@@ -15,11 +15,11 @@ from oulipoly_engine.core.sessions.sessions import Conversation, Part, field_fit
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.entry_text import text_of
 from oulipoly_engine.errors import UsageInvalid
-from oulipoly_engine.service.conversations import Kinds
-from oulipoly_engine.store import search as index
-from oulipoly_engine.store import search_index
-from oulipoly_engine.store.conversations import conversations
-from oulipoly_engine.store.db import Store
+from oulipoly_engine.service.sessions.catalogue import Kinds
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.search import index as search_index
+from oulipoly_engine.store.search import search as index
+from oulipoly_engine.store.sessions.sessions import conversations
 
 RANKED_AMONG = 500  # of the newest matches
 STEP_TURNS = 2_000

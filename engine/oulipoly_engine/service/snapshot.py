@@ -26,15 +26,16 @@ from oulipoly_engine.core.runs.failure_categories import Category
 from oulipoly_engine.core.runs.invocations import Invocation
 from oulipoly_engine.core.runs.recovery import fix_of
 from oulipoly_engine.core.sessions.saved_view import SavedView
-from oulipoly_engine.process.alive import is_alive
-from oulipoly_engine.service.at_risk import AtRisk, RiskWatch
-from oulipoly_engine.service.configured import Configured
-from oulipoly_engine.service.forecasting import WindowForecast, forecasts
-from oulipoly_engine.service.select import candidates, decide_among
-from oulipoly_engine.store import activity, controls, quotas
-from oulipoly_engine.store.activity import Failure
-from oulipoly_engine.store.db import Store
-from oulipoly_engine.store.quotas import Attempts
+from oulipoly_engine.process.liveness import is_alive
+from oulipoly_engine.service.accounts.configuration import Configured
+from oulipoly_engine.service.archive.expiring import AtRisk, RiskWatch
+from oulipoly_engine.service.quota.choose import candidates, decide_among
+from oulipoly_engine.service.quota.forecasting import WindowForecast, forecasts
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.quota import controls, quotas
+from oulipoly_engine.store.quota.quotas import Attempts
+from oulipoly_engine.store.runs import activity
+from oulipoly_engine.store.runs.activity import Failure
 
 _FORECAST_AGE = timedelta(minutes=1)
 _FAILURE_AGE = timedelta(hours=6)  # after that nobody waits for its fix

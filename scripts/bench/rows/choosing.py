@@ -14,7 +14,7 @@ from world import World
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.quota.windows import QuotaState
-    from oulipoly_engine.store.db import Store
+    from oulipoly_engine.store.base.db import Store
 
 _NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 _WINDOWS = (("5h-burst", 5), ("daily", 24), ("weekly", 168), ("monthly", 720))  # label, hours
@@ -55,8 +55,8 @@ def _pure(rounds: int) -> dict[str, object]:
 
 def _stored(path: Path, rounds: int) -> dict[str, object]:
     from oulipoly_engine.core.accounts.accounts import Model, PoolMember, Settings  # noqa: PLC0415 - as above
-    from oulipoly_engine.service.select import decide  # noqa: PLC0415 - as above
-    from oulipoly_engine.store.db import open_store  # noqa: PLC0415 - as above
+    from oulipoly_engine.service.quota.choose import decide  # noqa: PLC0415 - as above
+    from oulipoly_engine.store.base.db import open_store  # noqa: PLC0415 - as above
 
     store = open_store(path)
     states = tuple(_states(50))
@@ -93,7 +93,7 @@ def _states(count: int) -> Iterator[QuotaState]:
 def _fill(store: Store, states: tuple[QuotaState, ...]) -> None:
     """Store the quotas and a history; the rows are written plainly, since only reading is measured."""
     from oulipoly_engine.clock import to_text  # noqa: PLC0415 - as above
-    from oulipoly_engine.store import quotas  # noqa: PLC0415 - as above
+    from oulipoly_engine.store.quota import quotas  # noqa: PLC0415 - as above
 
     with store.write():
         for state in states:

@@ -15,7 +15,7 @@ from report import Limit, Result
 from world import World
 
 if TYPE_CHECKING:
-    from oulipoly_engine.store.db import Store
+    from oulipoly_engine.store.base.db import Store
 
 _NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 _SESSIONS, _TURNS_EACH, _ACCOUNTS = 10_000, 100, 5
@@ -88,8 +88,8 @@ def _searched(path: Path, rounds: int) -> dict[str, object]:
     import time  # noqa: PLC0415 - the harness itself must stay small (measure.py)
 
     from oulipoly_engine.core.search.query import parse  # noqa: PLC0415 - as above
-    from oulipoly_engine.service.conversations import Catalogue, Kinds  # noqa: PLC0415 - as above
     from oulipoly_engine.service.search import catch_up, search  # noqa: PLC0415 - as above
+    from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds  # noqa: PLC0415 - as above
 
     store = _filled(path, _TURNS_EACH)
     _fill_signs(store)
@@ -125,7 +125,7 @@ def _searched(path: Path, rounds: int) -> dict[str, object]:
 def _listed(path: Path, rounds: int) -> dict[str, object]:
     from oulipoly_engine.core.search.query import Query  # noqa: PLC0415 - as above
     from oulipoly_engine.core.sessions.sessions import Sort  # noqa: PLC0415 - as above
-    from oulipoly_engine.service.conversations import Catalogue, Kinds  # noqa: PLC0415 - as above
+    from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds  # noqa: PLC0415 - as above
 
     store = _filled(path, 4)
     known = Catalogue(store, Kinds({}, {}))
@@ -143,8 +143,8 @@ def _listed(path: Path, rounds: int) -> dict[str, object]:
 
 
 def _read(path: Path, rounds: int) -> dict[str, object]:
-    from oulipoly_engine.service.conversations import Catalogue, Kinds, conversations  # noqa: PLC0415 - as above
-    from oulipoly_engine.store.turn_pages import TurnPages  # noqa: PLC0415 - as above
+    from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds, conversations  # noqa: PLC0415 - as above
+    from oulipoly_engine.store.transcripts.entry_pages import TurnPages  # noqa: PLC0415 - as above
 
     store = _filled(path, 4)
     Catalogue(store, Kinds({}, {})).refresh()
@@ -159,8 +159,8 @@ def _read(path: Path, rounds: int) -> dict[str, object]:
 
 
 def _filled(path: Path, turns_each: int) -> Store:
-    from oulipoly_engine.store import imported  # noqa: PLC0415 - as above
-    from oulipoly_engine.store.db import open_store  # noqa: PLC0415 - as above
+    from oulipoly_engine.store.base.db import open_store  # noqa: PLC0415 - as above
+    from oulipoly_engine.store.sessions import imported  # noqa: PLC0415 - as above
 
     store = open_store(path)
     owners = [(f"account-{number % _ACCOUNTS}", _session(number), turns_each) for number in range(_SESSIONS)]

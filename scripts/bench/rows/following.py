@@ -21,11 +21,11 @@ from pathlib import Path
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.events import Listeners
-from oulipoly_engine.service.folder_watch import FolderWatch
-from oulipoly_engine.service.follow import Follower, Following
-from oulipoly_engine.service.follow_plan import plan
-from oulipoly_engine.service.ingest import Ingester
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.following.folder_watch import FolderWatch
+from oulipoly_engine.service.following.follow import Follower, Following
+from oulipoly_engine.service.following.plan import plan
+from oulipoly_engine.service.transcripts.ingest import Ingester
+from oulipoly_engine.store.base.db import open_store
 folder, files, appends, idle_s = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
 base = folder / "projects"
 def line(name):

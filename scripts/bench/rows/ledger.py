@@ -45,9 +45,9 @@ def spent():
     return sum(one.ru_utime + one.ru_stime for one in used)
 bare = peak()
 from oulipoly_engine.clock import SystemClock
-from oulipoly_engine.service.ledger import Ledger, local_burn
-from oulipoly_engine.service.ledger_files import Source
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.ledger.ledger import Ledger, local_burn
+from oulipoly_engine.service.ledger.files import Source
+from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store import ledger as rows
 from datetime import datetime, timedelta, UTC
 root, state, deed = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]

@@ -291,9 +291,9 @@ def _own_s(pid: int) -> float:
 
 def _hosts_of(world: World) -> set[int]:
     from oulipoly_engine.paths import from_environment  # noqa: PLC0415 - the harness itself must stay small (measure.py)
-    from oulipoly_engine.terminal import folder  # noqa: PLC0415 - the same
+    from oulipoly_engine.terminal.host import runtime_folder  # noqa: PLC0415 - the same
 
-    return {one.host_pid for one in folder.survey(from_environment(world.env("terminals")).runtime).terminals}
+    return {one.host_pid for one in runtime_folder.survey(from_environment(world.env("terminals")).runtime).terminals}
 
 
 @contextmanager

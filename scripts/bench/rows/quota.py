@@ -41,8 +41,8 @@ def _refresh(folder: Path, rounds: int) -> dict[str, object]:
     from oulipoly_engine.clock import SystemClock  # noqa: PLC0415 - the harness itself must stay small (measure.py)
     from oulipoly_engine.core.accounts.accounts import Account  # noqa: PLC0415 - as above
     from oulipoly_engine.process.command import inherited_environment  # noqa: PLC0415 - as above
-    from oulipoly_engine.service.refresh import Kind, Refresher, Wish  # noqa: PLC0415 - as above
-    from oulipoly_engine.store.db import open_store  # noqa: PLC0415 - as above
+    from oulipoly_engine.service.quota.refresh import Kind, Refresher, Wish  # noqa: PLC0415 - as above
+    from oulipoly_engine.store.base.db import open_store  # noqa: PLC0415 - as above
 
     resets = (datetime.now(UTC) + timedelta(hours=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
     answer = f'{{"windows":[{{"used_percent":10,"resets_at":"{resets}"}}]}}'
@@ -65,8 +65,8 @@ def _refresh(folder: Path, rounds: int) -> dict[str, object]:
 
 
 def _chart(path: Path, rounds: int) -> dict[str, object]:
-    from oulipoly_engine.store import readings  # noqa: PLC0415 - as above
-    from oulipoly_engine.store.db import open_store  # noqa: PLC0415 - as above
+    from oulipoly_engine.store.base.db import open_store  # noqa: PLC0415 - as above
+    from oulipoly_engine.store.quota import readings  # noqa: PLC0415 - as above
 
     store = open_store(path)
     per_window = _READINGS // (_ACCOUNTS * len(_WINDOWS))

@@ -13,7 +13,7 @@ from report import Limit, Result
 from world import World
 
 if TYPE_CHECKING:
-    from oulipoly_engine.terminal.screen import Screen
+    from oulipoly_engine.terminal.protocol.screen import Screen
 
 _COLUMNS, _ROWS = 120, 40
 _READ = 65_536  # bytes fed at once
@@ -123,8 +123,8 @@ def _past(engine: str, rounds: int) -> dict[str, Any]:
 
 
 def _screen(engine: str) -> Screen:
-    from oulipoly_engine.terminal.emulators import open_screen  # noqa: PLC0415 - the harness itself must stay small
-    from oulipoly_engine.terminal.screen import ScreenLimits  # noqa: PLC0415 - as above
+    from oulipoly_engine.terminal.emulators.choose import open_screen  # noqa: PLC0415 - the harness itself must stay small
+    from oulipoly_engine.terminal.protocol.screen import ScreenLimits  # noqa: PLC0415 - as above
 
     return open_screen(ScreenLimits(_PAST, _COLUMNS, _ROWS), prefer=engine)
 

@@ -309,8 +309,8 @@ def _prepared(world: World) -> Command:
 
 
 def _filled(state: Path, path: Path) -> int:
-    from oulipoly_engine.service.conversations import Catalogue, Kinds  # noqa: PLC0415 - the harness must stay small
-    from oulipoly_engine.store import imported  # noqa: PLC0415 - as above
+    from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds  # noqa: PLC0415 - the harness must stay small
+    from oulipoly_engine.store.sessions import imported  # noqa: PLC0415 - as above
 
     state.mkdir(parents=True)
     store = finding._filled(state / "state.db", 4)

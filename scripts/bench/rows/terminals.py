@@ -142,12 +142,12 @@ class Terminal:
     def __init__(self, world: World, argv: tuple[str, ...] = SHELL, state: str = "terminals") -> None:
         from oulipoly_engine.paths import from_environment  # noqa: PLC0415 - the harness itself must stay small (measure.py)
         from oulipoly_engine.process.command import Command  # noqa: PLC0415 - the same
-        from oulipoly_engine.service import terminals  # noqa: PLC0415 - the same
-        from oulipoly_engine.terminal import wire  # noqa: PLC0415 - the same
-        from oulipoly_engine.terminal.view import View  # noqa: PLC0415 - the same
+        from oulipoly_engine.service.interactive import terminals  # noqa: PLC0415 - the same
+        from oulipoly_engine.terminal.protocol import messages  # noqa: PLC0415 - the same
+        from oulipoly_engine.terminal.protocol.remote_screen import View  # noqa: PLC0415 - the same
 
         env = world.env(state) | {"PS1": "$ ", "ENV": ""}
-        self._wire = wire
+        self._wire = messages
         self._paths = from_environment(env)
         self._service = terminals
         launch = terminals.Launch(Command(argv, env, world.folder), COLUMNS, ROWS)
@@ -172,7 +172,7 @@ class Terminal:
     @property
     def socket(self) -> Path:
         """Return where its host listens."""
-        from oulipoly_engine.terminal.folder import Place  # noqa: PLC0415 - the same
+        from oulipoly_engine.terminal.host.runtime_folder import Place  # noqa: PLC0415 - the same
 
         return Place(self._paths.runtime, self.terminal.id).socket
 
@@ -237,7 +237,7 @@ class Terminal:
             os.waitpid(pid, 0)
 
     def _pids(self) -> tuple[int, int]:
-        from oulipoly_engine.terminal.folder import Place, read  # noqa: PLC0415 - the same
+        from oulipoly_engine.terminal.host.runtime_folder import Place, read  # noqa: PLC0415 - the same
 
         now = read(Place(self._paths.runtime, self.terminal.id))
         return (self.terminal.host_pid, 0 if now is None else now.screen_pid)

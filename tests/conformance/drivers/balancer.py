@@ -13,10 +13,10 @@ from oulipoly_engine.core.balance.band import Contender, pick
 from oulipoly_engine.core.quota.burn import RateSource, pool_rates, project, rate_of
 from oulipoly_engine.core.quota.staleness import topology_probe_due
 from oulipoly_engine.core.quota.windows import QuotaState, Window
-from oulipoly_engine.service.refresh import Refresher
-from oulipoly_engine.service.select import decide
-from oulipoly_engine.store import quotas
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.quota.choose import decide
+from oulipoly_engine.service.quota.refresh import Refresher
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.testing import FakeClock
 
 NOW = datetime(2026, 4, 17, 12, tzinfo=UTC)

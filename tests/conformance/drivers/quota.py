@@ -14,9 +14,9 @@ from oulipoly_engine.core.quota.readings import parse_reading
 from oulipoly_engine.core.quota.staleness import dynamic_ttl_s, is_routing_stale, is_stale
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.errors import AdapterOutputInvalid
-from oulipoly_engine.service.refresh import Refresher, Wish
-from oulipoly_engine.store import quotas
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.quota.refresh import Refresher, Wish
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.testing import FakeClock
 
 NOW = datetime(2026, 4, 17, 12, tzinfo=UTC)

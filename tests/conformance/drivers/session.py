@@ -15,8 +15,8 @@ from pathlib import Path
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.sessions.probe import STORAGE_TYPES, is_safe
-from oulipoly_engine.store import chains
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.sessions import chains
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
 _UNTIL = Path(__file__).resolve().parents[2] / "fixtures" / "replace_until.py"

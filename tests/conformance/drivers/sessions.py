@@ -6,9 +6,9 @@ import shlex
 from datetime import UTC, datetime
 
 from oulipoly_engine.core.accounts.accounts import SessionScripts
-from oulipoly_engine.service.ingest import Ingester
-from oulipoly_engine.store import turns
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.transcripts.ingest import Ingester
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.transcripts import entries
 from oulipoly_engine.testing import FakeClock
 
 
@@ -45,7 +45,7 @@ def ingest(vector, tmp_path):
         "script_lines": result.script_lines,
         "new_turns": result.new_turns,
         "errors": result.error_count,
-        "assistant_since_epoch": turns.assistant_turns_since(store, "claude", datetime(1970, 1, 1, tzinfo=UTC)),
+        "assistant_since_epoch": entries.assistant_turns_since(store, "claude", datetime(1970, 1, 1, tzinfo=UTC)),
     }
     store.close()
 

@@ -8,9 +8,9 @@ from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.core.runs import trace as tree
 from oulipoly_engine.core.runs.invocations import Invocation, Status
-from oulipoly_engine.service.trace import Tracer
-from oulipoly_engine.store import invocations
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.runs.trace import Tracer
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.runs import invocations
 
 NOW = datetime(2026, 4, 17, 12, tzinfo=UTC)
 UUID = "0f0f0f0f-0000-4000-8000-000000000001"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oulipoly_engine.adapters.scripts.turns import FORMATS, Reading
-from oulipoly_engine.adapters.turn_decoder import decoder
+from oulipoly_engine.adapters.turns.decoder import decoder
 
 REAL = Path(__file__).resolve().parents[4] / "shared" / "fixtures" / "transcripts"
 each_adapter = pytest.mark.parametrize("name", tuple(FORMATS))

@@ -10,8 +10,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.store import chains
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.sessions import chains
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
 UNKNOWN = "9e69e8cc-616d-4640-bf1d-96f5391b1a2e"

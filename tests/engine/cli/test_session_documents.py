@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.store import chains
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.sessions import chains
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
 SECRET = "sk-ant-api03-abcdefgh12345678"

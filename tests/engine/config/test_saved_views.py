@@ -7,7 +7,7 @@ from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused, UsageInvalid
 from oulipoly_engine.paths import from_environment
-from oulipoly_engine.service.settings import Settings
+from oulipoly_engine.service.accounts.settings import Settings
 
 MINE = SavedView('today\'s "work"', "date:<1d -ci", "day", Sort.TURNS, is_reversed=True)
 

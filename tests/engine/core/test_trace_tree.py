@@ -6,9 +6,9 @@ import pytest
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.runs.trace import to_json, to_lines
 from oulipoly_engine.errors import InvocationNotFound
-from oulipoly_engine.service.trace import Tracer
-from oulipoly_engine.store import invocations
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.runs.trace import Tracer
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.runs import invocations
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 

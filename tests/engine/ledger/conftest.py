@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from oulipoly_engine.core.ledger.calls import Tokens, call_id
-from oulipoly_engine.service.ledger import Ledger
-from oulipoly_engine.service.ledger_files import Source
-from oulipoly_engine.store import ledger as rows
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.ledger.files import Source
+from oulipoly_engine.service.ledger.ledger import Ledger
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.ledger import calls as rows
 from oulipoly_engine.testing import FakeClock
 
 DAY = datetime(2026, 11, 10, tzinfo=UTC).timestamp()

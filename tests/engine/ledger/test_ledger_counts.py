@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from oulipoly_engine.core.ledger.calls import Found, Instants, Place, Tokens, merged, objects
 from oulipoly_engine.core.ledger.claude import ClaudeReader
 from oulipoly_engine.core.ledger.codex import CodexReader
-from oulipoly_engine.store import ledger as rows
+from oulipoly_engine.store.ledger import calls as rows
 
 AT = "2026-11-10T08:00:00.000Z"
 

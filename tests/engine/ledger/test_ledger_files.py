@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from oulipoly_engine.store import ledger as rows
+from oulipoly_engine.store.ledger import calls as rows
 
 
 def test_a_second_pass_opens_nothing(bench):

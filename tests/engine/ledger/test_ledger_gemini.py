@@ -9,11 +9,11 @@ import pytest
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.core.ledger.calls import Tokens
-from oulipoly_engine.service.ledger import Ledger
-from oulipoly_engine.service.ledger_files import Source
-from oulipoly_engine.service.ledger_sources import sources
-from oulipoly_engine.store import ledger as rows
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.ledger.files import Source
+from oulipoly_engine.service.ledger.ledger import Ledger
+from oulipoly_engine.service.ledger.sources import sources
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.ledger import calls as rows
 
 REAL = Path(__file__).parents[2] / "fixtures" / "transcripts" / "gemini"
 

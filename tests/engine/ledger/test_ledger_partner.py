@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.process.partner import Partner
-from oulipoly_engine.service.ledger_files import LONGEST_LINE, walk
-from oulipoly_engine.service.ledger_partner import Frame, shared
-from oulipoly_engine.store import ledger as rows
+from oulipoly_engine.process.worker_process import Partner
+from oulipoly_engine.service.ledger.files import LONGEST_LINE, walk
+from oulipoly_engine.service.ledger.worker import Frame, shared
+from oulipoly_engine.store.ledger import calls as rows
 
 ALL = 0  # new bytes from which on a second process is asked
 

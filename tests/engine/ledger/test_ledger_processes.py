@@ -7,15 +7,15 @@ import sys
 
 import pytest
 
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.store.base.db import open_store
 
 _UPDATE = """
 import sys
 from pathlib import Path
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.service import ledger
-from oulipoly_engine.service.ledger_files import Source
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.ledger.files import Source
+from oulipoly_engine.store.base.db import open_store
 folder, deadly = Path(sys.argv[1]), int(sys.argv[2])
 ledger._BATCH_BYTES = 1
 store = open_store(folder / "state.db")

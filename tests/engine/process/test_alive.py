@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.process.alive import lived_at, start_ticks
+from oulipoly_engine.process.liveness import lived_at, start_ticks
 
 
 def test_process_lives_since_it_began_and_not_before():

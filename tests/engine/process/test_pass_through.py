@@ -13,7 +13,7 @@ import pytest
 OURS = """
 import os, sys
 from oulipoly_engine.process.command import Command
-from oulipoly_engine.process.through import pass_through
+from oulipoly_engine.process.passthrough import pass_through
 ended = pass_through(Command(tuple(sys.argv[1:]), dict(os.environ)))
 print("ENDED", ended.exit_code, ended.killed_by, ended.stopped_for)
 """

@@ -3,7 +3,7 @@ from contextlib import closing
 
 import pytest
 
-from oulipoly_engine.process.workers import side_by_side
+from oulipoly_engine.process.thread_pool import side_by_side
 
 
 def nothing():

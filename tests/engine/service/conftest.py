@@ -10,9 +10,9 @@ import pytest
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.accounts.accounts import Account, StorageSpec
 from oulipoly_engine.events import Listeners
-from oulipoly_engine.service.refresh import Refresher, Wish
-from oulipoly_engine.store import quotas, readings
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.quota.refresh import Refresher, Wish
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.quota import quotas, readings
 from oulipoly_engine.testing import FakeClock
 
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)

@@ -13,13 +13,13 @@ from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.accounts.accounts import SessionScripts, StorageType
 from oulipoly_engine.errors import SessionNotFound
 from oulipoly_engine.process.lock import try_lock
-from oulipoly_engine.service.archive import Archive, Keeping
-from oulipoly_engine.service.archive_keeper import ArchiveKeeper, after_run, after_scan
-from oulipoly_engine.service.new_file import FileExists
-from oulipoly_engine.service.object_folder import ArchiveDamaged
-from oulipoly_engine.service.transcript_files import Home, homes
-from oulipoly_engine.store import archive as rows
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.archive.archive import Archive, Keeping
+from oulipoly_engine.service.archive.chunk_store import ArchiveDamaged
+from oulipoly_engine.service.archive.keeper import ArchiveKeeper, after_run, after_scan
+from oulipoly_engine.service.transcripts.atomic_file import FileExists
+from oulipoly_engine.service.transcripts.files import Home, homes
+from oulipoly_engine.store.archive import copies as rows
+from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.testing import FakeClock
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"

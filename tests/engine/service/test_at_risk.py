@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
-from oulipoly_engine.service.at_risk import RiskWatch
-from oulipoly_engine.service.configured import Configured
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.accounts.configuration import Configured
+from oulipoly_engine.service.archive.expiring import RiskWatch
+from oulipoly_engine.store.base.db import open_store
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

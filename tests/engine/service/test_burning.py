@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from oulipoly_engine.core.quota.windows import Window
-from oulipoly_engine.service.burning import burning
-from oulipoly_engine.store import readings
+from oulipoly_engine.service.quota.burn_history import burning
+from oulipoly_engine.store.quota import readings
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)

@@ -9,12 +9,12 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, StorageSpec, StorageType
 from oulipoly_engine.core.search.query import Query, parse
 from oulipoly_engine.core.sessions.sessions import Sort, cli_kind, purge_at
-from oulipoly_engine.service.conversations import Catalogue, Kinds, conversations, turn_tree, turns_page
-from oulipoly_engine.service.ingest import Ingester
-from oulipoly_engine.service.locate import Locator
 from oulipoly_engine.service.search import catch_up, search
-from oulipoly_engine.store import chains, notes
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds, conversations, turn_tree, turns_page
+from oulipoly_engine.service.sessions.locate import Locator
+from oulipoly_engine.service.transcripts.ingest import Ingester
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.sessions import chains, notes
 from oulipoly_engine.testing import FakeClock
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab2{}"

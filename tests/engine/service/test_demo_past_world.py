@@ -11,11 +11,12 @@ from oulipoly_engine.demo import world
 from oulipoly_engine.demo.past_stories import STORIES, WORKSPACES
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service import demo_past
-from oulipoly_engine.service.configured import Places
-from oulipoly_engine.service.forecasting import forecasts
+from oulipoly_engine.service.accounts.configuration import Places
+from oulipoly_engine.service.quota.forecasting import forecasts
 from oulipoly_engine.service.snapshot import SnapshotMaker
-from oulipoly_engine.store import quotas, spawned
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.quota import quotas
+from oulipoly_engine.store.runs import spawned
 
 NOW = datetime(2026, 11, 20, 15, 30, tzinfo=UTC)
 

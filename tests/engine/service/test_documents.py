@@ -16,12 +16,12 @@ from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.core.transcripts.dialogue import EVERYTHING
 from oulipoly_engine.core.transcripts.document_head import Format, Origin
 from oulipoly_engine.errors import StorageUnsupported
-from oulipoly_engine.service.archive import Archive
-from oulipoly_engine.service.archive_keeper import ArchiveKeeper
-from oulipoly_engine.service.documents import Documents, Style
-from oulipoly_engine.service.locate import Locator
-from oulipoly_engine.service.transcript_files import homes
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.archive.archive import Archive
+from oulipoly_engine.service.archive.keeper import ArchiveKeeper
+from oulipoly_engine.service.reading.documents import Documents, Style
+from oulipoly_engine.service.sessions.locate import Locator
+from oulipoly_engine.service.transcripts.files import homes
+from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.testing import FakeClock
 
 FIXTURES = str(Path(__file__).resolve().parents[2] / "fixtures")
@@ -158,9 +158,9 @@ def test_long_transcript_is_rendered_with_flat_memory(bench, tmp_path):
         from datetime import UTC, datetime
         from oulipoly_engine.core.accounts.accounts import Account, StorageSpec, StorageType
         from oulipoly_engine.core.sessions.resolve import ResolvedSession
-        from oulipoly_engine.service.documents import Documents
-        from oulipoly_engine.service.locate import Locator
-        from oulipoly_engine.store.db import open_store
+        from oulipoly_engine.service.reading.documents import Documents
+        from oulipoly_engine.service.sessions.locate import Locator
+        from oulipoly_engine.store.base.db import open_store
         from pathlib import Path
         here = Path({str(tmp_path)!r})
         finds = "claude-code-locate-transcript " + str(here / "projects")

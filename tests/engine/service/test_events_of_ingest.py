@@ -7,8 +7,8 @@ import pytest
 
 from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.events import Listeners, TurnsIngested
-from oulipoly_engine.service.ingest import Ingester
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.transcripts.ingest import Ingester
+from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.testing import FakeClock
 
 

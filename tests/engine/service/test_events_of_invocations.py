@@ -4,10 +4,10 @@ import pytest
 
 from oulipoly_engine.core.accounts.accounts import Account, Model, PoolMember, Settings
 from oulipoly_engine.events import InvocationEnded, InvocationStarted, Listeners
-from oulipoly_engine.service.diagnosis import Diagnoser
-from oulipoly_engine.service.invoke import Invoker, Request
-from oulipoly_engine.store import invocations
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.runs.diagnosis import Diagnoser
+from oulipoly_engine.service.runs.invoke import Invoker, Request
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.testing import FakeClock
 
 

@@ -1,7 +1,7 @@
 """What the quota services publish: each reading, and each alert once."""
 
 from oulipoly_engine.events import AlertRaised, QuotaRefreshed
-from oulipoly_engine.service.alerting import raise_alerts
+from oulipoly_engine.service.quota.alerts import raise_alerts
 
 
 def test_every_reading_is_published_with_what_came_of_it(quota):

@@ -14,9 +14,9 @@ import pytest
 from oulipoly_engine.core.accounts.accounts import Account, StorageSpec, StorageType
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import RunnerError, StorageUnsupported, TranscriptMalformed
-from oulipoly_engine.service.export import Exporter, canonical_records
-from oulipoly_engine.service.locate import Locator
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.reading.export import Exporter, canonical_records
+from oulipoly_engine.service.sessions.locate import Locator
+from oulipoly_engine.store.base.db import open_store
 
 FIXTURES = str(Path(__file__).resolve().parents[2] / "fixtures")
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
@@ -272,9 +272,9 @@ from peak import peak_kb
 from pathlib import Path
 from oulipoly_engine.core.accounts.accounts import Account, StorageSpec, StorageType
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
-from oulipoly_engine.service.export import Exporter
-from oulipoly_engine.service.locate import Locator
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.reading.export import Exporter
+from oulipoly_engine.service.sessions.locate import Locator
+from oulipoly_engine.store.base.db import open_store
 folder, session = Path(sys.argv[1]), ResolvedSession("c", "m", "acc", sys.argv[2], None)
 storage = StorageSpec("true", f"echo {folder}/big.jsonl", StorageType.CLAUDE_CODE)
 locator = Locator({"acc": Account("acc", storage=storage)}, {}, folder, folder, {})

@@ -9,10 +9,10 @@ import pytest
 
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.events import Listeners
-from oulipoly_engine.service import file_notice
-from oulipoly_engine.service.file_notice import FileNotice
-from oulipoly_engine.service.transcript_follower import TranscriptFollower
-from oulipoly_engine.service.transcript_pages import FilePages
+from oulipoly_engine.service.following import file_notice
+from oulipoly_engine.service.following.file_notice import FileNotice
+from oulipoly_engine.service.following.session_follower import TranscriptFollower
+from oulipoly_engine.service.reading.pages import FilePages
 
 PATIENCE_S = 20
 FOREVER_MS = 1000 * PATIENCE_S

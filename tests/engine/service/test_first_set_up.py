@@ -7,7 +7,7 @@ import pytest
 from oulipoly_engine.config.check import check
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.paths import from_environment
-from oulipoly_engine.service.setup import propose, take_back, write_first
+from oulipoly_engine.service.accounts.setup import propose, take_back, write_first
 
 CLIS = ("claude", "codex", "gemini", "opencode")
 FOLDERS = {

@@ -17,10 +17,10 @@ from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.errors import StoreUnusable
 from oulipoly_engine.events import Listeners, TurnsIngested
 from oulipoly_engine.process.lock import try_lock
-from oulipoly_engine.service.follow import Follower, Following
-from oulipoly_engine.service.follow_plan import plan
-from oulipoly_engine.service.ingest import Ingester
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.following.follow import Follower, Following
+from oulipoly_engine.service.following.plan import plan
+from oulipoly_engine.service.transcripts.ingest import Ingester
+from oulipoly_engine.store.base.db import open_store
 
 PATIENCE_S = 15.0
 OPENCODE = Path(__file__).parents[2] / "fixtures" / "transcripts" / "opencode" / "opencode-1.18.33.sql"
@@ -367,7 +367,7 @@ def test_without_watches_the_files_that_were_busy_are_looked_at(bench, monkeypat
     def refuse(_folders):
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr("oulipoly_engine.service.folder_watch._notifier", refuse)
+    monkeypatch.setattr("oulipoly_engine.service.following.folder_watch._notifier", refuse)
     path = bench.claude() / "p" / "s.jsonl"
     path.parent.mkdir()
     append(path, line("one"))
@@ -396,7 +396,7 @@ def test_a_state_file_that_cannot_be_opened_is_said_and_ends_nothing():
 
 def test_nothing_is_imported_for_watching_before_a_follower_runs():
     code = (
-        "import sys, oulipoly_engine.service.follow, oulipoly_engine.engine\n"
+        "import sys, oulipoly_engine.service.following.follow, oulipoly_engine.engine\n"
         "print([name for name in ('watchfiles', 'anyio', 'msgspec') if name in sys.modules])"
     )
 

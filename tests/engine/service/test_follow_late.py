@@ -8,7 +8,7 @@ import pytest
 from oulipoly_engine.engine import Engine, Surroundings
 from oulipoly_engine.events import TurnsIngested
 from oulipoly_engine.paths import Paths
-from oulipoly_engine.service.follow_late import Home, LateFollower
+from oulipoly_engine.service.following.late import Home, LateFollower
 
 PATIENCE_S = 15
 

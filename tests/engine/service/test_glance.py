@@ -9,10 +9,10 @@ import pytest
 
 from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.process.lock import try_lock
-from oulipoly_engine.service.glance import Glance
-from oulipoly_engine.service.ingest import Ingester
-from oulipoly_engine.store import turns
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.transcripts.ingest import Ingester
+from oulipoly_engine.service.transcripts.quick_ingest import Glance
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.transcripts import entries
 from oulipoly_engine.testing import FakeClock
 
 
@@ -54,7 +54,7 @@ class Bench:
             os.utime(mark, ns=(later, later))
 
     def stored(self, name):
-        return turns.of_account(self.store, name)
+        return entries.of_account(self.store, name)
 
 
 @pytest.fixture

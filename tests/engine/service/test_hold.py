@@ -1,6 +1,6 @@
 import pytest
 
-from oulipoly_engine.service.hold import HEAD_LIMIT, HEAD_PATIENCE_S, Held
+from oulipoly_engine.service.runs.output_gate import HEAD_LIMIT, HEAD_PATIENCE_S, Held
 
 INIT = b'{"type":"system","subtype":"init","session_id":"x"}\n'
 

@@ -14,9 +14,11 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.process.lock import try_lock
-from oulipoly_engine.service.ingest import Ingester, Kind, attach_session
-from oulipoly_engine.store import chains, imported, invocations, turns
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.transcripts.ingest import Ingester, Kind, attach_session
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.runs import invocations
+from oulipoly_engine.store.sessions import chains, imported
+from oulipoly_engine.store.transcripts import entries
 from oulipoly_engine.testing import FakeClock
 
 
@@ -297,7 +299,7 @@ def test_many_turns_go_in_several_transactions(bench):
     result = bench.ingest("c")
 
     assert (12_000, 1) == (result.new_turns, result.new_chains)
-    assert 12_000 == turns.of_account(bench.store, "c")
+    assert 12_000 == entries.of_account(bench.store, "c")
 
 
 @settings(max_examples=25, deadline=None)

@@ -10,7 +10,7 @@ import pytest
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.errors import LeaseGone, LeaseTokenInvalid, RunnerError, SessionBusy, TtlInvalid
-from oulipoly_engine.service.lease import Leases
+from oulipoly_engine.service.sessions.lease import Leases
 from oulipoly_engine.testing import FakeClock
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
@@ -245,7 +245,7 @@ def test_block_that_outlived_its_lease_leaves_the_next_holder_s_alone(leases, cl
 DIES = """
 import os, signal, sys
 from pathlib import Path
-from oulipoly_engine.service.lease import Leases
+from oulipoly_engine.service.sessions.lease import Leases
 from oulipoly_engine.testing import FakeClock
 
 leases = Leases(Path(sys.argv[1]), FakeClock())

@@ -9,9 +9,10 @@ import pytest
 from oulipoly_engine.core.accounts.accounts import Account, ResumeSpec, SessionScripts, StorageSpec, StorageType
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import SessionNotFound, StorageUnsupported
-from oulipoly_engine.service.locate import Locator, document, find_session, find_typed
-from oulipoly_engine.store import chains, invocations
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.sessions.locate import Locator, document, find_session, find_typed
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.runs import invocations
+from oulipoly_engine.store.sessions import chains
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -13,12 +13,12 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.accounts.accounts import Account, ResumeSpec, StorageSpec, StorageType
 from oulipoly_engine.core.sessions.move import MoveReason
 from oulipoly_engine.errors import MoveRefused, SessionAmbiguous, SessionBusy
-from oulipoly_engine.process.alive import start_ticks
-from oulipoly_engine.service.lease import Leases
-from oulipoly_engine.service.locate import Locator, find_session
-from oulipoly_engine.service.move import Mover
-from oulipoly_engine.store import chains
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.process.liveness import start_ticks
+from oulipoly_engine.service.sessions.lease import Leases
+from oulipoly_engine.service.sessions.locate import Locator, find_session
+from oulipoly_engine.service.sessions.move import Mover
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.sessions import chains
 from oulipoly_engine.testing import FakeClock
 
 SID = "9e69e8cc-616d-4640-bf1d-96f5391b1a2e"

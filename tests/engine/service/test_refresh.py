@@ -10,8 +10,8 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.accounts.controls import Controls
 from oulipoly_engine.core.quota.window_cycles import Ended
 from oulipoly_engine.core.quota.windows import QuotaState, Window
-from oulipoly_engine.service.refresh import Kind, Wish
-from oulipoly_engine.store import controls, quotas, readings
+from oulipoly_engine.service.quota.refresh import Kind, Wish
+from oulipoly_engine.store.quota import controls, quotas, readings
 
 EMPTY = "echo '{\"windows\": []}'"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.service.refresh import Kind
+from oulipoly_engine.service.quota.refresh import Kind
 
 SECRET = "sk-ant-oat01-abcdefghijklmnopqrstuvwxyz"
 

@@ -9,9 +9,9 @@ import pytest
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.accounts.accounts import StorageSpec
-from oulipoly_engine.service import codex_notes
-from oulipoly_engine.service.refresh import Kind
-from oulipoly_engine.store import quotas, readings
+from oulipoly_engine.service.quota import codex_notes
+from oulipoly_engine.service.quota.refresh import Kind
+from oulipoly_engine.store.quota import quotas, readings
 
 
 class Rollouts:

@@ -1,6 +1,6 @@
 """The login refresh between a script's failure and its second try."""
 
-from oulipoly_engine.service.refresh import Kind
+from oulipoly_engine.service.quota.refresh import Kind
 
 EMPTY = "echo '{\"windows\": []}'"
 LIMITED = "echo 'my-usage: HTTP 429 from x; retry-after 600' >&2; exit 4"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oulipoly_engine.service.refresh import Kind
+from oulipoly_engine.service.quota.refresh import Kind
 
 LIMITED = "echo 'my-usage: HTTP 429 from x{pause}' >&2; exit 4"
 LONG = "head -c 400 /dev/zero | tr '\\0' x >&2; "

@@ -14,8 +14,8 @@ import pytest
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.errors import Interrupted
 from oulipoly_engine.process.lock import try_lock
-from oulipoly_engine.service.refresh import Kind, Wish
-from oulipoly_engine.store import quotas
+from oulipoly_engine.service.quota.refresh import Kind, Wish
+from oulipoly_engine.store.quota import quotas
 
 READER = textwrap.dedent(
     """
@@ -23,8 +23,8 @@ READER = textwrap.dedent(
     from pathlib import Path
     from oulipoly_engine.clock import SystemClock
     from oulipoly_engine.core.accounts.accounts import Account
-    from oulipoly_engine.service.refresh import Refresher, Wish
-    from oulipoly_engine.store.db import open_store
+    from oulipoly_engine.service.quota.refresh import Refresher, Wish
+    from oulipoly_engine.store.base.db import open_store
 
     folder, script = Path(sys.argv[1]), sys.argv[2]
     reader = Refresher(

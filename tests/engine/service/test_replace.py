@@ -29,11 +29,11 @@ from oulipoly_engine.errors import (
     SessionBusy,
     StorageUnsupported,
 )
-from oulipoly_engine.service.lease import Leases
-from oulipoly_engine.service.locate import Locator
-from oulipoly_engine.service.replace import Replacer
-from oulipoly_engine.store import chains
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.rewrite.replace import Replacer
+from oulipoly_engine.service.sessions.lease import Leases
+from oulipoly_engine.service.sessions.locate import Locator
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.sessions import chains
 from oulipoly_engine.testing import FakeClock
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"

@@ -7,7 +7,7 @@ import pytest
 
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.transcripts.document_head import Origin
-from oulipoly_engine.service.transcript_pages import Damage, FilePages, text_of
+from oulipoly_engine.service.reading.pages import Damage, FilePages, text_of
 
 SECRET = "sk-ant-" + "api03-" + "A1b2C3d4" * 6
 

@@ -4,8 +4,8 @@ import pytest
 
 from oulipoly_engine.core.accounts.controls import Controls
 from oulipoly_engine.errors import StoreUnusable
-from oulipoly_engine.store import controls
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.quota import controls
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

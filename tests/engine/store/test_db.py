@@ -8,9 +8,9 @@ from contextlib import closing
 import pytest
 
 from oulipoly_engine.errors import SchemaIncompatible, StoreUnusable
-from oulipoly_engine.store import db, schema
-from oulipoly_engine.store.db import open_store
-from oulipoly_engine.store.probe import probe
+from oulipoly_engine.store.base import db, schema
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.base.probe import probe
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ OPENER = textwrap.dedent(
     import sys
     from pathlib import Path
     from oulipoly_engine.store import quotas
-    from oulipoly_engine.store.db import open_store
+    from oulipoly_engine.store.base.db import open_store
 
     print("ready", flush=True)
     sys.stdin.readline()

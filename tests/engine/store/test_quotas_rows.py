@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from oulipoly_engine.core.quota.windows import QuotaState, Window
-from oulipoly_engine.store import quotas
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.quota import quotas
 
 NOW = datetime(2026, 11, 20, 12, 0, 0, 123456, tzinfo=UTC)
 
@@ -127,7 +127,7 @@ WRITER = textwrap.dedent(
     from pathlib import Path
     from oulipoly_engine.core.quota.windows import QuotaState, Window
     from oulipoly_engine.store import quotas
-    from oulipoly_engine.store.db import open_store
+    from oulipoly_engine.store.base.db import open_store
 
     store = open_store(Path(sys.argv[1]))
     print("ready", flush=True)

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from oulipoly_engine.core.quota.window_cycles import Ended
 from oulipoly_engine.core.quota.windows import Window
-from oulipoly_engine.store import readings
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.quota import readings
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 RESET = NOW + timedelta(days=400)

@@ -7,9 +7,9 @@ import pytest
 from oulipoly_engine.core.runs.artifact_receipts import ReturnedArtifact
 from oulipoly_engine.core.runs.trace import to_lines
 from oulipoly_engine.errors import StoreUnusable
-from oulipoly_engine.service.trace import Tracer
-from oulipoly_engine.store import artifacts, invocations
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.service.runs.trace import Tracer
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.runs import artifacts, invocations
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 UUID = "0f0f0f0f-0000-4000-8000-000000000001"

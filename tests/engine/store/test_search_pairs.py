@@ -12,9 +12,10 @@ from oulipoly_engine.core.search.cjk import paired, paired_phrase
 from oulipoly_engine.core.search.query import Term
 from oulipoly_engine.core.search.snippet import snippet
 from oulipoly_engine.core.transcripts.turn_script import TurnLine
-from oulipoly_engine.store import search_index, turns
-from oulipoly_engine.store.db import open_store
-from oulipoly_engine.store.search import Wanted, search
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.search import index as search_index
+from oulipoly_engine.store.search.search import Wanted, search
+from oulipoly_engine.store.transcripts import entries
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 TEXTS = {
@@ -33,7 +34,7 @@ class Rows:
             for at, (name, text) in enumerate(TEXTS.items())
         ]
         with self.store.write():
-            turns.insert_new(self.store, "acc", found, NOW)
+            entries.insert_new(self.store, "acc", found, NOW)
 
     def body(self, text):
         return json.dumps([{"type": "text", "text": text}], ensure_ascii=False)

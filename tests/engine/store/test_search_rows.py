@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.search.query import Term
 from oulipoly_engine.core.transcripts.turn_script import TurnLine
-from oulipoly_engine.store import search_index, turns
-from oulipoly_engine.store.db import open_store
-from oulipoly_engine.store.search import Wanted, numbers_of, search
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.search import index as search_index
+from oulipoly_engine.store.search.search import Wanted, numbers_of, search
+from oulipoly_engine.store.transcripts import entries
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -32,7 +33,7 @@ class Rows:
 
     def add(self, *found, account="acc"):
         with self.store.write():
-            turns.insert_new(self.store, account, found, NOW)
+            entries.insert_new(self.store, account, found, NOW)
 
     def index(self, most=2000):
         while search_index.index_batch(self.store, most):
@@ -160,7 +161,7 @@ def test_a_session_that_is_replaced_in_one_transaction_is_found_as_it_is_then(ro
     rows.index(most=3)
     with rows.store.write():
         rows.store.execute("DELETE FROM session_turns WHERE session_id = 'S'")
-        turns.insert_new(rows.store, "acc", [turn(1, "edited")], NOW)
+        entries.insert_new(rows.store, "acc", [turn(1, "edited")], NOW)
     rows.index()
 
     assert ["t1"] == rows.found("edited")
@@ -316,7 +317,7 @@ _WORKER = """
 import sys
 from pathlib import Path
 from oulipoly_engine.store import search_index
-from oulipoly_engine.store.db import open_store
+from oulipoly_engine.store.base.db import open_store
 store = open_store(Path(sys.argv[1]))
 sys.stdin.readline()
 done = 0

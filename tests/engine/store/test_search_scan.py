@@ -14,10 +14,12 @@ from oulipoly_engine.core.search.query import Field, FieldName, Term
 from oulipoly_engine.core.search.snippet import fold
 from oulipoly_engine.core.sessions.sessions import Sort, field_fits, ordered
 from oulipoly_engine.core.transcripts.turn_script import TurnLine
-from oulipoly_engine.store import facts, imported, search_index, turns
-from oulipoly_engine.store.conversations import conversations, latest
-from oulipoly_engine.store.db import open_store
-from oulipoly_engine.store.search import Wanted, numbers_of, search, sessions
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.search import index
+from oulipoly_engine.store.search.search import Wanted, numbers_of, search, sessions
+from oulipoly_engine.store.sessions import facts, imported
+from oulipoly_engine.store.sessions.sessions import conversations, latest
+from oulipoly_engine.store.transcripts import entries
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ACCOUNTS, SESSIONS, ROLES = ("acc", "other"), ("S", "T", "U"), ("user", "assistant")
@@ -69,8 +71,8 @@ def stored(path, found):
         for number, (text, account, session, role, second) in enumerate(found):
             body = json.dumps([{"type": "text", "text": text}], ensure_ascii=False)
             at = to_text(NOW + timedelta(seconds=second))
-            turns.insert_new(store, account, [TurnLine(session, f"t{number}", at, role, body=body)], NOW)
-    while search_index.index_batch(store, 7):
+            entries.insert_new(store, account, [TurnLine(session, f"t{number}", at, role, body=body)], NOW)
+    while index.index_batch(store, 7):
         pass
     return store
 
@@ -116,7 +118,7 @@ def chains(tmp_path_factory):
     with store.write():
         for number, session in enumerate(sessions):
             at = to_text(NOW + timedelta(minutes=number * 11 % 70))
-            turns.insert_new(store, "acc", [TurnLine(session, f"t{number}", at, "user")], NOW + timedelta(days=1))
+            entries.insert_new(store, "acc", [TurnLine(session, f"t{number}", at, "user")], NOW + timedelta(days=1))
         imported.adopt(store, "acc", sessions)
         names = [name for (name,) in store.rows("SELECT chain_id FROM session_chain_segments ORDER BY session_id")]
         used = [(to_text(NOW + timedelta(minutes=at, seconds=30)), name) for at, name in enumerate(names[::6])]
@@ -127,7 +129,7 @@ def chains(tmp_path_factory):
         store.execute("UPDATE session_chains SET last_used_at = '2027' WHERE chain_id = ?", (names[0],))
         for name in names[40:42]:
             store.insert("conversation_notes", chain_id=name, pinned_at="2026", changed_at="2026")
-    while facts.count_batch(store) or search_index.index_batch(store):
+    while facts.count_batch(store) or index.index_batch(store):
         pass
     with store.write():
         store.execute(

@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.transcripts.turn_script import TurnLine
-from oulipoly_engine.store import chains, facts, notes, turns
-from oulipoly_engine.store.conversations import conversations
-from oulipoly_engine.store.db import open_store
-from oulipoly_engine.store.turn_pages import TurnPages, by_row, links
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.sessions import chains, facts, notes
+from oulipoly_engine.store.sessions.sessions import conversations
+from oulipoly_engine.store.transcripts import entries
+from oulipoly_engine.store.transcripts.entry_pages import TurnPages, by_row, links
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -29,7 +30,7 @@ def store(tmp_path):
 
 def add(store, *found, account="acc", at=NOW + timedelta(days=1)):
     with store.write():
-        turns.insert_new(store, account, found, at)
+        entries.insert_new(store, account, found, at)
 
 
 def change(store, sql, *parameters):

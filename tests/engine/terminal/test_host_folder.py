@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.paths import from_environment
-from oulipoly_engine.terminal.folder import Place, RuntimeFolderUnsafe, Terminal, claim, ensure, survey
+from oulipoly_engine.terminal.host.runtime_folder import Place, RuntimeFolderUnsafe, Terminal, claim, ensure, survey
 
 
 @pytest.fixture

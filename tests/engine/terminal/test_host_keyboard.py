@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oulipoly_engine.core.text.leave_key import BYTES
-from oulipoly_engine.terminal.keyboard import Keyboard, Leave, SpeaksKitty
-from oulipoly_engine.terminal.paint import Painter, sgr, titled
-from oulipoly_engine.terminal.screen import Attr, CellStyle, Cursor, Mods, Run
-from oulipoly_engine.terminal.view import View
-from oulipoly_engine.terminal.wire import Focused, Pasted, Pointed, Pressed, Scrolled, Typed
+from oulipoly_engine.terminal.client.ansi import Painter, sgr, titled
+from oulipoly_engine.terminal.client.keyboard import Keyboard, Leave, SpeaksKitty
+from oulipoly_engine.terminal.protocol.messages import Focused, Pasted, Pointed, Pressed, Scrolled, Typed
+from oulipoly_engine.terminal.protocol.remote_screen import View
+from oulipoly_engine.terminal.protocol.screen import Attr, CellStyle, Cursor, Mods, Run
 
 _CTRL, _ALT, _SHIFT = int(Mods.CTRL), int(Mods.ALT), int(Mods.SHIFT)
 

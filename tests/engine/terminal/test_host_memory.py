@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.terminal.memory import Memory
+from oulipoly_engine.terminal.host.crash_buffer import Memory
 
 
 @given(pieces=st.lists(st.binary(max_size=150), max_size=20), position=st.integers(0, 400))

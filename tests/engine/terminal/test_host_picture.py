@@ -3,11 +3,11 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oulipoly_engine.terminal.picture import STYLES_KEPT, Debt, StyleBook, Viewport
-from oulipoly_engine.terminal.screen import CellStyle, Cursor, Frame, Run
-from oulipoly_engine.terminal.sizing import Window, decide
-from oulipoly_engine.terminal.view import View
-from oulipoly_engine.terminal.wire import Decoder, FromHost, encode
+from oulipoly_engine.terminal.host.size_policy import Window, decide
+from oulipoly_engine.terminal.protocol.frames import STYLES_KEPT, Debt, StyleBook, Viewport
+from oulipoly_engine.terminal.protocol.messages import Decoder, FromHost, encode
+from oulipoly_engine.terminal.protocol.remote_screen import View
+from oulipoly_engine.terminal.protocol.screen import CellStyle, Cursor, Frame, Run
 
 _ROWS = 4
 _row = st.lists(

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from oulipoly_engine.terminal.pulse import EVERY_S, Pulse
+from oulipoly_engine.terminal.host.watchdog import EVERY_S, Pulse
 
 
 def _pulse():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.terminal import wire
+from oulipoly_engine.terminal.protocol import messages as wire
 
 _MESSAGES = st.one_of(
     st.builds(wire.Hello, version=st.integers(0, 9), name=st.text(max_size=20)),

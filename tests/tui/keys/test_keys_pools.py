@@ -3,7 +3,7 @@
 import pytest
 
 from oulipoly_engine.clock import SystemClock
-from oulipoly_engine.store import quotas
+from oulipoly_engine.store.quota import quotas
 from oulipoly_tui.view.spans import plain
 
 keys = pytest.mark.keys

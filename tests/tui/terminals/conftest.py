@@ -12,10 +12,10 @@ import pytest
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.process.command import Command
-from oulipoly_engine.service import terminals
-from oulipoly_engine.terminal.folder import Place, read
-from oulipoly_engine.terminal.screen import ScreenLimits
-from oulipoly_engine.terminal.seat import Rules
+from oulipoly_engine.service.interactive import terminals
+from oulipoly_engine.terminal.host.handles import Rules
+from oulipoly_engine.terminal.host.runtime_folder import Place, read
+from oulipoly_engine.terminal.protocol.screen import ScreenLimits
 
 PATIENCE_S = 20.0  # a loaded machine; nothing waits that long unless a promise is broken
 

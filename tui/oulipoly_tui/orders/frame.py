@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from oulipoly_engine.engine import Snapshot
-    from oulipoly_engine.service.setup import SetUp
+    from oulipoly_engine.service.accounts.setup import SetUp
     from oulipoly_tui.app import AgentsApp
 
 

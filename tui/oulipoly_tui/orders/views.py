@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from oulipoly_engine.engine import Snapshot
-    from oulipoly_engine.service.settings import Settings
+    from oulipoly_engine.service.accounts.settings import Settings
     from oulipoly_tui.app import AgentsApp
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
-from oulipoly_engine.terminal import wire
+from oulipoly_engine.terminal.protocol import messages
 from oulipoly_tui.view.repl import Tab
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from oulipoly_tui.terminal_link import TerminalLink
     from oulipoly_tui.widgets.terminal_view import TerminalView
 
-_TYPED = (wire.Typed, wire.Pressed, wire.Pasted, wire.Pointed)
+_TYPED = (messages.Typed, messages.Pressed, messages.Pasted, messages.Pointed)
 
 
 @dataclass(slots=True)
@@ -35,14 +35,14 @@ class OpenTerminal:
         """Return the terminal's id."""
         return self.terminal.id
 
-    def send(self, message: wire.Message, *, may_type: bool) -> None:
+    def send(self, message: messages.Message, *, may_type: bool) -> None:
         """Send what the widget wants sent; what would be typed into nothing, or must not be, is dropped."""
-        if isinstance(message, wire.Attach) and not may_type:
-            message = wire.Attach(message.columns, message.rows, message.focus, only_reads=True)
+        if isinstance(message, messages.Attach) and not may_type:
+            message = messages.Attach(message.columns, message.rows, message.focus, only_reads=True)
         if self.link is not None and ((may_type and not self.tab.is_ended) or not isinstance(message, _TYPED)):
             self.link.send(message)
 
-    def happened(self, message: wire.Happened, *, is_seen: bool) -> None:
+    def happened(self, message: messages.Happened, *, is_seen: bool) -> None:
         """Take a title, a bell, activity."""
         if message.title:
             self.tab = replace(self.tab, label=message.title)
@@ -52,12 +52,12 @@ class OpenTerminal:
             has_bell, is_active = self.tab.has_bell or message.bells > 0, self.tab.is_active or message.active
             self.tab = replace(self.tab, has_bell=has_bell, is_active=is_active)
 
-    def described(self, message: wire.State, *, is_seen: bool) -> None:
+    def described(self, message: messages.State, *, is_seen: bool) -> None:
         """Take what happened before we came."""
-        before = wire.Happened(title=message.title or None, bells=message.unseen_bells, progress=message.progress)
+        before = messages.Happened(title=message.title or None, bells=message.unseen_bells, progress=message.progress)
         self.happened(before, is_seen=is_seen)
 
-    def sized(self, message: wire.SizeSet) -> None:
+    def sized(self, message: messages.SizeSet) -> None:
         """Take whose window decides the size."""
         is_ours = (message.columns, message.rows) == tuple(self.view.size)
         self.size_note = "" if is_ours else f"{message.columns}x{message.rows}, as {message.decided_by} wants it"

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.ledger.report import Grouping
     from oulipoly_engine.engine import Burning, Engine, Snapshot
     from oulipoly_engine.events import Event
-    from oulipoly_engine.service.burners import Burners
+    from oulipoly_engine.service.ledger.consumers import Burners
 
 _CHART_FROM = 14  # rows of the pane below which the chart finds no room
 _BURNERS_FROM = 9  # rows of the pane below which who burned it finds none

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.engine_sessions import Board, Inside
     from oulipoly_engine.events import Event
-    from oulipoly_engine.service.conversations import Listed
-    from oulipoly_engine.store.spawned import Spawned
+    from oulipoly_engine.service.sessions.catalogue import Listed
+    from oulipoly_engine.store.runs.spawned import Spawned
 
 _READ_EVERY_S = 1.0  # at most: others may write four times a second
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from textual.timer import Timer
 
-    from oulipoly_engine.service.conversations import Listed
-    from oulipoly_engine.service.session_board import Board
+    from oulipoly_engine.service.sessions.board import Board
+    from oulipoly_engine.service.sessions.catalogue import Listed
 
 _KEPT = 20
 _AT_ONCE_S = 30.0  # after that nobody remembers for sure what was done last

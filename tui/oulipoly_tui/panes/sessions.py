@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.engine import Snapshot
     from oulipoly_engine.engine_sessions import Board, Inside
-    from oulipoly_engine.service.conversations import Listed
-    from oulipoly_engine.store.spawned import Spawned
+    from oulipoly_engine.service.sessions.catalogue import Listed
+    from oulipoly_engine.store.runs.spawned import Spawned
 
 _TYPING_S = 0.04  # a pause of typing before the list is narrowed
 _PREVIEW_S = 0.12  # the cursor rests so long before the transcript follows it

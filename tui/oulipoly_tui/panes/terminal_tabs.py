@@ -11,8 +11,8 @@ from textual.app import ComposeResult
 from textual.containers import Container
 from textual.markup import escape
 
-from oulipoly_engine.terminal import wire
-from oulipoly_engine.terminal.client import HostUnreachable
+from oulipoly_engine.terminal.client.client import HostUnreachable
+from oulipoly_engine.terminal.protocol import messages
 from oulipoly_tui import clipboard
 from oulipoly_tui.panes.open_terminal import OpenTerminal, label_of, title_in
 from oulipoly_tui.panes.pane import Pane
@@ -146,42 +146,42 @@ class TerminalTabs(Pane):
             self._choose(identity)
         self._draw()
 
-    def _send(self, identity: str, message: wire.Message) -> None:
+    def _send(self, identity: str, message: messages.Message) -> None:
         opened = self._opened.get(identity)
         if opened is not None:
             opened.send(message, may_type=not self._is_read_only)
 
-    def _take(self, identity: str, message: wire.Message) -> None:
+    def _take(self, identity: str, message: messages.Message) -> None:
         opened = self._opened.get(identity)
         if opened is None:
             return
         opened.view.take(message)
         before = (opened.tab, opened.size_note)
         match message:
-            case wire.Picture():
+            case messages.Picture():
                 return
-            case wire.Exited():
+            case messages.Exited():
                 self._ended(opened, message)
-            case wire.State():
+            case messages.State():
                 opened.described(message, is_seen=self._is_seen(opened))
-            case wire.Happened():
+            case messages.Happened():
                 self._happened(opened, message)
-            case wire.SizeSet():
+            case messages.SizeSet():
                 opened.sized(message)
-            case wire.Said():
+            case messages.Said():
                 self._say(opened, message.text, severity="warning")
             case _:
                 pass
         if before != (opened.tab, opened.size_note):
             self._draw()
 
-    def _ended(self, opened: OpenTerminal, message: wire.Exited) -> None:
+    def _ended(self, opened: OpenTerminal, message: messages.Exited) -> None:
         opened.ended(message.code, is_seen=self._is_seen(opened))
         if opened.link is not None and not self._is_read_only:
-            opened.link.send(wire.EndSeen())
+            opened.link.send(messages.EndSeen())
         self._leave_if_inside(opened)
 
-    def _happened(self, opened: OpenTerminal, message: wire.Happened) -> None:
+    def _happened(self, opened: OpenTerminal, message: messages.Happened) -> None:
         is_seen = self._is_seen(opened)
         opened.happened(message, is_seen=is_seen)
         if message.bells and not is_seen:

@@ -22,7 +22,7 @@ from oulipoly_tui.widgets.lines import GUTTER, VirtualList
 
 if TYPE_CHECKING:
     from oulipoly_engine.engine import AppSettings
-    from oulipoly_engine.service.settings import Section, Setting, Settings
+    from oulipoly_engine.service.accounts.settings import Section, Setting, Settings
 
 _TITLE = "Settings"
 

@@ -11,7 +11,7 @@ from oulipoly_tui.view.first_run import set_up_lines
 from oulipoly_tui.view.hints import CLOSE, link
 
 if TYPE_CHECKING:
-    from oulipoly_engine.service.setup import SetUp
+    from oulipoly_engine.service.accounts.setup import SetUp
 
 
 class FirstSetUp(Reading):

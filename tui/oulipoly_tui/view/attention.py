@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.quota.alerts import Alert
     from oulipoly_engine.engine import Snapshot
     from oulipoly_engine.events import AlertRaised
-    from oulipoly_engine.service.at_risk import AtRisk
+    from oulipoly_engine.service.archive.expiring import AtRisk
 
 PROBLEMS = "problems"  # the list of them, which is no pane
 

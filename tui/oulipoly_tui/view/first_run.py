@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from oulipoly_tui.view.spans import Line
 
 if TYPE_CHECKING:
-    from oulipoly_engine.service.setup import SetUp
+    from oulipoly_engine.service.accounts.setup import SetUp
 
 _EXAMPLE = (
     "[claude1]",

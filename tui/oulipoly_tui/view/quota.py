@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.quota.window_cycles import Ended
     from oulipoly_engine.core.quota.windows import Window
     from oulipoly_engine.engine import AccountView, Snapshot
-    from oulipoly_engine.service.burning import Burning
-    from oulipoly_engine.service.forecasting import WindowForecast
+    from oulipoly_engine.service.quota.burn_history import Burning
+    from oulipoly_engine.service.quota.forecasting import WindowForecast
 
 _NAME_LEAST, _NAME_MOST = 9, 24
 _BAR_LEAST, _BAR_MOST = 8, 24

@@ -28,7 +28,7 @@ from oulipoly_engine.core.text.columns import plain
 
 if TYPE_CHECKING:
     from oulipoly_engine.engine_sessions import Board
-    from oulipoly_engine.service.conversations import Listed
+    from oulipoly_engine.service.sessions.catalogue import Listed
 
 
 class Grouping(StrEnum):

@@ -23,7 +23,7 @@ from oulipoly_tui.view.spans import Line, Row, Span, Tone, cells, cut, fitted
 
 if TYPE_CHECKING:
     from oulipoly_engine.engine_sessions import Board, Inside
-    from oulipoly_engine.service.conversations import Listed
+    from oulipoly_engine.service.sessions.catalogue import Listed
 
 _SOON = timedelta(days=7)  # a deletion that near is said
 _TITLE_LEAST = 12  # beside what is merely good to know

@@ -6,14 +6,14 @@ from collections.abc import Collection
 
 from textual import events
 
-from oulipoly_engine.terminal import wire
-from oulipoly_engine.terminal.screen import Mods
+from oulipoly_engine.terminal.protocol import messages
+from oulipoly_engine.terminal.protocol.screen import Mods
 
 _ESC, _CTRL_H = "\x1b", "\x08"
 _MODS = {"shift": Mods.SHIFT, "ctrl": Mods.CTRL, "alt": Mods.ALT, "super": Mods.SUPER, "meta": Mods.ALT}
 
 
-def pressed(event: events.Key) -> wire.Pressed | wire.Typed:
+def pressed(event: events.Key) -> messages.Pressed | messages.Typed:
     """Return a key as the host encodes it, or what the terminal sent where that may be one key or another.
 
     ESC and a letter are that letter with Alt, or Escape and the letter in haste; 0x08 is Ctrl+H or a backspace. Only
@@ -21,7 +21,7 @@ def pressed(event: events.Key) -> wire.Pressed | wire.Typed:
     """
     text = event.character or ""
     if text == _CTRL_H or _is_behind_escape(event):
-        return wire.Typed(text.encode("utf-8", "replace"))
+        return messages.Typed(text.encode("utf-8", "replace"))
     *held, name = event.key.split("+") if event.key != "+" else [event.key]
     mods = Mods.NONE
     for word in held:
@@ -32,7 +32,7 @@ def pressed(event: events.Key) -> wire.Pressed | wire.Typed:
         text = ""
     if text and mods == Mods.SHIFT:
         mods = Mods.NONE  # the character has it already
-    return wire.Pressed(name, text, int(mods))
+    return messages.Pressed(name, text, int(mods))
 
 
 def is_one_of(event: events.Key, chords: Collection[str]) -> bool:

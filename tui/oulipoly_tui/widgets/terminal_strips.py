@@ -14,8 +14,8 @@ from textual.app import App
 from textual.filter import ANSIToTruecolor, LineFilter
 from textual.strip import Strip
 
-from oulipoly_engine.terminal.screen import PALETTE, TRUE_COLOUR, Attr
-from oulipoly_engine.terminal.wire import WireStyle
+from oulipoly_engine.terminal.protocol.messages import WireStyle
+from oulipoly_engine.terminal.protocol.screen import PALETTE, TRUE_COLOUR, Attr
 
 Runs = Sequence[tuple[str, int, int]]  # text, style number, width in cells
 

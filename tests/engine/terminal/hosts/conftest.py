@@ -13,13 +13,13 @@ import pytest
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.process.command import Command
-from oulipoly_engine.service import terminals
-from oulipoly_engine.terminal import wire
-from oulipoly_engine.terminal.client import Client, HostGone
-from oulipoly_engine.terminal.folder import Place, read
-from oulipoly_engine.terminal.screen import ScreenLimits
-from oulipoly_engine.terminal.seat import Rules
-from oulipoly_engine.terminal.view import View
+from oulipoly_engine.service.interactive import terminals
+from oulipoly_engine.terminal.client.client import Client, HostGone
+from oulipoly_engine.terminal.host.handles import Rules
+from oulipoly_engine.terminal.host.runtime_folder import Place, read
+from oulipoly_engine.terminal.protocol import messages
+from oulipoly_engine.terminal.protocol.remote_screen import View
+from oulipoly_engine.terminal.protocol.screen import ScreenLimits
 
 PATIENCE_S = 20.0  # a loaded machine; nothing waits that long unless a promise is broken
 
@@ -60,13 +60,13 @@ class Watcher:
     def pump(self, timeout=0.05):
         """Take what comes within a moment, and acknowledge pictures."""
         for message in self.client.receive(timeout):
-            if isinstance(message, wire.Picture):
+            if isinstance(message, messages.Picture):
                 self.view.take(message)
                 self.pictures.append(message)
-                self.client.send(wire.Seen(message.number))
+                self.client.send(messages.Seen(message.number))
             else:
                 self.told.append(message)
-                self.trimmed = message.rows if isinstance(message, wire.Trimmed) else self.trimmed
+                self.trimmed = message.rows if isinstance(message, messages.Trimmed) else self.trimmed
 
     def until(self, claim, what="the picture that was waited for"):
         """Draw until a claim holds and return its value."""
@@ -85,7 +85,7 @@ class Watcher:
         return self.until(lambda: next((one for one in self.told if isinstance(one, kind)), None), kind.__name__)
 
     def types(self, text):
-        self.client.send(wire.Typed(text.encode()))
+        self.client.send(messages.Typed(text.encode()))
 
     def close(self):
         self.client.close()

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from oulipoly_engine.terminal import wire
+from oulipoly_engine.terminal.protocol import messages
 
 _FLOOD = "yes 'the flood goes on and on and on and on and on'"
 
@@ -46,7 +46,7 @@ def test_smallest_window_wins_and_everybody_is_told_whose_it_is(hosts):
 
 
 def _decided(watcher):
-    return [(one.decided_by, one.rule, one.clients) for one in watcher.told if isinstance(one, wire.SizeSet)]
+    return [(one.decided_by, one.rule, one.clients) for one in watcher.told if isinstance(one, messages.SizeSet)]
 
 
 def test_last_to_type_wins_where_the_rule_says_so(hosts):
@@ -66,7 +66,7 @@ def test_program_learns_the_new_size(hosts):
     watcher = hosts.watch(hosts.start("sh", "-c", "trap 'stty size' WINCH; while :; do sleep 0.02; done"))
     watcher.until(lambda: watcher.pictures)
 
-    watcher.client.send(wire.Resized(101, 33))
+    watcher.client.send(messages.Resized(101, 33))
 
     watcher.shows("33 101")
 
@@ -78,11 +78,11 @@ def test_hidden_client_has_no_say_in_the_size_and_gets_no_pictures_but_hears_of_
 
     shown.types("echo x$((4+4))\n")
     shown.shows("x8")
-    hidden.until(lambda: any(isinstance(one, wire.Happened) and one.active for one in hidden.told))
+    hidden.until(lambda: any(isinstance(one, messages.Happened) and one.active for one in hidden.told))
 
     assert (90, 30) == _size(shown)
     assert [] == hidden.pictures
-    hidden.client.send(wire.Focused("focused"))
+    hidden.client.send(messages.Focused("focused"))
     hidden.shows("x8")
 
 
@@ -121,9 +121,9 @@ def test_input_that_the_program_does_not_read_is_bounded_and_the_loss_is_said(ho
     watcher.shows("ready")
 
     for _ in range(20):
-        watcher.client.send(wire.Pasted("x" * (1 << 20)))
+        watcher.client.send(messages.Pasted("x" * (1 << 20)))
 
-    assert "does not read" in watcher.hears(wire.Said).text
+    assert "does not read" in watcher.hears(messages.Said).text
 
 
 def test_large_paste_arrives_whole_while_pictures_go_on(hosts, waited):
@@ -131,7 +131,7 @@ def test_large_paste_arrives_whole_while_pictures_go_on(hosts, waited):
     watcher = hosts.watch(hosts.start("sh", "-c", script))
     watcher.shows("ready")
 
-    watcher.client.send(wire.Pasted("0123456789" * 300_000))
+    watcher.client.send(messages.Pasted("0123456789" * 300_000))
 
     watcher.shows("all of it")
     assert b"0123456789" * 300_000 == (hosts.home / "got").read_bytes()
@@ -139,7 +139,13 @@ def test_large_paste_arrives_whole_while_pictures_go_on(hosts, waited):
 
 @pytest.mark.parametrize(
     "rubbish",
-    [b"\0\0\0\5hello", b"\xff" * 64, b"GET / HTTP/1.1\r\n\r\n", wire.encode(wire.Attach(80, 24)), b"\0\0\0\1\xc0"],
+    [
+        b"\0\0\0\5hello",
+        b"\xff" * 64,
+        b"GET / HTTP/1.1\r\n\r\n",
+        messages.encode(messages.Attach(80, 24)),
+        b"\0\0\0\1\xc0",
+    ],
     ids=["no-msgpack", "huge-length", "http", "no-hello", "nil"],
 )
 def test_rubbish_costs_a_client_its_connection_and_nobody_else_theirs(hosts, rubbish):
@@ -164,8 +170,8 @@ def test_other_version_is_refused_with_a_sentence(hosts):
     with socket.socket(socket.AF_UNIX) as old:
         old.settimeout(10)
         old.connect(str(hosts.place(terminal).socket))
-        old.sendall(wire.encode(wire.Hello(version=99)))
-        (bye,) = wire.Decoder(wire.FromHost).feed(old.recv(4096))
+        old.sendall(messages.encode(messages.Hello(version=99)))
+        (bye,) = messages.Decoder(messages.FromHost).feed(old.recv(4096))
 
     assert "speaks version 1 of the protocol, not 99" in bye.text
 
@@ -227,7 +233,7 @@ def test_flooding_program_that_changes_its_own_size_stays_usable(hosts):
     watcher.types("stty rows 500 cols 3; echo a long line that goes on; stty rows 1 cols 9999; echo a''nd back\n")
     watcher.shows("and back")
 
-    watcher.client.send(wire.Resized(70, 20))
+    watcher.client.send(messages.Resized(70, 20))
     watcher.until(lambda: _size(watcher) == (70, 20))
     watcher.types("stty size\n")
 

@@ -3,7 +3,7 @@
 import os
 import signal
 
-from oulipoly_engine.terminal import wire
+from oulipoly_engine.terminal.protocol import messages
 
 
 def _kill_screen(hosts, terminal, waited, alive):
@@ -21,7 +21,7 @@ def test_screen_comes_back_and_the_client_is_told(hosts, waited, alive):
 
     _kill_screen(hosts, terminal, waited, alive)
 
-    assert "died and was started again" in watcher.hears(wire.Said).text
+    assert "died and was started again" in watcher.hears(messages.Said).text
     watcher.until(lambda: watcher.pictures[-1].full and len(watcher.pictures) > 1)
     watcher.types("echo $kept\n")
     watcher.shows("\nyes")
@@ -48,14 +48,14 @@ def test_colours_modes_and_scrollback_come_back(hosts, waited, alive):
     before = watcher.view.rows
 
     _kill_screen(hosts, terminal, waited, alive)
-    watcher.hears(wire.Said)
+    watcher.hears(messages.Said)
     watcher.until(lambda: watcher.view.rows == before)
 
-    watcher.client.send(wire.RowsWanted(1, 0, 2))
+    watcher.client.send(messages.RowsWanted(1, 0, 2))
     assert ["1", "2"] == [
-        "".join(run.text for run in row) for _, row in watcher.view.found(watcher.hears(wire.RowsFound))
+        "".join(run.text for run in row) for _, row in watcher.view.found(watcher.hears(messages.RowsFound))
     ]
-    watcher.client.send(wire.Pasted("pasted"))
+    watcher.client.send(messages.Pasted("pasted"))
     watcher.types("\n")
     watcher.shows("[200~pasted")
 
@@ -69,9 +69,9 @@ def test_third_quick_death_brings_the_emulator_that_cannot_crash(hosts, waited, 
     for death in range(3):
         victim = _kill_screen(hosts, terminal, waited, alive)
         waited(lambda: hosts.now(terminal).screen_pid != victim, "the next process")  # noqa: B023 - called at once
-        watcher.until(lambda: len([one for one in watcher.told if isinstance(one, wire.State)]) > death + 1)  # noqa: B023
+        watcher.until(lambda: len([one for one in watcher.told if isinstance(one, messages.State)]) > death + 1)  # noqa: B023
 
-    state = [one for one in watcher.told if isinstance(one, wire.State)][-1]
+    state = [one for one in watcher.told if isinstance(one, messages.State)][-1]
     assert "bittty" == state.emulator
     watcher.types("echo la''st\n")
     watcher.shows("last")
@@ -89,8 +89,8 @@ def test_what_is_printed_between_two_processes_is_not_lost(hosts, waited, alive)
     _kill_screen(hosts, terminal, waited, alive)
 
     watcher.shows("all")
-    watcher.client.send(wire.SearchWanted(1, "299"))
-    assert 1 == len(watcher.hears(wire.SearchFound).hits)
+    watcher.client.send(messages.SearchWanted(1, "299"))
+    assert 1 == len(watcher.hears(messages.SearchFound).hits)
 
 
 def test_end_of_the_program_between_two_processes_is_told(hosts, waited, alive):
@@ -105,7 +105,7 @@ def test_end_of_the_program_between_two_processes_is_told(hosts, waited, alive):
     waited(lambda: not hosts.now(terminal).is_running, "the record of the end")
     os.kill(screen, signal.SIGKILL)
 
-    assert (137, 9) == (lambda exited: (exited.code, exited.signal))(watcher.hears(wire.Exited))
+    assert (137, 9) == (lambda exited: (exited.code, exited.signal))(watcher.hears(messages.Exited))
 
 
 def test_killed_supervisor_orphans_nothing_and_the_client_hears_why(hosts, waited, alive, gone):

@@ -12,17 +12,17 @@ import pytest
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.runs.invocations import Outcome, Status
 from oulipoly_engine.errors import SpawnFailed
-from oulipoly_engine.service import terminals
-from oulipoly_engine.store import invocations
-from oulipoly_engine.store.db import open_store
-from oulipoly_engine.terminal import wire
+from oulipoly_engine.service.interactive import terminals
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.runs import invocations
+from oulipoly_engine.terminal.protocol import messages
 
 
 def test_exit_code_comes_after_the_last_picture(hosts):
     watcher = hosts.watch(hosts.start("sh", "-c", "read x; echo last words; exit 7"))
     watcher.types("\n")
 
-    exited = watcher.hears(wire.Exited)
+    exited = watcher.hears(messages.Exited)
 
     assert (7, None) == (exited.code, exited.signal)
     assert "last words" in watcher.text
@@ -31,15 +31,15 @@ def test_exit_code_comes_after_the_last_picture(hosts):
 def test_program_that_dies_at_once_is_still_shown_with_its_words(hosts):
     watcher = hosts.watch(hosts.start("sh", "-c", "echo gone already; exit 3"))
 
-    assert 3 == watcher.hears(wire.Exited).code
+    assert 3 == watcher.hears(messages.Exited).code
     assert "gone already" in watcher.text
 
 
 def test_host_goes_once_the_end_was_seen_and_nobody_is_attached(hosts, alive, waited):
     terminal = hosts.start("true")
     watcher = hosts.watch(terminal)
-    watcher.hears(wire.Exited)
-    watcher.client.send(wire.EndSeen())
+    watcher.hears(messages.Exited)
+    watcher.client.send(messages.EndSeen())
     watcher.pump()
     assert alive(terminal.host_pid)
 
@@ -99,7 +99,7 @@ def test_child_of_the_program_that_holds_the_terminal_does_not_hide_its_end(host
     holder = int(waited(lambda: (hosts.home / "held").exists() and (hosts.home / "held").read_text()))
 
     try:
-        assert 5 == watcher.hears(wire.Exited).code
+        assert 5 == watcher.hears(messages.Exited).code
         assert "parent leaves" in watcher.text
     finally:
         os.kill(holder, signal.SIGKILL)
@@ -150,12 +150,12 @@ def test_signal_that_a_program_survives_is_not_its_end(hosts):
     terminal = hosts.start("sh", "-c", "trap 'echo heard' INT; echo up; read x; exit 7")
     watcher = hosts.watch(terminal)
     watcher.shows("up")
-    watcher.client.send(wire.Kill(signal.SIGINT))
+    watcher.client.send(messages.Kill(signal.SIGINT))
     watcher.pump()
     watcher.shows("heard")
     watcher.types("\n")
 
-    exited = watcher.hears(wire.Exited)
+    exited = watcher.hears(messages.Exited)
 
     assert (7, None) == (exited.code, exited.stopped_for)
 

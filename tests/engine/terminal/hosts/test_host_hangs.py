@@ -6,13 +6,13 @@ import textwrap
 
 import pytest
 
-from oulipoly_engine.service import terminals
-from oulipoly_engine.terminal import wire
+from oulipoly_engine.service.interactive import terminals
+from oulipoly_engine.terminal.protocol import messages
 
 # A host as ours, but its first screens never come out of what they draw once it holds the word.
 _HOST = """
     from oulipoly_engine.service import terminal_host
-    from oulipoly_engine.terminal.stage import Stage
+    from oulipoly_engine.terminal.host.requests import Stage
 
     draws = Stage.take_output
 
@@ -51,7 +51,7 @@ def test_stopped_screen_is_killed_and_the_next_one_shows_the_same(hosts, waited,
     os.kill(victim, signal.SIGSTOP)
     waited(lambda: not alive(victim), "the end of the stopped process")
 
-    assert "hung and was started again" in watcher.hears(wire.Said).text
+    assert "hung and was started again" in watcher.hears(messages.Said).text
     watcher.types("echo $kept\n")
     watcher.shows("\nyes")
     assert "\nbefore" in watcher.text
@@ -68,7 +68,7 @@ def test_emulator_in_an_endless_loop_is_replaced_until_one_can_go_on(hosts, spin
     watcher.types("echo poi''son\n")
 
     waited(lambda: hosts.now(terminal).screen_pid not in (0, first), "the next process")
-    assert "hung" in watcher.hears(wire.Said).text
+    assert "hung" in watcher.hears(messages.Said).text
     watcher.types("echo $kept\n")
     watcher.shows("\nyes")
     assert alive(terminal.pid)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from oulipoly_engine.terminal import wire
-from oulipoly_engine.terminal.client import Client
-from oulipoly_engine.terminal.sizing import Window, decide
-from oulipoly_engine.terminal.view import View
+from oulipoly_engine.terminal.client.client import Client
+from oulipoly_engine.terminal.host.size_policy import Window, decide
+from oulipoly_engine.terminal.protocol import messages
+from oulipoly_engine.terminal.protocol.remote_screen import View
 
 
 @pytest.fixture
@@ -28,8 +28,8 @@ def heard(client, kind, fits=lambda _: True):
     """Return the first message of a kind that fits."""
     while True:
         for message in client.receive(20):
-            if isinstance(message, wire.Picture):
-                client.send(wire.Seen(message.number))
+            if isinstance(message, messages.Picture):
+                client.send(messages.Seen(message.number))
             if isinstance(message, kind) and fits(message):
                 return message
 
@@ -46,12 +46,12 @@ def test_reader_has_no_say_in_the_size_beside_another(rule):
 def test_reader_alone_has_the_size_and_loses_it_to_one_who_types(hosts, read):
     terminal = hosts.shell()
     reader = read(terminal, 40, 10)
-    heard(reader, wire.SizeSet, lambda told: (40, 10) == (told.columns, told.rows))
+    heard(reader, messages.SizeSet, lambda told: (40, 10) == (told.columns, told.rows))
 
     watcher = hosts.watch(terminal, columns=90, rows=20)
-    told = heard(reader, wire.SizeSet, lambda told: told.clients == 2)
+    told = heard(reader, messages.SizeSet, lambda told: told.clients == 2)
     assert (90, 20, "watcher") == (told.columns, told.rows, told.decided_by)
-    reader.send(wire.Resized(30, 5))
+    reader.send(messages.Resized(30, 5))
     watcher.types("stty size\n")
 
     watcher.shows("20 90")
@@ -66,11 +66,16 @@ def test_nothing_that_a_reader_sends_gets_to_the_program(hosts, read, alive):
     watcher.shows("first")
     before = watcher.text.rstrip()
     reader = read(terminal, 80, 24)
-    sent = (wire.Typed(b"typed\n"), wire.Pressed("x"), wire.Pasted("pasted\n"), wire.Pointed("press", 1, 2, 2))
-    for message in (*sent, wire.Focused("unfocused"), wire.Focused("focused"), wire.Kill(9)):
+    sent = (
+        messages.Typed(b"typed\n"),
+        messages.Pressed("x"),
+        messages.Pasted("pasted\n"),
+        messages.Pointed("press", 1, 2, 2),
+    )
+    for message in (*sent, messages.Focused("unfocused"), messages.Focused("focused"), messages.Kill(9)):
         reader.send(message)
-    reader.send(wire.SearchWanted(1, "ready"))
-    heard(reader, wire.SearchFound)  # so all that came before it was looked at
+    reader.send(messages.SearchWanted(1, "ready"))
+    heard(reader, messages.SearchFound)  # so all that came before it was looked at
     watcher.types("mine\n")
 
     watcher.shows("mine")
@@ -83,17 +88,17 @@ def test_reader_scrolls_its_own_view_and_nobody_elses(hosts, read):
     watcher = hosts.watch(terminal)
     watcher.shows("200")
     reader, view = read(terminal, 80, 24), View()
-    view.take(heard(reader, wire.Picture))
-    reader.send(wire.Scrolled(-100))
-    back = heard(reader, wire.Picture, lambda picture: picture.offset)
+    view.take(heard(reader, messages.Picture))
+    reader.send(messages.Scrolled(-100))
+    back = heard(reader, messages.Picture, lambda picture: picture.offset)
     view.take(back)
 
     assert (100, "78", "101") == (back.offset, view.text()[0], view.text()[-1])
     watcher.types("\n")
     watcher.shows("one more")
     assert {0} == {picture.offset for picture in watcher.pictures}
-    reader.send(wire.Scrolled(0))
-    view.take(heard(reader, wire.Picture))
+    reader.send(messages.Scrolled(0))
+    view.take(heard(reader, messages.Picture))
     assert "one more" in view.text()
 
 
@@ -102,12 +107,12 @@ def test_reader_that_looks_back_goes_on_from_there_while_more_is_printed(hosts, 
     watcher = hosts.watch(terminal)
     watcher.shows("200")
     reader, view = read(terminal, 80, 24), View()
-    reader.send(wire.Scrolled(-100))
-    heard(reader, wire.Picture, lambda picture: picture.offset)
+    reader.send(messages.Scrolled(-100))
+    heard(reader, messages.Picture, lambda picture: picture.offset)
     watcher.types("\n")
     watcher.shows("300")
-    reader.send(wire.Scrolled(-8))
-    view.take(heard(reader, wire.Picture))
+    reader.send(messages.Scrolled(-8))
+    view.take(heard(reader, messages.Picture))
 
     assert ("70", "93") == (view.text()[0], view.text()[-1])
     assert watcher.text.endswith("300\n")
@@ -118,11 +123,11 @@ def test_reader_that_looks_back_hears_of_the_end_and_of_a_new_size(hosts, read):
     watcher = hosts.watch(terminal)
     watcher.shows("200")
     reader = read(terminal, 80, 24)
-    reader.send(wire.Scrolled(-100))
-    heard(reader, wire.Picture, lambda picture: picture.offset)
-    watcher.client.send(wire.Resized(70, 20))
-    heard(reader, wire.Picture, lambda picture: (70, 0) == (picture.columns, picture.offset))
-    reader.send(wire.Scrolled(-100))
+    reader.send(messages.Scrolled(-100))
+    heard(reader, messages.Picture, lambda picture: picture.offset)
+    watcher.client.send(messages.Resized(70, 20))
+    heard(reader, messages.Picture, lambda picture: (70, 0) == (picture.columns, picture.offset))
+    reader.send(messages.Scrolled(-100))
     watcher.types("\n")
 
-    assert 3 == heard(reader, wire.Exited).code
+    assert 3 == heard(reader, messages.Exited).code

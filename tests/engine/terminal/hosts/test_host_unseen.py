@@ -4,8 +4,8 @@ import textwrap
 
 import pytest
 
-from oulipoly_engine.terminal.audience import Audience
-from oulipoly_engine.terminal.client_seat import ClientSeat
+from oulipoly_engine.terminal.host.client_connection import ClientSeat
+from oulipoly_engine.terminal.host.clients import Audience
 
 _TIMED = """
 begun=$(date +%s%N)

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.terminal.emulators import NAMES, open_screen, restore_screen
-from oulipoly_engine.terminal.rows import text_of
-from oulipoly_engine.terminal.screen import ScreenLimits
+from oulipoly_engine.terminal.emulators.choose import NAMES, open_screen, restore_screen
+from oulipoly_engine.terminal.protocol.rows import text_of
+from oulipoly_engine.terminal.protocol.screen import ScreenLimits
 from oulipoly_engine.testing import FakeClock
 
 STREAMS = Path(__file__).resolve().parents[3] / "fixtures" / "streams"

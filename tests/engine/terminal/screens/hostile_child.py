@@ -6,8 +6,8 @@ import sys
 import time
 from pathlib import Path
 
-from oulipoly_engine.terminal.emulators import open_screen
-from oulipoly_engine.terminal.screen import Key, Mouse, ScreenLimits
+from oulipoly_engine.terminal.emulators.choose import open_screen
+from oulipoly_engine.terminal.protocol.screen import Key, Mouse, ScreenLimits
 
 FINALS = b"@ABCDEFGHIJKLMPSTXZ`abcdefghlmnpqrstu"
 NUMBERS = (b"0", b"1", b"2", b"5", b"40", b"999", b"2147483648", b"1099511627776")

@@ -9,16 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.terminal import emulators, ghostty_abi, ghostty_ffi
-from oulipoly_engine.terminal.cell_text import cluster, drawable
-from oulipoly_engine.terminal.emulators import open_screen, restore_screen
-from oulipoly_engine.terminal.ghostty_cells import layout
-from oulipoly_engine.terminal.screen import ScreenBroken, ScreenUnavailable
+from oulipoly_engine.terminal.emulators import choose
+from oulipoly_engine.terminal.emulators.choose import open_screen, restore_screen
+from oulipoly_engine.terminal.emulators.ghostty import abi, ffi
+from oulipoly_engine.terminal.emulators.ghostty.cells import layout
+from oulipoly_engine.terminal.protocol.cell_text import cluster, drawable
+from oulipoly_engine.terminal.protocol.screen import ScreenBroken, ScreenUnavailable
 
 _ROOT = Path(__file__).resolve().parents[4]
 _LOADED = """
 import json, sys
-from oulipoly_engine.terminal.emulators import open_screen
+from oulipoly_engine.terminal.emulators.choose import open_screen
 screen = open_screen(prefer=sys.argv[1] or None)
 print(json.dumps([type(screen).__name__, sorted({name.partition(".")[0] for name in sys.modules})]))
 """
@@ -48,31 +49,31 @@ def test_the_other_by_its_name():
 
 def test_without_the_fast_one_the_other_is_taken(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    ghostty_ffi.load.cache_clear()
+    ffi.load.cache_clear()
 
     screen = open_screen()
 
-    ghostty_ffi.load.cache_clear()
+    ffi.load.cache_clear()
     assert "BitttyScreen" == type(screen).__name__
     screen.close()
 
 
 def test_a_preferred_one_that_is_missing_is_no_reason_for_another(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    ghostty_ffi.load.cache_clear()
+    ffi.load.cache_clear()
 
     with pytest.raises(ScreenUnavailable, match="pyghostty is not installed"):
         open_screen(prefer="ghostty")
-    ghostty_ffi.load.cache_clear()
+    ffi.load.cache_clear()
 
 
 def test_another_version_than_the_declarations_is_not_loaded(monkeypatch):
-    monkeypatch.setattr(ghostty_abi, "VERSION", "9.9.9")
-    ghostty_ffi.load.cache_clear()
+    monkeypatch.setattr(abi, "VERSION", "9.9.9")
+    ffi.load.cache_clear()
 
     with pytest.raises(ScreenUnavailable, match="not version 9"):
         open_screen(prefer="ghostty")
-    ghostty_ffi.load.cache_clear()
+    ffi.load.cache_clear()
 
 
 def test_an_unknown_name_is_refused_with_the_names():
@@ -97,14 +98,14 @@ def test_the_declarations_are_what_their_script_makes(tmp_path):
         timeout=25,
     )
 
-    assert target.read_text() == Path(ghostty_abi.__file__).read_text()
+    assert target.read_text() == Path(abi.__file__).read_text()
 
 
 def test_a_layout_that_the_decoder_cannot_cut_is_refused(monkeypatch):
-    library = ghostty_ffi.load()
-    cell = ghostty_ffi.described(library, "GhosttyCell")
+    library = ffi.load()
+    cell = ffi.described(library, "GhosttyCell")
     cell["bits"]["style_id"]["lsb"] += 1
-    monkeypatch.setattr("oulipoly_engine.terminal.ghostty_cells.described", lambda *_: cell)
+    monkeypatch.setattr("oulipoly_engine.terminal.emulators.ghostty.cells.described", lambda *_: cell)
 
     with pytest.raises(ScreenBroken, match="lays out its cells"):
         layout(library)
@@ -141,4 +142,4 @@ def test_what_a_cluster_may_hold(text, drawn):
 
 
 def test_the_names_are_those_of_the_setting():
-    assert ("ghostty", "bittty") == emulators.NAMES
+    assert ("ghostty", "bittty") == choose.NAMES

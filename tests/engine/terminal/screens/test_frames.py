@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from oulipoly_engine.terminal.screen import Cursor, ScreenBroken
+from oulipoly_engine.terminal.protocol.screen import Cursor, ScreenBroken
 
 _INK = "\x1b[2K\x1b[1A" * 3 + "\x1b[2K\r"
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from bittty import Board
 
-from oulipoly_engine.terminal.emulators import open_screen
-from oulipoly_engine.terminal.screen import ScreenBroken
+from oulipoly_engine.terminal.emulators.choose import open_screen
+from oulipoly_engine.terminal.protocol.screen import ScreenBroken
 
 _CHILD = Path(__file__).with_name("hostile_child.py")
 _SECONDS = float(os.environ.get("SCREEN_FUZZ_S", "0.7"))

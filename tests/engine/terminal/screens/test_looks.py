@@ -2,7 +2,7 @@
 
 import pytest
 
-from oulipoly_engine.terminal.screen import TRUE_COLOUR, Attr, CellStyle, Run
+from oulipoly_engine.terminal.protocol.screen import TRUE_COLOUR, Attr, CellStyle, Run
 
 RED, BLUE = TRUE_COLOUR | 0xFF0000, TRUE_COLOUR | 0x0000FF
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from oulipoly_engine.terminal.emulators import open_screen
-from oulipoly_engine.terminal.screen import Key, Mods, ScreenLimits
+from oulipoly_engine.terminal.emulators.choose import open_screen
+from oulipoly_engine.terminal.protocol.screen import Key, Mods, ScreenLimits
 
 _KEYS = (("i", b"\t", b"\x1b[105;5u"), ("m", b"\r", b"\x1b[109;5u"), ("[", b"\x1b", b"\x1b[91;5u"))
 

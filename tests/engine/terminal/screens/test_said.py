@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from oulipoly_engine.terminal.screen import PALETTE, Happenings
+from oulipoly_engine.terminal.protocol.screen import PALETTE, Happenings
 
 
 def heard(shown, fed):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from oulipoly_engine.terminal.emulators import NAMES, open_screen
-from oulipoly_engine.terminal.screen import Attr, ScreenLimits
+from oulipoly_engine.terminal.emulators.choose import NAMES, open_screen
+from oulipoly_engine.terminal.protocol.screen import Attr, ScreenLimits
 
 
 def cells(row, columns):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from oulipoly_engine.terminal.rows import text_of
-from oulipoly_engine.terminal.screen import CellStyle, Found, Key, ScreenLimits, ScreenUnavailable
+from oulipoly_engine.terminal.protocol.rows import text_of
+from oulipoly_engine.terminal.protocol.screen import CellStyle, Found, Key, ScreenLimits, ScreenUnavailable
 
 
 def numbered(count):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oulipoly_engine.terminal.screen import Key, Mods, Mouse
+from oulipoly_engine.terminal.protocol.screen import Key, Mods, Mouse
 
 KEYS = {
     "letter": (Key("a", "a"), b"a"),

@@ -1,0 +1,1 @@
+"""Readers of opencode's own database."""

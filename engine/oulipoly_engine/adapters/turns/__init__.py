@@ -1,0 +1,1 @@
+"""The turn adapters in process: decoding lines and remembering where they ended."""

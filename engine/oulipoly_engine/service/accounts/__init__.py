@@ -1,0 +1,1 @@
+"""Configuration as it stands, settings and the first set-up."""

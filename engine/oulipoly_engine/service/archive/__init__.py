@@ -1,0 +1,1 @@
+"""Keeping copies of transcripts."""

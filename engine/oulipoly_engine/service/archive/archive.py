@@ -1,0 +1,226 @@
+"""The kept copies of transcripts: read, restored, and what is at risk. `archive_keeper` makes and prunes them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from oulipoly_engine.clock import Clock
+from oulipoly_engine.core.sessions.session_table import time_left
+from oulipoly_engine.errors import RunnerError, SessionNotFound
+from oulipoly_engine.service.archive.chunk_store import ArchiveDamaged, ObjectFolder
+from oulipoly_engine.service.transcripts.atomic_file import new_file
+from oulipoly_engine.service.transcripts.files import Home, due, find_files
+from oulipoly_engine.store.archive import copies as rows
+from oulipoly_engine.store.archive.copies import Chunk, KeptCopy
+from oulipoly_engine.store.base.db import Store
+
+_BLOCK = 1 << 20
+SOON = timedelta(days=7)  # a purge that near is called a risk
+
+
+class Keeping(StrEnum):
+    """How a transcript and its copy stand."""
+
+    KEPT = "kept"  # a copy of what is there now
+    BEHIND = "behind"  # a copy of an earlier state
+    ONLY_COPY = "only-copy"  # the CLI's own is gone
+    GIVEN_UP = "given-up"  # for the size limit
+    NOT_KEPT = "not-kept"
+    LOST = "lost"  # neither the CLI's own nor a copy is left
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveStatus:
+    """What is known of one transcript's copy."""
+
+    account: str
+    session_id: str
+    path: Path
+    keeping: Keeping
+    size_bytes: int  # of the copy, uncompressed; of a file without a copy its own
+    kept_at: str | None  # RFC 3339
+    due: datetime | None  # from when on the CLI may delete its own; None: it does not, or has done so
+
+    def badge(self, now: datetime) -> str | None:
+        """Return the few words that a list shows; None: nothing to say."""
+        if self.keeping in (Keeping.ONLY_COPY, Keeping.LOST):
+            return "only copy" if self.keeping is Keeping.ONLY_COPY else "lost"
+        if self.due is None or self.due - now > SOON:
+            return None
+        when = time_left(self.due - now)
+        return f"deleted in {when}, kept" if self.keeping is Keeping.KEPT else f"at risk in {when}"
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """One file that was put back, or was there already."""
+
+    path: Path
+    size_bytes: int
+    was_there: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """The kept copies."""
+
+    store: Store
+    folder: Path
+    homes: Mapping[str, Home]  # by account
+    clock: Clock
+
+    @property
+    def objects(self) -> ObjectFolder:
+        """Return the folder of the copies' chunks."""
+        return ObjectFolder(self.folder / "objects")
+
+    def kept(self, account: str, session_id: str) -> KeptCopy | None:
+        """Return the newest kept copy of a session's transcript."""
+        copies = rows.of_session(self.store, account, session_id)
+        return next((copy for copy in copies if not copy.part and not copy.is_pruned), None)
+
+    def parts(self, account: str, session_id: str) -> tuple[KeptCopy, ...]:
+        """Return the kept copies of a session: the newest transcript, then what lay in its own folder."""
+        transcript = self.kept(account, session_id)
+        if transcript is None:
+            return ()
+        base = transcript.path.with_suffix("")
+        copies = rows.of_session(self.store, account, session_id)
+        return (transcript, *(copy for copy in copies if copy.path.is_relative_to(base) and not copy.is_pruned))
+
+    def open(self, copy: KeptCopy) -> io.BufferedReader:
+        """Open a copy for reading; every chunk is checked as it is read, which raises ArchiveDamaged."""
+        raw: Any = _CopyReader(self.objects, rows.chunks_of(self.store, copy))  # the stub wants a file's methods
+        return io.BufferedReader(raw, _BLOCK)
+
+    def restore(self, account: str, session_id: str, to: Path | None = None) -> tuple[Restored, ...]:
+        """Put a session's files back where the CLI had them, or below a folder; return what came of each.
+
+        Their time of change is now, so that the CLI does not delete them again at once.
+        Raises SessionNotFound for a session without a copy, FileExists where another file is in the way,
+        ArchiveDamaged, and RunnerError for what the disk refuses.
+        """
+        copies = self.parts(account, session_id)
+        if not copies:
+            message = f"no copy of session {session_id} on account {account!r} is kept: see `session archive --list`"
+            raise SessionNotFound(message, input=session_id)
+        base = copies[0].path.parent
+        targets = [copy.path if to is None else to / copy.path.relative_to(base) for copy in copies]
+        present = [self._is_there(copy, target) for copy, target in zip(copies, targets, strict=True)]
+        done = []
+        # The transcript comes last: with it the session is there for its CLI.
+        for copy, target, is_there in reversed(list(zip(copies, targets, present, strict=True))):
+            if not is_there:
+                self._write(copy, target)
+            done.append(Restored(target, copy.size_bytes, is_there))
+        return tuple(reversed(done))
+
+    def statuses(self) -> tuple[ArchiveStatus, ...]:
+        """Return how every transcript that was ever kept stands, newest first. Looks at each file's state."""
+        return tuple(self._status(copy) for copy in rows.transcripts(self.store))
+
+    def status(self, account: str, session_id: str) -> ArchiveStatus | None:
+        """Return how a session's copy stands; None: it was never looked at."""
+        copy = next((copy for copy in rows.of_session(self.store, account, session_id) if not copy.part), None)
+        return None if copy is None else self._status(copy)
+
+    def at_risk(self, within: timedelta = SOON) -> tuple[ArchiveStatus, ...]:
+        """Return the transcripts that CLIs may delete within a time, the nearest first."""
+        until = self.clock.now() + within
+        found = []
+        for home in self.homes.values():
+            if home.cleanup_after() is None:
+                continue
+            known = rows.latest_of(self.store, home.account)
+            for file in find_files(home):
+                ends = due(home, file.status.st_mtime_ns)
+                if not file.part and ends is not None and ends <= until:
+                    copy = known.get(file.path)
+                    keeping = Keeping.NOT_KEPT if copy is None else _keeping(copy, is_current=copy.is_of(file.status))
+                    kept_at = None if copy is None or copy.is_pruned else copy.kept_at
+                    size = file.status.st_size
+                    found.append(ArchiveStatus(home.account, file.session_id, file.path, keeping, size, kept_at, ends))
+        return tuple(sorted(found, key=lambda one: (one.due or datetime.max.replace(tzinfo=UTC), one.session_id)))
+
+    def _status(self, copy: KeptCopy) -> ArchiveStatus:
+        kept_at = None if copy.is_pruned else copy.kept_at
+        home = self.homes.get(copy.account)
+        try:
+            status = copy.path.stat()
+        except OSError as error:
+            if not isinstance(error, FileNotFoundError | NotADirectoryError):  # nobody can tell
+                return ArchiveStatus(
+                    copy.account,
+                    copy.session_id,
+                    copy.path,
+                    _keeping(copy, is_current=False),
+                    copy.size_bytes,
+                    kept_at,
+                    None,
+                )
+            keeping = Keeping.LOST if copy.is_pruned else Keeping.ONLY_COPY
+            return ArchiveStatus(copy.account, copy.session_id, copy.path, keeping, copy.size_bytes, kept_at, None)
+        keeping = _keeping(copy, is_current=copy.is_of(status))
+        ends = None if home is None else due(home, status.st_mtime_ns)
+        return ArchiveStatus(copy.account, copy.session_id, copy.path, keeping, copy.size_bytes, kept_at, ends)
+
+    def _is_there(self, copy: KeptCopy, target: Path) -> bool:
+        """Tell whether a file holds what its copy does. Another one is left to `new_file`, which refuses."""
+        try:
+            with target.open("rb") as file:
+                if target.stat().st_size != copy.size_bytes:
+                    return False
+                chunks = rows.chunks_of(self.store, copy)
+                return all(sha256(file.read(chunk.size_bytes)).digest() == chunk.sha256 for chunk in chunks)
+        except OSError:
+            return False
+
+    def _write(self, copy: KeptCopy, target: Path) -> None:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with self.open(copy) as source, new_file(target) as file:
+                size = 0
+                while block := source.read(_BLOCK):
+                    size += file.write(block)
+                if size != copy.size_bytes:
+                    message = f"the kept copy of {copy.path} is damaged: {size} of its {copy.size_bytes} bytes are left"
+                    raise ArchiveDamaged(message)
+        except OSError as error:
+            message = f"{target} cannot be written: {error.strerror or error}"
+            raise RunnerError(message) from error
+
+
+def _keeping(copy: KeptCopy, *, is_current: bool) -> Keeping:
+    if copy.is_pruned:
+        return Keeping.GIVEN_UP
+    return Keeping.KEPT if is_current else Keeping.BEHIND
+
+
+class _CopyReader(io.RawIOBase):
+    """A copy's bytes, a chunk in memory at a time."""
+
+    def __init__(self, objects: ObjectFolder, chunks: Sequence[Chunk]) -> None:
+        self._chunks: Iterator[Chunk] = iter(chunks)
+        self._objects = objects
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]  # the stub wants a union of buffers
+        if not self._rest:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return 0
+            self._rest = memoryview(self._objects.read(chunk.sha256, chunk.size_bytes))
+        taken = min(len(buffer), len(self._rest))
+        buffer[:taken] = self._rest[:taken]
+        self._rest = self._rest[taken:]
+        return taken

@@ -1,0 +1,1 @@
+"""Packing sessions into bundles and unpacking them."""

@@ -1,0 +1,220 @@
+"""Unpack a conversation: everything is checked before the first file is written, and a kill leaves nothing half there.
+
+The bundle is staged in our own folder first. Then each file gets its place by one rename, the transcript last, and at
+the end the rows are written; a run that was killed is simply done again, for what is there already counts as done.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+from oulipoly_engine.clock import Clock, to_text
+from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.archive.bundle import BundledFile, Manifest, Role
+from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
+from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.process.lock import try_lock
+from oulipoly_engine.service.bundles.bundle_file import BundleInvalid, BundleReader
+from oulipoly_engine.service.bundles.placement import Placement, PlaceTaken, choose_workspace, place, provider_warning
+from oulipoly_engine.service.transcripts.atomic_file import FileExists, new_file, temporary_of
+from oulipoly_engine.service.transcripts.files import Home
+from oulipoly_engine.store.archive.bundled import ChainRow, SegmentRow, adopt
+from oulipoly_engine.store.base.db import Store
+
+_BLOCK = 1 << 20
+_FIRST_LINE = 16 << 20  # bytes
+_SUFFIX = "unbundling"
+_PATIENCE_S = 30.0  # for another one that unpacks
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What came of a bundle."""
+
+    manifest: Manifest
+    placements: tuple[Placement, ...]
+    workspace: Path
+    chain_id: str | None  # here; None: nothing was written
+    was_known: bool = False  # a chain here has held the session already
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Staged:
+    """The checked files of a bundle."""
+
+    folder: Path | None  # None: they were only checked
+    first_lines: dict[str, Mapping[str, object]] = field(default_factory=dict)  # of rollouts, by member
+
+    def path(self, file: BundledFile) -> Path:
+        assert self.folder is not None  # noqa: S101 - nothing is placed that was not staged
+        return self.folder / file.member.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Unbundler:
+    """Unpacks conversations."""
+
+    store: Store
+    homes: Mapping[str, Home]
+    models: Collection[str]  # that are configured
+    staging: Path  # a folder of ours
+    clock: Clock
+    placed: Callable[[Path], None] | None = None  # told of each file that has just got its place
+
+    def unpack(
+        self, raw: BinaryIO, *, account: str | None = None, cwd: Path | None = None, dry_run: bool = False
+    ) -> Receipt:
+        """Check a bundle, put its files where this machine's CLIs look for them, and make its chain known.
+
+        Raises BundleInvalid, PlaceTaken, AccountUnusable and UsageInvalid before anything is written, and RunnerError
+        for what the disk refuses.
+        """
+        reader = BundleReader(raw)
+        manifest = reader.manifest()
+        workspace = choose_workspace(manifest, cwd)
+        placements = place(manifest, self.homes, account, workspace)
+        with self._staging(dry_run=dry_run) as folder:
+            staged = _Staged(folder)
+            self._stage(reader, manifest, staged)
+            warnings = self._warnings(placements, staged)
+            if dry_run:
+                return Receipt(manifest, placements, workspace, None, warnings=warnings)
+            placements = place(manifest, self.homes, account, workspace)  # a slow pipe leaves time for much
+            for placement in placements:
+                self._write(placement, staged)
+        chain_id, was_known = adopt(self.store, self._chain(manifest, placements), to_text(self.clock.now()))
+        return Receipt(manifest, placements, workspace, chain_id, was_known, warnings)
+
+    def _stage(self, reader: BundleReader, manifest: Manifest, staged: _Staged) -> None:
+        if staged.folder is not None:
+            _require_room(staged.folder, sum(file.size_bytes for file in manifest.files))
+        kinds = {file.member: segment.storage_type for segment in manifest.segments for file in segment.files}
+        for file in manifest.files:
+            head = bytearray()
+            wants_head = kinds[file.member] is StorageType.CODEX_SESSION
+            with _target(staged, file) as write:
+                for block in reader.member(file):
+                    write(block)
+                    if wants_head and len(head) < _FIRST_LINE and b"\n" not in head:
+                        head += block
+            if wants_head:
+                staged.first_lines[file.member] = _session_meta(bytes(head), file)
+        reader.end()
+
+    def _warnings(self, placements: tuple[Placement, ...], staged: _Staged) -> tuple[str, ...]:
+        found = (
+            provider_warning(staged.first_lines[one.file.member], self.homes[placement.account])
+            for placement in placements
+            for one in placement.files
+            if one.file.member in staged.first_lines and one.file.role is Role.TRANSCRIPT
+        )
+        return tuple(warning for warning in found if warning is not None)
+
+    def _write(self, placement: Placement, staged: _Staged) -> None:
+        for one in placement.files:
+            if one.is_there:
+                temporary_of(one.path, _SUFFIX).unlink(missing_ok=True)  # a kill came just behind its naming
+                continue
+            try:
+                one.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                with staged.path(one.file).open("rb") as source, new_file(one.path, suffix=_SUFFIX) as file:
+                    shutil.copyfileobj(source, file, _BLOCK)
+            except FileExists as error:
+                message = f"{one.path} appeared a moment ago: run it again, which goes on from here"
+                raise PlaceTaken(message, path=str(one.path)) from error
+            except OSError as error:
+                message = (
+                    f"{one.path} cannot be written: {error.strerror or error}; run it again, which goes on from here"
+                )
+                raise RunnerError(message) from error
+            if self.placed is not None:
+                self.placed(one.path)
+
+    def _chain(self, manifest: Manifest, placements: tuple[Placement, ...]) -> ChainRow:
+        segments = tuple(
+            SegmentRow(
+                placement.account,
+                placement.segment.session_id,
+                placement.segment.started_at,
+                placement.segment.ended_at,
+                placement.segment.last_turn_id,
+            )
+            for placement in placements
+            if placement.left_out is None
+        )
+        model = manifest.model if manifest.model in self.models else UNKNOWN_MODEL
+        return ChainRow(manifest.chain_id, model, manifest.last_used_at, segments, manifest.name, manifest.note)
+
+    @contextmanager
+    def _staging(self, *, dry_run: bool) -> Iterator[Path | None]:
+        """Hold the staging folder, empty; what a killed run left in it goes."""
+        if dry_run:
+            yield None
+            return
+        try:
+            with self._locked():
+                folder = self.staging / "files"
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir(mode=0o700)
+                try:
+                    yield folder
+                finally:
+                    shutil.rmtree(folder, ignore_errors=True)
+        except OSError as error:
+            message = f"the bundle cannot be staged in {self.staging}: {error.strerror or error}; free some space"
+            raise RunnerError(message) from error
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        until = time.monotonic() + _PATIENCE_S
+        while True:
+            with try_lock(self.staging / "unbundle.lock") as is_ours:
+                if is_ours:
+                    yield
+                    return
+            if time.monotonic() > until:
+                message = "another process is unpacking a bundle: try again when it is done"
+                raise RunnerError(message)
+            time.sleep(0.02)
+
+
+@contextmanager
+def _target(staged: _Staged, file: BundledFile) -> Iterator[Callable[[bytes], object]]:
+    """Yield what takes a file's bytes."""
+    if staged.folder is None:
+        yield len
+        return
+    descriptor = os.open(staged.path(file), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(descriptor, "wb", buffering=_BLOCK) as target:
+        yield target.write
+
+
+def _require_room(folder: Path, size: int) -> None:
+    """Raise RunnerError unless the files fit; what a bundle says of its size is checked before it is believed."""
+    free = shutil.disk_usage(folder).free
+    if size > free:
+        message = f"the bundle holds {size >> 20} MB, and {folder} has room for {free >> 20} MB"
+        raise RunnerError(message)
+
+
+def _session_meta(head: bytes, file: BundledFile) -> Mapping[str, object]:
+    """Return a rollout's first record, whose id must be the session's: Codex goes by it, not by the file's name."""
+    try:
+        record = json.loads(head.partition(b"\n")[0])
+    except (ValueError, RecursionError):
+        record = None
+    payload = record.get("payload") if isinstance(record, dict) else None
+    inner = payload.get("id") if isinstance(payload, dict) else None
+    if not isinstance(record, dict) or not isinstance(inner, str) or inner.lower() != file.session_id:
+        message = f"the bundle cannot be taken, and nothing was written: {file.name} is another session's rollout"
+        raise BundleInvalid(message)
+    return record

@@ -1,0 +1,81 @@
+"""A follower for an app: its modules are loaded, and it begins, once the first screen has had its time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.clock import Clock
+from oulipoly_engine.events import Listeners
+from oulipoly_engine.paths import Paths
+from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.service.accounts.configuration import Configured
+from oulipoly_engine.service.following.watch import ConfigurationChanged
+from oulipoly_engine.store.base.db import Store
+
+if TYPE_CHECKING:
+    from oulipoly_engine.service.following.follow import Following
+
+_BEGIN_AFTER_S = 1.0
+_CLOSING_PATIENCE_S = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Whose transcripts are followed, and who is told."""
+
+    store: Callable[[], Store]  # opens it where it is not open yet; raises RunnerError
+    configured: Callable[[], Configured]
+    paths: Paths
+    listeners: Listeners
+    clock: Clock
+
+
+class LateFollower:
+    """Follows what a configuration names, whenever that changes, until it is closed."""
+
+    def __init__(self, home: Home, begin_after_s: float = _BEGIN_AFTER_S) -> None:
+        self._home = home
+        self._begin_after_s = begin_after_s
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="follow-start", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End the follower."""
+        self._ended.set()
+        self._thread.join(_CLOSING_PATIENCE_S)
+
+    def _run(self) -> None:
+        if self._ended.wait(self._begin_after_s):
+            return
+        from oulipoly_engine.service.following.follow import Follower  # noqa: PLC0415 - 30 ms, which no first frame waits for
+
+        follower = Follower(self._begin, self._home.clock)
+        unsubscribe = self._home.listeners.subscribe(
+            lambda event: follower.renew() if isinstance(event, ConfigurationChanged) else None
+        )
+        self._ended.wait()
+        unsubscribe()
+        follower.close()
+
+    def _begin(self) -> Following:
+        from oulipoly_engine.service.following.follow import Following  # noqa: PLC0415 - as above
+        from oulipoly_engine.service.following.plan import plan  # noqa: PLC0415 - as above
+        from oulipoly_engine.service.transcripts.ingest import Ingester  # noqa: PLC0415 - as above
+
+        home, configured, environ = self._home, self._home.configured(), inherited_environment()
+        ingester = Ingester(
+            home.store(),
+            configured.scripts,
+            home.clock,
+            home=home.paths.home,
+            environ=environ,
+            state_root=home.paths.data / "sessions",
+            locks=home.paths.data / "turn-scan-locks",
+            listeners=home.listeners,
+        )
+        followed = plan(configured.accounts, configured.scripts, home.paths.home, environ)
+        return Following(home.store(), ingester, followed)

@@ -1,0 +1,1 @@
+"""Interactive runs and the terminals that they live in."""

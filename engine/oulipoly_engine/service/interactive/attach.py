@@ -1,0 +1,261 @@
+"""A terminal of ours shown on the real terminal that the user sits at, until the program ends or they leave."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import select
+import signal
+import socket
+import struct
+import termios
+import time
+import tty
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from oulipoly_engine.core.text import leave_key
+from oulipoly_engine.errors import Interrupted
+from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.process.pty import size_of
+from oulipoly_engine.process.signals import interruptible
+from oulipoly_engine.terminal.client import ansi
+from oulipoly_engine.terminal.client.client import Client, HostGone, Link
+from oulipoly_engine.terminal.client.keyboard import Keyboard, Leave, Meant, SpeaksKitty
+from oulipoly_engine.terminal.host.runtime_folder import Terminal
+from oulipoly_engine.terminal.host.terminal_restorer import LastWill
+from oulipoly_engine.terminal.protocol import messages
+from oulipoly_engine.terminal.protocol.remote_screen import View
+
+_STDIN, _STDOUT = 0, 1
+_CHUNK = 64 << 10
+_ESCAPE_S = 0.025  # how long a sequence may take to come whole; tmux waits as long for an Escape at most
+_NOTE_S = 4.0
+
+Write = Callable[[bytes], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """How it ended."""
+
+    exited: messages.Exited | None = None  # the program has ended
+    last_lines: tuple[str, ...] = ()  # what it left on its screen, which goes away with ours
+    problem: str | None = None  # the host is gone
+    # Neither: the user has left, and the program runs on.
+    dropped: int = 0  # bytes typed after the key that leaves: neither the program gets them, nor the shell behind us
+
+
+def show(client: Client, terminal: Terminal, chord: str, write: Write, *, only_reads: bool = False) -> Left:
+    """Show a terminal until it ends or the chord is typed. Stdin and stdout must be a terminal.
+
+    chord: a name of `core.leave_key.BYTES`. write: takes what is to be drawn. only_reads: nothing that is typed gets
+    to the program, and the window has no say in its size beside another one.
+    Raises Interrupted for a signal that ends us; the real terminal is given back first in every case, and by somebody
+    else if we are killed.
+    """
+    with interruptible() as guard, LastWill() as will, _raw(), _window_changes() as changes:
+        will.say(ansi.leave(kitty=False))
+        outside = _Outside(write, will)
+        outside.write(ansi.ENTER)
+        try:
+            guard.arm()
+            left = _Showing(client, terminal, chord, outside, changes, only_reads=only_reads).run()
+        except HostGone as gone:
+            left = Left(problem=gone.message)
+        finally:
+            guard.disarm()
+            with contextlib.suppress(OSError, Interrupted):
+                outside.write(ansi.leave(kitty=outside.is_kitty))
+        if left.exited is None and left.problem is None:
+            left = replace(left, dropped=left.dropped + _unread())
+        return left
+
+
+@dataclass(slots=True)
+class _Outside:
+    """The real terminal."""
+
+    write: Write
+    _will: LastWill
+    is_kitty: bool = False
+
+    def begin_kitty(self) -> None:
+        """Have keys told apart, once the terminal has said that it can."""
+        if not self.is_kitty:
+            self.is_kitty = True
+            self._will.say(ansi.leave(kitty=True))
+            self.write(ansi.KITTY)
+
+
+class _Showing:
+    def __init__(
+        self,
+        client: Client,
+        terminal: Terminal,
+        chord: str,
+        outside: _Outside,
+        changes: socket.socket,
+        *,
+        only_reads: bool,
+    ) -> None:
+        size = size_of(_STDOUT)
+        self._client = client
+        self._chord = chord
+        self._outside = outside
+        self._write = outside.write
+        self._changes = changes
+        self._label = terminal.label
+        self._view = View()
+        self._painter = ansi.Painter(size.columns, size.rows, has_colour=not inherited_environment().get("NO_COLOR"))
+        self._keyboard = Keyboard(leave_key.BYTES[chord])
+        self._keyboard.page = max(1, size.rows - 1)
+        self._note_until: float | None = None
+        self._has_picture = False
+        self._left: Left | None = None
+        self._exited: messages.Exited | None = None
+        self._only_reads = only_reads
+        client.attach(size.columns, size.rows, only_reads=only_reads)
+        self._title("")
+        reading = "for reading only: " if only_reads else ""
+        self._note(f"{reading}{chord} leaves this terminal; the program runs on")
+
+    def run(self) -> Left:
+        """Pass pictures and keys until one of them ends it."""
+        while self._left is None:
+            watched: list[int | Link | socket.socket] = [_STDIN, self._client.link, self._changes]
+            ready, _, _ = select.select(watched, self._unsent(), [], self._patience())
+            if self._changes in ready:
+                self._resize()
+            if self._client.link in ready:
+                ended = self._hear()
+                if ended is not None:
+                    return ended
+            self._client.link.flush()
+            if _STDIN in ready:
+                data = os.read(_STDIN, _CHUNK)
+                if not data:
+                    return Left()
+                self._pass(self._keyboard.feed(data))
+            elif not ready:
+                if self._keyboard.is_waiting:
+                    self._pass(self._keyboard.flush())
+                self._drop_note(time.monotonic())
+        return self._left
+
+    def _unsent(self) -> list[Link]:
+        return [self._client.link] if self._client.link.wants_to_write else []
+
+    def _patience(self) -> float | None:
+        if self._keyboard.is_waiting:
+            return _ESCAPE_S
+        return None if self._note_until is None else max(0.0, self._note_until - time.monotonic())
+
+    def _hear(self) -> Left | None:
+        for message in self._client.receive(0):
+            match message:
+                case messages.Picture():
+                    changed = self._view.take(message)
+                    self._write(self._painter.paint(self._view, changed, afresh=message.full))
+                    self._client.link.send(messages.Seen(message.number))
+                    self._has_picture = True
+                case messages.Happened():
+                    self._tell(message)
+                case messages.SizeSet():
+                    if (message.columns, message.rows) != (self._painter.columns, self._painter.rows):
+                        self._note(f"{message.columns}x{message.rows}, as the window of {message.decided_by} wants it")
+                case messages.State():
+                    self._title(message.title)
+                case messages.Said():
+                    self._note(message.text)
+                case messages.Exited():
+                    self._exited = message
+        if self._exited is None or not self._has_picture:  # a program that dies at once leaves its words nevertheless
+            return None
+        if not self._only_reads:
+            self._client.link.send(messages.EndSeen())
+        return Left(exited=self._exited, last_lines=self._view.last_lines())
+
+    def _tell(self, happened: messages.Happened) -> None:
+        if happened.title is not None:
+            self._title(happened.title)
+        if happened.bells:
+            self._write(ansi.BELL)
+        for notice in happened.notices:
+            self._note(notice)
+        for text in happened.copied:
+            # Nobody can be asked here, and a program must not fill the clipboard unasked.
+            self._note(f"the program wants to copy {len(text)} characters: that is left to the app, which asks first")
+
+    def _pass(self, meant: list[Meant]) -> None:
+        """Send what was typed, as far as it is for the program."""
+        for message in meant:
+            if isinstance(message, Leave):
+                self._left = Left(dropped=message.dropped)
+                return
+            if isinstance(message, SpeaksKitty):
+                self._outside.begin_kitty()
+                continue
+            if not isinstance(message, messages.Focused | messages.Pointed):
+                self._drop_note()
+            if not self._only_reads or isinstance(message, messages.Scrolled | messages.Focused):
+                self._client.link.send(message)
+
+    def _resize(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while self._changes.recv(_CHUNK):
+                pass
+        size = size_of(_STDOUT)
+        if (size.columns, size.rows) != (self._painter.columns, self._painter.rows):
+            self._painter.columns, self._painter.rows = size.columns, size.rows
+            self._keyboard.page = max(1, size.rows - 1)
+            self._client.link.send(messages.Resized(size.columns, size.rows))
+            self._client.link.send(messages.Refresh())
+
+    def _title(self, title: str) -> None:
+        self._write(ansi.titled(f"{title or self._label} ({self._chord} leaves)"))
+
+    def _note(self, text: str) -> None:
+        self._painter.note = text
+        self._note_until = time.monotonic() + _NOTE_S
+        self._write(self._painter.paint(self._view, (), afresh=False))
+
+    def _drop_note(self, now: float | None = None) -> None:
+        if self._note_until is not None and (now is None or now >= self._note_until):
+            self._note_until = None
+            self._write(self._painter.clear_note(self._view))
+
+
+def _unread() -> int:
+    """Return how many bytes were typed that nobody has read; giving the terminal back throws them away."""
+    with contextlib.suppress(OSError):
+        return int(struct.unpack("i", fcntl.ioctl(_STDIN, termios.FIONREAD, b"\0" * 4))[0])
+    return 0
+
+
+@contextlib.contextmanager
+def _raw() -> Iterator[None]:
+    before = termios.tcgetattr(_STDIN)
+    tty.setraw(_STDIN)
+    try:
+        yield
+    finally:
+        termios.tcsetattr(_STDIN, termios.TCSAFLUSH, before)
+
+
+@contextlib.contextmanager
+def _window_changes() -> Iterator[socket.socket]:
+    """Yield a socket that can be read whenever the window's size has changed."""
+    reader, writer = socket.socketpair()
+    reader.setblocking(False)
+    writer.setblocking(False)
+    before = signal.signal(signal.SIGWINCH, lambda *_: None)
+    descriptor = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+    try:
+        yield reader
+    finally:
+        signal.set_wakeup_fd(descriptor)
+        signal.signal(signal.SIGWINCH, before)
+        reader.close()
+        writer.close()

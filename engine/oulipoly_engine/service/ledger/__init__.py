@@ -1,0 +1,1 @@
+"""Keeping the ledger of API calls and answering from it."""

@@ -1,0 +1,66 @@
+"""Read what opencode's databases have gained into batches for the ledger."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from oulipoly_engine.adapters.opencode.calls import changed, database_of
+from oulipoly_engine.core.ledger.calls import Damage, Found
+from oulipoly_engine.core.ledger.opencode import call_of
+from oulipoly_engine.service.ledger.files import Source, shown
+from oulipoly_engine.store.ledger.calls import Batch, Cursor, rows_of
+
+_AGAIN_MS = 60_000  # of changes that are read again: one is dated before it can be seen
+
+
+def read_database(source: Source, known: Mapping[str, Cursor], notes: list[str]) -> Batch | None:
+    """Return what an account's database has gained; None where it has not changed, or cannot be read.
+
+    notes: gets a sentence where it cannot. A cursor's `offset` is the time of the latest change that was read, in ms,
+    its `state` what the write-ahead log was like.
+    """
+    path = database_of(source.root)
+    name = os.path.abspath(path)  # noqa: PTH100 - the form of the other cursors
+    before = known.get(name)
+    try:
+        now = _standing(path)
+        if before is not None and _is_of(before, now):
+            return None
+        is_same = before is not None and (before.device, before.inode) == (now.device, now.inode)
+        since = before.offset - _AGAIN_MS if before is not None and is_same else 0
+        found, damaged, last = Found(), [], 0 if before is None or not is_same else before.offset
+        for number, (at, message) in enumerate(changed(path, since)):
+            last = max(last, at)
+            try:
+                call = call_of(source.account, message)
+            except (ValueError, RecursionError):
+                damaged.append(
+                    Damage(number, len(message.data), f"a message of session {message.session}: no JSON object")
+                )
+                continue
+            if call is not None:
+                found.add(*call)
+    except FileNotFoundError:  # no session yet
+        return None
+    except OSError as error:
+        notes.append(f"{shown(name)}: {error.strerror or type(error).__name__}")
+        return None
+    places, calls = rows_of(found.calls, {})
+    cursor = now._replace(offset=last)
+    return Batch(calls, places, {name: cursor}, {name: damaged} if damaged else {})
+
+
+def _standing(path: Path) -> Cursor:
+    status = path.stat()
+    try:
+        log = path.with_name(f"{path.name}-wal").stat()
+        state = f"{log.st_size} {log.st_mtime_ns}"
+    except FileNotFoundError:
+        state = ""
+    return Cursor(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, state=state)
+
+
+def _is_of(before: Cursor, now: Cursor) -> bool:
+    return before[:4] == now[:4] and before.state == now.state

@@ -1,0 +1,1 @@
+"""Reading quota, choosing accounts, forecasting and alerts."""

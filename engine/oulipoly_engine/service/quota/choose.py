@@ -1,0 +1,86 @@
+"""Choose an account: gather what the store knows of the pool, let the core decide, carry out what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+
+from oulipoly_engine.core.accounts.accounts import Model, Settings
+from oulipoly_engine.core.balance.balance import choose
+from oulipoly_engine.core.balance.decision import ERROR_WINDOW_MINUTES, Candidate, Decision, TieRule
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.quota import controls, quotas
+from oulipoly_engine.store.runs import invocations
+from oulipoly_engine.store.transcripts import entries
+
+
+def decide(
+    store: Store,
+    model: Model,
+    settings: Settings,
+    now: datetime,
+    attempted: Collection[str] = (),
+    *,
+    known: Collection[str] | None = None,
+) -> Decision:
+    """Return the decision for one more invocation of a model, from what is stored; spent marks that are over go.
+
+    attempted: accounts that ran out of quota earlier in the same invocation. known: those of providers.toml; None: all.
+    """
+    decision = decide_among(store, model, candidates(store, model, now, known), settings, now, attempted)
+    quotas.clear_exhausted(store, decision.readmitted)
+    return decision
+
+
+def decide_among(
+    store: Store,
+    model: Model,
+    pool: Sequence[Candidate],
+    settings: Settings,
+    now: datetime,
+    attempted: Collection[str] = (),
+) -> Decision:
+    """Return the decision among given candidates, and change nothing."""
+    return choose(
+        model.name,
+        pool,
+        now,
+        rule=TieRule(settings.tie_rule),
+        sticky_to=invocations.last_account(store, model.name) if model.sticky else None,
+        attempted=attempted,
+    )
+
+
+def candidates(
+    store: Store, model: Model, now: datetime, known: Collection[str] | None = None
+) -> tuple[Candidate, ...]:
+    """Return the pool's members with all that the balancer asks for.
+
+    known: the accounts of providers.toml; None: all. A pool of which it has none keeps its members, so that what is
+    wrong with it is said of the one that was chosen.
+    """
+    has_known = known is None or any(member.account in known for member in model.members)
+    names = tuple(dict.fromkeys(member.account for member in model.members))
+    states = quotas.states(store, names)
+    counts = invocations.counts(store, model.name)
+    failures = invocations.recent_failures(store, model.name, now - timedelta(minutes=ERROR_WINDOW_MINUTES))
+    wishes = controls.of(store, names)
+    since = {
+        name: 0 if state.refreshed_at is None else entries.assistant_turns_since(store, name, state.refreshed_at)
+        for name, state in states.items()
+    }
+    return tuple(
+        Candidate(
+            index=member.index,
+            account=member.account,
+            quota=states[member.account],
+            invocation_count=counts.get(member.account, 0),
+            recent_errors=failures.get(member.account, 0),
+            turns_since_refresh=since[member.account],
+            reserve=wishes[member.account].reserve,
+            drained=wishes[member.account].drained,
+            disabled=wishes[member.account].disabled,
+            is_known=known is None or not has_known or member.account in known,
+        )
+        for member in model.members
+    )

@@ -1,0 +1,71 @@
+"""Forecasts and their scores for stored windows, and the alerts that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from oulipoly_engine.core.quota.alerts import Alert, alerts
+from oulipoly_engine.core.quota.forecast import Forecast, Reading, forecast
+from oulipoly_engine.core.quota.forecast_score import ForecastScore, score
+from oulipoly_engine.core.quota.window_cycles import Ended
+from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.quota import quotas, readings
+
+_RECENT = timedelta(days=8)  # the longest window, and a day
+_SCORED = timedelta(days=60)
+
+
+@dataclass(frozen=True, slots=True)
+class WindowForecast:
+    """One window with what is expected of it."""
+
+    account: str
+    window: Window
+    refreshed_at: datetime | None
+    forecast: Forecast
+    score: ForecastScore | None  # None: not asked for
+    ended: tuple[Ended, ...] = ()  # past cycles with what they left unused, oldest first
+
+
+def forecasts(store: Store, names: Sequence[str], now: datetime, *, scored: bool = False) -> tuple[WindowForecast, ...]:
+    """Return a forecast for every stored window of the accounts, in their order.
+
+    scored: also replay the stored history and say how far off we would have been.
+    """
+    states = quotas.states(store, names)
+    return tuple(
+        _forecast(store, state, window, now, scored=scored) for state in states.values() for window in state.windows
+    )
+
+
+def due_alerts(store: Store, names: Sequence[str], now: datetime, threshold: float) -> tuple[Alert, ...]:
+    """Return every alert that holds now, whether it has been raised before or not."""
+    found: list[Alert] = []
+    for state in quotas.states(store, names).values():
+        expected = {window.name: _expect(store, state.account, window, now) for window in state.windows}
+        found.extend(alerts(state, expected, now, threshold))
+    return tuple(found)
+
+
+def _forecast(store: Store, state: QuotaState, window: Window, now: datetime, *, scored: bool) -> WindowForecast:
+    past = _history(store, state.account, window.name, now - _SCORED) if scored else ()
+    left = readings.unused(store, state.account, now - _SCORED) if scored else ()
+    return WindowForecast(
+        account=state.account,
+        window=window,
+        refreshed_at=state.refreshed_at,
+        forecast=_expect(store, state.account, window, now),
+        score=score(past) if scored else None,
+        ended=tuple(one for one in left if one.window == window.name),
+    )
+
+
+def _expect(store: Store, account: str, window: Window, now: datetime) -> Forecast:
+    return forecast(_history(store, account, window.name, now - _RECENT), now)
+
+
+def _history(store: Store, account: str, window: str, since: datetime) -> tuple[Reading, ...]:
+    return tuple(Reading(one.at, one.used, one.resets_at) for one in readings.history(store, account, window, since))

@@ -1,0 +1,258 @@
+"""Read accounts' quota: one reader an account at a time in all our processes, learned and kept in one transaction.
+
+A failed reading changes nothing that a choice rests on: windows, marks and ages stay, only the failure is noted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from threading import Event
+
+from oulipoly_engine import stopping
+from oulipoly_engine.adapters.codex_rate_limits import CodexReading
+from oulipoly_engine.clock import Clock, to_text
+from oulipoly_engine.core.accounts import arguments
+from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
+from oulipoly_engine.core.quota.quota_source import codex_sessions_root, quota_command
+from oulipoly_engine.core.quota.readings import ParsedWindow
+from oulipoly_engine.core.quota.staleness import (
+    CLOCK_TOLERANCE,
+    expected_live_windows,
+    is_routing_stale,
+    topology_probe_due,
+)
+from oulipoly_engine.errors import StoreUnusable
+from oulipoly_engine.events import Listeners, QuotaRefreshed
+from oulipoly_engine.process.lock import try_lock
+from oulipoly_engine.process.thread_pool import side_by_side
+from oulipoly_engine.service.quota import codex_notes
+from oulipoly_engine.service.quota.keeper import Look, Reading, keep
+from oulipoly_engine.service.quota.reader import SCRIPT_TIMEOUT_S, Answer, QuotaReader
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.quota import controls, quotas
+
+_AT_ONCE = 32  # scripts wait for the network, not for the processor
+
+
+class Kind(StrEnum):
+    """What came of a refresh."""
+
+    UPDATED = "updated"
+    NO_SCRIPT = "no-script"
+    IN_FLIGHT = "in-flight"  # another caller reads the account right now
+    FAILED = "failed"
+    BACKING_OFF = "backing-off"  # failed lately, left alone for a while
+    DISABLED = "disabled"
+    NOT_STORED = "not-stored"  # read, but the state file took no write
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """What came of reading one account."""
+
+    account: str
+    kind: Kind
+    windows: tuple[ParsedWindow, ...] = ()  # empty too when the vendor reported none
+    text: str | None = None  # the failure, in one sentence
+    duration_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """How a refresh is meant."""
+
+    derive: bool = True  # where no script is configured, use the bundled adapter that fits the CLI's folder
+    insist: bool = False  # read although a failure was recent; the pause after a vendor's 429 is kept all the same
+    unless_since: datetime | None = None  # leave alone whom another caller has tried to read since
+
+
+class Refresher:
+    """Reads quota for one store and one configuration."""
+
+    def __init__(  # the surroundings of every refresh
+        self,
+        store: Store,
+        accounts: Mapping[str, Account],
+        scripts: Mapping[str, SessionScripts],
+        clock: Clock,
+        *,
+        home: Path,
+        environ: Mapping[str, str],
+        locks: Path,
+        timeout_s: float = SCRIPT_TIMEOUT_S,
+        listeners: Listeners | None = None,
+    ) -> None:
+        self._store = store
+        self._accounts = accounts
+        self._scripts = scripts
+        self._clock = clock
+        self._home = home
+        self._environ = environ
+        self._locks = locks
+        self._timeout_s = timeout_s
+        self._listeners = listeners
+
+    def refresh(
+        self, names: Sequence[str], wish: Wish, done: Callable[[Refreshed], None] | None = None
+    ) -> tuple[Refreshed, ...]:
+        """Read several accounts side by side and return what came of each, in the order of the names.
+
+        done: called in this thread as each one ends. An interruption of this thread ends the scripts.
+        Raises Stopped when the user has stopped it; what was read by then is stored.
+        """
+        if not names:
+            return ()
+        results: dict[str, Refreshed] = {}
+        unique = tuple(dict.fromkeys(names))
+        stopped = stopping.asked()  # of this call alone: others may read through the same object
+        work = partial(self._in_thread, wish=wish, stopped=stopped)
+        with closing(side_by_side(work, unique, at_most=_AT_ONCE, cancel=stopped.set)) as found:
+            for result in found:
+                results[result.account] = result
+                if result.kind is not Kind.FAILED or not stopped.is_set():
+                    self._publish(result)
+                if done is not None:
+                    done(result)
+        stopping.check()
+        return tuple(results[name] for name in unique)
+
+    def refresh_stale(self, names: Sequence[str], ttl_s: float) -> tuple[Refreshed, ...]:
+        """Read those accounts whose reading is too old to choose by, then those that seem to hide a window."""
+        now = self._clock.now()
+        readable = self._readable(names)
+        states = quotas.states(self._store, readable)
+        stale = [name for name in readable if is_routing_stale(states[name], now, ttl_s)]
+        return self.refresh(stale, Wish(unless_since=now)) + self._repair_topology(names)
+
+    def source(self, name: str, *, derive: bool = True) -> str | None:
+        """Return the command that an account's quota is read with; None if there is none."""
+        account = self._accounts.get(name)
+        if account is None:
+            return None
+        if derive:
+            return quota_command(account, self._scripts.get(name))
+        return account.quota_script if account.quota_script and account.quota_script.strip() else None
+
+    def _publish(self, result: Refreshed) -> None:
+        if self._listeners is not None:
+            self._listeners.publish(QuotaRefreshed(self._clock.now(), result.account, result.kind.value, result.text))
+
+    def _readable(self, names: Sequence[str]) -> list[str]:
+        """Return the accounts that have a source and are not left alone at the moment."""
+        wishes = controls.of(self._store, names)
+        made = quotas.attempts(self._store, names)
+        return [
+            name
+            for name in names
+            if not wishes[name].disabled
+            and not self._is_resting(made[name], insist=False)
+            and (self.source(name) is not None or self._codex_root(name) is not None)
+        ]
+
+    def _repair_topology(self, names: Sequence[str]) -> tuple[Refreshed, ...]:
+        now = self._clock.now()
+        states = quotas.states(self._store, names)
+        expected = expected_live_windows(states.values(), now)
+        due = [
+            name for name in self._readable(names) if topology_probe_due(states[name], expected, now, has_source=True)
+        ]
+        try:
+            for name in due:
+                quotas.mark_topology_probe(self._store, name, now)
+        except StoreUnusable:
+            return ()  # no probe that would not be remembered: it would come again with every choice
+        return self.refresh(due, Wish())
+
+    def _in_thread(self, name: str, wish: Wish, stopped: Event) -> Refreshed:
+        try:
+            return self._refresh(name, wish, stopped)
+        finally:
+            self._store.close()  # this thread's connection
+
+    def _refresh(self, name: str, wish: Wish, stopped: Event) -> Refreshed:
+        command = self.source(name, derive=wish.derive)
+        if command is None and (not wish.derive or self._codex_root(name) is None):
+            return Refreshed(name, Kind.NO_SCRIPT)
+        if controls.of(self._store, (name,))[name].disabled:
+            return Refreshed(name, Kind.DISABLED)
+        try:
+            with try_lock(self._locks / f"{name}.lock") as is_ours:
+                if not is_ours:
+                    return Refreshed(name, Kind.IN_FLIGHT)
+                return self._left_alone(name, wish) or self._read(name, command, stopped)
+        except OSError as error:
+            text = f"it cannot be read: {error.strerror or error}; check the rights of {self._locks}"
+            return Refreshed(name, Kind.FAILED, text=text)
+
+    def _left_alone(self, name: str, wish: Wish) -> Refreshed | None:
+        """Say why not to read after all. Asked under the lock: another process may just have tried."""
+        made = quotas.attempts(self._store, (name,))[name]
+        if made.backoff_until is not None and self._is_resting(made, insist=wish.insist):
+            text = f"left alone until {to_text(made.backoff_until)[:19]}Z after: {made.last_failure}"
+            return Refreshed(name, Kind.BACKING_OFF, text=text)
+        if wish.unless_since is not None and made.last_attempt_at is not None:
+            now = self._clock.now()
+            if wish.unless_since < made.last_attempt_at <= now:
+                return Refreshed(name, Kind.IN_FLIGHT)
+        return None
+
+    def _is_resting(self, made: quotas.Attempts, *, insist: bool) -> bool:
+        now = self._clock.now()
+        if made.backoff_until is None or made.backoff_until <= now:
+            return False
+        if made.last_attempt_at is not None and made.last_attempt_at > now + CLOCK_TOLERANCE:
+            return False  # the clock went back: the pause was measured on another one
+        return not insist or "HTTP 429" in (made.last_failure or "")
+
+    def _read(self, name: str, command: str | None, stopped: Event) -> Refreshed:
+        account, began_at = self._accounts[name], self._clock.now()
+        prior = quotas.states(self._store, (name,))[name]
+        answer = Answer()
+        if command is not None:
+            environ = arguments.environment(self._environ, account)
+            reader = QuotaReader(self._home, environ, stopped.is_set, self._timeout_s)
+            answer = reader.read(command, account.auth_refresh_command, has_windows=bool(prior.windows))
+            if answer.failure is not None and stopped.is_set():
+                return Refreshed(name, Kind.FAILED, text=answer.failure, duration_s=answer.duration_s)  # our own doing
+        at = self._clock.now()
+        notes = self._codex_notes(name, at)
+        reading: Reading | None = Reading(answer.windows, began_at, at, duration_s=answer.duration_s)
+        text = answer.failure
+        if command is None or answer.failure is not None:
+            note = codex_notes.standing_in(notes, prior.refreshed_at, at)
+            reading = None if note is None else Reading(note.windows, note.at, note.at, codex_notes.SOURCE)
+            if note is not None and text is not None:
+                text += f"; what Codex noted at {to_text(note.at)[:19]}Z is used instead"
+        look = Look(name, at, reading, answer.failure, answer.http, notes)
+        return self._kept(look, text, answer.duration_s)
+
+    def _kept(self, look: Look, text: str | None, duration_s: float) -> Refreshed:
+        """Store a look and say what came of it."""
+        windows = () if look.reading is None else look.reading.windows
+        try:
+            keep(self._store, look)
+        except StoreUnusable as error:
+            kind = Kind.FAILED if look.reading is None else Kind.NOT_STORED
+            return Refreshed(look.account, kind, windows, look.failure or error.message, duration_s)
+        if look.reading is not None:
+            return Refreshed(look.account, Kind.UPDATED, windows, text, duration_s)
+        kind = Kind.NO_SCRIPT if look.failure is None else Kind.FAILED
+        return Refreshed(look.account, kind, text=text, duration_s=duration_s)
+
+    def _codex_root(self, name: str) -> str | None:
+        account = self._accounts.get(name)
+        return None if account is None else codex_sessions_root(account, self._scripts.get(name))
+
+    def _codex_notes(self, name: str, now: datetime) -> tuple[CodexReading, ...]:
+        root = self._codex_root(name)
+        if root is None:
+            return ()
+        looked_at = quotas.attempts(self._store, (name,))[name].last_attempt_at
+        environ = arguments.environment(self._environ, self._accounts[name])
+        return codex_notes.notes(codex_notes.folder_of(root, self._home, environ), looked_at, now)

@@ -1,0 +1,1 @@
+"""Reading sessions: pages, documents and exports."""

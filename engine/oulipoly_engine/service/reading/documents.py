@@ -1,0 +1,157 @@
+"""Conversations as documents for people, and their first turns for a preview.
+
+A document's head tells what was found on the way, so the turns are rendered first, into a spool that is a file without
+a name beyond a few megabytes: nothing is handed out before the last turn was read, and memory stays flat.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import islice
+from typing import IO
+
+from oulipoly_engine import stopping
+from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL, ResolvedSession
+from oulipoly_engine.core.transcripts import render_html, render_markdown
+from oulipoly_engine.core.transcripts.dialogue import TALK, Findings, Turn, Wanted, selected
+from oulipoly_engine.core.transcripts.document_head import Format, Head, Origin, Renderer
+from oulipoly_engine.core.transcripts.sanitize import Visible
+from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.service.archive.archive import Archive
+from oulipoly_engine.service.reading.conversation_source import ConversationSource
+from oulipoly_engine.service.sessions.locate import Locator
+from oulipoly_engine.store.base.db import Store
+
+_BLOCK = 1 << 20
+_IN_MEMORY = 8 << 20  # bytes; most documents are smaller
+_RENDERERS: Mapping[Format, Renderer] = {
+    Format.MARKDOWN: render_markdown.RENDERER,
+    Format.HTML: render_html.RENDERER,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a document is made."""
+
+    format: Format = Format.MARKDOWN
+    wanted: Wanted = TALK
+    redacting: bool = True
+
+
+_PLAIN = Style()
+
+
+class Document:
+    """A conversation, rendered whole."""
+
+    def __init__(self, about: Head, spool: IO[bytes], renderer: Renderer) -> None:
+        self.about = about
+        self._spool = spool
+        self._renderer = renderer
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the document's bytes, UTF-8."""
+        yield _encoded(self._renderer.head(self.about))
+        self._spool.seek(0)
+        while block := self._spool.read(_BLOCK):
+            yield block
+        yield _encoded(self._renderer.foot())
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The beginning of a conversation."""
+
+    origin: Origin
+    turns: tuple[Turn, ...]
+    has_more: bool
+    secrets: int | None  # taken out; None: nothing was
+
+
+@dataclass(frozen=True, slots=True)
+class Documents:
+    """Renders conversations."""
+
+    store: Store
+    locator: Locator
+    archive: Archive | None = None
+    in_memory_bytes: int = _IN_MEMORY
+
+    @contextmanager
+    def rendered(self, session: ResolvedSession, style: Style = _PLAIN) -> Iterator[Document]:
+        """Render a session, from its transcript, its kept copy, or its stored turns, whichever is there first.
+
+        Raises StorageUnsupported when there is none of them, RunnerError for a full disk or a damaged copy.
+        """
+        renderer, visible = _RENDERERS[style.format], Visible(redacting=style.redacting)
+        spool = tempfile.SpooledTemporaryFile(max_size=self.in_memory_bytes)  # noqa: SIM115 - closed below
+        try:
+            with self._source().opened(session) as opened:
+                turns = 0
+                for turn in selected(opened.turns, style.wanted):
+                    stopping.check()
+                    turns += not turn.continues
+                    text = "".join(renderer.turn(visible.turn(turn), turns))
+                    _write(spool, _encoded(text))
+                opened.findings.turns = turns
+                about = _head(session, style, opened.origin, opened.findings, visible)
+            yield Document(about, spool, renderer)
+        finally:
+            with suppress(OSError):  # on a full disk closing fails too, and would hide why
+                spool.close()
+
+    def render(self, session: ResolvedSession, style: Style = _PLAIN) -> Iterator[bytes]:
+        """Yield a document's bytes, as `rendered` makes it."""
+        with self.rendered(session, style) as document:
+            yield from document.blocks()
+
+    def preview(
+        self,
+        session: ResolvedSession,
+        turns: int = 20,
+        wanted: Wanted = TALK,
+        *,
+        redacting: bool = True,
+    ) -> Preview:
+        """Return the first turns as they would be shown; reads no further than these."""
+        visible = Visible(redacting=redacting)
+        with self._source().opened(session) as opened:
+            found = list(islice(selected(opened.turns, wanted), turns + 1))
+            origin = opened.origin
+        shown = tuple(visible.turn(turn) for turn in found[:turns])
+        return Preview(origin, shown, len(found) > turns, visible.secrets if redacting else None)
+
+    def _source(self) -> ConversationSource:
+        return ConversationSource(self.store, self.locator, self.archive)
+
+
+def _head(session: ResolvedSession, style: Style, origin: Origin, findings: Findings, visible: Visible) -> Head:
+    shown = visible.findings(findings)
+    model = None if session.model == UNKNOWN_MODEL else visible.text(session.model)
+    return Head(
+        session_id=session.session_id,
+        account=session.account,
+        origin=origin,
+        findings=shown,
+        wanted=style.wanted,
+        secrets=visible.secrets if style.redacting else None,
+        model=model,
+    )
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _write(spool: IO[bytes], data: bytes) -> None:
+    try:
+        spool.write(data)
+    except OSError as error:
+        message = (
+            f"the document cannot be buffered in {tempfile.gettempdir()}: {error.strerror or error}; free some space"
+        )
+        raise RunnerError(message) from error

@@ -1,0 +1,251 @@
+"""Export a session as canonical lines: all of them, or an error and none.
+
+The lines are spooled while the transcript is read once, so that nothing is handed out before the last byte has been
+checked, and memory stays flat: beyond a few megabytes the spool is a file without a name. (Reading twice instead would
+cost the parsing twice, and the second time could still meet another file.)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TypeVar
+
+from oulipoly_engine import stopping
+from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
+from oulipoly_engine.core.transcripts import canonical_claude, canonical_codex
+from oulipoly_engine.core.transcripts.canonical import (
+    STATE_DB,
+    CanonicalRecord,
+    Origin,
+    Source,
+    render,
+    scan,
+    stored_chunks,
+)
+from oulipoly_engine.errors import RunnerError, TranscriptMalformed
+from oulipoly_engine.service.sessions.locate import Locator, unsupported
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.transcripts.bodies import StoredBody, bodies
+
+T = TypeVar("T")
+Reader = Callable[[StorageType, Iterable[bytes], Origin], Iterator[CanonicalRecord]]
+
+_BLOCK = 1 << 20
+_IN_MEMORY = 8 << 20  # bytes of output; most sessions export to less
+_ATTEMPTS = 4  # at a file that changes while it is read
+
+
+class Export:
+    """The canonical lines of one session, whole and checked."""
+
+    def __init__(self, spool: IO[bytes], *, is_from_state: bool, records: int, sha256: str) -> None:
+        self._spool = spool
+        self.is_from_state = is_from_state  # stored bodies, because the transcript is gone
+        self.records = records
+        self.sha256 = sha256  # of all lines: the preimage that a replacement is asked for
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the lines' bytes, a megabyte at a time."""
+        self._spool.seek(0)
+        while block := _spooled(lambda: self._spool.read(_BLOCK)):
+            yield block
+
+
+def canonical_records(
+    storage_type: StorageType, raw_lines: Iterable[bytes], origin: Origin
+) -> Iterator[CanonicalRecord]:
+    """Read a transcript's lines, as a binary file yields them, into records.
+
+    A record with `restarts` throws away every one before it; that is left to the caller.
+    Raises TranscriptMalformed; ValueError for a storage type that has no canonical form.
+    """
+    if storage_type is StorageType.CLAUDE_CODE:
+        return canonical_claude.read(scan(raw_lines), origin)
+    if storage_type is StorageType.CODEX_SESSION:
+        return canonical_codex.read(scan(raw_lines), origin)
+    message = f"transcripts of storage type {storage_type.value} have no canonical form"
+    raise ValueError(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Exporter:
+    """Exports sessions."""
+
+    store: Store
+    locator: Locator
+    read: Reader = canonical_records
+    in_memory_bytes: int = _IN_MEMORY
+
+    @contextmanager
+    def exported(self, session: ResolvedSession) -> Iterator[Export]:
+        """Export a session from its transcript, or from stored bodies where the transcript is missing or unreadable.
+
+        Raises TranscriptMalformed, StorageUnsupported (no storage of a canonical kind; or neither transcript nor stored
+        turns), and RunnerError for a stored turn without body, a full disk, or a transcript that never holds still.
+        """
+        storage_type = self.locator.storage(session).storage_type
+        if storage_type is StorageType.OTHER:
+            raise unsupported(session, "its storage_type is no format that can be exported")
+        spool = tempfile.SpooledTemporaryFile(max_size=self.in_memory_bytes)  # noqa: SIM115 - see below
+        try:
+            writer = _Writer(spool)
+            problem = self._write_file(writer, storage_type, session)
+            if problem is not None:
+                writer.restart()
+                _write_rows(writer, self.store, session, problem)
+            yield writer.done(is_from_state=problem is not None)
+        finally:
+            with suppress(OSError):  # on a full disk closing fails too, and would hide why
+                spool.close()
+
+    def _write_file(self, writer: _Writer, storage_type: StorageType, session: ResolvedSession) -> str | None:
+        """Write the transcript's records and return None, or why it cannot be read."""
+        answer = self.locator.transcript(session)
+        if answer.path is None:
+            return answer.problem
+        try:
+            self._write_snapshot(writer, storage_type, session, answer.path)
+        except OSError as error:
+            return f"the transcript {answer.path} cannot be read: {error.strerror or error}"
+        return None
+
+    def _write_snapshot(self, writer: _Writer, storage_type: StorageType, session: ResolvedSession, path: Path) -> None:
+        """Write every record of one unmoved state of the file. Raises OSError when it cannot be read."""
+        origin = Origin(session.session_id, session.account, str(path))
+        problem: TranscriptMalformed | None = None
+        for _ in range(_ATTEMPTS):
+            writer.restart()
+            problem = None
+            with path.open("rb", buffering=_BLOCK) as file:
+                snapshot = _Snapshot(file)
+                try:
+                    for record in self.read(storage_type, snapshot.lines(), origin):
+                        writer.write(record)
+                except TranscriptMalformed as error:
+                    problem = error
+                state = path.stat()
+                if problem is None and snapshot.still_stands(state):
+                    return
+            if problem is not None and snapshot.is_unchanged(state):
+                break
+        if problem is not None:
+            raise problem
+        message = f"the transcript {path} was rewritten each time it was read: wait for its CLI, or hold a lease on it"
+        raise RunnerError(message)
+
+
+class _Writer:
+    """Renders records into the spool, with their count and hash."""
+
+    def __init__(self, spool: IO[bytes]) -> None:
+        self._spool = spool
+        self._digest = hashlib.sha256()
+        self.records = 0
+
+    def restart(self) -> None:
+        """Throw away what was written."""
+        _spooled(lambda: (self._spool.seek(0), self._spool.truncate()))
+        self._digest = hashlib.sha256()
+        self.records = 0
+
+    def write(self, record: CanonicalRecord) -> None:
+        """Add a record, or begin anew with it."""
+        stopping.check()
+        if record.restarts and self.records:
+            self.restart()
+        line = render(record)
+        _spooled(lambda: self._spool.write(line))
+        self._digest.update(line)
+        self.records += 1
+
+    def done(self, *, is_from_state: bool) -> Export:
+        """Return what was written."""
+        return Export(self._spool, is_from_state=is_from_state, records=self.records, sha256=self._digest.hexdigest())
+
+
+def _spooled(action: Callable[[], T]) -> T:
+    """Do something with the spool; its OSError must not be taken for the transcript's."""
+    try:
+        return action()
+    except OSError as error:
+        message = (
+            f"the export cannot be buffered in {tempfile.gettempdir()}: {error.strerror or error}; free some space"
+        )
+        raise RunnerError(message) from error
+
+
+class _Snapshot:
+    """The bytes that a file had when it was opened, and whether it still has them."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._before = os.fstat(file.fileno())
+        self._digest = hashlib.sha256()
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield the lines up to the size at the beginning; what is appended meanwhile is left for another time."""
+        left = self._before.st_size
+        for raw in self._file:
+            line = raw[:left]
+            self._digest.update(line)
+            yield line
+            left -= len(line)
+            if left <= 0:
+                return
+
+    def is_unchanged(self, now: os.stat_result) -> bool:
+        """Return whether the file under that name is the same one, untouched."""
+        return _identity(self._before) == _identity(now)
+
+    def still_stands(self, now: os.stat_result) -> bool:
+        """Return whether what was read still begins the file: unchanged, or only appended to."""
+        if self.is_unchanged(now):
+            return True
+        is_longer = (self._before.st_dev, self._before.st_ino) == (now.st_dev, now.st_ino)
+        if not is_longer or now.st_size < self._before.st_size:
+            return False
+        again, left = hashlib.sha256(), self._before.st_size
+        self._file.seek(0)
+        while left and (block := self._file.read(min(left, _BLOCK))):
+            again.update(block)
+            left -= len(block)
+        return again.digest() == self._digest.digest()
+
+
+def _identity(state: os.stat_result) -> tuple[int, int, int, int]:
+    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns
+
+
+def _write_rows(writer: _Writer, store: Store, session: ResolvedSession, problem: str) -> None:
+    for row in bodies(store, session.account, session.session_id):
+        writer.write(_stored_record(row, session, problem))
+    if not writer.records:
+        raise unsupported(session, f"{problem}; and no turn of it is stored")
+
+
+def _stored_record(row: StoredBody, session: ResolvedSession, problem: str) -> CanonicalRecord:
+    if row.body is None:
+        message = f"{problem}; and its stored turn {row.turn_id} (row {row.row_id}) was kept without its body"
+        raise RunnerError(message)
+    try:
+        content = stored_chunks(row.body)
+    except (ValueError, RecursionError) as error:
+        message = f"{problem}; and the stored body in row {row.row_id} cannot be read: {error}"
+        raise RunnerError(message) from error
+    digest = hashlib.sha256(row.body.encode("utf-8", "surrogatepass")).hexdigest()
+    return CanonicalRecord(
+        session_id=session.session_id,
+        account=session.account,
+        turn_id=row.turn_id,
+        role=row.role,
+        timestamp=row.timestamp,
+        content=content,
+        source=Source(STATE_DB, f"db://session_turns/{row.row_id}", row.row_id, 0, 0, digest),
+    )

@@ -1,0 +1,1 @@
+"""Replacing a session's entries safely."""

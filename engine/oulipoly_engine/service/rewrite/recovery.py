@@ -1,0 +1,198 @@
+"""At each start: finish or forget what a killed replacement has left, and set aside what is neither.
+
+The transcript decides: it was exchanged by one rename, so it is the new one or the old one, perhaps with lines that its
+CLI has appended since, or somebody else has changed it. It is not written here, but for lines that its CLI wrote into
+the former one at that very moment: they are put behind the new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from oulipoly_engine.clock import Clock, from_text
+from oulipoly_engine.core.rewrite import rewrite
+from oulipoly_engine.core.rewrite.journal import Journal, read_journal
+from oulipoly_engine.core.rewrite.rewrite import Reading
+from oulipoly_engine.core.sessions.lease import HeldLease
+from oulipoly_engine.core.transcripts.canonical import Origin
+from oulipoly_engine.errors import TranscriptMalformed
+from oulipoly_engine.process.liveness import is_alive
+from oulipoly_engine.service.rewrite import rows
+from oulipoly_engine.service.rewrite.exchange import append, late_bytes
+from oulipoly_engine.service.rewrite.journal import JournalFolder, Preimages, aside_of, beside, guarded
+from oulipoly_engine.service.sessions.lease import Leases
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.rewrite import replacements
+
+_LEASE = timedelta(seconds=300)  # of a replacement
+
+
+@dataclass(frozen=True, slots=True)
+class Recovery:
+    """Puts right what lies in the journals' folder."""
+
+    data: Path  # our data folder
+    clock: Clock
+    store: Callable[[], Store]  # opened when something needs it
+
+    def run(self) -> tuple[str, ...]:
+        """Look at everything that was left, and return a sentence for each session that it was about.
+
+        Does nothing while a replacement is under way. Raises RunnerError for what cannot be read or written.
+        """
+        if not self._folder.path.is_dir():
+            return ()
+        with guarded(self._folder.path), self._folder.exclusive() as is_ours:
+            if not is_ours:
+                return ()
+            told = [self._settle(session_id) for session_id in self._folder.pending_sessions()]
+            self._clear_staging()
+            self._folder.drop_unfinished()
+            Preimages(self.data / "preimages").drop_unfinished()
+            for session_id in self._folder.canonical_sessions():
+                self._drop_orphan(session_id)
+            return tuple(text for text in told if text)
+
+    def mend(self, session_id: str) -> None:
+        """Settle what is left of one session; the caller holds its lease."""
+        if self._folder.pending(session_id).exists():
+            self._settle(session_id)
+
+    @property
+    def _folder(self) -> JournalFolder:
+        return JournalFolder(self.data / "replace_journal")
+
+    def _settle(self, session_id: str) -> str:
+        pending = self._folder.pending(session_id)
+        try:
+            journal = read_journal(pending.read_bytes())
+            if journal.session_id != session_id:
+                raise ValueError(f"it is for another session, {journal.session_id!r}")  # noqa: TRY301 - as if unreadable
+        except ValueError as error:
+            return self._set_aside(session_id, f"its journal cannot be understood: {error}")
+        found = _found(journal)
+        if found.is_new:
+            try:
+                rows.apply(self.store(), journal, found.reading, self.clock.now(), len(found.data))
+            except ValueError as error:  # one session's lines must not keep every command from starting
+                self._clear(journal)
+                return self._set_aside(session_id, f"its new transcript cannot be stored: {error}")
+            carried = self._carry_over(journal)
+            self._end(journal)
+            return f"the replacement of session {session_id} that was cut off has been finished{carried}"
+        if found.is_old or journal.preimage_sha256 is None:
+            self._take_back(journal, found.data)
+            self._end(journal)
+            what = "that was cut off or refused had changed nothing"
+            return f"the replacement of session {session_id} {what}, and was dropped"
+        self._clear(journal)
+        what = "cannot be read" if found is _UNREADABLE else "is neither the old one nor the new one"
+        return self._set_aside(session_id, f"its transcript {journal.jsonl_path} {what}")
+
+    def _carry_over(self, journal: Journal) -> str:
+        """Append what its CLI wrote into the former transcript just when we were killed, and say so."""
+        path, aside = Path(journal.jsonl_path), aside_of(Path(journal.jsonl_path), journal.operation_uuid)
+        row = replacements.find(self.store(), journal.operation_uuid)
+        late = b"" if row is None else late_bytes(path, aside, row.preimage_size_bytes)
+        if not late:
+            return ""
+        append(path, late)
+        return f"; {len(late)} bytes that its CLI wrote into the former transcript stand behind the new one now"
+
+    def _end(self, journal: Journal) -> None:
+        self._clear(journal)
+        self._folder.remove(journal.session_id)
+        started = from_text(journal.started_at)
+        self._leases.end_of_dead(journal.session_id, lambda held: _was_taken_by(held, started))
+
+    def _clear(self, journal: Journal) -> None:
+        for place in (beside, aside_of):
+            with contextlib.suppress(OSError):
+                place(Path(journal.jsonl_path), journal.operation_uuid).unlink(missing_ok=True)
+
+    def _take_back(self, journal: Journal, data: bytes) -> None:
+        """Drop the note of a replacement that did not happen, and what was kept for it alone."""
+        store = self.store()
+        replacements.forget(store, journal.operation_uuid)
+        kept = journal.preimage_file_sha256 or hashlib.sha256(data).hexdigest()
+        if not replacements.is_kept(store, kept):
+            Preimages(self.data / "preimages").drop(kept)
+
+    def _set_aside(self, session_id: str, problem: str) -> str:
+        place = self._folder.set_aside(session_id)
+        return (
+            f"a replacement of session {session_id} was cut off, and {problem}; this start has changed nothing, "
+            f"and its journal was put into {place}: compare the transcript with {self._folder.canonical(session_id)}"
+        )
+
+    def _clear_staging(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            for path in self._folder.staging.iterdir():
+                path.unlink(missing_ok=True)
+            self._folder.staging.rmdir()
+
+    def _drop_orphan(self, session_id: str) -> None:
+        """Remove canonical lines without a journal, unless somebody may still come back to them."""
+        if self._folder.pending(session_id).exists() or self._folder.quarantined(session_id):
+            return
+        if self._leases.live(session_id) is None:
+            self._folder.canonical(session_id).unlink(missing_ok=True)
+
+    @property
+    def _leases(self) -> Leases:
+        return Leases(self.data / "locks", self.clock)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a transcript is now, without what its CLI has appended since."""
+
+    data: bytes
+    reading: Reading
+    is_old: bool = False
+    is_new: bool = False
+
+
+_UNREADABLE = _Found(b"", Reading((), frozenset()))
+
+
+def _found(journal: Journal) -> _Found:
+    origin = Origin(journal.session_id, journal.account, journal.jsonl_path)
+    try:
+        data = Path(journal.jsonl_path).read_bytes()
+        begun = _begun(data, (journal.postimage_file_sha256, journal.preimage_file_sha256))
+        reading = rewrite.read(journal.storage_type, begun, origin)
+    except (OSError, TranscriptMalformed, KeyError):
+        return _UNREADABLE
+    is_new = reading.sha256 == journal.postimage_sha256 and bool(reading.turns)
+    return _Found(begun, reading, reading.sha256 == journal.preimage_sha256, is_new)
+
+
+def _begun(data: bytes, wanted: tuple[str | None, ...]) -> bytes:
+    """Return the part of a transcript that has one of the hashes, if lines were appended to it since; else all of it.
+
+    The longer one, for one of them may be the beginning of the other.
+    """
+    hashes = {one for one in wanted if one is not None}
+    if not hashes or hashlib.sha256(data).hexdigest() in hashes:
+        return data
+    digest, place, found = hashlib.sha256(), 0, 0
+    while end := data.find(b"\n", place) + 1:
+        digest.update(data[place:end])
+        place = end
+        if digest.hexdigest() in hashes:
+            found = end
+    return data[:found] if found else data
+
+
+def _was_taken_by(held: HeldLease, started: datetime) -> bool:
+    """Return whether a lease is the one of a replacement that began then, and its process has died.
+
+    Nobody else could take one while that one lived.
+    """
+    return started <= held.created_at < started + _LEASE and not is_alive(held.owner_pid)

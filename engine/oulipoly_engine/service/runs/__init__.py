@@ -1,0 +1,1 @@
+"""Running a CLI once: attempts, outcomes, records."""

@@ -1,0 +1,47 @@
+"""The last write of a run: worth a long wait, and never worth losing what the run itself came to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.errors import Interrupted, StoreLocked, StoreUnusable
+from oulipoly_engine.process.signals import interruptible
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.runs import invocations
+
+_PATIENCE_S = 30.0  # each try waits for as long as the store's own timeout says
+_PAUSE_S = 0.2
+
+
+def make_final(store: Store, row_id: int, outcome: Outcome, note: Callable[[str], None]) -> bool:
+    """Make a run's row final, and return whether that was possible; if not, it is told.
+
+    Waits for a state file that another process has locked, until a signal comes.
+    """
+    return written(lambda: invocations.end(store, row_id, outcome), "how this run ended", note)
+
+
+def written(write: Callable[[], object], what: str, note: Callable[[str], None]) -> bool:
+    """Write something, patiently, and return whether that was possible; if not, it is told."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        try:
+            write()
+        except StoreUnusable as error:
+            if not isinstance(error, StoreLocked) or time.monotonic() >= deadline or _is_interrupted():
+                note(f"Warning: {what} could not be recorded: {error.message}")
+                return False
+            time.sleep(_PAUSE_S)
+        else:
+            return True
+
+
+def _is_interrupted() -> bool:
+    with interruptible() as guard:
+        try:
+            guard.check()
+        except Interrupted:
+            return True
+    return False

@@ -1,0 +1,80 @@
+"""What a one-shot reads besides running: quota and turns before a choice, and its own session afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from oulipoly_engine.adapters.bundled import turn_call
+from oulipoly_engine.service.quota.refresh import Kind, Refresher
+from oulipoly_engine.service.transcripts.ingest import Ingester, attach_session
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.runs import invocations
+from oulipoly_engine.store.sessions import imported
+from oulipoly_engine.store.transcripts import entries
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """Keeps what a choice rests on fresh. Whatever fails is said in a line, and the run goes on."""
+
+    store: Store
+    refresher: Refresher
+    ingester: Ingester
+    note: Callable[[str], None]
+    _read: set[str] = field(default_factory=set)  # accounts whose transcripts were read after a run
+
+    def before_choice(self, names: Sequence[str], ttl_s: float) -> None:
+        """Read the accounts whose reading is too old to choose by, and then the turns of those just read.
+
+        An account whose transcripts were never scanned is left to `after_run`: the first scan may take long.
+        """
+        done = self.refresher.refresh_stale(names, ttl_s)
+        for result in done:
+            if result.kind is Kind.FAILED:
+                self.note(f"[quota] {result.account}: {result.text}")
+        read = [result.account for result in done if result.kind is Kind.UPDATED]
+        known = [name for name in read if name in self.ingester.scripts and entries.has_any(self.store, name)]
+        if known:
+            self.ingester.ingest_accounts(known)
+
+    def scan_all(self) -> bool:
+        """Scan every account that has a turn script; returns whether anything new was found."""
+        if not self.ingester.scripts:
+            return False
+        self.note("[sessions] not known yet: reading the transcripts of every account")
+        done = self.ingester.ingest_accounts(tuple(self.ingester.scripts))
+        return any(result.new_turns or result.new_chains for result in done)
+
+    def after_run(self, account: str, invocation_uuid: str, hints: Sequence[str] = ()) -> str | None:
+        """Scan the account's turns, and return the session that an ended invocation without one has made.
+
+        hints: ids that the CLI is known to have had open meanwhile, the surest first; one without turns is no session.
+        None: no turn script is configured, or no session of the account fits.
+        """
+        if account not in self.ingester.scripts:
+            return None
+        self._ingest(account)
+        row = invocations.find(self.store, invocation_uuid)
+        if row is None:
+            return None
+        for hint in hints:
+            if entries.count(self.store, account, hint).turns and imported.attach(self.store, row.row_id, hint):
+                return hint
+        return attach_session(self.store, row)
+
+    def catch_up(self, account: str) -> None:
+        """Store what an ended run has added to its account's transcripts, unless `after_run` has done so.
+
+        A foreign turn script is left alone: it may take minutes, and here nobody needs its answer.
+        """
+        scripts = self.ingester.scripts.get(account)
+        if scripts is None or account in self._read or turn_call(scripts.turn_script, self.ingester.home) is None:
+            return
+        self._ingest(account)
+
+    def _ingest(self, account: str) -> None:
+        if not entries.has_any(self.store, account):
+            self.note(f"[sessions] reading the transcripts of {account} for the first time")
+        self.ingester.ingest_accounts((account,))
+        self._read.add(account)

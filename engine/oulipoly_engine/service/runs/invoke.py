@@ -1,0 +1,436 @@
+"""The one-shot: a prompt goes through a pool to a CLI and back, and leaves a record.
+
+Order of events, which the contract fixes: the store opens before anything is spawned; the decision and the row are
+written before the spawn; the row becomes final on every way out; the result marker comes last.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Protocol
+
+from oulipoly_engine.clock import Clock
+from oulipoly_engine.core.accounts import arguments
+from oulipoly_engine.core.accounts.accounts import Account, Model, PoolMember, PromptMode, Settings
+from oulipoly_engine.core.balance.decision import Decision, ExclusionKind
+from oulipoly_engine.core.balance.explain import decision_to_json, exclusion_text
+from oulipoly_engine.core.runs import markers
+from oulipoly_engine.core.runs.failure_categories import Category
+from oulipoly_engine.core.runs.invocations import Outcome, Status
+from oulipoly_engine.errors import (
+    AccountUnusable,
+    Interrupted,
+    PoolExhausted,
+    PromptMissing,
+    RunnerError,
+    StoreUnusable,
+)
+from oulipoly_engine.events import Event, InvocationEnded, InvocationStarted, Listeners
+from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.process.signals import Guard, interruptible
+from oulipoly_engine.service.quota.choose import decide
+from oulipoly_engine.service.runs import final_write, orphans, results
+from oulipoly_engine.service.runs.attempt import Attempt, Attempted, Face, attempt, with_category
+from oulipoly_engine.service.runs.diagnosis import Diagnoser
+from oulipoly_engine.service.runs.freshness import Freshness
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.quota import quotas
+from oulipoly_engine.store.runs import invocations
+from oulipoly_engine.store.sessions import chains
+
+PROMPT_RESOLUTION = "prompt_resolution"
+PROVIDER_SELECTION = "provider_selection"
+PROVIDER_RESOLUTION = "provider_resolution"
+POOL_EXHAUSTED = "pool_exhausted"
+BLOCKED = "BLOCKED:all-providers-exhausted"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a one-shot is asked to do."""
+
+    model: Model | None  # None: the account alone, which only a resumed session knows
+    prompt: str
+    working_directory: Path  # absolute
+    input_args: tuple[str, ...] = ()
+    parent: markers.ParentRef | None = None
+    timeout_s: float | None = None  # None: the account's own limit, if it has one
+
+
+@dataclass(frozen=True, slots=True)
+class Invoked:
+    """How a one-shot ended."""
+
+    result: markers.InvocationResult
+    exit_code: int
+    last_byte: int | None  # of what went to stdout
+    error: RunnerError | None = None  # to be said, when the CLI never started or our output failed
+    stdout_closed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """Who serves the next attempt."""
+
+    account: str
+    member: PoolMember | None  # None: the account alone
+    decision: Mapping[str, object] | None  # what is stored as the reason
+    model_name: str  # under which it is recorded
+    resumes: str | None = None  # the session that it goes on with
+    asked_id: str | None = None  # what the user named that session by
+    chain_id: str | None = None
+    forks: str | None = None  # the session whose past a new one begins with
+
+
+class Choice(Protocol):
+    """Who serves a request, attempt by attempt."""
+
+    @property
+    def budget(self) -> int:
+        """Return how many attempts there may be."""
+
+    def choose(self, tried: Sequence[str]) -> Chosen:
+        """Return who is next. Raises DispatchFailed when nobody can be."""
+
+    def goes_on(self, tried: Sequence[str]) -> bool:
+        """Tell whether somebody else may be tried after the last one ran out of quota."""
+
+
+class DispatchFailed(RunnerError):
+    """No invocation came about, or the pool ran out; `failure` is what OULIPOLY_FAILURE says."""
+
+    def __init__(self, failure: markers.PreInvocationFailure, cause: RunnerError) -> None:
+        super().__init__(cause.message, **cause.extra)
+        self.slug = cause.slug
+        self.exit_code = cause.exit_code
+        self.failure = failure
+
+
+@dataclass(slots=True)
+class Invoker:
+    """Runs one-shots against one store and one configuration."""
+
+    store: Store
+    accounts: Mapping[str, Account]
+    settings: Settings
+    diagnoser: Diagnoser
+    results_folder: Path
+    clock: Clock
+    face: Face
+    freshness: Freshness | None = None  # None: choose by what is stored, and attach no session
+    listeners: Listeners | None = None  # are told of each attempt
+
+    def invoke(self, request: Request, choice: Choice | None = None) -> Invoked:
+        """Run a prompt on the best account of its pool, and on the next one when that account's quota is spent.
+
+        choice: who serves instead, for a session that goes on. Raises DispatchFailed when no account can be chosen, or
+        when every one tried ran out.
+        """
+        with interruptible() as guard:
+            orphans.close_lost(self.store, self.clock)
+            return self._attempts(request, choice or _FromPool(self, request, guard), guard)
+
+    def _attempts(self, request: Request, choice: Choice, guard: Guard) -> Invoked:
+        tried: list[str] = []
+        for number in range(1, choice.budget + 1):
+            guard.check()
+            chosen = choice.choose(tried)
+            it = self._prepare(request, chosen)
+            tried.append(chosen.account)
+            row_id = self._begin(request, it, chosen, number)
+            self._publish(InvocationStarted(self.clock.now(), it.uuid, chosen.model_name, it.account.name))
+            ended = self._finish(row_id, it, self._run(row_id, it, chosen))
+            self._tell_end(it, chosen, ended.outcome)
+            done = self._attach(it, ended, guard)
+            is_final = not _is_spent(done) or bool(done.forwarded) or done.error is not None
+            if is_final or not choice.goes_on(tried):
+                return self._conclude(row_id, it, done)
+            self._write_result(self._result(it, done.outcome, row_id))
+            if number < choice.budget:
+                self.face.note(
+                    f"[routing] provider {it.account.name} returned quota_exhausted; trying the next account"
+                )
+        raise self.exhausted(request, None, tried)
+
+    def refresh(self, model: Model, guard: Guard) -> None:
+        """Read the pool's quota where it is too old to choose by; a signal interrupts that."""
+        guard.check()
+        if self.freshness is None:
+            return
+        guard.arm()
+        names = tuple(dict.fromkeys(member.account for member in model.members))
+        self.freshness.before_choice(names, self.settings.routing_ttl_s)
+        guard.disarm()
+
+    def _prepare(self, request: Request, chosen: Chosen) -> Attempt:
+        member = chosen.member
+        try:
+            account = self._account(request.model, chosen)
+        except AccountUnusable as error:
+            index = None if member is None else member.index
+            failure = self._failure(PROVIDER_RESOLUTION, error, request.model, (chosen.account,), index)
+            raise DispatchFailed(failure, error) from error
+        if "\0" in request.prompt and account.prompt_mode is PromptMode.ARG:
+            text = "the prompt holds a NUL byte, which no argument can carry: take it out, or use prompt_mode stdin"
+            refusal = PromptMissing(text)
+            raise DispatchFailed(self._failure(PROMPT_RESOLUTION, refusal, request.model, ()), refusal)
+        identity = str(uuid.uuid4())
+        env = arguments.environment(inherited_environment(), account)
+        env |= markers.parent_env(account.name, identity)
+        return Attempt(
+            uuid=identity,
+            account=account,
+            member=member,
+            prompt=request.prompt,
+            env=env,
+            input_args=request.input_args,
+            working_directory=request.working_directory,
+            timeout_s=request.timeout_s,
+            resumes=chosen.resumes,
+        )
+
+    def _account(self, model: Model | None, chosen: Chosen) -> Account:
+        account = self.accounts.get(chosen.account)
+        if account is None:
+            by = "the session" if model is None else f"the pool of model {model.name!r}"
+            message = (
+                f"{by} names the account {chosen.account!r}, which is not in providers.toml: add it there, or take it "
+                "out of the model's file"
+            )
+            raise AccountUnusable(message)
+        arguments.one_shot(account, chosen.member)  # refuses an account without a command before a row is written
+        return account
+
+    def _begin(self, request: Request, it: Attempt, chosen: Chosen, number: int) -> int:
+        parent = request.parent
+        row_id = invocations.begin(
+            self.store,
+            invocations.NewInvocation(
+                uuid=it.uuid,
+                model=chosen.model_name,
+                account=it.account.name,
+                member_index=None if chosen.member is None else chosen.member.index,
+                created_at=self.clock.now(),
+                parent=None if parent is None else (parent.source, parent.id),
+                attempt=number,
+                working_directory=str(request.working_directory),
+                owner_pid=os.getpid(),
+                session_id=chosen.resumes,
+                capture_method="none" if chosen.resumes is None else "resumed",
+                resume_input_id=chosen.asked_id,
+                decision_json=None
+                if chosen.decision is None
+                else json.dumps(chosen.decision, ensure_ascii=False, separators=(",", ":")),
+            ),
+        )
+        self.face.note(markers.invocation_line(it.account.name, it.uuid))
+        if chosen.resumes is not None:
+            link = markers.SessionLink(it.uuid, it.account.name, chosen.resumes, chosen.chain_id, chosen.asked_id)
+            self.face.note(markers.session_line(link))
+        return row_id
+
+    def _publish(self, event: Event) -> None:
+        if self.listeners is not None:
+            self.listeners.publish(event)
+
+    def _tell_end(self, it: Attempt, chosen: Chosen, outcome: Outcome) -> None:
+        self._publish(
+            InvocationEnded(
+                self.clock.now(), it.uuid, chosen.model_name, it.account.name, outcome.success, outcome.error_category
+            )
+        )
+
+    def _run(self, row_id: int, it: Attempt, chosen: Chosen) -> Attempted:
+        try:
+            return attempt(it, self.face, self.clock)
+        except BaseException:
+            # A bug, or a signal in the wrong place: the row must not stay running.
+            dropped = Outcome(False, -1, self.clock.now(), None, "guard_drop")
+            invocations.end(self.store, row_id, dropped)
+            self._tell_end(it, chosen, dropped)
+            raise
+
+    def _finish(self, row_id: int, it: Attempt, done: Attempted) -> Attempted:
+        """Diagnose a failure, make the row final, and mark a spent account."""
+        if done.capture_error is not None and done.outcome.success:
+            self.face.note(f"[session-capture] {done.capture_error}")
+        if not done.outcome.success and done.finished is not None and done.finished.stopped_for is None:
+            found, interruption = self.diagnoser.diagnose(done.finished)
+            done = replace(with_category(done, found.category.value, found.summary), error=interruption)
+            self._show_failure(done, found.summary)
+        elif done.finished is not None and done.finished.stopped_for == "timeout":
+            text = f"stopped at its time limit, after {done.finished.duration_s:.0f} s"
+            done = with_category(done, Category.HUNG_SUBPROCESS.value, text)
+            self.face.note(f"Error: {it.account.name} was {text} (--timeout, or timeout_seconds in providers.toml)")
+        is_final = final_write.make_final(self.store, row_id, done.outcome, self.face.note)
+        if _is_spent(done) and is_final:
+            at = self.clock.now()
+            mark = f"that {it.account.name} is exhausted"
+            final_write.written(lambda: quotas.mark_exhausted(self.store, it.account.name, at), mark, self.face.note)
+        return done
+
+    def _attach(self, it: Attempt, done: Attempted, guard: Guard) -> Attempted:
+        """Find the session of a run that told none, by the turns that it left (contract 5.5)."""
+        if self.freshness is None or done.finished is None or it.resumes is not None:
+            return done
+        if done.outcome.session_id is not None:
+            return done
+        try:
+            guard.arm()
+            session_id = self.freshness.after_run(it.account.name, it.uuid)
+            guard.disarm()
+        except Interrupted as interruption:  # the run itself has ended, and its row is final
+            return replace(done, error=interruption)
+        except StoreUnusable as error:
+            self.face.note(f"Warning: the session of this run could not be looked for: {error.message}")
+            return done
+        if session_id is None:
+            return done
+        return replace(done, outcome=replace(done.outcome, session_id=session_id, capture_method="turn_script"))
+
+    def _show_failure(self, done: Attempted, summary: str) -> None:
+        category = done.outcome.error_category
+        if summary:
+            self.face.note(f"[diagnostics] {category}: {summary}")
+        self.face.note(f"[diagnostics: {category}]")
+
+    def _conclude(self, row_id: int, it: Attempt, done: Attempted) -> Invoked:
+        if done.forwarded and _is_spent(done):
+            self.face.note(
+                f"[routing] provider {it.account.name} returned quota_exhausted; not tried elsewhere, because "
+                f"{done.forwarded} bytes of its answer had been passed on"
+            )
+        if done.kept_back and not done.outcome.success:
+            self._show_kept_back(done.kept_back)
+        result = self._result(it, done.outcome, row_id)
+        self._write_result(result)
+        return Invoked(
+            result,
+            exit_code=_own_code(done),
+            last_byte=done.last_byte,
+            error=None if isinstance(done.error, Interrupted) else done.error,
+            stdout_closed=done.stdout_closed,
+        )
+
+    def _show_kept_back(self, data: bytes) -> None:
+        """Let the user see on stderr what a failed CLI said on stdout: claude says everything there."""
+        if b"\0" in data:
+            self.face.note(f"[stdout] {len(data)} bytes of binary output of the failed run were not passed on")
+            return
+        self.face.stderr(data if data.endswith(b"\n") else data + b"\n")
+
+    def _result(self, it: Attempt, outcome: Outcome, row_id: int) -> markers.InvocationResult:
+        session_id = outcome.session_id or it.resumes
+        return markers.InvocationResult(
+            id=it.uuid,
+            status=Status.SUCCEEDED if outcome.success else Status.FAILED,
+            success=outcome.success,
+            exit_code=outcome.exit_code,
+            error_category=outcome.error_category,
+            terminal_reason=outcome.terminal_reason,
+            finished_at=outcome.finished_at,
+            provider_name=it.account.name,
+            provider_session_id=session_id,
+            chain_id=None if session_id is None else self._chain_of(it.account.name, session_id),
+        )
+
+    def _chain_of(self, account: str, session_id: str) -> str | None:
+        try:
+            return chains.chain_of(self.store, account, session_id)
+        except StoreUnusable:  # which has been told when the row was written
+            return None
+
+    def _write_result(self, result: markers.InvocationResult) -> None:
+        try:
+            results.write(self.results_folder, result.id, markers.result_line(result))
+        except OSError as error:
+            self.face.note(f"Warning: cannot keep the result file of {result.id}: {error.strerror or error}")
+
+    def exhausted(self, request: Request, decision: Decision | None, tried: Sequence[str]) -> DispatchFailed:
+        """Return the failure of a pool in which nobody can serve; decision: the one that found nobody."""
+        model = request.model
+        if decision is None and model is not None:
+            decision = decide(self.store, model, self.settings, self.clock.now(), tried, known=self.accounts)
+        name = "<none>" if model is None else model.name
+        text = None if decision is None else decision.error
+        cause = PoolExhausted(text or f"all providers in pool {name} are quota-exhausted: {', '.join(tried)}")
+        if not tried:
+            return DispatchFailed(self._failure(PROVIDER_SELECTION, cause, model, ()), cause)
+        self.face.note(BLOCKED)
+        pool = tuple(tried) if model is None else tuple(member.account for member in model.members)
+        return DispatchFailed(self._failure(POOL_EXHAUSTED, cause, model, pool), cause)
+
+    def _failure(
+        self,
+        stage: str,
+        cause: RunnerError,
+        model: Model | None,
+        attempted: tuple[str, ...],
+        index: int | None = None,
+    ) -> markers.PreInvocationFailure:
+        return markers.PreInvocationFailure(
+            stage=stage,
+            reason=cause.message,
+            model_name=None if model is None else model.name,
+            attempted_providers=attempted,
+            provider_index=index,
+            finished_at=self.clock.now(),
+        )
+
+
+@dataclass(slots=True)
+class _FromPool:
+    """The balancer's choice among a model's pool."""
+
+    invoker: Invoker
+    request: Request
+    guard: Guard
+
+    @property
+    def budget(self) -> int:
+        """Return the size of the pool."""
+        return max(1, len(self._model().members))
+
+    def choose(self, tried: Sequence[str]) -> Chosen:
+        """Read what is stale, then decide."""
+        model, invoker = self._model(), self.invoker
+        invoker.refresh(model, self.guard)
+        decision = decide(invoker.store, model, invoker.settings, invoker.clock.now(), tried, known=invoker.accounts)
+        for verdict in () if tried else decision.verdicts:
+            if verdict.exclusion is ExclusionKind.UNKNOWN:
+                name = verdict.candidate.account
+                invoker.face.note(f"Warning: {name}, of model {model.name}, {exclusion_text(verdict)}")
+        if decision.index is None:
+            raise invoker.exhausted(self.request, decision, tried)
+        member = next(member for member in model.members if member.index == decision.index)
+        return Chosen(member.account, member, decision_to_json(decision), model.name)
+
+    def goes_on(self, tried: Sequence[str]) -> bool:
+        """Tell that the next account may always be tried: if nobody is left, that is the failure."""
+        return True
+
+    def _model(self) -> Model:
+        if self.request.model is None:
+            message = "a prompt without a session needs a model"
+            raise AccountUnusable(message)
+        return self.request.model
+
+
+def _is_spent(done: Attempted) -> bool:
+    return done.outcome.error_category == Category.QUOTA_EXHAUSTED.value
+
+
+def _own_code(done: Attempted) -> int:
+    """Return our exit code: the child's, 124 for one that we stopped at its time limit, 0 where nobody reads us."""
+    if done.error is not None:
+        return done.error.exit_code
+    if done.stdout_closed:
+        return 0
+    if done.finished is not None and done.finished.stopped_for == "timeout":
+        return 124  # as timeout(1) does
+    return done.outcome.exit_code

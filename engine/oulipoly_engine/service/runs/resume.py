@@ -1,0 +1,280 @@
+"""Go on with a session: what an id means, with which model, on which account, in which folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from oulipoly_engine.clock import Clock
+from oulipoly_engine.core.accounts import arguments
+from oulipoly_engine.core.accounts.accounts import Account, Model, PoolMember, Settings
+from oulipoly_engine.core.balance.explain import decision_to_json
+from oulipoly_engine.core.balance.resume_decision import resumed_decision
+from oulipoly_engine.core.sessions.move import Move, MoveReason, decide_move
+from oulipoly_engine.core.sessions.resolve import ResolvedSession, choose_model, pool_refusal
+from oulipoly_engine.errors import (
+    AccountUnusable,
+    Interrupted,
+    ModelUnknown,
+    RequestRefused,
+    RunnerError,
+    SessionAmbiguous,
+    SessionNotFound,
+)
+from oulipoly_engine.service.quota.choose import candidates, decide
+from oulipoly_engine.service.runs.freshness import Freshness
+from oulipoly_engine.service.runs.invoke import Chosen
+from oulipoly_engine.service.sessions.locate import find_typed
+from oulipoly_engine.service.sessions.move import Mover
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.runs import invocations
+from oulipoly_engine.store.sessions import chains
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What a user asks to go on with."""
+
+    text: str  # an id or the beginning of one
+    model: str | None = None  # None: the session's own
+    project: Path | None = None  # None: where the session has been
+    to_account: str | None = None  # move it there first
+    is_fork: bool = False  # begin a new session with its past, and leave it as it is
+
+
+@dataclass(frozen=True, slots=True)
+class Resumption:
+    """A session ready to go on."""
+
+    wish: Wish
+    session: ResolvedSession  # as it lies now: a move changes the account
+    model: Model | None  # None: the account alone, the CLI takes its own default
+    working_directory: Path
+    reason: str  # why this account, one sentence
+
+    @property
+    def model_name(self) -> str:
+        """Return the name under which the run is recorded."""
+        return self.session.model if self.model is None else self.model.name
+
+    @property
+    def asked_id(self) -> str:
+        """Return the id that was asked for; where only its beginning was typed, the session's."""
+        typed = self.wish.text.lower()
+        return typed if typed == self.session.chain_id else self.session.session_id
+
+
+@dataclass(frozen=True, slots=True)
+class Resumer:
+    """Finds sessions and settles how they go on."""
+
+    store: Store
+    accounts: Mapping[str, Account]
+    models: Callable[[], Mapping[str, Model]]  # read when they are needed
+    settings: Settings
+    mover: Mover
+    clock: Clock
+    note: Callable[[str], None]
+    freshness: Freshness | None = None
+    is_shown: bool = False  # stderr is a terminal: longer details are left out
+
+    def settle(self, wish: Wish, working_directory: Path) -> Resumption:
+        """Return how a session goes on, after a move where one is called for.
+
+        working_directory: ours, for a session whose own folder cannot be told.
+        Raises RequestRefused (exit 1 by the contract) with what is wrong and what to do.
+        """
+        try:
+            session = self._find(wish.text)
+        except (SessionNotFound, SessionAmbiguous) as error:
+            raise RequestRefused(error.message) from error
+        model = self._model(session, wish.model)
+        account = self.account(session.account)
+        place = wish.project or self._workspace(session) or working_directory
+        settled = Resumption(wish, session, model, place, f"the session lies on {session.account}")
+        if wish.is_fork:
+            if wish.to_account is not None:
+                message = "a fork begins where its session lies: leave out --to, or move the fork afterwards"
+                raise RequestRefused(message)
+            arguments.fork_args(account, "-")  # refused before anything is announced
+            return replace(settled, reason=f"a fork begins where its session lies, on {session.account}")
+        return self._placed(settled, ())
+
+    def after_quota_failure(self, before: Resumption, tried: Sequence[str]) -> Resumption | None:
+        """Return the same session on another account, moved there; None when it has to stay where it is."""
+        if before.wish.to_account is not None:
+            return None
+        after = self._placed(before, tried)
+        return None if after.session.account == before.session.account else after
+
+    def account(self, name: str) -> Account:
+        """Return an account that can resume. Raises AccountUnusable."""
+        account = self.accounts.get(name)
+        if account is None:
+            message = f"the session lies on account {name!r}, which is not in providers.toml: add it there"
+            raise AccountUnusable(message)
+        arguments.resume_args(account, "-")
+        return account
+
+    def decision(self, settled: Resumption) -> dict[str, object] | None:
+        """Return what is stored as the reason of the choice; None for an account without a pool."""
+        if settled.model is None:
+            return None
+        pool = decide(self.store, settled.model, self.settings, self.clock.now(), known=self.accounts)
+        return resumed_decision(decision_to_json(pool), settled.session.account, settled.reason)
+
+    def _find(self, text: str) -> ResolvedSession:
+        now = self.clock.now()
+        try:
+            return self._told(text, find_typed(self.store, text, now))
+        except SessionNotFound as error:
+            invocation = invocations.find(self.store, text.lower())
+            if invocation is not None:
+                meant = f"its session is {invocation.session_id}" if invocation.session_id else "it kept no session"
+                message = f"{text} is the id of an invocation, not of a session; {meant}"
+                raise SessionNotFound(message, input=text) from error
+            if self.freshness is None or not self.freshness.scan_all():
+                raise
+        return self._told(text, find_typed(self.store, text, now))
+
+    def _told(self, text: str, session: ResolvedSession) -> ResolvedSession:
+        """Say which accounts an id matched, where there were several and scripts may read it."""
+        owners = [chain.active.account for chain in chains.owning(self.store, session.session_id) if chain.active]
+        names = sorted(set(owners))
+        if len(names) > 1 and not self.is_shown:
+            listed = ", ".join(names)
+            self.note(f"[resume] session {text} matched {listed}; selected {session.account} by latest use")
+        return session
+
+    def _model(self, session: ResolvedSession, explicit: str | None) -> Model | None:
+        models = self.models()
+        if explicit is not None and explicit not in models:
+            raise ModelUnknown(f"Unknown model {explicit!r}: there are {', '.join(models) or 'none'}")
+        choice = choose_model(explicit, chains.latest_model(self.store, session.chain_id), session.model, models)
+        if choice.missing is not None:
+            self.note(
+                f"[resume] warning: the session's model {choice.missing!r} is not configured any more; the CLI of "
+                f"{session.account} takes its own default"
+            )
+        if choice.name is None:
+            return None
+        refusal = pool_refusal(session.session_id, session.account, choice.name, models)
+        if refusal is not None:
+            raise RequestRefused(refusal)
+        return models[choice.name]
+
+    def _workspace(self, session: ResolvedSession) -> Path | None:
+        try:
+            answer = self.mover.locator.workspace(session)
+        except Interrupted:
+            raise
+        except RunnerError as error:
+            problem = error.message
+        else:
+            if answer.path is not None:
+                return answer.path
+            problem = answer.problem
+        self.note(f"[resume] warning: the session's own folder is not known ({problem}); it goes on in this one")
+        return None
+
+    def _placed(self, settled: Resumption, tried: Sequence[str]) -> Resumption:
+        """Move the session where it should go."""
+        wish, session = settled.wish, settled.session
+        if wish.to_account is not None:
+            if wish.to_account == session.account:
+                return settled
+            return self._moved(settled, self._wanted(settled, wish.to_account), MoveReason.MANUAL)
+        move = self._move(settled, tried)
+        if move is None:
+            return settled
+        try:
+            return self._moved(settled, move.account, move.reason)
+        except Interrupted:
+            raise
+        except RunnerError as error:
+            self.note(f"[migrate] warning: the session stays on {session.account}: {error.message}")
+            return settled
+
+    def _move(self, settled: Resumption, tried: Sequence[str]) -> Move | None:
+        model = settled.model
+        if model is None:
+            return None
+        names = tuple(dict.fromkeys(member.account for member in model.members))
+        movable = self.mover.movable(names)
+        if len(names) < 2 or settled.session.account not in movable:
+            return None
+        if self.freshness is not None and not tried:
+            self.freshness.before_choice(names, self.settings.routing_ttl_s)
+        now = self.clock.now()
+        decide(self.store, model, self.settings, now)  # marks that are outlived go
+        gone = [name for name in tried if name != settled.session.account]
+        pool = [one for one in candidates(self.store, model, now, self.accounts) if one.account not in gone]
+        move = decide_move(pool, settled.session.account, movable, now)
+        if move is None or move.reason is MoveReason.EXHAUSTED:
+            return move
+        stays = model.sticky or chains.is_placed_by_hand(self.store, settled.session.chain_id)
+        return None if stays else move
+
+    def _wanted(self, settled: Resumption, target: str) -> str:
+        """Return the account that the user named. Raises RequestRefused when the model has no such member."""
+        if settled.model is not None and all(member.account != target for member in settled.model.members):
+            message = f"account {target!r} is not in the pool of model {settled.model.name!r}: name another with --to"
+            raise RequestRefused(message)
+        return target
+
+    def _moved(self, settled: Resumption, target: str, reason: MoveReason) -> Resumption:
+        session = settled.session
+        plan = self.mover.plan(session, target, reason, settled.working_directory)
+        self.mover.carry_out(plan)
+        self.note(f"[migrate] {session.account} -> {target} reason={reason.value}")
+        why = f"moved from {session.account}: {reason.value}"
+        return replace(settled, session=replace(session, account=target), reason=why)
+
+
+@dataclass(slots=True)
+class ResumeChoice:
+    """The account that has a session, then those to which it can be moved when that one's quota is spent."""
+
+    resumer: Resumer
+    settled: Resumption
+
+    @property
+    def budget(self) -> int:
+        """Return the size of the model's pool."""
+        return 1 if self.settled.model is None else max(1, len(self.settled.model.members))
+
+    def choose(self, _tried: Sequence[str]) -> Chosen:
+        """Say which account it is."""
+        return chosen(self.resumer, self.settled)
+
+    def goes_on(self, tried: Sequence[str]) -> bool:
+        """Move the session on, if there is anywhere to move it."""
+        after = self.resumer.after_quota_failure(self.settled, tried)
+        self.settled = after or self.settled
+        return after is not None
+
+
+def chosen(resumer: Resumer, settled: Resumption) -> Chosen:
+    """Tell the selection line that the contract demands, and return the choice."""
+    account = settled.session.account
+    if settled.wish.is_fork:
+        resumer.note(f"[fork] {settled.session.session_id} -> {account}")
+        member, decision = member_of(settled.model, account), resumer.decision(settled)
+        return Chosen(account, member, decision, settled.model_name, forks=settled.session.session_id)
+    resumer.note(f"[resume] -> {account}")
+    return Chosen(
+        account,
+        member_of(settled.model, account),
+        resumer.decision(settled),
+        settled.model_name,
+        resumes=settled.session.session_id,
+        asked_id=settled.asked_id,
+        chain_id=settled.session.chain_id,
+    )
+
+
+def member_of(model: Model | None, account: str) -> PoolMember | None:
+    """Return an account's entry in a pool."""
+    members = () if model is None else model.members
+    return next((member for member in members if member.account == account), None)

@@ -1,0 +1,143 @@
+"""Walk a recorded invocation and what it started."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.core.runs.invocations import Invocation, Status
+from oulipoly_engine.core.runs.trace import DEFAULT_MAX_DEPTH, Node, SessionFacts, TranscriptState
+from oulipoly_engine.errors import InvocationNotFound
+from oulipoly_engine.process.liveness import is_alive
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.runs import artifacts, invocations
+from oulipoly_engine.store.sessions import chains
+from oulipoly_engine.store.transcripts import entries
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.accounts.accounts import SessionScripts
+
+_LOCATOR_TIMEOUT_S = 30.0
+
+
+@dataclass(slots=True)
+class Tracer:
+    """Builds the tree of one requested invocation; each session is located once."""
+
+    store: Store
+    scripts: Callable[[], Mapping[str, SessionScripts]]  # asked only where a session is to be located
+    sessions_root: Path  # where adapters keep their state, a folder an account
+    home: Path = Path()  # what `~` stands for in the bundled locators' arguments
+    max_depth: int = DEFAULT_MAX_DEPTH
+    inline_transcript: bool = False
+    _seen: set[int] = field(default_factory=set)
+    _located: dict[tuple[str, str], tuple[str | None, TranscriptState]] = field(default_factory=dict)
+
+    def trace(self, text: str) -> Node:
+        """Return the tree below an invocation.
+
+        Raises InvocationNotFound when the text is no UUID or names no invocation.
+        """
+        row = invocations.find(self.store, _uuid(text))
+        if row is None:
+            message = f"no invocation {text} is recorded in {self.store.path}"
+            raise InvocationNotFound(message)
+        return self._node(row, 0)
+
+    def _node(self, row: Invocation, depth: int) -> Node:
+        self._seen.add(row.row_id)
+        rows = invocations.children(self.store, row.row_id)
+        is_cut = depth >= self.max_depth and bool(rows)
+        children = () if is_cut else tuple(self._child(child, depth + 1) for child in rows)
+        stored = invocations.decision_json(self.store, row.row_id)
+        return Node(
+            invocation=row,
+            parent_uuid=None if row.parent_row_id is None else invocations.uuid_of(self.store, row.parent_row_id),
+            session=self._session(row),
+            decision=None if stored is None else json.loads(stored),
+            children=children,
+            is_orphaned=row.status is Status.RUNNING and row.owner_pid is not None and not is_alive(row.owner_pid),
+            is_cut=is_cut,
+            transcript=self._transcript(row) if self.inline_transcript else None,
+            returned_artifacts=artifacts.returned_by(self.store, row.row_id),
+        )
+
+    def _child(self, row: Invocation, depth: int) -> Node:
+        if row.row_id in self._seen:
+            parent = None if row.parent_row_id is None else invocations.uuid_of(self.store, row.parent_row_id)
+            return Node(row, parent, SessionFacts(), is_cycle=True)
+        return self._node(row, depth)
+
+    def _session(self, row: Invocation) -> SessionFacts:
+        if row.session_id is None or row.account is None:
+            return SessionFacts()
+        counts = entries.count(self.store, row.account, row.session_id)
+        path, state = self._locate(row.account, row.session_id)
+        return SessionFacts(
+            chain_id=chains.chain_of(self.store, row.account, row.session_id),
+            transcript_path=path,
+            transcript_state=state,
+            turns=counts.turns,
+            assistant_turns=counts.assistant,
+            sidechain_turns=counts.sidechain,
+        )
+
+    def _transcript(self, row: Invocation) -> tuple[Mapping[str, object], ...]:
+        if row.session_id is None or row.account is None:
+            return ()
+        return tuple(
+            {
+                "turn_id": turn.turn_id,
+                "role": turn.role,
+                "timestamp": turn.timestamp,
+                "body_state": "missing" if turn.body is None else "available",
+                "content": None if turn.body is None else json.loads(turn.body),
+            }
+            for turn in entries.of_session(self.store, row.account, row.session_id)
+        )
+
+    def _locate(self, account: str, session_id: str) -> tuple[str | None, TranscriptState]:
+        key = (account, session_id)
+        if key not in self._located:
+            self._located[key] = self._run_locator(account, session_id)
+        return self._located[key]
+
+    def _run_locator(self, account: str, session_id: str) -> tuple[str | None, TranscriptState]:
+        scripts = self.scripts().get(account)
+        if scripts is None or scripts.transcript_locator is None:
+            return None, TranscriptState.NO_LOCATOR
+        state_dir = scripts.state_dir or self.sessions_root / account
+        lines = self._located_lines(scripts.transcript_locator, session_id, state_dir)
+        if len(lines) != 1:
+            return None, TranscriptState.MISSING
+        found = Path(lines[0])
+        is_there = found.is_absolute() and found.exists()
+        return lines[0], TranscriptState.AVAILABLE if is_there else TranscriptState.MISSING
+
+    def _located_lines(self, command: str, session_id: str, state_dir: Path) -> list[str]:
+        # 20 ms, and only a session that is to be located needs them.
+        from oulipoly_engine.adapters.bundled import place_call, run_place  # noqa: PLC0415
+        from oulipoly_engine.process.command import inherited_environment  # noqa: PLC0415
+        from oulipoly_engine.process.script import run_script  # noqa: PLC0415
+
+        call = place_call(command, self.home)
+        if call is not None:
+            done = run_place(call, session_id)
+            output = done.stdout if done.exit_code == 0 else ""
+        else:
+            env = inherited_environment() | {"SESSION_ID": session_id, "STATE_DIR": str(state_dir)}
+            result = run_script(command, env, timeout_s=_LOCATOR_TIMEOUT_S)
+            output = result.stdout.decode("utf-8", "surrogateescape") if result.succeeded else ""
+        return [line for line in output.splitlines() if line.strip()]
+
+
+def _uuid(text: str) -> str:
+    try:
+        return str(uuid.UUID(text))
+    except ValueError as error:
+        message = f"{text!r} is no invocation id: give the full UUID that OULIPOLY_INVOCATION shows"
+        raise InvocationNotFound(message) from error

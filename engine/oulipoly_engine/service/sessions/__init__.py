@@ -1,0 +1,1 @@
+"""Listing, locating and moving sessions."""

@@ -1,0 +1,262 @@
+"""Conversations for lists and trees: counted and described bit by bit, then read in one pass.
+
+What is known of a session is kept in the state file, so that a list of ten thousand opens no transcript.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from oulipoly_engine.adapters import transcript_head
+from oulipoly_engine.clock import from_text
+from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
+from oulipoly_engine.core.search.query import FieldName, Query
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
+from oulipoly_engine.core.sessions.sessions import (
+    Conversation,
+    Sort,
+    cli_kind,
+    field_texts,
+    fits,
+    ordered,
+    purge_at,
+    risk_fits,
+    title_of,
+    unknown_value,
+)
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.core.transcripts import entry_tree as tree
+from oulipoly_engine.core.transcripts.entry_text import said
+from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.service.sessions.locate import Locator
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.sessions import facts
+from oulipoly_engine.store.sessions.sessions import conversations as stored_conversations
+from oulipoly_engine.store.sessions.sessions import latest
+from oulipoly_engine.store.transcripts.entry_pages import Turn, TurnPages, links
+
+_AT_ONCE = 100  # sessions described in a transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A conversation with what only configuration and disk know."""
+
+    conversation: Conversation
+    kind: str  # claude, codex, opencode, gemini, other
+    has_transcript: bool | None  # None: no file of it is known
+    size_bytes: int | None = None
+    purge_at: datetime | None = None  # when its CLI deletes the transcript; None: it does not, or it is gone
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A part of a list, and how long the whole of it is."""
+
+    rows: tuple[Listed, ...]
+    total: int
+
+
+def conversations(store: Store, query: Query | None = None, kinds: Kinds | None = None) -> tuple[Conversation, ...]:
+    """Return every conversation, or those that a query fits, in no order; nothing is read but the state file.
+
+    kinds: needed where the query asks for a `cli:`.
+    """
+    found = stored_conversations(store)
+    if query is None or query == Query():
+        return found
+    told = kinds or Kinds({}, {})
+    return tuple(one for one in found if fits(query, one, told.of(one)))
+
+
+def turn_tree(store: Store, account: str, session_id: str) -> tree.TurnTree:
+    """Return a session's main line and the branches and side chains that leave it."""
+    return tree.build(links(store, account, session_id))
+
+
+def turns_page(store: Store, account: str, session_id: str, start: int, count: int) -> tuple[Turn, ...]:
+    """Return turns by position. Who turns many pages keeps a `store.turn_pages.TurnPages`: each is constant then."""
+    return TurnPages(store, account, session_id).page(start, count)
+
+
+class Kinds:
+    """Which CLI each account runs, asked once an account."""
+
+    def __init__(self, accounts: Mapping[str, Account], scripts: Mapping[str, SessionScripts]) -> None:
+        self._accounts = accounts
+        self._scripts = scripts
+        self._known: dict[str, str] = {}
+
+    def of(self, conversation: Conversation) -> str:
+        """Return the kind of a conversation's CLI."""
+        active = conversation.active
+        return self.of_account(active.account, active.transcript)
+
+    def of_account(self, name: str, transcript: str | None = None) -> str:
+        """Return the kind of an account's CLI; a transcript helps where the account is not configured any more."""
+        if name not in self._accounts and name not in self._scripts:
+            return cli_kind(None, None, transcript)
+        if name not in self._known:
+            self._known[name] = cli_kind(self._accounts.get(name), self._scripts.get(name), transcript)
+        return self._known[name]
+
+
+@dataclass(slots=True)
+class _Asked:
+    """How long storage scripts were asked in one pass, and whose; the next pass goes on with the rest."""
+
+    allowed_s: float
+    accounts: set[str] = field(default_factory=set)
+    seconds: float = 0.0
+
+    @contextmanager
+    def of(self, account: str) -> Iterator[None]:
+        begun = time.monotonic()
+        yield
+        self.accounts.add(account)
+        self.seconds += time.monotonic() - begun
+
+    def spent(self) -> frozenset[str]:
+        """Return the accounts that are not asked any more."""
+        return frozenset(self.accounts) if self.seconds >= self.allowed_s else frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The conversations of one state file."""
+
+    store: Store
+    kinds: Kinds
+    locator: Locator | None = None  # asks foreign storage scripts; None: those accounts' folders stay unknown
+    _periods: dict[str, float | None] = field(default_factory=dict)
+
+    def refresh(
+        self, budget_s: float | None = None, step: Callable[[], None] | None = None, *, scripts_s: float = 0.2
+    ) -> int:
+        """Count new turns and describe new sessions, the latest used first; return how many are left undescribed.
+
+        budget_s: stop describing after so long; None: never. step: called after each session.
+        scripts_s: about how long to ask the scripts of storages that tell no file with their turns; another call goes
+        on where this one stopped.
+        """
+        while facts.count_batch(self.store):
+            pass
+        deadline = None if budget_s is None else time.monotonic() + budget_s
+        asked = _Asked(scripts_s)
+        while waiting := facts.undescribed(self.store, _AT_ONCE, without=asked.spent()):
+            found = []
+            for one in waiting:
+                if one.account not in asked.spent():
+                    found.append(self._described(one, asked))
+                if step is not None:
+                    step()
+            facts.describe(self.store, found)
+            if deadline is not None and time.monotonic() > deadline:
+                break
+        return facts.count_undescribed(self.store)
+
+    def list(
+        self, query: Query, sort: Sort = Sort.USED, limit: int | None = None, *, is_reversed: bool = False
+    ) -> Listing:
+        """Return the conversations that a query fits, in order; the transcripts of those returned are looked at.
+
+        Where it asks what is at risk, all of them are.
+        """
+        is_usual = sort is Sort.USED and not is_reversed and query == Query()
+        if limit is not None and is_usual:  # what nearly every call asks for
+            leading, total = latest(self.store, limit)
+            found = ordered(stored_conversations(self.store, leading), sort)
+            return Listing(tuple(map(self.look, found)), total)
+        found = ordered(conversations(self.store, query, self.kinds), sort, is_reversed=is_reversed)
+        if query.at_risk is not None:
+            looked = [one for one in map(self.look, found) if _risk_fits(query, one)]
+            return Listing(tuple(looked[:limit]), len(looked))
+        return Listing(tuple(self.look(one) for one in (found if limit is None else found[:limit])), len(found))
+
+    def unknown_values(self, query: Query) -> tuple[str, ...]:
+        """Say which accounts, CLIs, models and roles a query names that nothing stored has, and which there are.
+
+        For who has found nothing: it looks at everything.
+        """
+        names = (FieldName.ACCOUNT, FieldName.CLI, FieldName.MODEL, FieldName.ROLE)
+        asked = [one for one in query.of(*names) if not one.is_negated]
+        found = stored_conversations(self.store) if asked else ()
+        return tuple(text for one in asked if (text := unknown_value(one, self._texts(one.name, found))) is not None)
+
+    def _texts(self, name: FieldName, found: Iterable[Conversation]) -> Iterable[str | None]:
+        if name is FieldName.ROLE:
+            return facts.roles(self.store)
+        if name is FieldName.ACCOUNT:
+            return {part.account for one in found for part in one.parts}
+        return {text for one in found for text in field_texts(name, one, self.kinds.of(one)) or ()}
+
+    def look(self, conversation: Conversation) -> Listed:
+        """Look at a conversation's transcript: whether it is there, and until when."""
+        kind = self.kinds.of(conversation)
+        path = conversation.active.transcript
+        if path is None:
+            return Listed(conversation, kind, None)
+        standing = transcript_head.standing(path)
+        if standing is None:
+            return Listed(conversation, kind, has_transcript=False)
+        gone_at = purge_at(kind, standing.mtime_ms, self._keeps_days(path)) if kind == "claude" else None
+        return Listed(conversation, kind, has_transcript=True, size_bytes=standing.size_bytes, purge_at=gone_at)
+
+    def _keeps_days(self, transcript: str) -> float | None:
+        root, _, below = transcript.rpartition("/projects/")
+        if not below:
+            return None
+        if root not in self._periods:
+            self._periods[root] = transcript_head.keeps_days(transcript)
+        return self._periods[root]
+
+    def _described(self, one: facts.Undescribed, asked: _Asked) -> facts.Description:
+        path = facts.transcript_of(self.store, one.account, one.session_id)
+        cwd, model = one.cwd, one.cli_model
+        locator = self._asks(one.account)
+        if path is None and cwd is None and locator is not None:
+            with asked.of(one.account):
+                path, cwd = _ask(locator, one)
+        if path is not None and (cwd is None or model is None):
+            head = transcript_head.read_head(path)
+            cwd, model = cwd or head.cwd, model or head.cli_model
+        standing = None if path is None else transcript_head.standing(path)
+        return facts.Description(
+            of=one,
+            title=one.title or self._title(one),
+            cwd=cwd,
+            cli_model=model,
+            transcript=path,
+            size_bytes=None if standing is None else standing.size_bytes,
+            mtime_ms=None if standing is None else standing.mtime_ms,
+        )
+
+    def _asks(self, account: str) -> Locator | None:
+        """Return what asks an account's storage scripts, None where it has none."""
+        known = None if self.locator is None else self.locator.accounts.get(account)
+        return None if known is None or known.storage is None else self.locator
+
+    def _title(self, one: facts.Undescribed) -> str | None:
+        title = title_of(said(body) for body in facts.first_user_bodies(self.store, one.account, one.session_id))
+        return None if title is None else redact(title)
+
+
+def _risk_fits(query: Query, one: Listed) -> bool:
+    return risk_fits(query, one.purge_at, is_kept=bool(one.conversation.has_kept_copy))
+
+
+def _ask(locator: Locator, one: facts.Undescribed) -> tuple[str | None, str | None]:
+    """Ask the storage's own scripts for transcript and folder; what they refuse stays unknown."""
+    session = ResolvedSession("", "", one.account, one.session_id, from_text("1970-01-01T00:00:00Z"))
+    try:
+        transcript, workspace = locator.transcript(session), locator.workspace(session)
+    except RunnerError:
+        return None, None
+    return (
+        None if transcript.path is None else str(transcript.path),
+        None if workspace.path is None else str(workspace.path),
+    )

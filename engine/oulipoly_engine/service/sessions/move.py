@@ -1,0 +1,341 @@
+"""Move a session to another account: its transcript is copied there, then its chain goes on there (contract, 5.4).
+
+The source stays as it is. The files come first and the store last, in one transaction: killed in between, a copy lies
+on the target that nobody goes by yet, and the same move finds it and ends what was begun.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from oulipoly_engine.adapters.scripts import places
+from oulipoly_engine.clock import Clock
+from oulipoly_engine.core.accounts.accounts import Account, StorageType
+from oulipoly_engine.core.accounts.storage_root import storage_root
+from oulipoly_engine.core.sessions.move import MoveReason
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
+from oulipoly_engine.errors import MoveRefused, SessionAmbiguous, SessionBusy
+from oulipoly_engine.process.lock import try_lock
+from oulipoly_engine.service.sessions import codex_home, copy_transcripts
+from oulipoly_engine.service.sessions.copy_transcripts import Part
+from oulipoly_engine.service.sessions.lease import Leases, busy
+from oulipoly_engine.service.sessions.locate import Locator
+from oulipoly_engine.service.sessions.owner import open_elsewhere
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.sessions import chains
+from oulipoly_engine.store.sessions.chains import SegmentMove
+
+_LONGEST_NAME = 200  # characters; Claude Code cuts longer folder names there and adds a hash of the path
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A move that can be carried out."""
+
+    segment: SegmentMove
+    storage_type: StorageType
+    source: Path  # the session's transcript
+    target: Path  # the same on the other account
+    parts: tuple[Part, ...]  # what is copied, in this order; empty where both accounts share their folder
+    folder: tuple[Path, Path] | None  # claude's folder beside the transcript: large results, sub-agents
+    first_line: int  # of the transcript's part that is copied; more than 1 after a compaction
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What a move did."""
+
+    plan: Plan
+    size_bytes: int  # of the transcript on the target
+    files: int  # copied besides
+    kept: Path | None  # where the former file of that name on the target lies now
+
+
+def _nothing(_account: str) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """Moves sessions between the configured accounts."""
+
+    store: Store
+    locator: Locator
+    leases: Leases
+    clock: Clock
+    read: Callable[[str], object] = _nothing  # stores what an account's transcripts have that is not stored yet
+
+    def movable(self, names: Iterable[str]) -> frozenset[str]:
+        """Return the accounts between which sessions may be moved without being asked: those of Claude Code."""
+        return frozenset(name for name in names if self._can_hold(name, StorageType.CLAUDE_CODE))
+
+    def plan(
+        self, session: ResolvedSession, target: str, reason: MoveReason, working_directory: Path | None = None
+    ) -> Plan:
+        """Find out how a session gets to an account, and change nothing.
+
+        working_directory: where the CLI will run; None: where the session has been. claude looks a session up by it.
+        Raises MoveRefused, SessionBusy (it is open in a CLI, or leased), SessionAmbiguous (another chain has it open
+        there), StorageUnsupported (its transcript cannot be found).
+        """
+        storage_type = self.locator.storage(session).storage_type
+        source_root = self._root(session.account, storage_type, session.session_id)
+        if target == session.account:
+            message = f"session {session.session_id} lies on account {target!r} already: nothing is to be done"
+            raise MoveRefused(message)
+        target_root = self._root(target, storage_type, session.session_id)
+        segment = SegmentMove(
+            session.chain_id, session.account, target, session.session_id, reason.value, self.clock.now()
+        )
+        self._refuse_conflicts(segment, storage_type, source_root)
+        source = self._transcript(session, source_root)
+        planned = self._claude if storage_type is StorageType.CLAUDE_CODE else self._codex
+        plan = planned(segment, source, source_root, target_root, working_directory)
+        if plan.source.resolve() == plan.target.resolve():
+            return Plan(segment, storage_type, source, plan.target, (), None, 1)
+        self._refuse_stranger(plan)
+        return plan
+
+    def carry_out(self, plan: Plan) -> Moved:
+        """Do it. Raises as `plan` does; then nothing has changed."""
+        lock = self.leases.folder / f"move-{plan.segment.session_id}.lock"
+        with try_lock(lock) as is_ours:
+            if not is_ours:
+                message = f"session {plan.segment.session_id} is being moved by another process: try again"
+                raise SessionBusy(message)
+            return self._carry_out(plan)
+
+    def _carry_out(self, plan: Plan) -> Moved:
+        done: list[copy_transcripts.Carried] = []
+        if any(part.target.exists() for part in plan.parts):
+            self.read(plan.segment.to_account)  # once it is set aside, nobody looks into it any more
+        try:
+            files = 0 if plan.folder is None else copy_transcripts.carry_folder(*plan.folder)
+            done.extend(copy_transcripts.carry(part) for part in plan.parts)
+            chains.move_segment(self.store, plan.segment)
+        except BaseException:
+            for carried in reversed(done):
+                copy_transcripts.take_back(carried)
+            raise
+        last = done[-1] if done else None
+        size_bytes = plan.target.stat().st_size if last is None else last.size_bytes
+        return Moved(plan, size_bytes, files + max(0, len(done) - 1), None if last is None else last.kept)
+
+    def _claude(
+        self, segment: SegmentMove, source: Path, source_root: Path, target_root: Path, working_directory: Path | None
+    ) -> Plan:
+        name = _project_name(source, source_root, target_root, working_directory)
+        target = target_root / name / f"{segment.session_id}.jsonl"
+        start, first_line = self._start(segment, source)
+        beside = source.with_name(segment.session_id)
+        folder = (beside, target.with_name(segment.session_id)) if beside.is_dir() else None
+        part = Part(source, target, start)
+        return Plan(segment, StorageType.CLAUDE_CODE, source, target, (part,), folder, first_line)
+
+    def _start(self, segment: SegmentMove, source: Path) -> tuple[int, int]:
+        """Return the byte and the line from which a transcript is copied: what lies before a compaction stays."""
+        boundary = chains.last_boundary(self.store, segment.from_account, segment.session_id)
+        if boundary is None:
+            return 0, 1
+        try:
+            found = copy_transcripts.first_line_with(source, boundary)
+        except OSError as error:
+            message = f"the transcript {source} cannot be read: {error.strerror or error}"
+            raise MoveRefused(message) from error
+        if found is None:
+            message = (
+                f"session {segment.session_id} was compacted at turn {boundary}, which {source} does not hold: the "
+                "file is not the one that was ingested; run `session-scan --again`"
+            )
+            raise MoveRefused(message)
+        return found
+
+    def _codex(
+        self, segment: SegmentMove, source: Path, source_root: Path, target_root: Path, _workplace: Path | None
+    ) -> Plan:
+        target = target_root / _below(source, source_root)
+        parents = self._codex_parents(segment, source, source_root, target_root)
+        parts = (*parents, Part(source, target))
+        return Plan(segment, StorageType.CODEX_SESSION, source, target, parts, None, 1)
+
+    def _codex_parents(
+        self, segment: SegmentMove, source: Path, source_root: Path, target_root: Path
+    ) -> tuple[Part, ...]:
+        """Return the rollouts that a forked one builds on and that the target lacks, the eldest first."""
+        account = self.locator.accounts[segment.to_account]
+        found: list[Part] = []
+        current, seen = source, {segment.session_id}
+        while True:
+            try:
+                rollout = codex_home.read_rollout(current)
+            except OSError as error:
+                message = f"the rollout {current} cannot be read: {error.strerror or error}"
+                raise MoveRefused(message) from error
+            if rollout is None:
+                message = f"the rollout {current} does not begin with a session_meta record: codex would not take it"
+                raise MoveRefused(message)
+            problem = codex_home.refusal(rollout, account, target_root)
+            if problem is not None:
+                message = f"session {segment.session_id} cannot go to account {segment.to_account!r}: {problem}"
+                raise MoveRefused(message)
+            if rollout.parent is None or rollout.parent in seen:
+                return tuple(reversed(found))
+            seen.add(rollout.parent)
+            current = self._parent_rollout(segment, rollout.parent, source_root)
+            part = Part(current, target_root / _below(current, source_root))
+            if not part.target.exists():
+                found.append(part)
+            elif not part.agrees_up_to(rollout.parent_bytes):
+                message = (
+                    f"session {segment.session_id} was forked from {rollout.parent}, of which account "
+                    f"{segment.to_account!r} has another version, {part.target}: move that file away first"
+                )
+                raise MoveRefused(message)
+
+    def _parent_rollout(self, segment: SegmentMove, parent: str, source_root: Path) -> Path:
+        path = places.locate_codex(places.Folder(source_root), parent)
+        if path is None:
+            message = (
+                f"session {segment.session_id} was forked from {parent}, whose rollout is not below {source_root}: "
+                "codex could not go on with it anywhere"
+            )
+            raise MoveRefused(message)
+        return path
+
+    def _root(self, name: str, storage_type: StorageType, session_id: str) -> Path:
+        """Return an account's folder of transcripts. Raises MoveRefused when it cannot take or give a session."""
+        account = self.locator.accounts.get(name)
+        problem = _unfit(account, name, storage_type)
+        root = None if account is None else storage_root(account, self.locator.home)
+        if problem is None and root is None:
+            problem = f"the scripts of [{name}.session_storage] do not say in which folder its sessions lie"
+        if problem is not None or root is None:
+            message = f"session {session_id} cannot be moved: {problem}"
+            raise MoveRefused(message)
+        return root
+
+    def _can_hold(self, name: str, storage_type: StorageType) -> bool:
+        account = self.locator.accounts.get(name)
+        if account is None or _unfit(account, name, storage_type) is not None:
+            return False
+        return storage_root(account, self.locator.home) is not None
+
+    def _refuse_conflicts(self, segment: SegmentMove, storage_type: StorageType, source_root: Path) -> None:
+        rival = chains.conflicting(self.store, segment)
+        if rival is not None:
+            message = (
+                f"session {segment.session_id} is open on account {segment.to_account!r} in another chain, {rival}: go "
+                "on with that chain, or give its id"
+            )
+            raise SessionAmbiguous(message, input=segment.session_id)
+        lease = self.leases.live(segment.session_id)
+        if lease is not None:
+            raise busy(lease, self.leases.path(segment.session_id))
+        owner = open_elsewhere(storage_type, source_root, segment.session_id)
+        if owner is not None:
+            message = f"session {segment.session_id} is open ({owner}): leave it there, then move it"
+            raise SessionBusy(message)
+
+    def _transcript(self, session: ResolvedSession, root: Path) -> Path:
+        """Return the transcript: where the locator says, else the file of that name below claude's projects."""
+        answer = self.locator.transcript(session)
+        if answer.path is not None:
+            return answer.path
+        found = next(root.glob(f"*/{session.session_id}.jsonl"), None)
+        if found is None:
+            message = f"session {session.session_id} cannot be moved: {answer.problem}"
+            raise MoveRefused(message)
+        return found.resolve()
+
+    def _refuse_stranger(self, plan: Plan) -> None:
+        """Refuse to replace a transcript on the target that is not known to be an older state of this one."""
+        part = plan.parts[-1]
+        if not part.target.exists() or part.is_done or part.grows:
+            return
+        segment = plan.segment
+        if not chains.has_segment(self.store, segment.chain_id, segment.to_account, segment.session_id):
+            message = (
+                f"account {segment.to_account!r} has a transcript of session {segment.session_id} that goes another "
+                f"way, {part.target}: move that file away first"
+            )
+            raise MoveRefused(message)
+
+
+def receipt(plan: Plan, moved: Moved | None) -> dict[str, object]:
+    """Return what `session move` prints; moved: None where nothing was done."""
+    segment = plan.segment
+    return {
+        "session_id": segment.session_id,
+        "chain_id": segment.chain_id,
+        "from_provider": segment.from_account,
+        "provider_name": segment.to_account,
+        "storage_type": plan.storage_type.value,
+        "reason": segment.reason,
+        "source_path": str(plan.source),
+        "jsonl_path": str(plan.target),
+        "first_line": plan.first_line,
+        "dry_run": moved is None,
+        "bytes": plan.source.stat().st_size - plan.parts[-1].start if moved is None and plan.parts else _bytes(moved),
+        "files_beside": None if moved is None else moved.files,
+        "kept_path": None if moved is None or moved.kept is None else str(moved.kept),
+    }
+
+
+def _bytes(moved: Moved | None) -> int:
+    return 0 if moved is None else moved.size_bytes
+
+
+def _unfit(account: Account | None, name: str, storage_type: StorageType) -> str | None:
+    if account is None:
+        return f"providers.toml has no account {name!r}"
+    if account.resume is None:
+        return f"account {name!r} has no [{name}.resume] table, so nothing could go on there"
+    if account.storage is None:
+        return f"account {name!r} has no [{name}.session_storage] block"
+    if storage_type is StorageType.OTHER:
+        return "its storage_type is neither claude_code nor codex_session, the only ones that can be moved"
+    if account.storage.storage_type is not storage_type:
+        return (
+            f"its transcript is of type {storage_type.value}, and account {name!r} keeps "
+            f"{account.storage.storage_type.value}"
+        )
+    return None
+
+
+def _project_name(source: Path, source_root: Path, target_root: Path, working_directory: Path | None) -> str:
+    """Return the name of the folder in which claude will look the session up.
+
+    The hash in a long name is Claude Code's own: it is taken from a folder that has it already.
+    """
+    below = _below(source, source_root).parts
+    present = below[0] if len(below) > 1 else source.parent.name
+    if working_directory is None:
+        return present
+    try:
+        place = str(working_directory.resolve(strict=True))
+    except (OSError, RuntimeError):
+        place = str(working_directory)
+    name = places.encode_project_dir(place)
+    if len(name) <= _LONGEST_NAME:
+        return name
+    beginning = f"{name[:_LONGEST_NAME]}-"
+    known = [present, *(entry.name for entry in os.scandir(target_root))] if target_root.is_dir() else [present]
+    found = next((entry for entry in known if entry.startswith(beginning)), None)
+    if found is None:
+        message = (
+            f"the path of {working_directory} is too long for a name that could be told beforehand: start the CLI of "
+            "the other account there once, then move the session"
+        )
+        raise MoveRefused(message)
+    return found
+
+
+def _below(path: Path, root: Path) -> Path:
+    """Return a path below a root, links resolved; its bare name where it lies elsewhere."""
+    try:
+        return path.resolve().relative_to(root.resolve())
+    except (ValueError, OSError, RuntimeError):
+        return Path(path.name)

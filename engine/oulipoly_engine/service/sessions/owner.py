@@ -1,0 +1,64 @@
+"""Whether a CLI has a session open right now, by the marks that it leaves itself. Reads only.
+
+claude 2.1.197 and newer keep `sessions/<pid>.json` beside `projects/` while they run; killed, they leave it behind, so
+the process and the instant of its start are looked at too. codex locks `thread-writer-locks/<id>.lock` (seen 2026-11).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.process.liveness import is_alive, start_ticks
+
+
+def open_elsewhere(storage_type: StorageType, root: Path, session_id: str) -> str | None:
+    """Return who has a session open, in words; None when nobody is known to.
+
+    root: claude's `projects` folder or codex' `sessions` folder.
+    """
+    if storage_type is StorageType.CLAUDE_CODE:
+        pid = next((pid for pid, state in claude_sessions(root) if state.get("sessionId") == session_id), None)
+        return None if pid is None else f"claude, process {pid}"
+    if storage_type is StorageType.CODEX_SESSION and _is_locked(_codex_lock(root, session_id)):
+        return "codex"
+    return None
+
+
+def claude_sessions(projects: Path) -> Iterator[tuple[int, Mapping[str, object]]]:
+    """Yield (process id, its state) of every claude that runs in an account's home."""
+    for path in sorted((projects.parent / "sessions").glob("*.json")):
+        with suppress(OSError, ValueError):
+            state = json.loads(path.read_bytes())
+            pid = state.get("pid") if isinstance(state, dict) else None
+            if isinstance(pid, int) and pid > 0 and is_alive(pid) and _is_same(pid, state.get("procStart")):
+                yield pid, state
+
+
+def _is_same(pid: int, told: object) -> bool:
+    """Tell whether a process is the one that wrote its start down; where the system tells none, believe it."""
+    ticks = start_ticks(pid)
+    return ticks is None or told is None or str(told) == str(ticks)
+
+
+def _codex_lock(sessions: Path, session_id: str) -> Path:
+    return sessions.parent / "thread-writer-locks" / f"{session_id}.lock"
+
+
+def _is_locked(path: Path) -> bool:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

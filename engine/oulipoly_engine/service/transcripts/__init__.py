@@ -1,0 +1,1 @@
+"""Finding transcripts and ingesting their entries."""

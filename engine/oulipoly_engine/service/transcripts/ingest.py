@@ -1,0 +1,313 @@
+"""Ingest turns: run each account's turn script and store what is new; find the session that a one-shot has made.
+
+A bundled adapter that a configuration names bare runs in process, in batches of flat size, and its cursor moves only
+once everything is stored. Any other script runs by `sh -c`; one that fails adds nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+from oulipoly_engine import stopping
+from oulipoly_engine.adapters.bundled import turn_call, turn_reading
+from oulipoly_engine.clock import Clock
+from oulipoly_engine.core.accounts.accounts import SessionScripts
+from oulipoly_engine.core.quota.readings import excerpt
+from oulipoly_engine.core.runs.invocations import Invocation
+from oulipoly_engine.core.runs.session_match import choose_session
+from oulipoly_engine.core.transcripts.turn_script import LineError, TurnLine, parse_line, parse_record
+from oulipoly_engine.errors import StoreUnusable
+from oulipoly_engine.events import Listeners, TurnsIngested
+from oulipoly_engine.process.lock import try_lock
+from oulipoly_engine.process.script import ScriptResult, run_script
+from oulipoly_engine.process.thread_pool import side_by_side
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.sessions import imported
+from oulipoly_engine.store.transcripts import entries
+
+if TYPE_CHECKING:
+    from oulipoly_engine.adapters.bundled import TurnPass
+
+TIMEOUT_S = 600.0  # contract, section 4.1
+
+_AT_ONCE = 4  # scripts that read disks; the bundled ones share our one processor
+_OUTPUT_LIMIT = 1 << 30  # bytes; nothing is stored before a script has ended well, so its output is held until then
+# A transaction of some 50 ms, so that others can write between; a batch is in memory, at up to 4 bytes a character.
+_BATCH_TURNS, _BATCH_CHARACTERS = 2_000, 2 << 20
+_KEPT_ERRORS, _KEPT_NOTES = 20, 20
+
+
+class Kind(StrEnum):
+    """What came of a scan."""
+
+    DONE = "done"  # perhaps with errors of single lines
+    NO_SCRIPT = "no-script"
+    IN_FLIGHT = "in-flight"  # another process scans the account right now
+    FAILED = "failed"  # nothing was ingested, or not all
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """What came of scanning one account."""
+
+    account: str
+    kind: Kind
+    script_lines: int = 0
+    new_turns: int = 0
+    new_chains: int = 0  # sessions that were not known before
+    error_count: int = 0
+    errors: tuple[LineError, ...] = ()  # the first ones; line 0: the script itself
+    notes: tuple[str, ...] = ()  # what the script said on stderr although it ended well: files it could not read
+    duration_s: float = 0.0
+    damaged_lines: int = 0  # of transcripts: no JSON, or no turn for what they lack; the notes name the first ones
+    unread_files: int = 0  # and folders; the notes name them
+    sessions: tuple[str, ...] = ()  # that the new turns came with; where files were read again perhaps a few more
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What has come so far."""
+
+    lines: int = 0
+    new: int = 0
+    chains: int = 0
+    error_count: int = 0
+    errors: list[LineError] = field(default_factory=list)
+    sessions: set[str] = field(default_factory=set)
+    grown: set[str] = field(default_factory=set)
+
+    def count(self, new: int, batch: Sequence[TurnLine]) -> None:
+        self.new += new
+        if new:
+            self.grown.update(turn.session_id for turn in batch)
+
+    def note(self, error: LineError) -> None:
+        self.error_count += 1
+        if len(self.errors) < _KEPT_ERRORS:
+            self.errors.append(error)
+
+
+@dataclass(frozen=True, slots=True)
+class Ingester:
+    """Scans accounts into one store."""
+
+    store: Store
+    scripts: Mapping[str, SessionScripts]
+    clock: Clock
+    home: Path
+    environ: Mapping[str, str]  # of the scripts
+    state_root: Path  # adapters' cursors, a folder an account
+    locks: Path
+    timeout_s: float = TIMEOUT_S
+    listeners: Listeners | None = None  # are told of new turns
+
+    def ingest_accounts(
+        self, names: Sequence[str], done: Callable[[Ingested], None] | None = None, *, afresh: bool = False
+    ) -> tuple[Ingested, ...]:
+        """Scan several accounts side by side and return what came of each, in the order of the names.
+
+        Whatever scripts do or a locked state file refuses is told in the result, never raised.
+        done: called in this thread as each one ends. An interruption of this thread ends the scripts.
+        afresh: bundled adapters forget how far they came. Raises Stopped when the user has stopped it; what was read by
+        then is stored.
+        """
+        unique = tuple(dict.fromkeys(names))
+        results: dict[str, Ingested] = {}
+        stopped = stopping.asked()
+        work = partial(self._in_thread, afresh=afresh, stopped=stopped)
+        with closing(side_by_side(work, unique, at_most=_AT_ONCE, cancel=stopped.set)) as found:
+            for result in found:
+                results[result.account] = result
+                self._publish(result)
+                if done is not None:
+                    done(result)
+        stopping.check()
+        return tuple(results[name] for name in unique)
+
+    def _in_thread(self, name: str, *, afresh: bool, stopped: Event) -> Ingested:
+        scripts = self.scripts.get(name)
+        if scripts is None:
+            return Ingested(name, Kind.NO_SCRIPT)
+        try:
+            return self._alone(name, lambda: self._scan(name, scripts, stopped, afresh=afresh))
+        finally:
+            self.store.close()  # this thread's connection
+
+    def ingest_reading(self, name: str, reading: TurnPass, stopped: Event) -> Ingested:
+        """Store what one pass of an account's bundled adapter gives, in this thread; nothing is raised.
+
+        For a caller that knows which files have changed. stopped: looked at between batches.
+        """
+        result = self._alone(name, lambda: self._read(name, reading, stopped))
+        self._publish(result)
+        return result
+
+    def _alone(self, name: str, scan: Callable[[], Ingested]) -> Ingested:
+        """Scan an account unless anybody else does right now."""
+        begun = time.monotonic()
+        try:
+            with try_lock(self.locks / f"{name}.lock") as is_ours:
+                if not is_ours:
+                    return Ingested(name, Kind.IN_FLIGHT)
+                result = scan()
+        except StoreUnusable as error:
+            result = _failed(name, error.message)
+        except OSError as error:
+            result = _failed(name, f"cannot be scanned: {error.strerror or error}; check the rights of {self.locks}")
+        return replace(result, duration_s=time.monotonic() - begun)
+
+    def _publish(self, result: Ingested) -> None:
+        if self.listeners is not None and result.new_turns:
+            self.listeners.publish(TurnsIngested(self.clock.now(), result.account, result.new_turns, result.sessions))
+
+    def _scan(self, name: str, scripts: SessionScripts, stopped: Event, *, afresh: bool) -> Ingested:
+        state_dir = scripts.state_dir or self.state_root / name
+        call = turn_call(scripts.turn_script, self.home)
+        if call is None:
+            return self._run(name, scripts.turn_script, state_dir, stopped)
+        # A state file that was started anew holds nothing of what the cursor says was read.
+        is_new = not entries.has_any(self.store, name)
+        return self._read(name, turn_reading(call, state_dir, afresh=afresh or is_new), stopped)
+
+    def _read(self, name: str, reading: TurnPass, stopped: Event) -> Ingested:
+        from oulipoly_engine.adapters.scripts.turns import TurnsFailed  # noqa: PLC0415 - 10 ms, only scans need it
+
+        tally, at = _Tally(), self.clock.now()
+        try:
+            for batch in _batches(_checked_records(reading, tally)):
+                if stopped.is_set():
+                    return _failed(name, "was stopped")
+                with self.store.write():
+                    new = entries.insert_new(self.store, name, batch, at)
+                tally.count(new, batch)
+            with self.store.write():
+                tally.chains = imported.adopt(self.store, name, tally.sessions)
+            reading.keep()
+        except TurnsFailed as failure:
+            tally.note(LineError(0, str(failure)))
+            result = _result(name, Kind.FAILED, tally, reading.notes)
+        else:
+            result = _result(name, Kind.DONE, tally, reading.notes)
+        return replace(result, damaged_lines=reading.damaged_lines, unread_files=reading.unread_files)
+
+    def _run(self, name: str, script: str, state_dir: Path, stopped: Event) -> Ingested:
+        try:
+            state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            return _failed(name, f"cannot make the state folder {state_dir}: {error.strerror or error}")
+        env = {**self.environ, "STATE_DIR": str(state_dir)}
+        result = run_script(script, env, timeout_s=self.timeout_s, output_limit=_OUTPUT_LIMIT, cancelled=stopped.is_set)
+        if not result.succeeded:
+            return _failed(name, _failure(script, result))
+        tally, at = _Tally(), self.clock.now()
+        found = list(_checked_lines(result.stdout, tally))
+        with self.store.write():
+            tally.count(entries.insert_new(self.store, name, found, at), found)
+            tally.chains = imported.adopt(self.store, name, tally.sessions)
+        said = [excerpt(line, 300) for line in result.stderr.splitlines() if line.strip()]
+        return _result(name, Kind.DONE, tally, said)
+
+
+def attach_session(store: Store, row: Invocation) -> str | None:
+    """Tie an ended invocation that told no session id to the session it has made, and return that id; None: none found.
+
+    row: a final row, after its account was scanned. Only turns count that carry an instant of the run and were ingested
+    since its start; sessions of other invocations that ran at the same time are theirs. The row's session, its capture
+    method `turn_script` and the chain's model are stored.
+    """
+    if row.session_id is not None or row.account is None or row.finished_at is None:
+        return None
+    taken = imported.held_meanwhile(store, row.account, row.row_id, row.created_at, row.finished_at)
+    active = entries.activity(store, row.account, row.created_at, row.finished_at)
+    session_id = choose_session(session for session in active if session.session_id not in taken)
+    if session_id is None or imported.attach(store, row.row_id, session_id) is None:
+        return None
+    return session_id
+
+
+def _checked_records(reading: TurnPass, tally: _Tally) -> Iterator[TurnLine]:
+    for record in reading.turns():
+        turn, error = parse_record(record, reading.line)
+        if error is not None:
+            file = record.get("source_file")
+            error = replace(error, file=file if isinstance(file, str) else None)
+        yield from _counted((turn, error), tally)
+
+
+def _checked_lines(output: bytes, tally: _Tally) -> Iterator[TurnLine]:
+    begin = 0
+    number = 0
+    while begin < len(output):
+        end = output.find(b"\n", begin)
+        end = len(output) if end < 0 else end
+        number += 1
+        line = output[begin:end].strip()
+        begin = end + 1
+        if line:
+            yield from _counted(parse_line(line, number), tally)
+
+
+def _counted(parsed: tuple[TurnLine | None, LineError | None], tally: _Tally) -> Iterator[TurnLine]:
+    turn, error = parsed
+    tally.lines += 1
+    if error is not None:
+        tally.note(error)
+    if turn is not None:
+        tally.sessions.add(turn.session_id)
+        yield turn
+
+
+def _batches(found: Iterable[TurnLine]) -> Iterator[list[TurnLine]]:
+    batch: list[TurnLine] = []
+    characters = 0
+    for turn in found:
+        batch.append(turn)
+        characters += len(turn.body or "")
+        if len(batch) >= _BATCH_TURNS or characters >= _BATCH_CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
+
+
+def _result(name: str, kind: Kind, tally: _Tally, notes: Sequence[str]) -> Ingested:
+    shown = tuple(notes[:_KEPT_NOTES])
+    if len(notes) > _KEPT_NOTES:
+        shown += (f"{len(notes) - _KEPT_NOTES} more",)
+    return Ingested(
+        name,
+        kind,
+        tally.lines,
+        tally.new,
+        tally.chains,
+        tally.error_count,
+        tuple(tally.errors),
+        shown,
+        sessions=tuple(sorted(tally.grown)),
+    )
+
+
+def _failed(name: str, text: str) -> Ingested:
+    return Ingested(name, Kind.FAILED, error_count=1, errors=(LineError(0, text),))
+
+
+def _failure(script: str, result: ScriptResult) -> str:
+    deed = result.problem or (
+        f"was killed by signal {-result.exit_code}"
+        if result.exit_code is not None and result.exit_code < 0
+        else f"failed with exit {result.exit_code}"
+    )
+    said = excerpt(result.stderr, 300) if result.stderr.strip() else ""
+    words = f": {said}" if said else ""
+    return (
+        f"the turn script `{excerpt(script, 120)}` {deed}{words}; nothing of it was ingested: try it in a shell, or "
+        "correct `turn_script` in sessions.toml"
+    )

@@ -1,0 +1,1 @@
+"""The index of kept copies and bundles."""

@@ -1,0 +1,99 @@
+"""Chains that come in bundles: what goes along, and the rows that make one known here."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.sessions import chains
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentRow:
+    """A segment as it is stored; instants are RFC 3339."""
+
+    account: str
+    session_id: str
+    started_at: str
+    ended_at: str | None
+    last_turn_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChainRow:
+    """A chain with its segments, the active one last."""
+
+    chain_id: str
+    model: str
+    last_used_at: str
+    segments: tuple[SegmentRow, ...]
+    name: str | None = None
+    note: str | None = None
+
+
+def chain_row(store: Store, chain_id: str) -> ChainRow | None:
+    """Return a chain as it is stored; None: there is none."""
+    found = store.rows("SELECT model_name, last_used_at FROM session_chains WHERE chain_id = ?", (chain_id,))
+    if not found:
+        return None
+    segments = store.rows(
+        "SELECT provider_name, session_id, started_at, ended_at, last_turn_id FROM session_chain_segments"
+        " WHERE chain_id = ? ORDER BY ended_at IS NULL, started_at, id",
+        (chain_id,),
+    )
+    said = store.rows("SELECT name, note FROM conversation_notes WHERE chain_id = ?", (chain_id,))
+    name, note = said[0] if said else (None, None)
+    return ChainRow(
+        chain_id, str(found[0][0]), str(found[0][1]), tuple(SegmentRow(*row) for row in segments), name, note
+    )
+
+
+def adopt(store: Store, chain: ChainRow, at: str) -> tuple[str, bool]:
+    """Make a chain known, and return its id here and whether it was known already.
+
+    A chain that holds the active segment's session is taken as it is; an id that is in use gives way to a new one.
+    """
+    active = chain.segments[-1]
+    with store.write():
+        known = chains.chain_of(store, active.account, active.session_id)
+        if known is not None:
+            return known, True
+        taken = store.rows("SELECT 1 FROM session_chains WHERE chain_id = ?", (chain.chain_id,))
+        chain_id = str(uuid.uuid4()) if taken else chain.chain_id
+        _insert(store, chain_id, chain, at)
+        return chain_id, False
+
+
+def _insert(store: Store, chain_id: str, chain: ChainRow, at: str) -> None:
+    store.insert(
+        "session_chains",
+        chain_id=chain_id,
+        created_at=min(segment.started_at for segment in chain.segments),
+        last_used_at=chain.last_used_at,
+        model_name=chain.model,
+    )
+    _insert_segments(store, chain_id, chain.segments)
+    if chain.name is not None or chain.note is not None:
+        store.insert("conversation_notes", chain_id=chain_id, name=chain.name, note=chain.note, changed_at=at)
+
+
+def _insert_segments(store: Store, chain_id: str, segments: Sequence[SegmentRow]) -> None:
+    for segment in segments:
+        is_last = segment is segments[-1]
+        store.insert(
+            "session_chain_segments",
+            chain_id=chain_id,
+            provider_name=segment.account,
+            session_id=segment.session_id,
+            started_at=segment.started_at,
+            ended_at=None if is_last else segment.ended_at or at_end(segments),
+            last_turn_id=segment.last_turn_id,
+            transition_reason="imported",
+        )
+
+
+def at_end(segments: Sequence[SegmentRow]) -> str:
+    """Return when an earlier segment ended that nobody closed: when the last one began."""
+    return segments[-1].started_at

@@ -1,0 +1,1 @@
+"""The state file itself: opened, migrated, probed, rebuilt."""

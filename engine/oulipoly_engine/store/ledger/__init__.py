@@ -1,0 +1,1 @@
+"""API calls and prices."""

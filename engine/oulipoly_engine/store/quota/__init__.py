@@ -1,0 +1,1 @@
+"""Quota rows, readings, alerts and controls."""

@@ -1,0 +1,1 @@
+"""Replacements of transcripts."""

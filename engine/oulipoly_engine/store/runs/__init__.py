@@ -1,0 +1,1 @@
+"""Invocations and what they returned."""

@@ -1,0 +1,1 @@
+"""The full-text index and questions to it."""

@@ -1,0 +1,1 @@
+"""Sessions, their segments, facts and notes."""

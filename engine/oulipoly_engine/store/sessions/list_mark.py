@@ -1,0 +1,23 @@
+"""A few numbers that differ whenever a list of conversations would: cheap to ask, where the list itself is not."""
+
+from __future__ import annotations
+
+from oulipoly_engine.store.base.db import Store
+
+Mark = tuple[object, ...]
+
+_MARK = (
+    "SELECT (SELECT COALESCE(MAX(id), 0) FROM session_turns),"
+    " (SELECT COUNT(*) || ' ' || COALESCE(MAX(last_used_at), '') FROM session_chains),"
+    " (SELECT COUNT(*) || ' ' || COALESCE(MAX(started_at), '') || ' ' || COALESCE(MAX(ended_at), '')"
+    " FROM session_chain_segments),"
+    " (SELECT COUNT(*) || ' ' || COALESCE(MAX(changed_at), '') FROM conversation_notes),"
+    " (SELECT COUNT(*) || ' ' || COALESCE(SUM(turns), 0) || ' ' || COALESCE(SUM(described_turns), 0)"
+    " FROM session_facts),"
+    " (SELECT COUNT(*) || ' ' || COALESCE(MAX(id), 0) || ' ' || COALESCE(SUM(is_pruned), 0) FROM archive_copies)"
+)
+
+
+def mark(store: Store) -> Mark:
+    """Return the numbers of this instant; equal ones mean an equal list."""
+    return tuple(store.rows(_MARK)[0])

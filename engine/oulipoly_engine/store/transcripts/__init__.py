@@ -1,0 +1,1 @@
+"""Ingested entries of transcripts."""

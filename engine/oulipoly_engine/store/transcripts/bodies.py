@@ -1,0 +1,39 @@
+"""Turns with the bodies that were stored when they were ingested: what an export falls back on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from oulipoly_engine.store.base.db import Store
+
+_PAGE = 500  # rows; a long session's bodies do not fit into flat memory at once
+
+
+@dataclass(frozen=True, slots=True)
+class StoredBody:
+    """A stored turn and the row it lies in."""
+
+    row_id: int
+    turn_id: str
+    role: str
+    timestamp: str  # RFC 3339
+    body: str | None  # JSON list of content chunks; None for a row stored without its body
+
+
+def bodies(store: Store, account: str, session_id: str) -> Iterator[StoredBody]:
+    """Yield a session's turns in order of time, then of arrival, all from one view of the file."""
+    after: tuple[str, int] = ("", 0)
+    with store.read():
+        while rows := _page(store, account, session_id, after):
+            yield from rows
+            after = (rows[-1].timestamp, rows[-1].row_id)
+
+
+def _page(store: Store, account: str, session_id: str, after: tuple[str, int]) -> list[StoredBody]:
+    rows = store.rows(
+        "SELECT id, turn_id, role, timestamp, body FROM session_turns WHERE session_id = ? AND provider_name = ?"
+        " AND (timestamp, id) > (?, ?) ORDER BY timestamp, id LIMIT ?",
+        (session_id, account, *after, _PAGE),
+    )
+    return [StoredBody(int(row), str(turn), str(role), str(at), body) for row, turn, role, at, body in rows]

@@ -1,0 +1,88 @@
+"""A session's turns by position: any page of a long one costs the same as the first.
+
+Positions are those of time, then of arrival, side chains left out or in as asked.
+"""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from oulipoly_engine.core.transcripts.entry_tree import TurnLink
+from oulipoly_engine.store.base.db import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One turn with its text's raw form."""
+
+    row_id: int
+    turn_id: str
+    role: str
+    timestamp: str  # RFC 3339
+    parent_turn_id: str | None
+    is_sidechain: bool
+    is_compaction_boundary: bool
+    source_file: str | None
+    body: str | None  # JSON list of content chunks; None for a row stored without its body
+
+
+class TurnPages:
+    """The places of a session's turns, eight bytes each; `refresh` when the state file has changed."""
+
+    def __init__(self, store: Store, account: str, session_id: str, *, with_side_chains: bool = True) -> None:
+        self._store = store
+        self._key = (session_id, account)
+        self._narrowed = "" if with_side_chains else " AND is_sidechain = 0"
+        self._rows = array("q")
+        self.refresh()
+
+    def __len__(self) -> int:
+        """Return how many turns there are."""
+        return len(self._rows)
+
+    def refresh(self) -> None:
+        """Look again which turns there are."""
+        rows = self._store.rows(
+            "SELECT id FROM session_turns WHERE session_id = ? AND provider_name = ?"  # noqa: S608 - our own words
+            f"{self._narrowed} ORDER BY timestamp, id",
+            self._key,
+        )
+        self._rows = array("q", (row for (row,) in rows))
+
+    def page(self, start: int, count: int) -> tuple[Turn, ...]:
+        """Return up to `count` turns from a position on; fewer at the end, and where some are gone since `refresh`."""
+        return by_row(self._store, self._rows[max(0, start) : max(0, start) + max(0, count)])
+
+    def position(self, row_id: int) -> int | None:
+        """Return where a turn stands, None when it is not among them."""
+        try:
+            return self._rows.index(row_id)
+        except ValueError:
+            return None
+
+
+def by_row(store: Store, row_ids: Sequence[int]) -> tuple[Turn, ...]:
+    """Return turns by their rows, in the order of the rows given; those that are gone are left out."""
+    rows = store.rows(
+        "SELECT id, turn_id, role, timestamp, parent_turn_id, is_sidechain, is_compaction_boundary, source_file, body"
+        " FROM session_turns WHERE id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(row_ids)),),
+    )
+    found = {
+        row_id: Turn(row_id, turn, role, at, parent, bool(side), bool(boundary), source, body)
+        for row_id, turn, role, at, parent, side, boundary, source, body in rows
+    }
+    return tuple(found[row_id] for row_id in row_ids if row_id in found)
+
+
+def links(store: Store, account: str, session_id: str) -> tuple[TurnLink, ...]:
+    """Return how a session's turns hang together, in the order in which they were written; no bodies are read."""
+    rows = store.rows(
+        "SELECT id, turn_id, parent_turn_id, is_sidechain, timestamp, source_file FROM session_turns"
+        " WHERE session_id = ? AND provider_name = ? ORDER BY timestamp, id",
+        (session_id, account),
+    )
+    return tuple(TurnLink(row, turn, parent, bool(side), at, source) for row, turn, parent, side, at, source in rows)

@@ -1,0 +1,1 @@
+"""A terminal seen from a client: keys in, pictures out."""

@@ -1,0 +1,1 @@
+"""Screen emulators behind one interface."""

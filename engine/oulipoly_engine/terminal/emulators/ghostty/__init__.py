@@ -1,0 +1,1 @@
+"""The screen emulated by libghostty-vt."""

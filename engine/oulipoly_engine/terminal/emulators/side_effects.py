@@ -1,0 +1,72 @@
+"""What a child said beside its picture, collected until somebody asks; bounded, because a child may say it for ever."""
+
+from __future__ import annotations
+
+import os
+from urllib.parse import unquote, urlsplit
+
+from oulipoly_engine.terminal.protocol.cell_text import label
+from oulipoly_engine.terminal.protocol.screen import Happenings
+
+_LABEL = 1024  # characters of a title, a notice or a folder
+_KEPT = 16  # notices and copies between two questions; the newest win
+COPY_BYTES = 4 << 20  # of one OSC 52 text
+OVER = -1  # progress: there is none any more
+
+
+class Heard:
+    """A collection of happenings."""
+
+    def __init__(self) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
+        self.bells = 0
+        self.progress: int | None = None
+        self._title: str | None = None
+        self._folder: str | None = None
+        self._copied: list[str] = []
+        self._notices: list[str] = []
+        self._replies: list[bytes] = []
+
+    def title(self, text: str) -> None:
+        """Take a new title."""
+        self._title = label(text, _LABEL)
+
+    def folder(self, uri: str) -> None:
+        """Take what OSC 7 gave; a folder of another machine is none of ours."""
+        parts = urlsplit(uri) if uri.isprintable() and "[" not in uri else None
+        if parts is None or parts.scheme not in {"file", "kitty-shell-cwd"}:
+            return
+        if parts.netloc in {"", "localhost", os.uname().nodename}:
+            path = unquote(parts.path) if parts.scheme == "file" else parts.path
+            if path.startswith("/") and path.isprintable() and len(path) <= _LABEL:
+                self._folder = path
+
+    def copied(self, text: str) -> None:
+        """Take a text that it wants on the clipboard."""
+        self._copied = [*self._copied[1 - _KEPT :], text]
+
+    def notice(self, *parts: str) -> None:
+        """Take a notice, of a title and a text perhaps."""
+        text = label(": ".join(part for part in parts if part), _LABEL)
+        if text:
+            self._notices = [*self._notices[1 - _KEPT :], text]
+
+    def reply(self, data: bytes) -> None:
+        """Take an answer to one of its queries."""
+        self._replies.append(data)
+
+    def take(self) -> Happenings:
+        """Return everything and forget it."""
+        taken = Happenings(
+            self._title,
+            self._folder,
+            self.bells,
+            tuple(self._copied),
+            tuple(self._notices),
+            b"".join(self._replies),
+            self.progress,
+        )
+        self._forget()
+        return taken

@@ -1,0 +1,148 @@
+"""One client as the host sees it: its socket, what it asked for, and what waits to be sent to it.
+
+What may wait is bounded: pictures are owed, not queued; happenings that cannot be sent are folded into one; and a
+client that does not read its answers is not read from either.
+"""
+
+from __future__ import annotations
+
+import socket
+
+from oulipoly_engine.terminal.protocol.frames import Debt
+from oulipoly_engine.terminal.protocol.messages import (
+    Bye,
+    Decoder,
+    Focus,
+    FromClient,
+    Happened,
+    Hello,
+    Message,
+    Trimmed,
+    WireBroken,
+    encode,
+)
+
+_UNREAD_LIMIT = 1 << 20  # bytes that wait before we stop listening to a client
+_CHUNK = 64 << 10  # larger ones come from the kernel anew each time
+_NOTICES = 16  # kept for a client that does not read
+
+
+class ClientSeat:
+    """A connection from a client."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        connection.setblocking(False)
+        self.connection = connection
+        self.name = ""
+        self.greeted = False
+        self.attached = False
+        self.columns = self.rows = 0
+        self.focus: Focus = "hidden"
+        self.typed_at = 0.0
+        self.only_reads = False
+        self.looks_at: int | None = None  # a reader's first line, counted from the oldest; None: it sees what all see
+        self.debt = Debt()
+        self.trimmed: int | None = None  # the rows that it knows to be trimmed; None: it does not want to know
+        self.awaiting: int | None = None  # the picture that it has not acknowledged
+        self.painted_at = 0.0
+        self.active_at = 0.0
+        self.exit_told = False
+        self.closing = False
+        self.watched = 0  # the events that the selector looks for
+        self._decoder = Decoder(FromClient)
+        self._out = bytearray()
+        self._happened: Happened | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Return whether its window has a say in the size, and gets pictures."""
+        return self.attached and self.focus != "hidden"
+
+    def look_at(self, line: int | None) -> None:
+        """Look back at the text from a line on, or see what all see again."""
+        self.looks_at = line
+        self.debt.is_full = True  # once it sees that
+
+    @property
+    def is_clogged(self) -> bool:
+        """Return whether it leaves too much unread."""
+        return len(self._out) > _UNREAD_LIMIT
+
+    @property
+    def has_unsent(self) -> bool:
+        """Return whether bytes wait for it to read."""
+        return bool(self._out)
+
+    def send(self, message: Message) -> None:
+        """Send a message now or, if the client does not read, later."""
+        data = encode(message)
+        if self._out:
+            self._out += data
+            return
+        sent = self._write(data)
+        self._out += memoryview(data)[sent:]
+
+    def number(self, trimmed: int) -> None:
+        """Say how many rows have been trimmed, if the client wants to know and does not."""
+        if self.trimmed is not None and trimmed != self.trimmed:
+            self.trimmed = trimmed
+            self.send(Trimmed(trimmed))
+
+    def tell(self, happened: Happened) -> None:
+        """Send what happened, or fold it into what waits already."""
+        if self._happened is not None:
+            self._happened = _folded(self._happened, happened)
+        elif self._out:
+            self._happened = happened
+        else:
+            self.send(happened)
+
+    def flush(self) -> None:
+        """Send what waits, as far as the client reads."""
+        if self._out:
+            del self._out[: self._write(self._out)]
+        if not self._out and self._happened is not None:
+            happened, self._happened = self._happened, None
+            self.send(happened)
+
+    def receive(self) -> list[Message]:
+        """Return the messages that have come. Raises EOFError when the client is gone, WireBroken for rubbish."""
+        try:
+            data = self.connection.recv(_CHUNK)
+        except BlockingIOError:
+            return []
+        except OSError as error:
+            raise EOFError from error
+        if not data:
+            raise EOFError
+        found = self._decoder.feed(data)
+        if not self.greeted and found and not isinstance(found[0], Hello):
+            text = "the first message must be hello"
+            raise WireBroken(text)
+        return found
+
+    def close(self, text: str | None = None) -> None:
+        """Close the connection, with a word if the client still reads."""
+        if text is not None and not self._out:
+            self._write(encode(Bye(text)))
+        self.connection.close()
+
+    def _write(self, data: bytes | bytearray) -> int:
+        try:
+            return self.connection.send(data)
+        except BlockingIOError:
+            return 0
+        except OSError:  # it is gone; what it sent before may still be there to read, and shows the end
+            return len(data)
+
+
+def _folded(first: Happened, then: Happened) -> Happened:
+    return Happened(
+        title=first.title if then.title is None else then.title,
+        folder=first.folder if then.folder is None else then.folder,
+        bells=first.bells + then.bells,
+        copied=then.copied or first.copied,  # the clipboard holds one text
+        notices=(first.notices + then.notices)[-_NOTICES:],
+        progress=first.progress if then.progress is None else then.progress,
+        active=first.active or then.active,
+    )

@@ -1,0 +1,140 @@
+"""The clients of one terminal: who is attached, whose window decides the size, who is owed a picture and when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from oulipoly_engine.terminal.host.client_connection import ClientSeat
+from oulipoly_engine.terminal.host.size_policy import Decided, Window, decide
+from oulipoly_engine.terminal.protocol.frames import Viewport
+from oulipoly_engine.terminal.protocol.messages import Exited, Happened, Message, SizeSet
+from oulipoly_engine.terminal.protocol.screen import Frame
+
+_INTERVALS_S = {"focused": 1 / 60, "unfocused": 1 / 20}
+_FLOOD_INTERVAL_S = 1 / 30
+_ACTIVITY_S = 1.0
+_LOOKS_AWAY_S = 1.0
+
+
+class FrameSource(Protocol):
+    """What draws."""
+
+    def frame(self, *, full: bool = False) -> Frame | None:
+        """Return what changed."""
+
+    def hold_left(self) -> float:
+        """Return for how long the picture is held."""
+
+
+class Audience:
+    """All connections of one terminal."""
+
+    def __init__(self, rule: str) -> None:
+        self.rule = rule
+        self.seats: list[ClientSeat] = []
+        self.viewport = Viewport()
+        self.decided: Decided | None = None
+
+    @property
+    def watchers(self) -> Iterator[ClientSeat]:
+        """Yield the clients that see pictures."""
+        return (seat for seat in self.seats if seat.counts)
+
+    @property
+    def has_focus(self) -> bool:
+        """Return whether the window of any client that types has the focus."""
+        return any(seat.attached and seat.focus == "focused" and not seat.only_reads for seat in self.seats)
+
+    def is_watched(self, now: float) -> bool:
+        """Return whether anybody sees pictures; one who has left a picture unanswered for a second does not look."""
+        return any(seat.awaiting is None or now - seat.painted_at < _LOOKS_AWAY_S for seat in self.watchers)
+
+    def wanted_size(self) -> Decided | None:
+        """Return the size that the windows ask for; None while none is shown."""
+        windows = [Window(one.name, one.columns, one.rows, one.typed_at, one.only_reads) for one in self.watchers]
+        return decide(windows, self.rule)
+
+    def tell_size(self, columns: int, rows: int) -> None:
+        """Tell every attached client which size it is, and whose."""
+        if self.decided is not None:
+            count = sum(1 for _ in self.watchers)
+            self.broadcast(SizeSet(columns, rows, self.decided.by, self.rule, count))
+
+    def broadcast(self, message: Message) -> None:
+        """Send a message to every attached client."""
+        for seat in self.seats:
+            if seat.attached:
+                seat.send(message)
+
+    def tell(self, happened: Happened) -> None:
+        """Tell every attached client what happened."""
+        for seat in self.seats:
+            if seat.attached:
+                seat.tell(happened)
+
+    def owe_all(self) -> None:
+        """Owe every client a full picture, of another size; those who look back have lost their place."""
+        for seat in self.seats:
+            seat.look_at(None)
+
+    def take(self, frame: Frame) -> None:
+        """Take a frame of the screen."""
+        self.viewport.take(frame, [seat.debt for seat in self.seats])
+
+    def mark_active(self, now: float) -> None:
+        """Tell hidden clients that something was printed, at most once a second."""
+        for seat in self.seats:
+            if seat.attached and seat.focus == "hidden" and now - seat.active_at >= _ACTIVITY_S:
+                seat.active_at = now
+                seat.tell(Happened(active=True))
+
+    def paint(self, screen: FrameSource, now: float, *, changed: bool, flooding: bool) -> tuple[bool, float | None]:
+        """Send the pictures that are due.
+
+        Returns whether the screen still has changes that nobody has taken, and how many seconds until there is
+        something to do again, None if only an event can bring it.
+        """
+        waits = [(seat, _wait(seat, now, flooding=flooding)) for seat in self._followers if seat.awaiting is None]
+        hold = 0.0
+        if changed and any(wait <= 0 for _, wait in waits):
+            frame = screen.frame(full=not self.viewport.is_known)
+            if frame is not None:
+                self.take(frame)
+            hold = screen.hold_left()
+            changed = hold > 0
+        least: float | None = None
+        for seat, wait in waits:
+            if wait <= 0 and seat.debt.is_owed():
+                self._send_picture(seat, now)
+            elif changed or seat.debt.is_owed():
+                due = max(wait, hold, 0.001)
+                least = due if least is None else min(least, due)
+        return changed, least
+
+    def tell_exit(self, exited: Exited, *, insist: bool, changed: bool) -> None:
+        """Tell each client that the child has ended, once it has its last picture."""
+        followers = list(self._followers)
+        for seat in self.seats:
+            is_behind = seat in followers and (changed or seat.awaiting is not None or seat.debt.is_owed())
+            if seat.greeted and not seat.exit_told and (insist or not is_behind):
+                seat.exit_told = True
+                seat.send(exited)
+
+    @property
+    def _followers(self) -> Iterator[ClientSeat]:
+        """Yield the clients that see what is printed, and do not look back."""
+        return (seat for seat in self.watchers if seat.looks_at is None)
+
+    def _send_picture(self, seat: ClientSeat, now: float) -> None:
+        picture = self.viewport.pay(seat.debt)
+        if picture is not None:
+            seat.awaiting = picture.number
+            seat.painted_at = now
+            seat.number(self.viewport.trimmed)
+            seat.send(picture)
+
+
+def _wait(seat: ClientSeat, now: float, *, flooding: bool) -> float:
+    interval = _INTERVALS_S[seat.focus]
+    return seat.painted_at + (max(interval, _FLOOD_INTERVAL_S) if flooding else interval) - now

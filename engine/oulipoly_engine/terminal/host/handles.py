@@ -1,0 +1,67 @@
+"""What a terminal's processes are given: the child and its end of the line, sockets, memory, and rules."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import dataclass
+from typing import Protocol
+
+from oulipoly_engine.terminal.host.crash_buffer import Memory
+from oulipoly_engine.terminal.host.runtime_folder import Place, Terminal
+from oulipoly_engine.terminal.protocol.screen import ScreenLimits
+
+
+class Line(Protocol):
+    """Our end of the child's terminal; never blocks."""
+
+    fd: int
+    pid: int
+
+    def read(self, size: int = ...) -> bytes | None:
+        """Return output: None when nothing is there now, empty when nobody holds the other end."""
+
+    def write(self, data: bytes | memoryview) -> int:
+        """Type bytes and return how many were taken."""
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Change the window's size."""
+
+
+class Child(Line, Protocol):
+    """What only the process that started the child can do."""
+
+    def poll(self) -> int | None:
+        """Return the exit code, 128 plus the signal's number if one killed it; None while it lives."""
+
+    @property
+    def killed_by(self) -> int | None:
+        """Return the number of the signal that ended it."""
+
+    def close(self) -> None:
+        """Give our end back, which hangs up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How a terminal behaves."""
+
+    limits: ScreenLimits
+    size_rule: str = "smallest"  # or "last": whoever typed last
+    emulator: str | None = None  # None: the best that is there
+    linger_s: float = 3600.0  # how long the host stays after the child's end when nobody has seen it
+    grace_s: float = 2.0  # between HUP and KILL
+    dump_every_s: float = 3.0
+    looping_s: float = 5.0  # of processor time that the screen's process may spend without an answer
+    silent_s: float = 15.0  # that it may be silent, in all: a loaded machine lets it wait
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """What both processes of one terminal share."""
+
+    place: Place
+    terminal: Terminal  # as it was at the start
+    line: Line
+    listener: socket.socket
+    memory: Memory
+    rules: Rules

@@ -1,0 +1,361 @@
+"""The host of one terminal: it holds the child and its line, and forks the process that draws (`screen_process`).
+
+The emulator is native code that hostile output can kill. So nothing native runs here, and whatever happens in the
+other process, the child keeps its terminal: the next one is forked, from a dump and the last output. One that hangs is
+killed for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import socket
+import sys
+import time
+import traceback
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn, Protocol
+
+from oulipoly_engine.clock import SystemClock, to_text
+from oulipoly_engine.terminal.host.handles import Child, Seat
+from oulipoly_engine.terminal.host.launcher import trim_log
+from oulipoly_engine.terminal.host.process_groups import end_session, send, spent
+from oulipoly_engine.terminal.host.supervisor_link import Alive, Ask, Done, Drain, Drained, FromScreen, Titled
+from oulipoly_engine.terminal.host.watchdog import Pulse
+from oulipoly_engine.terminal.protocol import messages as wire
+
+QUICK_S = 10.0  # a screen's process that dies sooner has died of what it was started from
+_PAUSES_S = (0.0, 0.0, 0.0, 0.2, 1.0, 5.0)  # before the next start, by deaths in a row
+_PARTING_S = 1.0  # for the screen's process to say goodbye
+_DRAINING_S = 1.0  # for the screen's process to read what the ended child printed last
+_LOOK_S = 2.0  # between two looks at what a running child leaves to be found
+_TAIL = 8 << 10  # bytes of output that the record of the end is given: the words with which a program leaves
+_CHUNK = 64 << 10
+_ENDING = (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM, signal.SIGKILL)
+_IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGPIPE)
+
+
+class Recorder(Protocol):
+    """Records what the child was and how it ended."""
+
+    looks: bool  # whether `look` is to be called at all
+
+    def look(self, pid: int) -> str | None:
+        """Note what the running child leaves to be found; called every few seconds.
+
+        Returns the session that it has open; None when that is not known.
+        """
+
+    def end(self, exited: wire.Exited, tail: bytes) -> None:
+        """Record the end. tail: the last of what the child printed."""
+
+    def follow_up(self) -> None:
+        """Do what is left to do once the end is recorded and told."""
+
+
+@dataclass(slots=True)
+class _Screen:
+    """The forked process."""
+
+    pid: int
+    control: socket.socket
+    decoder: wire.Decoder
+    begun: float
+    pulse: Pulse
+    has_hung: bool = False
+
+
+class Host:
+    """The supervisor's loop."""
+
+    def __init__(self, seat: Seat, child: Child, recorder: Recorder) -> None:
+        self._seat = seat
+        self._child = child
+        self._recorder = recorder
+        self._terminal = seat.terminal
+        self._selector = selectors.DefaultSelector()
+        self._screen: _Screen | None = None
+        self._deaths = 0
+        self._start_at: float | None = 0.0
+        self._manner = "died"
+        self._exited: wire.Exited | None = None
+        self._record_at: float | None = None  # the child has ended, and its last words are being read
+        self._look_at: float | None = 0.0 if recorder.looks else None
+        self._kill_at: float | None = None
+        self._sent: int | None = None  # the last signal that a user has sent it
+        self._is_told_to_go = False
+        self._done = False
+
+    def run(self) -> None:
+        """Hold the terminal until it is over."""
+        wake_reader, wake_writer = socket.socketpair()
+        for end in (wake_reader, wake_writer):
+            end.setblocking(False)
+        signal.set_wakeup_fd(wake_writer.fileno(), warn_on_full_buffer=False)
+        for number in _IGNORED:
+            signal.signal(number, signal.SIG_IGN)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGTERM, self._told_to_go)
+        self._selector.register(wake_reader, selectors.EVENT_READ, lambda: wake_reader.recv(_CHUNK))
+        self._look_at_child()  # it may have ended before anybody listened
+        while not self._done:
+            timeout = self._do_due(time.monotonic())
+            if self._done:
+                break
+            for key, _ in self._selector.select(timeout):
+                with contextlib.suppress(BlockingIOError):
+                    key.data()
+            self._look_at_child()
+            self._look_at_screen()
+        self._leave()
+
+    # The child -------------------------------------------------------------------------------------------------------
+    def _look_at_child(self) -> None:
+        if self._exited is not None:
+            return
+        code = self._child.poll()
+        if code is None:
+            return
+        self._exited = wire.Exited(code, self._child.killed_by, self._stopped_for(code))
+        self._kill_at = None
+        self._look_at = None
+        send(self._child, signal.SIGHUP)  # whoever is left of its group, as when a window is closed
+        if self._screen is None:
+            self._record(self._exited)
+        else:
+            self._record_at = time.monotonic() + _DRAINING_S
+            self._tell(Drain())
+
+    def _record(self, exited: wire.Exited) -> None:
+        """Record the child's end, and tell it then: whoever hears of it finds it recorded."""
+        self._record_at = None
+        ended_at = to_text(SystemClock().now())
+        memory = self._seat.memory
+        try:
+            self._recorder.end(exited, memory.output_since(max(0, memory.total - _TAIL))[0])
+        except Exception:  # a border: the terminal's end must be told even if it cannot be recorded
+            _log("the end of the program could not be recorded:")
+            traceback.print_exc()
+        # Only now: of a host that is killed before it, the next one to look records the end.
+        self._describe(exit_code=exited.code, ended_at=ended_at)
+        self._tell(exited)
+        if self._is_told_to_go:
+            self._done = True
+            return
+        try:
+            self._recorder.follow_up()
+        except Exception:  # a border: it is over, whatever fails now
+            _log("what follows the program's end has failed:")
+            traceback.print_exc()
+
+    def _look(self, now: float) -> float:
+        self._look_at = now + _LOOK_S
+        try:
+            session = self._recorder.look(self._child.pid)
+        except Exception:  # a border: the program runs on, whatever is wrong with what it leaves lying about
+            _log("what the program leaves to be found cannot be read, and is not looked at any more:")
+            traceback.print_exc()
+            self._look_at = session = None
+        if session is not None and session != self._terminal.session_id:
+            self._describe(session_id=session)
+        return _LOOK_S
+
+    def _kill(self, number: int) -> None:
+        if self._exited is not None:
+            return
+        self._sent = number or signal.SIGHUP
+        if number:
+            send(self._child, number)
+            return
+        send(self._child, signal.SIGHUP)
+        send(self._child, signal.SIGCONT)
+        self._kill_at = self._kill_at or time.monotonic() + self._seat.rules.grace_s
+
+    def _stopped_for(self, code: int) -> int | None:
+        """Return the signal for which it has ended: one that ends a program, or one that its exit code tells of."""
+        if self._sent in _ENDING or (self._sent is not None and code == 128 + self._sent):
+            return self._sent
+        return None
+
+    def _told_to_go(self, *_: object) -> None:
+        """End the child and ourselves, nobody's having seen it notwithstanding: the machine may be going down."""
+        self._is_told_to_go = True
+        if self._exited is not None and self._record_at is None:
+            self._done = True
+        self._kill(0)
+
+    # The screen's process --------------------------------------------------------------------------------------------
+    def _start_screen(self, now: float) -> None:
+        trim_log()
+        ours, theirs = socket.socketpair()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            _log(f"cannot fork: {error}")
+            ours.close()
+            theirs.close()
+            self._start_at = now + 1.0
+            return
+        if pid == 0:
+            ours.close()
+            self._be_screen(theirs)
+        theirs.close()
+        ours.setblocking(False)
+        self._screen = _Screen(pid, ours, wire.Decoder(FromScreen), now, self._new_pulse(now))
+        self._selector.register(ours, selectors.EVENT_READ, self._hear_screen)
+        self._start_at = None
+        self._tell(Ask())
+        self._describe(screen_pid=pid)
+
+    def _new_pulse(self, now: float) -> Pulse:
+        rules = self._seat.rules
+        return Pulse(now, looping_s=rules.looping_s, silent_s=rules.silent_s)
+
+    def _be_screen(self, control: socket.socket) -> NoReturn:
+        """Go on as the screen's process. Never returns."""
+        code = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            for number in (signal.SIGCHLD, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
+            self._selector.close()
+            from oulipoly_engine.terminal.host import screen_process  # noqa: PLC0415 - the emulator stays out of the supervisor
+
+            screen_process.serve(
+                replace(self._seat, terminal=self._terminal),
+                control,
+                deaths=self._deaths,
+                exited=self._exited,
+                limits_size=self._seat.memory.size,
+                manner=self._manner,
+            )
+            code = 0
+        except BaseException:  # noqa: BLE001, RUF100 - a fork's border: nothing may run on into the supervisor's code
+            traceback.print_exc()
+        finally:
+            sys.stderr.flush()
+            os._exit(code)
+
+    def _look_at_screen(self) -> None:
+        screen = self._screen
+        if screen is None:
+            return
+        try:
+            pid, status = os.waitpid(screen.pid, os.WNOHANG)
+        except ChildProcessError:
+            pid, status = screen.pid, 0
+        if pid == 0:
+            return
+        self._hear_screen()  # what it said last
+        self._unwatch(screen.control)
+        screen.control.close()
+        self._screen = None
+        if self._record_at is not None and self._exited is not None:
+            self._record(self._exited)
+        if self._done:
+            return
+        now = time.monotonic()
+        self._manner = "hung" if screen.has_hung else "died"
+        # One that hung has lived until it last answered, however long it took us to be sure.
+        lived = (screen.pulse.heard_at or screen.begun) - screen.begun if screen.has_hung else now - screen.begun
+        self._deaths = self._deaths + 1 if lived < QUICK_S else 1
+        self._start_at = now + _PAUSES_S[min(self._deaths, len(_PAUSES_S) - 1)]
+        _log(f"the screen's process ended with {os.waitstatus_to_exitcode(status)}, death {self._deaths} in a row")
+
+    def _hear_screen(self) -> None:
+        if self._screen is None:
+            return
+        try:
+            data = self._screen.control.recv(_CHUNK)
+            messages = self._screen.decoder.feed(data)
+        except (OSError, wire.WireBroken):
+            return
+        if not data:
+            self._unwatch(self._screen.control)
+        for message in messages:
+            match message:
+                case Titled():
+                    self._describe(title=message.title)
+                case wire.Kill():
+                    self._kill(message.signal)
+                case Alive():
+                    self._screen.pulse.hear(time.monotonic())
+                case Drained() if self._record_at is not None and self._exited is not None:
+                    self._record(self._exited)
+                case Done():
+                    self._done = True
+
+    def _unwatch(self, control: socket.socket) -> None:
+        with contextlib.suppress(KeyError):
+            self._selector.unregister(control)
+
+    def _tell(self, message: wire.Message) -> None:
+        if self._screen is not None:
+            with contextlib.suppress(OSError):
+                self._screen.control.send(wire.encode(message))
+
+    def _feel_pulse(self, screen: _Screen, now: float) -> float:
+        """Ask whether the screen's process hangs, and kill it if it does; returns when to look again."""
+        if screen.has_hung:
+            return screen.pulse.wait(now)
+        if screen.pulse.is_due(now):
+            self._tell(Ask())
+        elif screen.pulse.is_gone(now, lambda: spent(screen.pid)):
+            _log("the screen's process hangs, and is killed")
+            screen.has_hung = True
+            os.kill(screen.pid, signal.SIGKILL)
+        return screen.pulse.wait(now)
+
+    # Time, and the end -----------------------------------------------------------------------------------------------
+    def _do_due(self, now: float) -> float | None:
+        waits = []
+        if self._screen is not None:
+            waits.append(self._feel_pulse(self._screen, now))
+        if self._look_at is not None:
+            waits.append(self._look(now) if now >= self._look_at else self._look_at - now)
+        if self._record_at is not None and self._exited is not None:
+            if now >= self._record_at:
+                self._record(self._exited)
+            else:
+                waits.append(self._record_at - now)
+        if self._start_at is not None:
+            if now >= self._start_at:
+                self._start_screen(now)
+            if self._start_at is not None:
+                waits.append(max(0.0, self._start_at - now))
+        if self._kill_at is not None:
+            if now >= self._kill_at:
+                end_session(self._child)
+                self._kill_at = now + self._seat.rules.grace_s
+            waits.append(self._kill_at - now)
+        return min(waits, default=None)
+
+    def _leave(self) -> None:
+        if self._screen is not None:
+            self._tell(wire.Bye("the terminal's host was told to end"))
+            self._reap(self._screen.pid, time.monotonic() + _PARTING_S)
+        self._child.close()
+        self._seat.place.remove()
+
+    def _reap(self, pid: int, deadline: float) -> None:
+        with contextlib.suppress(ChildProcessError):
+            while time.monotonic() < deadline:
+                if os.waitpid(pid, os.WNOHANG)[0]:
+                    return
+                time.sleep(0.005)
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+    def _describe(self, **changes: Any) -> None:  # noqa: ANN401 - the fields of a Terminal
+        self._terminal = replace(self._terminal, **changes)
+        try:
+            self._seat.place.describe(self._terminal)
+        except OSError as error:  # a full disk: the terminal itself works on
+            _log(f"cannot describe the terminal: {error}")
+
+
+def _log(text: str) -> None:
+    sys.stderr.write(f"{to_text(SystemClock().now())} {text}\n")
+    sys.stderr.flush()

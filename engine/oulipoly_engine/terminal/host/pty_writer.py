@@ -1,0 +1,52 @@
+"""What is to be typed to the child, written as fast as the child reads and never waited for."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from oulipoly_engine.terminal.host.handles import Line
+
+LIMIT = 16 << 20  # bytes that wait: the largest paste that a child which does not read may leave with us
+_PIECE = 4096  # a Linux terminal takes no more at once
+
+
+class Typist:
+    """The queue of one terminal's input."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        self._queue: deque[memoryview] = deque()
+        self._waiting = 0
+
+    @property
+    def is_waiting(self) -> bool:
+        """Return whether something is still to be written when the terminal takes more."""
+        return bool(self._queue)
+
+    def type(self, data: bytes) -> bool:
+        """Write bytes after all that waits; returns False when so much waits that they are refused, all of them."""
+        if self._waiting + len(data) > LIMIT:
+            return False
+        if data:
+            self._queue.append(memoryview(data))
+            self._waiting += len(data)
+            if len(self._queue) == 1:
+                self.flush()
+        return True
+
+    def flush(self) -> None:
+        """Write what the terminal takes now."""
+        while self._queue:
+            count = self._line.write(self._queue[0][:_PIECE])
+            if count == 0:
+                return
+            self._waiting -= count
+            if count < len(self._queue[0]):
+                self._queue[0] = self._queue[0][count:]
+            else:
+                self._queue.popleft()
+
+    def forget(self) -> None:
+        """Drop what waits: nobody is left to read it."""
+        self._queue.clear()
+        self._waiting = 0

@@ -1,0 +1,1 @@
+"""What a terminal's host and its clients say to each other."""

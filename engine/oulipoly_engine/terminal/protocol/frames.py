@@ -1,0 +1,161 @@
+"""The viewport as clients get it: rows in wire form, styles told once by number. Pure.
+
+Each client has its own account of which rows it has not been sent yet. That set can never grow beyond the viewport:
+however slow a client is, it is owed at most one full picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from oulipoly_engine.terminal.protocol.messages import Picture, WireRow, WireStyle
+from oulipoly_engine.terminal.protocol.screen import CellStyle, Frame, Row
+
+STYLES_KEPT = 16_384  # before numbering begins afresh; a gradient over a whole screen has 4,800
+
+
+class StyleBook:
+    """The numbers of styles, the same for all clients."""
+
+    def __init__(self) -> None:
+        self.generation = 0
+        self.told: list[WireStyle] = []  # in the order of their numbers
+        self._numbers: dict[CellStyle, int] = {}
+
+    def encode(self, y: int, row: Row) -> WireRow:
+        """Return a row in wire form; a new style gets a number."""
+        return y, tuple((run.text, self._number(run.style), run.width) for run in row)
+
+    def begin_afresh(self) -> bool:
+        """Forget every number if there are too many; tells whether that was so, and wire rows are void."""
+        if len(self.told) < STYLES_KEPT:
+            return False
+        self.generation += 1
+        self.told.clear()
+        self._numbers.clear()
+        return True
+
+    def _number(self, style: CellStyle) -> int:
+        number = self._numbers.get(style)
+        if number is None:
+            number = self._numbers[style] = len(self.told)
+            self.told.append((number, style.foreground, style.background, int(style.attrs), style.link))
+        return number
+
+
+class Debt:
+    """What one client has not been sent yet."""
+
+    def __init__(self) -> None:
+        self.rows: set[int] = set()
+        self.is_full = True
+        self.moved = True  # the cursor, or anything but the rows
+        self._generation = -1
+        self._styles = 0
+        self._number = 0
+
+    def is_owed(self) -> bool:
+        """Return whether there is anything to send."""
+        return self.is_full or self.moved or bool(self.rows)
+
+    def styles_for(self, book: StyleBook) -> tuple[tuple[WireStyle, ...], bool]:
+        """Return the styles that this client has not been told, and whether their numbers begin afresh."""
+        anew = self._generation != book.generation
+        styles = tuple(book.told[0 if anew else self._styles :])
+        self._generation, self._styles = book.generation, len(book.told)
+        return styles, anew
+
+    def next_number(self) -> int:
+        """Return the number of the next picture."""
+        self._number += 1
+        return self._number
+
+
+class Viewport:
+    """The last complete picture."""
+
+    def __init__(self) -> None:
+        self.book = StyleBook()
+        self._rows: list[Row] = []
+        self._wire: list[WireRow | None] = []
+        self._frame: Frame | None = None
+
+    @property
+    def frame(self) -> Frame | None:
+        """Return the last frame; `changed` of it is not all that is shown."""
+        return self._frame
+
+    @property
+    def is_known(self) -> bool:
+        """Return whether there has been any picture."""
+        return self._frame is not None
+
+    @property
+    def trimmed(self) -> int:
+        """Return how many rows the scrollback had lost when the last frame was made."""
+        return 0 if self._frame is None else self._frame.trimmed
+
+    def forget(self) -> None:
+        """Take the next frame for the first: the one before was of another size."""
+        self._frame = None
+
+    def take(self, frame: Frame, debts: Iterable[Debt]) -> None:
+        """Take what changed, and note it for every client."""
+        if frame.full or len(self._rows) != frame.rows:
+            self._rows = [()] * frame.rows
+            self._wire = [None] * frame.rows
+        for y, row in frame.changed:
+            self._rows[y] = row
+            self._wire[y] = None
+        self._frame = frame
+        for debt in debts:
+            debt.moved = True
+            if frame.full:
+                debt.is_full = True
+            elif not debt.is_full:
+                debt.rows.update(y for y, _ in frame.changed)
+
+    def pay(self, debt: Debt) -> Picture | None:
+        """Return the picture that a client is owed; None while there is none."""
+        frame = self._frame
+        if frame is None:
+            return None
+        self._make_room()
+        full = debt.is_full
+        changed = tuple(self._wire_row(y) for y in (range(len(self._rows)) if full else sorted(debt.rows)))
+        debt.rows.clear()
+        debt.is_full = debt.moved = False
+        return self._picture(debt, frame, changed, full=full)
+
+    def past(self, debt: Debt, beside: Frame, rows: Iterable[Row]) -> Picture:
+        """Return a picture of rows that one client alone sees. beside: what else is told of it."""
+        self._make_room()
+        return self._picture(debt, beside, tuple(self.book.encode(y, row) for y, row in enumerate(rows)), full=True)
+
+    def _make_room(self) -> None:
+        if self.book.begin_afresh():
+            self._wire = [None] * len(self._rows)
+
+    def _picture(self, debt: Debt, frame: Frame, changed: tuple[WireRow, ...], *, full: bool) -> Picture:
+        styles, anew = debt.styles_for(self.book)
+        cursor = frame.cursor
+        return Picture(
+            number=debt.next_number(),
+            columns=frame.columns,
+            rows=frame.rows,
+            full=full,
+            styles=styles,
+            changed=changed,
+            cursor=(cursor.x, cursor.y, cursor.visible, cursor.shape),
+            scrollback=frame.scrollback,
+            offset=frame.offset,
+            alternate=frame.alternate,
+            mouse=frame.mouse,
+            anew=anew,
+        )
+
+    def _wire_row(self, y: int) -> WireRow:
+        row = self._wire[y]
+        if row is None:
+            row = self._wire[y] = self.book.encode(y, self._rows[y])
+        return row

@@ -1,0 +1,65 @@
+"""A terminal's picture at the client: the messages of the host made into rows again. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from oulipoly_engine.terminal.protocol.messages import Picture, RowsFound, WireRow, WireStyle
+from oulipoly_engine.terminal.protocol.screen import CellStyle, Cursor, Row, Run
+
+_UNTOLD = CellStyle()
+
+
+class View:
+    """The rows that a client shows."""
+
+    def __init__(self) -> None:
+        self.columns = self.height = 0
+        self.rows: list[Row] = []
+        self.cursor = Cursor(0, 0, visible=False)
+        self.scrollback = self.offset = 0
+        self.alternate = self.mouse = False
+        self._styles: dict[int, CellStyle] = {}
+
+    def take(self, picture: Picture) -> tuple[int, ...]:
+        """Take a picture and return which rows are new: all of them when it is full."""
+        self._learn(picture.styles, anew=picture.anew)
+        self.columns, self.height = picture.columns, picture.rows
+        if picture.full or len(self.rows) != picture.rows:
+            self.rows = [()] * picture.rows
+        for y, row in self._resolved(picture.changed):
+            if y < len(self.rows):
+                self.rows[y] = row
+        x, y, visible, shape = picture.cursor
+        self.cursor = Cursor(x, y, visible, shape)
+        self.scrollback, self.offset = picture.scrollback, picture.offset
+        self.alternate, self.mouse = picture.alternate, picture.mouse
+        return tuple(range(len(self.rows))) if picture.full else tuple(y for y, _ in picture.changed)
+
+    def found(self, answer: RowsFound) -> tuple[tuple[int, Row], ...]:
+        """Return the rows of an answer with their lines, counted from the oldest."""
+        self._learn(answer.styles, anew=answer.anew)
+        return tuple(self._resolved(answer.rows))
+
+    def text(self) -> list[str]:
+        """Return the rows as plain text."""
+        return ["".join(run.text for run in row) for row in self.rows]
+
+    def last_lines(self) -> tuple[str, ...]:
+        """Return what the program leaves on its screen, as text; nothing where it had a screen of its own."""
+        lines = [] if self.alternate else [line.rstrip() for line in self.text()]
+        while lines and not lines[-1]:
+            lines.pop()
+        return tuple(lines)
+
+    def _learn(self, styles: Iterable[WireStyle], *, anew: bool) -> None:
+        if anew:
+            self._styles.clear()
+        for number, foreground, background, attrs, link in styles:
+            self._styles[number] = CellStyle(foreground, background, attrs, link)
+
+    def _resolved(self, rows: Iterable[WireRow]) -> list[tuple[int, Row]]:
+        style = self._styles.get
+        return [
+            (y, tuple(Run(text, style(number, _UNTOLD), width) for text, number, width in runs)) for y, runs in rows
+        ]
