@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "engine"), str(ROOT / "tui")]
 
 from oulipoly_tui.keymap import TABLE, shown_all  # noqa: E402
-from oulipoly_tui.view.help import place_title  # noqa: E402
+from oulipoly_tui.view.frame.help import place_title  # noqa: E402
 
 README = ROOT / "README.md"
 _BEGIN, _END = "<!-- keys: scripts/readme_keys.py -->\n", "<!-- end of the keys -->\n"

@@ -29,11 +29,11 @@ sys.path[:0] = [str(ROOT / "engine"), str(ROOT / "tui")]
 
 from textual.widgets import Input  # noqa: E402
 
+from oulipoly_demo import world as worlds  # noqa: E402
+from oulipoly_demo.past import state  # noqa: E402
 from oulipoly_engine.clock import SystemClock  # noqa: E402
-from oulipoly_engine.demo import world as worlds  # noqa: E402
-from oulipoly_engine.engine import Engine, Surroundings  # noqa: E402
+from oulipoly_engine.facade.engine import Engine, Surroundings  # noqa: E402
 from oulipoly_engine.paths import Paths, from_environment  # noqa: E402
-from oulipoly_engine.service import demo_past  # noqa: E402
 from oulipoly_tui.app import AgentsApp, Options  # noqa: E402
 
 FOLDER = ROOT / "screenshots"
@@ -205,7 +205,7 @@ def draw(scenes: Sequence[Scene], scratch: Path) -> dict[str, str]:
     """Return the scenes' SVGs by name; everything else happens below `scratch`."""
     before, folder = dict(os.environ), Path.cwd()
     demo = worlds.build(scratch / "demo")
-    demo_past.ensure(demo, NOW.timestamp())
+    state.ensure(demo, NOW.timestamp())
     # Nothing lies there, nothing is written there: whoever has no configuration is told where it would be.
     nobody = Path("/home/you")
     fresh = Paths(config=nobody / ".config" / "oulipoly-agent-runner", data=scratch / "fresh", home=nobody)

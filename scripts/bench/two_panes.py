@@ -9,8 +9,8 @@ from typing import Any
 
 from textual.app import App, ComposeResult
 
-from oulipoly_tui import driver
-from oulipoly_tui.terminal_link import TerminalLink
+from oulipoly_tui.driver import driver
+from oulipoly_tui.driver.terminal_link import TerminalLink
 from oulipoly_tui.widgets.terminal_view import TerminalView
 
 

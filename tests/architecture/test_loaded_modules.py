@@ -123,7 +123,7 @@ def test_checking_every_file_takes_no_checking_library(loaded, configured):
 
 def test_no_command_of_the_headless_face_loads_the_screen_s_libraries():
     code = (
-        "import sys; from oulipoly_engine.cli import commands, run_command\n"
+        "import sys; from oulipoly_engine.cli import commands\n"
         "for name in commands.names(): commands.load(name)\n"
         "print(len(commands.names()), *(name for name in sys.modules if name.partition('.')[0] in "
         "{'textual', 'rich', 'oulipoly_tui'}))"
@@ -146,15 +146,15 @@ def test_the_linear_face_loads_nothing_of_the_screen_s_libraries(loaded, configu
 
 def test_the_first_frame_waits_for_no_engine_and_no_heavy_widget():
     late = (
-        "oulipoly_engine.engine",
+        "oulipoly_engine.facade.engine",
         "oulipoly_engine.store.base.db",
         "sqlite3",
         "textual.widgets._text_area",
         "textual.widgets._markdown",
         "textual.widgets._data_table",
         "watchfiles",
-        "oulipoly_tui.linear",
-        "oulipoly_tui.commands",
+        "oulipoly_tui.linear.linear",
+        "oulipoly_tui.actions.registry",
         "oulipoly_tui.screens.help",
     )
     code = (

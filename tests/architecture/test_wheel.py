@@ -12,7 +12,7 @@ import pytest
 from oulipoly_engine import __version__
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PACKAGES = (ROOT / "engine" / "oulipoly_engine", ROOT / "tui" / "oulipoly_tui")
+PACKAGES = (ROOT / "engine" / "oulipoly_demo", ROOT / "engine" / "oulipoly_engine", ROOT / "tui" / "oulipoly_tui")
 
 pytestmark = pytest.mark.xdist_group("wheel")  # one worker: the wheel is built once
 
@@ -60,7 +60,7 @@ def sources():
         "oulipoly_tui/__main__.py",
         "oulipoly_engine/store/migrations/0001_initial.sql",
         "oulipoly_engine/adapters/scripts/usage.py",
-        "oulipoly_engine/demo/agent_cli.py",
+        "oulipoly_demo/clis/agent_cli.py",
     ],
 )
 def test_ships(shipped, name):
@@ -74,7 +74,12 @@ def test_ships_every_file_of_both_packages(shipped, sources):
 def test_ships_nothing_but_the_packages_and_their_metadata(shipped):
     tops = {name.partition("/")[0] for name in shipped}
 
-    assert {"oulipoly_engine", "oulipoly_tui", f"oulipoly_agent_runner-{__version__}.dist-info"} == tops
+    assert {
+        "oulipoly_demo",
+        "oulipoly_engine",
+        "oulipoly_tui",
+        f"oulipoly_agent_runner-{__version__}.dist-info",
+    } == tops
     assert [] == [name for name in shipped if name.endswith((".pyc", ".pyo"))]
 
 

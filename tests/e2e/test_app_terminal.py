@@ -13,8 +13,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from oulipoly_engine.demo import world
-from oulipoly_engine.demo.world import Options
+from oulipoly_demo import world
+from oulipoly_demo.world import Options
 
 _ESCAPE_PAUSE_S = 0.4
 LEAVES_SCREEN = "\x1b[?1049l"

@@ -9,8 +9,8 @@ from datetime import datetime
 
 import pytest
 
-from oulipoly_engine.demo import world
-from oulipoly_engine.demo.world import Options
+from oulipoly_demo import world
+from oulipoly_demo.world import Options
 
 SESSION = "7e57ab1e-0000-4000-8000-000000000001"
 
@@ -284,7 +284,7 @@ def test_signal_ends_it_as_it_ends_claude(demo, number, code, stdout):
 
 def test_start_loads_nothing_heavy(shared):
     code = (
-        "import sys; sys.path.insert(0, sys.argv.pop(1)); from oulipoly_engine.demo.agent_cli import main;"
+        "import sys; sys.path.insert(0, sys.argv.pop(1)); from oulipoly_demo.clis.agent_cli import main;"
         "main(['claude', '-p', 'hello']);"
         "heavy = {'sqlite3', 'argparse', 'dataclasses', 'inspect', 'subprocess', 'asyncio', 'termios'};"
         "sys.exit(','.join(heavy & set(sys.modules)))"

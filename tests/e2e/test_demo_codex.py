@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from oulipoly_engine.demo import world
-from oulipoly_engine.demo.world import Options
+from oulipoly_demo import world
+from oulipoly_demo.world import Options
 
 UNKNOWN = "01a1fc4f-d0aa-7b30-8ab0-320ff8eec07d"
 

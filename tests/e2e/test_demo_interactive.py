@@ -8,8 +8,8 @@ import signal
 import pexpect
 import pytest
 
-from oulipoly_engine.demo import world
-from oulipoly_engine.demo.world import Options
+from oulipoly_demo import world
+from oulipoly_demo.world import Options
 
 READY = "╰─+╯"
 

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from oulipoly_engine.demo import world
+from oulipoly_demo import world
 
 NOW = "2026-11-21T05:00:00Z"
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from oulipoly_demo import world
+from oulipoly_demo.world import Options
 from oulipoly_engine.clock import SystemClock
-from oulipoly_engine.demo import world
-from oulipoly_engine.demo.world import Options
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.interactive import terminals
 from oulipoly_engine.store.archive import copies

@@ -8,8 +8,8 @@ from contextlib import closing
 import pexpect
 import pytest
 
-from oulipoly_engine.demo import world
-from oulipoly_engine.demo.world import Options
+from oulipoly_demo import world
+from oulipoly_demo.world import Options
 
 READY = "╰─+╯"
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from oulipoly_engine.demo import world
-from oulipoly_engine.demo.world import Options
+from oulipoly_demo import world
+from oulipoly_demo.world import Options
 
 
 @pytest.fixture

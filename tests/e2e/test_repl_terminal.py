@@ -11,8 +11,8 @@ from contextlib import closing
 import pexpect
 import pytest
 
-from oulipoly_engine.demo import world
-from oulipoly_engine.demo.world import Options
+from oulipoly_demo import world
+from oulipoly_demo.world import Options
 
 READY = "╰─+╯"
 ID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"

@@ -18,7 +18,7 @@ from oulipoly_engine.process import tmux
 from oulipoly_engine.service.interactive import terminals
 from oulipoly_engine.terminal.host.runtime_folder import Place
 from oulipoly_engine.terminal.protocol import messages
-from oulipoly_tui.bare_terminal import BareTerminal
+from oulipoly_tui.single.bare_terminal import BareTerminal
 
 CHORD = "\x1d"
 PATIENCE_S = 20

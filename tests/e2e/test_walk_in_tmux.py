@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-from oulipoly_engine.demo import world
-from oulipoly_engine.demo.world import Options
-from oulipoly_engine.service import demo_past
+from oulipoly_demo import world
+from oulipoly_demo.past import state
+from oulipoly_demo.world import Options
 
 PATIENCE_S = 40
 ASKED = "What is a turtle, in one line?"
@@ -64,7 +64,7 @@ class Tmux:
 @pytest.fixture
 def demo(tmp_path):
     built = world.build(tmp_path / "w", options=Options(pace_s=0))
-    demo_past.ensure(built)
+    state.ensure(built)
     return built
 
 

@@ -11,7 +11,7 @@ from contextlib import closing
 
 import pytest
 
-from oulipoly_engine.engine import Engine, RunnerError, Surroundings
+from oulipoly_engine.facade.engine import Engine, RunnerError, Surroundings
 from oulipoly_engine.paths import from_environment
 
 _PATIENCE_S = 10.0
@@ -322,7 +322,8 @@ def test_a_locked_state_file_does_not_stop_the_reading(engine, configured):
 
 def test_the_facade_loads_nothing_of_the_screen():
     code = (
-        "import sys, oulipoly_engine.engine; print({'textual', 'rich', 'asyncio', 'oulipoly_tui'} & set(sys.modules))"
+        "import sys, oulipoly_engine.facade.engine;"
+        "print({'textual', 'rich', 'asyncio', 'oulipoly_tui'} & set(sys.modules))"
     )
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

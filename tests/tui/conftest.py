@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.clock import SystemClock, to_text
+from oulipoly_engine.facade.snapshot import SnapshotMaker
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.accounts.configuration import Places
-from oulipoly_engine.service.snapshot import SnapshotMaker
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_tui.app import AgentsApp, Options
 from oulipoly_tui.entry import open_engine

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_tui.view.arrange import Present, arrange
+from oulipoly_tui.view.frame.layout import Present, arrange
 
 PANES = (
     Present("pools", "list"),

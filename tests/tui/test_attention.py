@@ -7,7 +7,7 @@ import pytest
 from oulipoly_tui.notices import GIVE_TITLE_BACK, KEEP_TITLE, Notices, sequence
 from oulipoly_tui.screens.jump import Jump
 from oulipoly_tui.screens.reading import Reading
-from oulipoly_tui.view.attention import Attention, everything, following
+from oulipoly_tui.view.frame.attention import Attention, everything, following
 
 BELL = "\a"
 

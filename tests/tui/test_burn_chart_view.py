@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_tui.view.burn_chart import Ahead, Burn, burn_chart
-from oulipoly_tui.view.spans import cells, plain
+from oulipoly_tui.view.quota.burn_chart import Ahead, Burn, burn_chart
+from oulipoly_tui.view.transcript.spans import cells, plain
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

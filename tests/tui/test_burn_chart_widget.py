@@ -6,7 +6,7 @@ import pytest
 from textual.app import App
 from textual.geometry import Region
 
-from oulipoly_tui.view.burn_chart import Ahead, Burn
+from oulipoly_tui.view.quota.burn_chart import Ahead, Burn
 from oulipoly_tui.widgets.burn_chart import BurnChart
 from oulipoly_tui.widgets.lines import Lines
 

@@ -4,10 +4,10 @@ import base64
 
 import pytest
 
-from oulipoly_tui import clipboard
-from oulipoly_tui.view.chords import eaten_by, from_tmux, named, offered, shown
-from oulipoly_tui.view.repl import Tab, tab_line
-from oulipoly_tui.view.spans import plain
+from oulipoly_tui.driver import clipboard
+from oulipoly_tui.view.frame.chords import eaten_by, from_tmux, named, offered, shown
+from oulipoly_tui.view.terminal.repl import Tab, tab_line
+from oulipoly_tui.view.transcript.spans import plain
 
 
 @pytest.mark.parametrize(

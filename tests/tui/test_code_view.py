@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pygments import lexers
 
-from oulipoly_tui.view.code import broken, prepare, toned
-from oulipoly_tui.view.markdown import markdown
-from oulipoly_tui.view.spans import cells, plain
+from oulipoly_tui.view.transcript.code import broken, prepare, toned
+from oulipoly_tui.view.transcript.markdown import markdown
+from oulipoly_tui.view.transcript.spans import cells, plain
 
 PYTHON = "def walk(n):  # far\n    return 'é' * n\n"
 

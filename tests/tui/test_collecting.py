@@ -7,8 +7,8 @@ import pytest
 from textual.app import App
 from textual.strip import Strip
 
-from oulipoly_tui.collecting import QuietCollector, let_strips_go
-from oulipoly_tui.view.spans import Row
+from oulipoly_tui.gc_tuning import QuietCollector, let_strips_go
+from oulipoly_tui.view.transcript.spans import Row
 from oulipoly_tui.widgets.lines import VirtualList
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from oulipoly_tui.theming import CONTRAST, DARK, LIGHT
-from oulipoly_tui.view.spans import TONES
+from oulipoly_tui.view.transcript.spans import TONES
 from oulipoly_tui.widgets.bars import Bar
 
 LEAST = {DARK: 4.5, LIGHT: 4.5, CONTRAST: 7.0}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from oulipoly_tui.view.copy_mode import CopyMode, Spot
-from oulipoly_tui.view.spans import cells
+from oulipoly_tui.view.terminal.copy_mode import CopyMode, Spot
+from oulipoly_tui.view.transcript.spans import cells
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from oulipoly_tui.screens.choice import Choice
 from oulipoly_tui.screens.prompt import Prompt
 from oulipoly_tui.screens.question import Confirm, Question
 from oulipoly_tui.screens.reading import Reading
-from oulipoly_tui.view.spans import Row
+from oulipoly_tui.view.transcript.spans import Row
 
 ROWS = [Row("a", (("first", ""),)), Row("b", (("second", ""),))]
 NOT_ANSWERED = object()

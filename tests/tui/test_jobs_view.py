@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from oulipoly_tui.view.jobs import Job, jobs_line
-from oulipoly_tui.view.spans import cells
+from oulipoly_tui.view.frame.jobs import Job, jobs_line
+from oulipoly_tui.view.transcript.spans import cells
 
 
 def text(*jobs, width=80, key="^x"):

@@ -10,10 +10,10 @@ from oulipoly_tui.keymap import TABLE, resolve, shown_all, shown_one
 from oulipoly_tui.keys.key import FRAME
 from oulipoly_tui.keys.names import named
 from oulipoly_tui.panes.table import PANES
-from oulipoly_tui.view.footer import hints, line
-from oulipoly_tui.view.help import help_rows
-from oulipoly_tui.view.repl import inside
-from oulipoly_tui.view.spans import cells, plain
+from oulipoly_tui.view.frame.footer import hints, line
+from oulipoly_tui.view.frame.help import help_rows
+from oulipoly_tui.view.terminal.repl import inside
+from oulipoly_tui.view.transcript.spans import cells, plain
 
 
 @pytest.mark.parametrize("preset", ["default", "vim", "emacs"])

@@ -7,7 +7,7 @@ import pytest
 from oulipoly_engine.core.runs.recovery import fix_of
 from oulipoly_engine.paths import from_environment
 from oulipoly_tui import entry
-from oulipoly_tui.looks import Looks
+from oulipoly_tui.live_settings import Looks
 
 
 @pytest.fixture

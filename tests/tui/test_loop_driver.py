@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_tui import driver
+from oulipoly_tui.driver import driver
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the app keeps Textual's own driver")
 
@@ -25,7 +25,7 @@ from textual import constants
 from textual.containers import Vertical
 from textual.widget import Widget
 from oulipoly_tui import driver, signals
-from oulipoly_tui.typeahead import KeysInTurn
+from oulipoly_tui.driver.typeahead import KeysInTurn
 
 class Keys(Widget, can_focus=True):
     seen = []

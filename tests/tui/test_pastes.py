@@ -2,7 +2,7 @@
 
 import pytest
 
-from oulipoly_tui.pastes import Pastes
+from oulipoly_tui.driver.pastes import Pastes
 
 _BEGINS, _ENDS = "\x1b[200~", "\x1b[201~"
 
@@ -47,7 +47,7 @@ def test_what_was_typed_already_begins_no_paste():
 
 
 def test_a_paste_without_an_end_is_not_waited_for_for_ever(monkeypatch):
-    monkeypatch.setattr("oulipoly_tui.pastes._LIMIT", 1000)
+    monkeypatch.setattr("oulipoly_tui.driver.pastes._LIMIT", 1000)
     pastes = Pastes()
     found = "".join(pastes.feed(piece) for piece in (_BEGINS, *["abc\n" * 20] * 20))
 

@@ -13,7 +13,7 @@ from oulipoly_tui.screens.prompt import Prompt
 from oulipoly_tui.screens.question import Question
 from oulipoly_tui.screens.reading import Reading
 from oulipoly_tui.screens.what_if import WhatIf
-from oulipoly_tui.view.spans import plain
+from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.widgets.lines import Lines
 
 

@@ -9,14 +9,14 @@ import pytest
 from oulipoly_engine.core.accounts.controls import Controls
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.core.runs.invocations import Outcome
-from oulipoly_engine.service.snapshot import Trouble
+from oulipoly_engine.facade.snapshot import Trouble
 from oulipoly_engine.store.quota import controls, quotas
 from oulipoly_engine.store.runs import invocations
 from oulipoly_tui import keymap
-from oulipoly_tui.view.pools import member_details, pool_rows
-from oulipoly_tui.view.problems import of_app, problem_lines
-from oulipoly_tui.view.spans import cells, plain, wrapped
-from oulipoly_tui.view.why import why_lines
+from oulipoly_tui.view.frame.problems import of_app, problem_lines
+from oulipoly_tui.view.quota.pools import member_details, pool_rows
+from oulipoly_tui.view.quota.why import why_lines
+from oulipoly_tui.view.transcript.spans import cells, plain, wrapped
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

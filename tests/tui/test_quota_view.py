@@ -9,12 +9,12 @@ from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.controls import Controls
 from oulipoly_engine.core.quota.window_cycles import Ended
 from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.facade.snapshot import AccountView, Snapshot
 from oulipoly_engine.service.quota.burn_history import Burning, Cycle
-from oulipoly_engine.service.snapshot import AccountView, Snapshot
 from oulipoly_engine.store.quota.quotas import Attempts
 from oulipoly_engine.store.quota.readings import Point
-from oulipoly_tui.view.quota import bar, even_pace, pace_word, parse_key, quota_rows, record, window_key
-from oulipoly_tui.view.spans import cells, plain
+from oulipoly_tui.view.quota.quota import bar, even_pace, pace_word, parse_key, quota_rows, record, window_key
+from oulipoly_tui.view.transcript.spans import cells, plain
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

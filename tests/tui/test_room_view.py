@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 from oulipoly_engine.core.accounts.controls import Controls
 from oulipoly_engine.core.quota.windows import QuotaState, Window
-from oulipoly_engine.service.snapshot import AccountView
-from oulipoly_tui.view.room import room_rows
-from oulipoly_tui.view.spans import plain
+from oulipoly_engine.facade.snapshot import AccountView
+from oulipoly_tui.view.frame.room import room_rows
+from oulipoly_tui.view.transcript.spans import plain
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oulipoly_tui.view.search import as_typed, count_text
+from oulipoly_tui.view.sessions.search import as_typed, count_text
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ from oulipoly_engine.core.sessions.sessions import Conversation, Part, Sort, ord
 from oulipoly_engine.service.archive.expiring import AtRisk
 from oulipoly_engine.service.sessions.board import Board
 from oulipoly_engine.service.sessions.catalogue import Listed
-from oulipoly_tui import commands
-from oulipoly_tui.panes.open_terminal import label_of, program_of
-from oulipoly_tui.view.attention import of_snapshot, risk_text
-from oulipoly_tui.view.session_columns import arrow, heading_at, heading_line, headings
-from oulipoly_tui.view.session_groups import Group, Grouping
-from oulipoly_tui.view.sessions import Item, Kind, Look, row_line
-from oulipoly_tui.view.spans import cells, plain
+from oulipoly_tui.actions import registry
+from oulipoly_tui.panes.terminal.open_terminal import label_of, program_of
+from oulipoly_tui.view.frame.attention import of_snapshot, risk_text
+from oulipoly_tui.view.sessions.columns import arrow, heading_at, heading_line, headings
+from oulipoly_tui.view.sessions.groups import Group, Grouping
+from oulipoly_tui.view.sessions.sessions import Item, Kind, Look, row_line
+from oulipoly_tui.view.transcript.spans import cells, plain
 from oulipoly_tui.widgets.lines import VirtualList
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -195,11 +195,11 @@ async def test_a_view_is_kept_chosen_and_forgotten_and_u_brings_it_back(listed, 
 
 async def test_views_are_offered_on_the_line_and_an_unknown_one_is_refused(listed):
     async with listed() as (app, _, until):
-        assert "there is no view 'x': V keeps what is shown" == commands.run(app, "session view", ["x"])
+        assert "there is no view 'x': V keeps what is shown" == registry.run(app, "session view", ["x"])
         app.order("session view save", ["mine"])
         await until(lambda: app.snapshot.views)
-        assert ("session view mine",) == commands.completions("session view m", app.snapshot)
-        assert "there is no view 'x': there are mine" == commands.run(app, "session view delete", ["x"])
+        assert ("session view mine",) == registry.completions("session view m", app.snapshot)
+        assert "there is no view 'x': there are mine" == registry.run(app, "session view delete", ["x"])
 
 
 async def test_what_is_at_risk_is_gone_to_and_archived_from_there(listed):

@@ -8,10 +8,10 @@ from hashlib import sha256
 import pytest
 
 from oulipoly_engine.clock import SystemClock, to_text
-from oulipoly_engine.engine_sessions import ExportWish
+from oulipoly_engine.facade.sessions import ExportWish
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.sessions.lease import Leases
-from oulipoly_tui.view.spans import plain
+from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.widgets.lines import VirtualList
 from oulipoly_tui.widgets.transcript_view import TranscriptView
 

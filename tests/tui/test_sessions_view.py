@@ -10,12 +10,12 @@ from oulipoly_engine.core.sessions.sessions import Conversation, Part, Sort, fit
 from oulipoly_engine.service.sessions.board import Board
 from oulipoly_engine.service.sessions.catalogue import Listed
 from oulipoly_engine.store.runs.spawned import Spawned
-from oulipoly_tui.view import session_groups as groups_module
-from oulipoly_tui.view import sessions as view
-from oulipoly_tui.view.session_groups import Grouping, Order, SessionIndex, groups, narrows
-from oulipoly_tui.view.sessions import Kind, Look, SessionRows, badges, short_age
-from oulipoly_tui.view.spans import cells, plain
-from oulipoly_tui.view.trace import trace_rows
+from oulipoly_tui.view.sessions import groups as groups_module
+from oulipoly_tui.view.sessions import sessions as view
+from oulipoly_tui.view.sessions.groups import Grouping, Order, SessionIndex, groups, narrows
+from oulipoly_tui.view.sessions.sessions import Kind, Look, SessionRows, badges, short_age
+from oulipoly_tui.view.sessions.trace import trace_rows
+from oulipoly_tui.view.transcript.spans import cells, plain
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

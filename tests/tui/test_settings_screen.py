@@ -3,8 +3,8 @@
 from textual.widgets import Input
 
 from oulipoly_tui.keymap import resolve
-from oulipoly_tui.view.settings import clash_text, setting_rows
-from oulipoly_tui.view.spans import plain
+from oulipoly_tui.view.frame.settings import clash_text, setting_rows
+from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.widgets.lines import VirtualList
 
 

@@ -11,7 +11,7 @@ from oulipoly_engine.terminal.protocol.screen import Key
 if sys.platform != "linux":
     pytest.skip("elsewhere the app keeps Textual's own driver", allow_module_level=True)
 
-from oulipoly_tui.driver import _Sequences
+from oulipoly_tui.driver.driver import _Sequences
 from oulipoly_tui.widgets.terminal_keys import is_one_of, pressed
 
 

@@ -4,9 +4,9 @@ import pytest
 
 from oulipoly_engine.core.transcripts.dialogue import Kind, Part, Turn
 from oulipoly_engine.service.reading.pages import Entry
-from oulipoly_tui.view.markdown import code_blocks, markdown
-from oulipoly_tui.view.spans import cells, plain
-from oulipoly_tui.view.transcript import Folds, entry_lines, message_text, part_with
+from oulipoly_tui.view.transcript.markdown import code_blocks, markdown
+from oulipoly_tui.view.transcript.spans import cells, plain
+from oulipoly_tui.view.transcript.transcript import Folds, entry_lines, message_text, part_with
 
 TEXT = """# A heading
 

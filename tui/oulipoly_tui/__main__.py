@@ -16,7 +16,7 @@ def main() -> int:
         if entry.is_for_app(arguments):
             return entry.run(arguments)
     if arguments[:1] == ["terminal"]:
-        from oulipoly_tui import bare_entry  # noqa: PLC0415 - as above
+        from oulipoly_tui.single import bare_entry  # noqa: PLC0415 - as above
 
         if bare_entry.is_for_pane(arguments[1:]):
             return bare_entry.run(arguments[1:])

@@ -14,29 +14,30 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.binding import BindingType
 from textual.screen import Screen
 
-from oulipoly_tui import bridge, driver, keymap, signals, theming
-from oulipoly_tui.collecting import QuietCollector, let_strips_go
+from oulipoly_tui import bridge, keymap, signals, theming
+from oulipoly_tui.attention import Watchman
+from oulipoly_tui.driver import driver
+from oulipoly_tui.driver.typeahead import KeysInTurn
 from oulipoly_tui.frame import Frame
+from oulipoly_tui.gc_tuning import QuietCollector, let_strips_go
+from oulipoly_tui.jobs import Working
 from oulipoly_tui.keymap import Keymap
 from oulipoly_tui.keys.key import FRAME, Key
-from oulipoly_tui.looks import Looks
+from oulipoly_tui.live_settings import Looks
 from oulipoly_tui.messages import EventArrived, ReplWanted, SnapshotTaken, Wish, WorkDone
 from oulipoly_tui.notices import toast_room
 from oulipoly_tui.panes.pane import Pane
 from oulipoly_tui.panes.table import PANES, PaneEntry
 from oulipoly_tui.standing import is_standing
-from oulipoly_tui.typeahead import KeysInTurn
-from oulipoly_tui.view import footer
-from oulipoly_tui.view.header import header
-from oulipoly_tui.view.spans import cells, cut
-from oulipoly_tui.watchman import Watchman
+from oulipoly_tui.view.frame import footer
+from oulipoly_tui.view.frame.header import header
+from oulipoly_tui.view.transcript.spans import cells, cut
 from oulipoly_tui.widgets.bars import HintBar
-from oulipoly_tui.working import Working
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from oulipoly_engine.engine import Engine, Snapshot
+    from oulipoly_engine.facade.engine import Engine, Snapshot
     from oulipoly_engine.service.accounts.setup import SetUp
 
 _TICK_S = 1.0
@@ -251,7 +252,7 @@ class AgentsApp(KeysInTurn, Working, inherit_bindings=False):
 
     def troubles(self) -> tuple[Any, ...]:
         """Return everything that is wrong, for the problems list."""
-        from oulipoly_tui.view.problems import of_app  # noqa: PLC0415 - the list is rarely opened
+        from oulipoly_tui.view.frame.problems import of_app  # noqa: PLC0415 - the list is rarely opened
 
         return of_app(self.snapshot, self.failures, self.keys, self.watchman.wanted())
 
@@ -261,9 +262,9 @@ class AgentsApp(KeysInTurn, Working, inherit_bindings=False):
 
     def order(self, name: str, arguments: Sequence[str] = ()) -> None:
         """Run a command of the table in `orders/`; what is wrong with it is said in a line."""
-        from oulipoly_tui import commands  # noqa: PLC0415 - the palette's library, 10 ms, not for the first frame
+        from oulipoly_tui.actions import registry  # noqa: PLC0415 - the palette's library, 10 ms, not for the first frame
 
-        reason = commands.run(self, name, list(arguments))
+        reason = registry.run(self, name, list(arguments))
         if reason is not None:
             self.say(reason, severity="warning")
 
@@ -308,7 +309,7 @@ class AgentsApp(KeysInTurn, Working, inherit_bindings=False):
 
     def action_palette(self) -> None:
         """Open the palette."""
-        from oulipoly_tui.commands import palette  # noqa: PLC0415 - only when it is opened
+        from oulipoly_tui.actions.registry import palette  # noqa: PLC0415 - only when it is opened
 
         self.push_screen(palette())
 
@@ -445,7 +446,7 @@ class AgentsApp(KeysInTurn, Working, inherit_bindings=False):
         if not jobs:
             self._frame.show_jobs(())
             return
-        from oulipoly_tui.view.jobs import Job, jobs_line  # noqa: PLC0415 - nothing takes long at the start
+        from oulipoly_tui.view.frame.jobs import Job, jobs_line  # noqa: PLC0415 - nothing takes long at the start
 
         now, row = monotonic(), self.keys.find("frame.stop")
         told = [Job(one.title, timedelta(seconds=now - one.since), one.can_stop, one.asked.is_set()) for one in jobs]

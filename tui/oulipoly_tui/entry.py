@@ -14,7 +14,7 @@ from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.paths import Paths, from_environment
 
 if TYPE_CHECKING:
-    from oulipoly_engine.engine import Engine
+    from oulipoly_engine.facade.engine import Engine
     from oulipoly_tui.app import Options
 
 _LAYOUT_FILE = "app-layout.json"
@@ -31,7 +31,7 @@ def is_for_app(arguments: Sequence[str]) -> bool:
 def run(arguments: Sequence[str]) -> int:
     """Run the app, or its linear form, and return the exit code."""
     if "--linear" in arguments:
-        from oulipoly_tui import linear  # noqa: PLC0415 - the other face, without Textual
+        from oulipoly_tui.linear import linear  # noqa: PLC0415 - the other face, without Textual
 
         return linear.run(read_only=_is_read_only(arguments))
     missing = ""
@@ -49,7 +49,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def open_engine(paths: Paths, *, read_only: bool) -> Engine:
     """Open the engine; called in a thread, after the first frame."""
-    from oulipoly_engine.engine import Engine, Surroundings  # noqa: PLC0415 - 90 ms that the first frame need not wait
+    from oulipoly_engine.facade.engine import Engine, Surroundings  # noqa: PLC0415 - 90 ms that the first frame need not wait
 
     return Engine(Surroundings(paths=paths, read_only=read_only))
 
@@ -157,9 +157,9 @@ def _run_app(arguments: Sequence[str]) -> int:
 def _tell_what_runs_on(found: Sequence[str]) -> None:
     """Say where the terminals are that the app has shown, under the shell's prompt to come."""
     if found:
+        from oulipoly_demo import world  # noqa: PLC0415 - as above
         from oulipoly_engine.cli import diagnostics  # noqa: PLC0415 - only where there is something to say
         from oulipoly_engine.core.text.columns import plain  # noqa: PLC0415 - as above: titles are the programs' own
-        from oulipoly_engine.demo import world  # noqa: PLC0415 - as above
 
         first, inside = found[0].partition(" ")[0], world.way_in()
         app = f"agents {inside}".rstrip()

@@ -16,15 +16,15 @@ from oulipoly_tui.keymap import TABLE, shown_one
 from oulipoly_tui.keys.key import FRAME
 from oulipoly_tui.panes.pane import Pane
 from oulipoly_tui.panes.table import PaneEntry
-from oulipoly_tui.view.arrange import Present
-from oulipoly_tui.view.spans import Line
+from oulipoly_tui.view.frame.layout import Present
+from oulipoly_tui.view.transcript.spans import Line
 from oulipoly_tui.widgets.area import Area
 from oulipoly_tui.widgets.bars import Bar, HintBar, JobBar
 
 if TYPE_CHECKING:
-    from oulipoly_engine.engine import Snapshot
     from oulipoly_engine.events import Event
-    from oulipoly_tui.view.footer import Hint
+    from oulipoly_engine.facade.engine import Snapshot
+    from oulipoly_tui.view.frame.footer import Hint
 
 
 class Frame(Screen[None], inherit_bindings=False):

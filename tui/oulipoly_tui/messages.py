@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from textual.message import Message
 
 if TYPE_CHECKING:
-    from oulipoly_engine.engine import Snapshot
     from oulipoly_engine.events import Event
-    from oulipoly_tui.working import Job
+    from oulipoly_engine.facade.engine import Snapshot
+    from oulipoly_tui.jobs import Job
 
 
 class EventArrived(Message):

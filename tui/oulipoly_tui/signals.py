@@ -9,7 +9,7 @@ import signal
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_tui.driver import LoopDriver
+from oulipoly_tui.driver.driver import LoopDriver
 
 if TYPE_CHECKING:
     from textual.app import App

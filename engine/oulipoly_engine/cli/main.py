@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oulipoly_engine import __version__
-from oulipoly_engine.cli import commands, diagnostics, healing, output, streams
+from oulipoly_engine.cli import commands, diagnostics, output, stdio
 from oulipoly_engine.cli.parser import split, top_level
+from oulipoly_engine.cli.setup import self_repair
 from oulipoly_engine.errors import Interrupted, RunnerError, UsageInvalid
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     A closed stdout ends quietly with 0; a bug keeps its traceback and ends with 1.
     """
-    streams.hold_places()
+    stdio.hold_places()
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         return _dispatch(arguments)
@@ -53,18 +54,18 @@ def _dispatch(arguments: list[str]) -> int:
     from oulipoly_engine.cli.context import Context  # noqa: PLC0415 - dataclasses, 10 ms, not for --version and errors
 
     context = Context(program=program, models_dir=options.models_dir, agents_dir=options.agents_dir)
-    if (failed := healing.heal(context, name, rest)) is not None:
+    if (failed := self_repair.heal(context, name, rest)) is not None:
         return failed
     if options.new:
         _refuse_beside_new(options, name)
-        from oulipoly_engine.cli import repl_command  # noqa: PLC0415 - 100 ms, only this needs it
+        from oulipoly_engine.cli.runs import repl  # noqa: PLC0415 - 100 ms, only this needs it
 
-        return repl_command.new(context, options.project)
+        return repl.new(context, options.project)
     if options.usage:
         _refuse_beside_usage(options, name)
-        from oulipoly_engine.cli import usage_command  # noqa: PLC0415 - 100 ms, only this needs it
+        from oulipoly_engine.cli.quota import usage  # noqa: PLC0415 - 100 ms, only this needs it
 
-        return usage_command.run(context, as_json=options.json)
+        return usage.run(context, as_json=options.json)
     if options.json:
         message = "--json goes with --usage, or after a command"
         raise UsageInvalid(message)
@@ -73,9 +74,9 @@ def _dispatch(arguments: list[str]) -> int:
         return commands.load(name).run(context, name, rest)
     if options.resume is not None:
         return _resume(context, options)
-    from oulipoly_engine.cli import run_command  # noqa: PLC0415 - 100 ms and more, not needed by --version and errors
+    from oulipoly_engine.cli.runs import run  # noqa: PLC0415 - 100 ms and more, not needed by --version and errors
 
-    return run_command.run(context, options)
+    return run.run(context, options)
 
 
 def _options(arguments: list[str]) -> list[str]:
@@ -106,16 +107,16 @@ def _resume(context: Context, options: Namespace) -> int:
         if getattr(options, key):
             message = f"--{key.replace('_', '-')} does not go with --resume: the session has its instructions already"
             raise UsageInvalid(message)
-    if options.words or options.file is not None or streams.is_piped():
-        from oulipoly_engine.cli import resume_command  # noqa: PLC0415 - 100 ms, only this needs it
+    if options.words or options.file is not None or stdio.is_piped():
+        from oulipoly_engine.cli.runs import resume  # noqa: PLC0415 - 100 ms, only this needs it
 
-        return resume_command.resume(context, options)
+        return resume.resume(context, options)
     if options.timeout is not None or options.result_on_stderr:
         message = "--timeout and --result-on-stderr need a prompt: an interactive session has no end of its own"
         raise UsageInvalid(message)
-    from oulipoly_engine.cli import repl_command  # noqa: PLC0415 - as above
+    from oulipoly_engine.cli.runs import repl  # noqa: PLC0415 - as above
 
-    return repl_command.resume(context, options.resume, options.model, options.project)
+    return repl.resume(context, options.resume, options.model, options.project)
 
 
 def _refuse_one_shot_options(options: object, name: str) -> None:

@@ -98,11 +98,11 @@ def follow_up(context: Context, store: Store, fresh: Freshness | None, ended: In
 
 def _keeper(context: Context, store: Store) -> ArchiveKeeper | None:
     """Return what fills the archive; None where config.toml says `archive = false`."""
-    from oulipoly_engine.cli import session_access  # noqa: PLC0415 - 20 ms with the next, only after scans and runs
+    from oulipoly_engine.cli.sessions import access  # noqa: PLC0415 - 20 ms with the next, only after scans and runs
     from oulipoly_engine.service.archive.keeper import ArchiveKeeper  # noqa: PLC0415 - see above
 
     settings = load.load_settings(context.paths).value
-    archive = session_access.archive(context, store) if settings.archive else None
+    archive = access.archive(context, store) if settings.archive else None
     return None if archive is None else ArchiveKeeper(archive, settings.archive_limit_bytes)
 
 

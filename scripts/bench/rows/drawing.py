@@ -56,7 +56,7 @@ async def _updated(rounds: int, size: tuple[int, int]) -> dict[str, list[float]]
 
 
 def _burn(later: timedelta) -> Any:  # noqa: ANN401 - a Burn
-    from oulipoly_tui.view.burn_chart import Ahead, Burn  # noqa: PLC0415 - as above
+    from oulipoly_tui.view.quota.burn_chart import Ahead, Burn  # noqa: PLC0415 - as above
 
     now, length = datetime(2026, 11, 20, 12, tzinfo=UTC), timedelta(hours=5)
     begins = [now - length * number for number in range(_CYCLES, 0, -1)]

@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from oulipoly_engine.cli import scan_command
 from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.sessions import scan as scan_command
 from oulipoly_engine.errors import AccountUnusable
 
 

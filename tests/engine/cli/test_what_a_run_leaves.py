@@ -49,7 +49,7 @@ def test_transcript_of_a_run_is_kept_as_it_left_it(claude):
 
 
 def test_run_that_the_app_started_leaves_the_same(claude):
-    command = [sys.executable, "-m", "oulipoly_engine.cli.app_one_shot", "--model", "m"]
+    command = [sys.executable, "-m", "oulipoly_engine.cli.runs.app_one_shot", "--model", "m"]
     done = subprocess.run(command, input=b"go", capture_output=True, timeout=25, check=False)
     listed = json.loads(claude.run("session", "archive", "--list", "--json").stdout)
     session = json.loads(claude.run("session", "show", SESSION, "--json", "--no-scan").stdout)

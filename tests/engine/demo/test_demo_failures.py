@@ -4,10 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from oulipoly_engine.demo import failures, quota
+from oulipoly_demo.clis import failures
+from oulipoly_demo.quota import levels
 
 NOW = datetime(2026, 11, 21, 5, 0, tzinfo=UTC).timestamp()
-SHORT, LONG = quota.fresh("claude")
+SHORT, LONG = levels.fresh("claude")
 
 
 @pytest.mark.parametrize(

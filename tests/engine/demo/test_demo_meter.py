@@ -6,14 +6,14 @@ import sys
 
 import pytest
 
-from oulipoly_engine.demo import quota
-from oulipoly_engine.demo.meter import Meter, MeterBroken, Reading
+from oulipoly_demo.quota import levels
+from oulipoly_demo.quota.meter import Meter, MeterBroken, Reading
 
 NOW = 1_800_000_000.0
 SPENDER = """
 import sys
 from pathlib import Path
-from oulipoly_engine.demo.meter import Meter
+from oulipoly_demo.quota.meter import Meter
 meter = Meter(Path(sys.argv[1]), "claude")
 for _ in range(25):
     meter.charge(7, 1800000000.0)
@@ -26,7 +26,7 @@ def meter(tmp_path):
 
 
 def test_home_without_a_file_is_a_fresh_account(meter):
-    assert quota.fresh("claude") == meter.read(NOW)
+    assert levels.fresh("claude") == meter.read(NOW)
     assert not meter.home.exists()
 
 
@@ -37,7 +37,7 @@ def test_charge_is_there_for_the_next_reader(meter):
 
 
 def test_cost_percent_of_nought_makes_prompts_free(meter):
-    meter.save(Reading(quota.fresh("claude"), cost_percent=0))
+    meter.save(Reading(levels.fresh("claude"), cost_percent=0))
 
     meter.charge(500, NOW)
 
@@ -47,7 +47,7 @@ def test_cost_percent_of_nought_makes_prompts_free(meter):
 def test_set_used_changes_one_kind_of_window(meter):
     meter.set_used(100, "long", NOW)
 
-    assert [0.0, 100.0] == [quota.used_percent(tier) for tier in meter.read(NOW)]
+    assert [0.0, 100.0] == [levels.used_percent(tier) for tier in meter.read(NOW)]
     assert "long" == meter.blocking(NOW).kind
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from oulipoly_engine.demo.past import HABITS, SEED
-from oulipoly_engine.demo.past_quota import DAY, LONG_S, SHORT_S, account_past
-from oulipoly_engine.demo.world_files import ACCOUNTS
+from oulipoly_demo.past.homes import HABITS, SEED
+from oulipoly_demo.past.quota import DAY, LONG_S, SHORT_S, account_past
+from oulipoly_demo.world_files import ACCOUNTS
 
 NOW = 1_763_600_000.0
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.demo import answers, directives
-from oulipoly_engine.demo.answers import Talk
-from oulipoly_engine.demo.directives import Directives
-from oulipoly_engine.demo.options import OptionWrong, Style, Syntax, parse, style_of
+from oulipoly_demo import answers, directives
+from oulipoly_demo.answers import Talk
+from oulipoly_demo.clis.options import OptionWrong, Style, Syntax, parse, style_of
+from oulipoly_demo.directives import Directives
 
 SYNTAX = Syntax(
     vendor="claude",

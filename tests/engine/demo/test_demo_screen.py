@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.demo import screen
-from oulipoly_engine.demo.keys import Key, KeyReader
-from oulipoly_engine.demo.screen import Painter, View
+from oulipoly_demo.clis import screen
+from oulipoly_demo.clis.keys import Key, KeyReader
+from oulipoly_demo.clis.screen import Painter, View
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs")))
 

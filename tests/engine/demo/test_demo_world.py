@@ -8,12 +8,10 @@ import tomllib
 
 import pytest
 
-from oulipoly_engine.demo import world
-from oulipoly_engine.demo.world import MARKER, DemoRefused, Options
+from oulipoly_demo import world
+from oulipoly_demo.world import MARKER, DemoRefused, Options
 
-BUILDER = (
-    "import sys; from pathlib import Path; from oulipoly_engine.demo import world; world.ensure(Path(sys.argv[1]))"
-)
+BUILDER = "import sys; from pathlib import Path; from oulipoly_demo import world; world.ensure(Path(sys.argv[1]))"
 
 
 @pytest.fixture

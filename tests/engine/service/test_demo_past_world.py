@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from oulipoly_demo import world
+from oulipoly_demo.past import state as demo_past
+from oulipoly_demo.past.stories import STORIES, WORKSPACES
 from oulipoly_engine.core.quota.forecast import State
-from oulipoly_engine.demo import world
-from oulipoly_engine.demo.past_stories import STORIES, WORKSPACES
+from oulipoly_engine.facade.snapshot import SnapshotMaker
 from oulipoly_engine.paths import from_environment
-from oulipoly_engine.service import demo_past
 from oulipoly_engine.service.accounts.configuration import Places
 from oulipoly_engine.service.quota.forecasting import forecasts
-from oulipoly_engine.service.snapshot import SnapshotMaker
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.store.runs import spawned

@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from oulipoly_engine.engine import Engine, Surroundings
 from oulipoly_engine.events import TurnsIngested
+from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.service.following.late import Home, LateFollower
 

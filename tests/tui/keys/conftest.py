@@ -18,7 +18,7 @@ from textual.screen import ModalScreen
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_tui.keymap import TABLE
 from oulipoly_tui.keys.key import LISTS
-from oulipoly_tui.view.spans import plain
+from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.widgets.lines import VirtualList
 
 ROOF, DOOR, GONE = (f"{digit * 8}-1111-4111-8111-111111111111" for digit in "123")

@@ -12,7 +12,7 @@ from textual.screen import ModalScreen
 
 from oulipoly_tui import screens
 from oulipoly_tui.keymap import resolve
-from oulipoly_tui.view.copy_mode import _STEPS, CopyMode
+from oulipoly_tui.view.terminal.copy_mode import _STEPS, CopyMode
 
 PRESETS = ("default", "vim", "emacs")
 

@@ -4,8 +4,8 @@ import pytest
 
 from oulipoly_tui.keymap import TABLE
 from oulipoly_tui.keys.key import Key
-from oulipoly_tui.view.menu import menu_rows
-from oulipoly_tui.view.spans import cells, plain
+from oulipoly_tui.view.frame.menu import menu_rows
+from oulipoly_tui.view.transcript.spans import cells, plain
 from oulipoly_tui.widgets.lines import VirtualList
 
 keys = pytest.mark.keys

@@ -4,7 +4,7 @@ import re
 
 from textual.events import MouseScrollUp
 
-from oulipoly_tui import commands
+from oulipoly_tui.actions import registry
 from oulipoly_tui.keymap import TABLE
 from oulipoly_tui.widgets.lines import VirtualList
 from oulipoly_tui.widgets.terminal_view import TerminalView
@@ -42,7 +42,7 @@ async def test_whatever_has_no_hint_is_in_the_palette_which_the_footer_opens(tra
         await one.back()
         for pane in ("transcript", "sessions", "pools", "quota"):
             await one.turn_to(pane)
-            offers = {text for text, _, _ in commands.Commands(one.app.screen)._offers()}
+            offers = {text for text, _, _ in registry.Commands(one.app.screen)._offers()}
             works = [row for row in TABLE if row.where in (pane, "frame") and row in one.app.works_now()]
             assert not {row.id for row in works if row.tooltip not in offers} - of_mouse
             assert works

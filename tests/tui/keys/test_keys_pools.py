@@ -4,7 +4,7 @@ import pytest
 
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.store.quota import quotas
-from oulipoly_tui.view.spans import plain
+from oulipoly_tui.view.transcript.spans import plain
 
 keys = pytest.mark.keys
 

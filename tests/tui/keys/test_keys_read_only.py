@@ -3,7 +3,7 @@
 import sqlite3
 from contextlib import closing
 
-from oulipoly_tui import commands
+from oulipoly_tui.actions import registry
 from oulipoly_tui.keymap import TABLE
 from oulipoly_tui.panes.table import PANES
 
@@ -82,9 +82,9 @@ async def test_help_and_palette_do_not_offer_them(app_world, hand):
         await one.press("f1")
         await one.at("Help")
         rows = {row.key for row in one.app.screen.query_one("VirtualList").rows}
-        offers = [text for text, _, _ in commands.Commands(one.app.screen)._offers()]
+        offers = [text for text, _, _ in registry.Commands(one.app.screen)._offers()]
 
     assert not rows & {row.id for row in TABLE if row.writes}
     assert not {row.tooltip for row in TABLE if row.writes} & set(offers)
-    assert not {command.usage for command in commands.table() if command.writes} & set(offers)
+    assert not {command.usage for command in registry.table() if command.writes} & set(offers)
     assert offers

@@ -4,9 +4,9 @@ import pytest
 from textual.widgets import Input
 
 from oulipoly_engine import stopping
-from oulipoly_engine.engine_sessions import ExportWish
+from oulipoly_engine.facade.sessions import ExportWish
 from oulipoly_tui.screens import export
-from oulipoly_tui.view.spans import cells, plain
+from oulipoly_tui.view.transcript.spans import cells, plain
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
 
 keys = pytest.mark.keys

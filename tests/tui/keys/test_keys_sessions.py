@@ -3,7 +3,7 @@
 import pytest
 
 from oulipoly_engine.clock import SystemClock, to_text
-from oulipoly_engine.engine_sessions import ExportWish
+from oulipoly_engine.facade.sessions import ExportWish
 
 keys = pytest.mark.keys
 ROOF, DOOR = (f"{digit * 8}-1111-4111-8111-111111111111" for digit in "12")

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from oulipoly_tui.panes import session_undo
+from oulipoly_tui.panes.sessions import undo
 
 keys = pytest.mark.keys
 
@@ -30,7 +30,7 @@ class Watch:
 @pytest.fixture
 def watch(monkeypatch):
     found = Watch()
-    monkeypatch.setattr(session_undo, "monotonic", found)
+    monkeypatch.setattr(undo, "monotonic", found)
     return found
 
 

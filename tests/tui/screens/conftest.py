@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.demo import world as worlds
-from oulipoly_engine.engine import Engine, Surroundings
+from oulipoly_demo import world as worlds
+from oulipoly_demo.past import state
+from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.paths import from_environment
-from oulipoly_engine.service import demo_past
 from oulipoly_tui.app import AgentsApp, Options
 
 GOLDENS = Path(__file__).parent / "goldens"
@@ -183,7 +183,7 @@ def scratch():
 def demo(scratch):
     """Return the demo world with its past, which ends at the pictures' instant."""
     world = worlds.build(scratch / "demo")
-    demo_past.ensure(world, PICTURES.NOW.timestamp())
+    state.ensure(world, PICTURES.NOW.timestamp())
     return world
 
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from oulipoly_engine.engine_sessions import ExportWish
+from oulipoly_engine.facade.sessions import ExportWish
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="paths of temporary folders are longer elsewhere"),

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from textual import events
 
-from oulipoly_engine.engine_terminals import Terminals
+from oulipoly_engine.facade.terminals import Terminals
 from oulipoly_tui.app import AgentsApp
 from oulipoly_tui.messages import ReplWanted
 from oulipoly_tui.screens import clipboard_question

@@ -15,10 +15,10 @@ from oulipoly_tui.messages import Wish
 from oulipoly_tui.widgets.lines import VirtualList
 
 if TYPE_CHECKING:
-    from oulipoly_engine.engine import Snapshot
     from oulipoly_engine.events import Event
+    from oulipoly_engine.facade.engine import Snapshot
     from oulipoly_tui.keys.key import Key
-    from oulipoly_tui.view.attention import Attention
+    from oulipoly_tui.view.frame.attention import Attention
 
 _RIGHT = 3  # the mouse's right button
 _REST_S = 0.1  # the cursor rests so long before the footer follows it

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from oulipoly_tui.view.arrange import Column
+from oulipoly_tui.view.frame.layout import Column
 
 
 class PaneEntry(NamedTuple):
@@ -19,9 +19,9 @@ class PaneEntry(NamedTuple):
 
 
 PANES: tuple[PaneEntry, ...] = (
-    PaneEntry("pools", 1, "Pools", "oulipoly_tui.panes.pools", "PoolsPane", "list"),
-    PaneEntry("quota", 2, "Quota", "oulipoly_tui.panes.quota", "QuotaPane", "aside"),
-    PaneEntry("sessions", 3, "Sessions", "oulipoly_tui.panes.sessions", "SessionsPane", "list"),
-    PaneEntry("transcript", 4, "Transcript", "oulipoly_tui.panes.transcript", "TranscriptPane", "detail"),
-    PaneEntry("repl", 5, "REPL", "oulipoly_tui.panes.repl", "ReplPane", "detail"),
+    PaneEntry("pools", 1, "Pools", "oulipoly_tui.panes.quota.pools", "PoolsPane", "list"),
+    PaneEntry("quota", 2, "Quota", "oulipoly_tui.panes.quota.quota", "QuotaPane", "aside"),
+    PaneEntry("sessions", 3, "Sessions", "oulipoly_tui.panes.sessions.sessions", "SessionsPane", "list"),
+    PaneEntry("transcript", 4, "Transcript", "oulipoly_tui.panes.transcript.transcript", "TranscriptPane", "detail"),
+    PaneEntry("repl", 5, "REPL", "oulipoly_tui.panes.terminal.repl", "ReplPane", "detail"),
 )

@@ -12,8 +12,8 @@ from textual.containers import Vertical
 from textual.markup import escape
 from textual.screen import ModalScreen
 
-from oulipoly_tui.view.hints import BACK, link
-from oulipoly_tui.view.spans import Row
+from oulipoly_tui.view.frame.hints import BACK, link
+from oulipoly_tui.view.transcript.spans import Row
 from oulipoly_tui.widgets.lines import VirtualList
 
 

@@ -11,8 +11,8 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from oulipoly_tui import commands
-from oulipoly_tui.view.spans import Row
+from oulipoly_tui.actions import registry
+from oulipoly_tui.view.transcript.spans import Row
 from oulipoly_tui.widgets.lines import VirtualList
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def ask(app: AgentsApp, value: str = "", wrong: str = "") -> None:
     def typed(text: str | None) -> None:
         if text is None:
             return
-        reason = commands.run(app, *commands.split(text))
+        reason = registry.run(app, *registry.split(text))
         if reason is not None:
             ask(app, text, reason)
 
@@ -97,7 +97,7 @@ class CommandLine(ModalScreen[str | None]):
     @on(Input.Changed)
     def _offer(self) -> None:
         app: Any = self.app
-        found = commands.completions(self.query_one(Input).value, app.snapshot)[:_MOST]
+        found = registry.completions(self.query_one(Input).value, app.snapshot)[:_MOST]
         offers = self.query_one(VirtualList)
         offers.styles.height = len(found)
         offers.show_rows([Row(one, ((one, ""), (self._summary(one), "dim"))) for one in found])
@@ -112,5 +112,5 @@ class CommandLine(ModalScreen[str | None]):
         self.query_one(Input).focus()
 
     def _summary(self, line: str) -> str:
-        command = commands.find(commands.split(line)[0])
+        command = registry.find(registry.split(line)[0])
         return "" if command is None else f"  {command.summary}"

@@ -14,8 +14,8 @@ from textual.widgets import Input
 
 from oulipoly_tui.keymap import Keymap
 from oulipoly_tui.standing import is_standing
-from oulipoly_tui.view.help import help_rows
-from oulipoly_tui.view.hints import CLOSE, link
+from oulipoly_tui.view.frame.help import help_rows
+from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
 
 

@@ -13,9 +13,9 @@ from textual.screen import ModalScreen
 from textual.widgets import Button
 
 from oulipoly_tui.standing import is_standing
-from oulipoly_tui.view.hints import link
-from oulipoly_tui.view.import_diff import diff_lines, summary
-from oulipoly_tui.view.spans import wrapped
+from oulipoly_tui.view.frame.hints import link
+from oulipoly_tui.view.sessions.import_diff import diff_lines, summary
+from oulipoly_tui.view.transcript.spans import wrapped
 from oulipoly_tui.widgets.lines import Lines
 
 if TYPE_CHECKING:

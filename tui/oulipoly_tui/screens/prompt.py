@@ -12,7 +12,7 @@ from textual.markup import escape
 from textual.screen import ModalScreen
 from textual.widgets import Button, TextArea
 
-from oulipoly_tui.view.hints import BACK, link
+from oulipoly_tui.view.frame.hints import BACK, link
 
 
 class Prompt(ModalScreen[str | None]):

@@ -13,8 +13,8 @@ from textual.markup import escape
 from textual.screen import ModalScreen
 
 from oulipoly_tui.standing import is_standing
-from oulipoly_tui.view.hints import CLOSE
-from oulipoly_tui.view.spans import Line, wrapped
+from oulipoly_tui.view.frame.hints import CLOSE
+from oulipoly_tui.view.transcript.spans import Line, wrapped
 from oulipoly_tui.widgets.lines import Lines
 
 

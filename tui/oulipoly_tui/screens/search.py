@@ -14,8 +14,8 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from oulipoly_tui.standing import is_standing
-from oulipoly_tui.view.hints import CLOSE, link
-from oulipoly_tui.view.search import as_typed, count_text, hit_rows
+from oulipoly_tui.view.frame.hints import CLOSE, link
+from oulipoly_tui.view.sessions.search import as_typed, count_text, hit_rows
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
 
 if TYPE_CHECKING:

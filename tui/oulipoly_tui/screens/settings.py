@@ -16,12 +16,12 @@ from textual.widgets import Input
 from oulipoly_tui import keymap, theming
 from oulipoly_tui.screens.question import Question
 from oulipoly_tui.standing import is_standing
-from oulipoly_tui.view.hints import CLOSE, link
-from oulipoly_tui.view.settings import KEY_ROW, about, clash_text, next_choice, setting_rows
+from oulipoly_tui.view.frame.hints import CLOSE, link
+from oulipoly_tui.view.frame.settings import KEY_ROW, about, clash_text, next_choice, setting_rows
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
 
 if TYPE_CHECKING:
-    from oulipoly_engine.engine import AppSettings
+    from oulipoly_engine.facade.engine import AppSettings
     from oulipoly_engine.service.accounts.settings import Section, Setting, Settings
 
 _TITLE = "Settings"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.binding import Binding, BindingType
 
 from oulipoly_tui.screens.reading import Reading
-from oulipoly_tui.view.first_run import set_up_lines
-from oulipoly_tui.view.hints import CLOSE, link
+from oulipoly_tui.view.frame.first_run import set_up_lines
+from oulipoly_tui.view.frame.hints import CLOSE, link
 
 if TYPE_CHECKING:
     from oulipoly_engine.service.accounts.setup import SetUp

@@ -14,14 +14,14 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Input
 
 from oulipoly_tui.standing import is_standing
-from oulipoly_tui.view.hints import BACK, link
-from oulipoly_tui.view.spans import Line, wrapped
-from oulipoly_tui.view.what_if import compared
+from oulipoly_tui.view.frame.hints import BACK, link
+from oulipoly_tui.view.quota.what_if import compared
+from oulipoly_tui.view.transcript.spans import Line, wrapped
 from oulipoly_tui.widgets.lines import Lines
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.balance.decision import Decision
-    from oulipoly_engine.engine import PoolView
+    from oulipoly_engine.facade.engine import PoolView
 
 _FORMS = "pin=A  drain=A  undrain=A  reserve=A:20  turns=+10  turns=A:+10; several with spaces between"
 _OUTCOME_LEAST, _OUTCOME_MOST = 4, 12  # rows

@@ -9,7 +9,7 @@ from textual.geometry import NULL_OFFSET, NULL_SPACING, Region, Size
 from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.widget import Widget
 
-from oulipoly_tui.view.arrange import Placed, Present, arrange
+from oulipoly_tui.view.frame.layout import Placed, Present, arrange
 
 
 class _Placing(Layout):

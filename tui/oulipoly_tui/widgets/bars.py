@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from textual import events
 from textual.message import Message
 
-from oulipoly_tui.view.footer import Hint, line
-from oulipoly_tui.view.spans import Line
+from oulipoly_tui.view.frame.footer import Hint, line
+from oulipoly_tui.view.transcript.spans import Line
 from oulipoly_tui.widgets.lines import Lines
 
 

@@ -11,8 +11,8 @@ from textual.filter import LineFilter
 from textual.geometry import Region
 from textual.strip import Strip
 
-from oulipoly_tui.view.burn_chart import Burn, burn_chart
-from oulipoly_tui.view.spans import Span
+from oulipoly_tui.view.quota.burn_chart import Burn, burn_chart
+from oulipoly_tui.view.transcript.spans import Span
 from oulipoly_tui.widgets.lines import Lines
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textual import events
 from textual.message import Message
 
-from oulipoly_tui.view.spans import Line
+from oulipoly_tui.view.transcript.spans import Line
 from oulipoly_tui.widgets.lines import GUTTER, Lines
 
 

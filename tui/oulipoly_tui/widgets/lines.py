@@ -16,7 +16,7 @@ from textual.strip import Strip
 
 from oulipoly_tui.keymap import TABLE
 from oulipoly_tui.keys.key import LISTS
-from oulipoly_tui.view.spans import TONES, Line, Row, Tone, cells, cut
+from oulipoly_tui.view.transcript.spans import TONES, Line, Row, Tone, cells, cut
 from oulipoly_tui.widgets.painting import paint_at_once
 
 GUTTER = 2  # columns before each row of a list, for the cursor

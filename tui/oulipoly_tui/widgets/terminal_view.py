@@ -22,9 +22,9 @@ from textual.widget import Widget
 
 from oulipoly_engine.terminal.protocol import messages
 from oulipoly_engine.terminal.protocol.screen import Mods
-from oulipoly_tui.view.copy_mode import CopyMode, Spot
-from oulipoly_tui.view.repl import back_from
-from oulipoly_tui.view.spans import cells, cut
+from oulipoly_tui.view.terminal.copy_mode import CopyMode, Spot
+from oulipoly_tui.view.terminal.repl import back_from
+from oulipoly_tui.view.transcript.spans import cells, cut
 from oulipoly_tui.widgets.painting import paint_at_once
 from oulipoly_tui.widgets.terminal_keys import is_one_of, pressed
 from oulipoly_tui.widgets.terminal_strips import Strips, as_told, marked

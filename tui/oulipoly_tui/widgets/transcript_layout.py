@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 
-from oulipoly_tui.view.transcript import SIDE_CHAIN, Drawn, Folds, entry_lines, foldable, part_with
+from oulipoly_tui.view.transcript.transcript import SIDE_CHAIN, Drawn, Folds, entry_lines, foldable, part_with
 from oulipoly_tui.widgets.transcript_entries import PAGE, Entries
 
 Position = tuple[int, int]  # a place and a line of it

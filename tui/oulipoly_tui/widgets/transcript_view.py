@@ -20,14 +20,14 @@ from textual.message import Message
 from textual.strip import Strip
 
 from oulipoly_tui.standing import is_standing
-from oulipoly_tui.view.spans import Line, Span, cells, cut
-from oulipoly_tui.view.transcript import Drawn, marked
+from oulipoly_tui.view.transcript.spans import Line, Span, cells, cut
+from oulipoly_tui.view.transcript.transcript import Drawn, marked
 from oulipoly_tui.widgets.lines import Lines, VirtualList
 from oulipoly_tui.widgets.transcript_entries import PAGE, Entries
 from oulipoly_tui.widgets.transcript_layout import WAITING, Layout, Position
 
 if TYPE_CHECKING:
-    from oulipoly_engine.engine_sessions import Entry
+    from oulipoly_engine.facade.sessions import Entry
 
 _STRIPS_KEPT = 200  # places
 _WHEEL = 3  # lines

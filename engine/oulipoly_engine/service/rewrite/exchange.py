@@ -1,7 +1,7 @@
 """One file put in another's place while the program that appends to it may be at work; what it appends is not lost.
 
 A rename is whole or not at all, but a program that has opened the old file writes on into it, where nobody will look.
-So the file's writers are kept waiting (`process/writers.py`) from the last look at the old file until the new one is
+So the file's writers are kept waiting (`process/open_files.py`) from the last look at the old file until the new one is
 in its place:
 
 * whoever has it open for writing before that makes the exchange be refused;

@@ -18,7 +18,7 @@ from oulipoly_engine.events import Event, Listeners
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.run import run
 
-_MODULE = "oulipoly_engine.cli.app_one_shot"
+_MODULE = "oulipoly_engine.cli.runs.app_one_shot"
 _CLOSING_PATIENCE_S = 5.0  # the stop ladder's first two steps
 
 

@@ -12,7 +12,7 @@ from oulipoly_engine.core.ledger.calls import Damage, Entry, Place, Tokens, call
 from oulipoly_engine.store.base.db import Store
 
 # Row values compare field by field, and a place's last bits are its rank: the rule that merges lines before they come
-# here (core/ledger.py, `merged`), once more.
+# here (core/ledger/calls.py, `merged`), once more.
 _JOIN = (
     "INSERT INTO ledger_calls (id, at_ms, place, input, output, cache_read, cache_write, cache_write_1h, reasoning)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"

@@ -1,0 +1,1 @@
+"""A throw-away world with made-up accounts and CLIs."""

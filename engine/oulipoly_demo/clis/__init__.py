@@ -1,0 +1,1 @@
+"""Made-up claude and codex programs and the files that they write."""

@@ -1,0 +1,1 @@
+"""The made-up past of the world: sessions, quota, state."""

@@ -1,0 +1,1 @@
+"""Commands about quota and accounts."""

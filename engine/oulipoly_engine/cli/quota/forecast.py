@@ -1,0 +1,90 @@
+"""`forecast`: when each window runs dry at the present pace, and how far off such forecasts have been."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from oulipoly_engine.cli import output
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.quota.account import known
+from oulipoly_engine.cli.wiring import told
+from oulipoly_engine.clock import to_text
+from oulipoly_engine.config import load
+from oulipoly_engine.core.quota.forecast import forecast_text, forecast_to_json
+from oulipoly_engine.core.quota.forecast_score import score_text, score_to_json
+from oulipoly_engine.core.quota.window_cycles import Ended
+from oulipoly_engine.service.quota.forecasting import WindowForecast, forecasts
+from oulipoly_engine.store.base.db import open_store
+
+_HEADINGS = ("account", "window", "used", "resets in", "forecast", "past error", "left unused")
+
+
+def run(context: Context, name: str, arguments: list[str]) -> int:
+    """Print a row a window, from stored readings alone."""
+    parser = Parser(prog=f"{context.program} {name}", description="When each window runs dry at the present pace.")
+    parser.add_argument("accounts", nargs="*", metavar="ACCOUNT", help="default: every configured account")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    options = parser.parse(arguments)
+    accounts = told(load.load_accounts(context.paths))
+    for account in options.accounts:
+        known(accounts, account)
+    names = tuple(options.accounts or accounts)
+    store = open_store(context.paths.state_db)
+    now = context.clock.now()
+    found = forecasts(store, names, now, scored=True)
+    store.close()
+    if options.json:
+        output.write_json({"generated_at": to_text(now), "windows": [*map(_document, found)]})
+        return 0
+    rows = [_row(one, (one.window.resets_at - now).total_seconds() / 3600) for one in found]
+    rows += [(name, "-", "unknown", "-", "never read", "-", "-") for name in _unread(names, found)]
+    output.write_bytes(_drawn(rows).encode("utf-8", "replace"))
+    return 0
+
+
+def _unread(names: Sequence[str], found: Sequence[WindowForecast]) -> list[str]:
+    seen = {one.account for one in found}
+    return [name for name in names if name not in seen]
+
+
+def _row(one: WindowForecast, hours: float) -> tuple[str, ...]:
+    reset = "past" if hours <= 0 else f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} d"
+    used = f"{100 * one.window.used:.1f} %"
+    left = ", ".join(_left(cycle) for cycle in one.ended[-3:]) or "not known yet"
+    error = "not enough data" if one.score is None else score_text(one.score)
+    return one.account, one.window.name, used, reset, forecast_text(one.forecast), error, left
+
+
+def _left(cycle: Ended) -> str:
+    return f"{'' if cycle.is_exact else 'at most '}{100 * cycle.unused:.0f} %"
+
+
+def _drawn(rows: Sequence[tuple[str, ...]]) -> str:
+    lines = [_HEADINGS, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADINGS))]
+    return "".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() + "\n" for line in lines
+    )
+
+
+def _document(one: WindowForecast) -> Mapping[str, object]:
+    return {
+        "account": one.account,
+        "window": one.window.name,
+        "used": one.window.used,
+        "resets_at": to_text(one.window.resets_at),
+        "refreshed_at": None if one.refreshed_at is None else to_text(one.refreshed_at),
+        "forecast": forecast_to_json(one.forecast),
+        "score": None if one.score is None else score_to_json(one.score),
+        "unused_at_resets": [_ended(cycle) for cycle in one.ended],
+    }
+
+
+def _ended(cycle: Ended) -> Mapping[str, object]:
+    return {
+        "resets_at": to_text(cycle.resets_at),
+        "unused": cycle.unused,
+        "last_read_at": to_text(cycle.last_read_at),
+        "exact": cycle.is_exact,
+    }

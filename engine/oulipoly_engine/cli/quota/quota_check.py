@@ -1,0 +1,166 @@
+"""`quota-check`: read every account, show its windows and each pool's next pick; or only what is worth an alert."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from oulipoly_engine.cli import diagnostics, output
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.progress import Progress
+from oulipoly_engine.cli.quota.account import fraction_of, known
+from oulipoly_engine.cli.wiring import refresher, told
+from oulipoly_engine.clock import to_text
+from oulipoly_engine.config import load
+from oulipoly_engine.core.accounts.accounts import Account, Model, Settings
+from oulipoly_engine.core.balance.explain import decision_to_json
+from oulipoly_engine.core.balance.why_table import why_table
+from oulipoly_engine.core.quota.alerts import Alert
+from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.events import Listeners
+from oulipoly_engine.service.quota.alerts import raise_alerts
+from oulipoly_engine.service.quota.choose import candidates, decide_among
+from oulipoly_engine.service.quota.forecasting import due_alerts
+from oulipoly_engine.service.quota.refresh import Kind, Refreshed, Wish
+from oulipoly_engine.store.base.db import Store, open_store
+from oulipoly_engine.store.quota import alerts, quotas
+
+_WORDS = {Kind.NO_SCRIPT: "NO_SCRIPT", Kind.IN_FLIGHT: "IN_FLIGHT", Kind.DISABLED: "DISABLED"}
+
+
+def run(context: Context, name: str, arguments: list[str]) -> int:
+    """Read the accounts and report."""
+    parser = Parser(
+        prog=f"{context.program} {name}",
+        description="Read every account's quota, show its windows and each pool's next pick.",
+    )
+    parser.add_argument("accounts", nargs="*", metavar="ACCOUNT", help="default: every configured account")
+    parser.add_argument("--cached", action="store_true", help="read nothing: show what is stored")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON document")
+    form.add_argument(
+        "--notify", action="store_true", help="print only new alerts, one JSON line each, once in a window's cycle"
+    )
+    parser.add_argument("--threshold", default="90", metavar="PERCENT", help="alert from this use on (default 90)")
+    options = parser.parse(arguments)
+    threshold = fraction_of(options.threshold, "threshold")
+    accounts = told(load.load_accounts(context.paths))
+    for account in options.accounts:
+        known(accounts, account)
+    names = tuple(options.accounts or accounts)
+    store = open_store(context.paths.state_db)
+    done = () if options.cached else _read(context, store, accounts, names)
+    now = context.clock.now()
+    if options.notify:
+        for result in done:
+            if result.kind is Kind.FAILED:
+                diagnostics.note(f"Warning: {result.account}: {result.text}")
+        untold = list(raise_alerts(store, names, now, threshold, Listeners()))
+        try:
+            while untold:
+                output.write_json(untold[0].to_json(), pretty=False)
+                untold.pop(0)
+        finally:  # what nobody could be told of is raised again the next time
+            alerts.withdraw(store, untold, threshold)
+        return 0
+    due = due_alerts(store, names, now, threshold)
+    models = told(load.load_models(context.paths, context.models_dir))
+    settings = told(load.load_settings(context.paths))
+    decisions = _decisions(store, models, accounts, settings, now)
+    states = quotas.states(store, names)
+    if options.json:
+        output.write_json(_document(context, done, states, decisions, due))
+    else:
+        _show(context, done, states, decisions, due, now)
+    store.close()
+    return 0
+
+
+def _read(
+    context: Context, store: Store, accounts: Mapping[str, Account], names: Sequence[str]
+) -> tuple[Refreshed, ...]:
+    reader = refresher(context, store, accounts)
+    with Progress("reading quota", len(names)) as progress:
+        return reader.refresh(names, Wish(insist=True), progress.step)
+
+
+def _decisions(
+    store: Store, models: Mapping[str, Model], accounts: Mapping[str, Account], settings: Settings, now: datetime
+) -> list[dict[str, object]]:
+    pools = ((model, candidates(store, model, now, accounts)) for model in models.values())
+    return [decision_to_json(decide_among(store, model, pool, settings, now)) for model, pool in pools]
+
+
+def _show(
+    context: Context,
+    done: Sequence[Refreshed],
+    states: Mapping[str, QuotaState],
+    decisions: Sequence[Mapping[str, object]],
+    due: Sequence[Alert],
+    now: datetime,
+) -> None:
+    output.write_line(f"config: {context.paths.config}")
+    output.write_line(f"state: {context.paths.state_db}")
+    for result in done:
+        output.write_line(f"{result.account}: {_outcome(result, now)}")
+    output.write_line("stored:")
+    for state in states.values():
+        output.write_line(f"  {state.account}: {_stored(state, now)}")
+    for decision in decisions:
+        output.write_line("")
+        output.write_bytes(why_table(decision).encode("utf-8", "replace"))
+    for alert in due:
+        output.write_line(f"! {alert.text}")
+
+
+def _outcome(result: Refreshed, now: datetime) -> str:
+    if result.kind is Kind.UPDATED:
+        shown = ", ".join(_window(window.as_window(), now) for window in result.windows)
+        return f"UPDATED windows=[{shown}]"
+    return _WORDS.get(result.kind) or f"FAILED: {result.text}"
+
+
+def _stored(state: QuotaState, now: datetime) -> str:
+    if state.refreshed_at is None:
+        return "never read"
+    age = (now - state.refreshed_at).total_seconds()
+    shown = ", ".join(f"{window.name} {_window(window, now)}" for window in state.windows) or "no windows"
+    marked = "" if state.exhausted_at is None else ", marked exhausted"
+    return f"{shown}, read {age:.0f} s ago{marked}"
+
+
+def _window(window: Window, now: datetime) -> str:
+    hours = (window.resets_at - now).total_seconds() / 3600
+    return f"{100 * window.used:g}%@{hours:.1f}h"
+
+
+def _document(
+    context: Context,
+    done: Sequence[Refreshed],
+    states: Mapping[str, QuotaState],
+    decisions: Sequence[Mapping[str, object]],
+    due: Sequence[Alert],
+) -> dict[str, object]:
+    outcomes = {result.account: result for result in done}
+    return {
+        "config": str(context.paths.config),
+        "state": str(context.paths.state_db),
+        "accounts": [_account(state, outcomes.get(state.account)) for state in states.values()],
+        "models": list(decisions),
+        "alerts": [alert.to_json() for alert in due],
+    }
+
+
+def _account(state: QuotaState, result: Refreshed | None) -> dict[str, object]:
+    return {
+        "account": state.account,
+        "outcome": None if result is None else result.kind.value,
+        "text": None if result is None else result.text,
+        "refreshed_at": None if state.refreshed_at is None else to_text(state.refreshed_at),
+        "exhausted_at": None if state.exhausted_at is None else to_text(state.exhausted_at),
+        "windows": [
+            {"window": window.name, "used": window.used, "resets_at": to_text(window.resets_at)}
+            for window in state.windows
+        ],
+    }

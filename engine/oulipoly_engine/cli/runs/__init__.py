@@ -1,0 +1,1 @@
+"""Commands that run a CLI or tell of runs."""

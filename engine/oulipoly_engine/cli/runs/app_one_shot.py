@@ -1,0 +1,86 @@
+"""The one-shot that the app starts in a process of its own: the prompt comes on stdin, a pin narrows the pool.
+
+A process, so that stopping it is the one well-trodden way (INT makes the record final), and a crash stays its own.
+Run as `python -m oulipoly_engine.cli.runs.app_one_shot`; it is no command of the contract and prints no marker line.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from oulipoly_engine.cli import diagnostics
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.runs.run import Terminal
+from oulipoly_engine.cli.wiring import follow_up, freshness, told
+from oulipoly_engine.config import load
+from oulipoly_engine.core.accounts import inputs
+from oulipoly_engine.core.accounts.accounts import Model
+from oulipoly_engine.core.runs import prompt
+from oulipoly_engine.errors import AccountUnusable, Interrupted, RunnerError
+from oulipoly_engine.service.runs.diagnosis import Diagnoser
+from oulipoly_engine.service.runs.invoke import Invoker, Request
+from oulipoly_engine.store.base.db import open_store
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a prompt and return the CLI's exit code."""
+    parser = Parser(prog="app_one_shot")
+    parser.add_argument("--model", required=True)
+    parser.add_argument("--pin")
+    parser.add_argument("--models-dir", type=Path)
+    parser.add_argument("--project", type=Path)
+    try:
+        options = parser.parse(list(sys.argv[1:] if arguments is None else arguments))
+        context = Context(models_dir=options.models_dir)
+        return _run(context, options.model, options.pin, options.project or Path.cwd())
+    except Interrupted as error:
+        return error.exit_code
+    except RunnerError as error:
+        return diagnostics.fail(error)
+
+
+def _run(context: Context, name: str, pin: str | None, folder: Path) -> int:
+    store = open_store(context.paths.state_db)
+    accounts = told(load.load_accounts(context.paths))
+    settings = told(load.load_settings(context.paths))
+    model = _pinned(told(load.load_model(context.paths, name, context.models_dir, accounts=accounts)), pin)
+    text = prompt.choose(None, [], sys.stdin.buffer.read().decode("utf-8", "surrogateescape"))
+    face = Terminal()
+    invoker = Invoker(
+        store=store,
+        accounts=accounts,
+        settings=settings,
+        diagnoser=Diagnoser(face.note),
+        results_folder=context.paths.results,
+        clock=context.clock,
+        face=face,
+        freshness=freshness(context, store, accounts, face.note),
+    )
+    input_args = inputs.resolve(model.inputs, inputs.collect([]), text)
+    done = invoker.invoke(Request(model, text, folder.absolute(), input_args))
+    if done.error is not None:
+        diagnostics.fail(done.error)
+    if done.result.success:
+        face.note(f"[routing] {done.result.provider_name} answered")
+    follow_up(context, store, invoker.freshness, done.result)
+    store.close()
+    return done.exit_code
+
+
+def _pinned(model: Model, pin: str | None) -> Model:
+    """Return the model with the pinned account alone; the places of its members stay what they were."""
+    if pin is None:
+        return model
+    members = tuple(member for member in model.members if member.account == pin)
+    if not members:
+        message = f"the account {pin!r} is pinned, but the pool of {model.name!r} does not have it: take the pin away"
+        raise AccountUnusable(message)
+    return replace(model, members=members)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,148 @@
+"""`resume`, and `--resume` with a prompt: a session gets an answer, without a screen."""
+
+from __future__ import annotations
+
+from argparse import SUPPRESS, Namespace
+from pathlib import Path
+
+from oulipoly_engine.cli import diagnostics, output, stdio
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser, seconds
+from oulipoly_engine.cli.resume_wiring import resumer
+from oulipoly_engine.cli.runs.run import Terminal, conclude, folder, invoker, parent, read_prompt
+from oulipoly_engine.cli.sessions import access
+from oulipoly_engine.cli.wiring import follow_up, told
+from oulipoly_engine.clock import to_text
+from oulipoly_engine.config import load
+from oulipoly_engine.core.runs import markers
+from oulipoly_engine.core.runs.failure_categories import Category
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
+from oulipoly_engine.errors import PromptMissing, RequestRefused, SessionAmbiguous, SessionNotFound
+from oulipoly_engine.process.signals import interruptible
+from oulipoly_engine.service.runs.invoke import DispatchFailed, Request
+from oulipoly_engine.service.runs.resume import ResumeChoice, Wish
+from oulipoly_engine.service.sessions.locate import find_typed
+from oulipoly_engine.store.base.db import Store, open_store
+from oulipoly_engine.store.sessions import chains
+
+_RECENT = 3
+
+
+def run(context: Context, name: str, arguments: list[str]) -> int:
+    """Run the `resume` command."""
+    parser = Parser(
+        prog=f"{context.program} {name}",
+        description="Give a session an answer and pass on what its CLI says. The answer may come on stdin.",
+    )
+    parser.add_argument("words", nargs="*", metavar="[ID] ANSWER...", help="the session, and what it is told")
+    parser.add_argument("--session-id", dest="resume", metavar="ID", help="the session; the beginning is enough")
+    parser.add_argument("-m", "--model", help="default: the one that the session was last run with")
+    parser.add_argument("-f", "--file", type=Path, metavar="ANSWER.md", help="read the answer from a file")
+    parser.add_argument("--prompt", metavar="TEXT", help="the answer itself")
+    parser.add_argument("--to", metavar="ACCOUNT", help="move the session to that account first")
+    parser.add_argument("-p", "--project", type=Path, help="working directory of the CLI")
+    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="stop the CLI after so long")
+    parser.add_argument("--result-on-stderr", action="store_true", help="put the OULIPOLY_RESULT line on stderr")
+    parser.add_argument("--models-dir", type=Path, default=context.models_dir, help="folder of model files")
+    parser.add_argument("--list", metavar="ID", help=SUPPRESS)
+    options = parser.parse(arguments)
+    if options.list is not None:
+        return _list(context, options.list)
+    if options.resume is None and options.words:
+        options.resume, *options.words = options.words
+    if options.resume is None:
+        parser.error("--session-id is missing: say which session goes on")
+    if sum((options.file is not None, options.prompt is not None, bool(options.words))) > 1:
+        parser.error("--file, --prompt and the words behind the id are several answers: give one")
+    if options.prompt is not None:
+        options.words = [options.prompt]
+    context = Context(context.program, context.paths, context.clock, options.models_dir, context.agents_dir)
+    return resume(context, options)
+
+
+def resume(context: Context, options: Namespace) -> int:
+    """Give a session an answer and return its CLI's exit code."""
+    text = _answer(options)
+    store = open_store(context.paths.state_db)
+    try:
+        return _resume(context, options, store, text)
+    except DispatchFailed as error:
+        output.write_line(markers.failure_line(error.failure))
+        raise
+    finally:
+        store.close()
+
+
+def _resume(context: Context, options: Namespace, store: Store, text: str) -> int:
+    accounts, settings = told(load.load_accounts(context.paths)), told(load.load_settings(context.paths))
+    face = Terminal()
+    sessions = resumer(context, store, accounts, settings)
+    project = None if options.project is None else folder(options.project)
+    wish = Wish(options.resume, options.model, project, getattr(options, "to", None))
+    with interruptible() as guard:
+        guard.arm()
+        settled = sessions.settle(wish, folder(project))
+        guard.disarm()
+        request = Request(
+            model=settled.model,
+            prompt=text,
+            working_directory=settled.working_directory,
+            parent=parent(),
+            timeout_s=options.timeout,
+        )
+        runner = invoker(context, store, accounts, settings, face)
+        invoked = runner.invoke(request, ResumeChoice(sessions, settled))
+    if invoked.result.error_category == Category.RESUME_SESSION_MISMATCH.value:
+        _tell_kept_copy(context, store, settled.session)
+    code = conclude(invoked, to_stderr=options.result_on_stderr)
+    follow_up(context, store, runner.freshness, invoked.result)
+    return code
+
+
+def _tell_kept_copy(context: Context, store: Store, session: ResolvedSession) -> None:
+    """Say how a session comes back that its CLI has deleted, if the archive has it."""
+    copy = access.deleted_copy(store, session)
+    if copy is not None:
+        diagnostics.note(
+            f"[resume] its CLI has deleted {copy.path}, of which a copy is kept: "
+            f"`{context.program} session archive --restore {session.session_id}` puts it back"
+        )
+
+
+def _answer(options: Namespace) -> str:
+    """Return what the session is told. Raises PromptMissing."""
+    if options.file is not None:
+        text = read_prompt(options.file)
+        source = f"the answer file {options.file} is empty"
+    elif options.words:
+        text = " ".join(options.words)
+        source = "the answer is empty"
+    else:
+        text = stdio.piped_text()
+        source = "there is no answer payload"
+    if not text.strip():
+        message = f"{source}: give one with -f FILE, --prompt TEXT or on stdin"
+        raise PromptMissing(message)
+    return text
+
+
+def _list(context: Context, text: str) -> int:
+    """Print one line about each chain that an id may mean."""
+    store = open_store(context.paths.state_db)
+    try:
+        found = chains.owning(store, text.lower())
+        if not found:
+            found = chains.owning(store, find_typed(store, text, context.clock.now()).chain_id)
+        for chain in sorted(found, key=lambda one: one.last_used_at, reverse=True):
+            active = chain.active
+            output.write_line(
+                f"chain_id={chain.chain_id} last_used_at={to_text(chain.last_used_at)}"
+                f" active_provider={active.account if active else '-'}"
+                f" active_session_id={active.session_id if active else '-'}"
+                f" turn_count={chain.turns} recent_turns_count={min(_RECENT, chain.turns)}"
+            )
+    except (SessionNotFound, SessionAmbiguous) as error:
+        raise RequestRefused(error.message) from error
+    finally:
+        store.close()
+    return 0

@@ -1,0 +1,207 @@
+"""The one-shot on the command line: which model, which prompt, and the marker lines around the CLI's bytes."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from oulipoly_engine.cli import commands, diagnostics, output, stdio
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.wiring import follow_up, freshness, told
+from oulipoly_engine.config import load
+from oulipoly_engine.config.problem import nearest
+from oulipoly_engine.core.accounts import inputs
+from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, Settings
+from oulipoly_engine.core.runs import markers, prompt
+from oulipoly_engine.errors import AccountUnusable, AgentUnknown, OutputFailed, PromptMissing, RequestRefused
+from oulipoly_engine.service.runs.attempt import Face
+from oulipoly_engine.service.runs.diagnosis import Diagnoser, ask_account
+from oulipoly_engine.service.runs.invoke import PROMPT_RESOLUTION, DispatchFailed, Invoked, Invoker, Request
+from oulipoly_engine.store.base.db import Store, open_store
+
+_MANY = 64 << 10  # bytes at once, from which a wider pipe pays
+
+
+class Terminal:
+    """Our streams as the service's face."""
+
+    def __init__(self) -> None:
+        self._is_wide = False
+
+    def stdout(self, data: bytes | memoryview) -> None:
+        """Pass bytes of the CLI's answer on."""
+        if len(data) >= _MANY and not self._is_wide:
+            self._is_wide = True
+            output.widen()
+        output.write_bytes(data)
+
+    def stderr(self, data: bytes | memoryview) -> None:
+        """Pass bytes of the CLI's stderr on."""
+        diagnostics.write_bytes(data)
+
+    def note(self, line: str) -> None:
+        """Say something about the run itself."""
+        diagnostics.note(line)
+
+
+def run(context: Context, options: Namespace) -> int:
+    """Run a one-shot and return the CLI's exit code."""
+    store = open_store(context.paths.state_db)  # before anything else: nothing may run that leaves no record
+    try:
+        return _run(context, options, store)
+    except DispatchFailed as error:
+        output.write_line(markers.failure_line(error.failure))
+        raise
+    finally:
+        store.close()
+
+
+def _run(context: Context, options: Namespace, store: Store) -> int:
+    accounts = told(load.load_accounts(context.paths))
+    settings = told(load.load_settings(context.paths))
+    model, text = _model_and_prompt(context, options, accounts)
+    request = Request(
+        model=model,
+        prompt=text,
+        input_args=inputs.resolve(model.inputs, inputs.collect(options.input), text),
+        working_directory=folder(options.project),
+        parent=parent(),
+        timeout_s=options.timeout,
+    )
+    face: Face = Terminal()
+    runner = invoker(context, store, accounts, settings, face)
+    invoked = runner.invoke(request)
+    code = conclude(invoked, to_stderr=options.result_on_stderr)
+    follow_up(context, store, runner.freshness, invoked.result)
+    return code
+
+
+def invoker(context: Context, store: Store, accounts: Mapping[str, Account], settings: Settings, face: Face) -> Invoker:
+    """Return what runs one-shots."""
+    return Invoker(
+        store=store,
+        accounts=accounts,
+        settings=settings,
+        diagnoser=Diagnoser(face.note, asker(context, accounts, settings)),
+        results_folder=context.paths.results,
+        clock=context.clock,
+        face=face,
+        freshness=freshness(context, store, accounts, face.note),
+    )
+
+
+def conclude(invoked: Invoked, *, to_stderr: bool) -> int:
+    """Say how a one-shot ended, the result line last, and return our exit code."""
+    if invoked.error is not None:
+        diagnostics.fail(invoked.error)
+    line = markers.result_line(invoked.result)
+    if to_stderr or isinstance(invoked.error, OutputFailed):
+        diagnostics.note(line)
+    elif not invoked.stdout_closed:
+        try:
+            output.write_line("\n" + line if markers.needs_newline(invoked.last_byte) else line)
+        except BrokenPipeError:
+            output.abandon()
+    return invoked.exit_code
+
+
+def _model_and_prompt(context: Context, options: Namespace, accounts: Mapping[str, Account]) -> tuple[Model, str]:
+    if options.model is not None:
+        model = told(load.load_model(context.paths, options.model, context.models_dir, accounts=accounts))
+        try:
+            body = "" if options.agent_file is None else _agent_file(options.agent_file).body
+            return model, prompt.with_instructions(body, _prompt(options, options.words))
+        except RequestRefused as error:
+            failure = markers.PreInvocationFailure(
+                stage=PROMPT_RESOLUTION,
+                reason=error.message,
+                finished_at=context.clock.now(),
+                model_name=options.model,
+            )
+            raise DispatchFailed(failure, error) from error
+    agent, words = _agent(context, options)
+    if not agent.model:
+        message = f"the agent {agent.name!r} names no model: add `model:` to its frontmatter, or give one with --model"
+        raise RequestRefused(message)
+    model = told(load.load_model(context.paths, agent.model, context.models_dir, accounts=accounts, agent=agent.name))
+    return model, prompt.with_instructions(agent.body, _prompt(options, words))
+
+
+def _agent(context: Context, options: Namespace) -> tuple[Agent, list[str]]:
+    if options.agent_file is not None:
+        return _agent_file(options.agent_file), options.words[1:]
+    if not options.words:
+        message = (
+            f"no agent and no model: say `{context.program} AGENT PROMPT...` or `{context.program} -m MODEL PROMPT...` "
+            f"(see `{context.program} --help`; `{context.program} demo` needs no account)"
+        )
+        raise AgentUnknown(message)
+    name, *words = options.words
+    try:
+        return told(load.load_agent(context.paths, name, context.agents_dir)), words
+    except AgentUnknown as error:
+        near = nearest(name, commands.names())
+        if near:
+            error.message += f"; did you mean the command `{near[0]}`?"
+        raise
+
+
+def _agent_file(path: Path) -> Agent:
+    return told(load.load_agent_file(path))
+
+
+def _prompt(options: Namespace, words: list[str]) -> str:
+    from_file = None if options.file is None else read_prompt(options.file)
+    piped = None
+    if from_file is None and not words and stdio.is_piped():
+        piped = stdio.piped_text()
+    return prompt.choose(from_file, words, piped)
+
+
+def read_prompt(path: Path) -> str:
+    """Return a prompt file's text. Raises PromptMissing."""
+    try:
+        return path.read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        message = f"the prompt file {path} cannot be read: {error.strerror or error}"
+        raise PromptMissing(message) from error
+
+
+def folder(path: Path | None) -> Path:
+    """Return the folder in which the CLI works: the one that `-p` names, else ours. Raises RequestRefused."""
+    if path is None:
+        try:
+            return Path.cwd()
+        except OSError as error:
+            message = "the working directory is gone: change to another one, or name one with -p/--project"
+            raise RequestRefused(message) from error
+    if not path.is_dir():
+        message = f"the project folder {path} is no directory: correct -p/--project"
+        raise RequestRefused(message)
+    return path.absolute()
+
+
+def parent() -> markers.ParentRef | None:
+    """Return the invocation that started us, if one did."""
+    text = os.environ.get(markers.PARENT_VARIABLE)
+    return None if text is None else markers.parse_parent(text)
+
+
+def asker(context: Context, accounts: Mapping[str, Account], settings: Settings) -> Callable[[str], str] | None:
+    """Return what asks the diagnostics model; None where none is configured."""
+    name = settings.diagnostics_model
+    if name is None:
+        return None
+
+    def ask(text: str) -> str:
+        model = load.load_model(context.paths, name, context.models_dir, accounts=accounts).value
+        member = model.members[0]
+        account = accounts.get(member.account)
+        if account is None:
+            message = f"its account {member.account!r} is not in providers.toml"
+            raise AccountUnusable(message)
+        return ask_account(account, member, text)
+
+    return ask

@@ -1,0 +1,210 @@
+"""`session archive`: keep copies of transcripts before their CLIs delete them; list, restore and prune them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.cli import output
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.sessions import access
+from oulipoly_engine.clock import to_text
+from oulipoly_engine.config.load import load_settings
+from oulipoly_engine.core.text.columns import size_text
+from oulipoly_engine.errors import RunnerError, SessionNotFound, UsageInvalid
+from oulipoly_engine.service.archive.archive import Archive, ArchiveStatus, Keeping
+from oulipoly_engine.service.archive.keeper import ArchiveKeeper, Kept, Pruned
+from oulipoly_engine.service.sessions.locate import find_typed
+from oulipoly_engine.store.archive import copies as rows
+from oulipoly_engine.store.base.db import open_store
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+_PATIENCE_S = 20.0  # for another process that archives
+_WORDS = {
+    Keeping.KEPT: "kept",
+    Keeping.BEHIND: "kept, an earlier state",
+    Keeping.ONLY_COPY: "the only copy",
+    Keeping.GIVEN_UP: "NOT kept (size limit)",
+    Keeping.NOT_KEPT: "NOT kept yet",
+    Keeping.LOST: "LOST: deleted, and not kept",
+}
+
+
+def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
+    """Archive now, or answer one of the questions."""
+    parser = Parser(prog=program, description=f"{command}: keep copies of transcripts before their CLIs delete them.")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--list", action="store_true", help="show what is kept")
+    what.add_argument("--at-risk", action="store_true", help="show what a CLI deletes soon, and whether it is kept")
+    what.add_argument("--restore", metavar="ID", help="put a session's files back where its CLI had them")
+    what.add_argument("--prune", action="store_true", help="bring the archive within archive_limit_mb of config.toml")
+    parser.add_argument("--to", metavar="DIR", help="with --restore: put them there instead")
+    parser.add_argument("--account", metavar="A", help="with --restore: of this account")
+    parser.add_argument("--within", type=float, metavar="DAYS", help="with --at-risk: default 7")
+    parser.add_argument("--only-copies", action="store_true", help="with --prune: give up the only copies too")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    options = parser.parse(arguments)
+    _refuse_strays(options)
+    store = open_store(context.paths.state_db)
+    archive = access.archive(context, store)
+    if options.list:
+        return _list(archive, as_json=options.json)
+    if options.at_risk:
+        return _at_risk(archive, 7.0 if options.within is None else options.within, as_json=options.json)
+    if options.restore is not None:
+        return _restore(context, archive, options)
+    keeper = ArchiveKeeper(archive, load_settings(context.paths).value.archive_limit_bytes)
+    if options.prune:
+        return _prune(keeper, only_copies=options.only_copies, as_json=options.json)
+    return _keep(keeper, as_json=options.json)
+
+
+def _refuse_strays(options: Namespace) -> None:
+    pairs = (
+        ("to", "restore", options.to),
+        ("account", "restore", options.account),
+        ("within", "at_risk", options.within is not None),
+        ("only_copies", "prune", options.only_copies),
+    )
+    for name, owner, given in pairs:
+        if given and not getattr(options, owner):
+            message = f"--{name.replace('_', '-')} goes with --{owner.replace('_', '-')}"
+            raise UsageInvalid(message)
+
+
+def _keep(keeper: ArchiveKeeper, *, as_json: bool) -> int:
+    done = keeper.keep(wait_s=_PATIENCE_S)
+    if done.is_busy:
+        message = "another process is archiving right now: try again in a moment"
+        raise RunnerError(message)
+    if done.problem is not None:
+        raise RunnerError(done.problem)
+    if as_json:
+        output.write_json(_kept_document(done))
+        return 0
+    output.write_line(
+        f"{done.kept} of {done.looked_at} files kept anew; the archive takes {size_text(done.stored_bytes)}"
+    )
+    if done.given_up or done.not_kept:
+        output.write_line(f"{done.given_up} copies were given up for archive_limit_mb, {done.not_kept} found no room")
+    for note in done.notes:
+        output.write_line(f"  - {note}")
+    return 0
+
+
+def _kept_document(done: Kept) -> dict[str, object]:
+    return {
+        "looked_at": done.looked_at,
+        "kept": done.kept,
+        "read_bytes": done.read_bytes,
+        "stored_bytes": done.stored_bytes,
+        "given_up": done.given_up,
+        "not_kept": done.not_kept,
+        "notes": done.notes,
+    }
+
+
+def _list(archive: Archive, *, as_json: bool) -> int:
+    found = archive.statuses()
+    stored = rows.stored_bytes(archive.store)
+    if as_json:
+        output.write_json({"stored_bytes": stored, "transcripts": [_entry(one) for one in found]})
+        return 0
+    _show(found)
+    kept = sum(one.size_bytes for one in found if one.kept_at is not None)
+    output.write_line(f"{len(found)} transcripts, {size_text(kept)}, in {size_text(stored)} on disk ({archive.folder})")
+    return 0
+
+
+def _at_risk(archive: Archive, days: float, *, as_json: bool) -> int:
+    if not 0 <= days <= 100_000:
+        message = f"--within takes a number of days, not {days}"
+        raise UsageInvalid(message)
+    found = archive.at_risk(timedelta(days=days))
+    if as_json:
+        output.write_json({"within_days": days, "transcripts": [_entry(one) for one in found]})
+        return 0
+    _show(found)
+    kept = sum(one.keeping is Keeping.KEPT for one in found)
+    output.write_line(f"{len(found)} transcripts may be deleted by their CLI within {days:g} days; {kept} are kept")
+    return 0
+
+
+def _show(found: Iterable[ArchiveStatus]) -> None:
+    shown = list(found)
+    width = max((len(one.account) for one in shown), default=0)
+    for one in shown:
+        when = "" if one.due is None else f"  deletable from {to_text(one.due)[:16].replace('T', ' ')}"
+        account, size = f"{one.account:{width}}", f"{size_text(one.size_bytes):>7}"
+        output.write_line(f"{one.session_id}  {account}  {size}  {_WORDS[one.keeping]}{when}")
+
+
+def _entry(one: ArchiveStatus) -> dict[str, object]:
+    return {
+        "session_id": one.session_id,
+        "provider_name": one.account,
+        "jsonl_path": str(one.path),
+        "state": one.keeping.value,
+        "size_bytes": one.size_bytes,
+        "kept_at": one.kept_at,
+        "deletable_from": None if one.due is None else to_text(one.due),
+    }
+
+
+def _restore(context: Context, archive: Archive, options: Namespace) -> int:
+    account, session_id = _meant(context, archive, options.restore, options.account)
+    to = None if options.to is None else Path(options.to).absolute()
+    done = archive.restore(account, session_id, to)
+    files = [{"path": str(one.path), "size_bytes": one.size_bytes, "was_there": one.was_there} for one in done]
+    output.write_json({"session_id": session_id, "provider_name": account, "files": files}, pretty=False)
+    return 0
+
+
+def _meant(context: Context, archive: Archive, text: str, account: str | None) -> tuple[str, str]:
+    """Return account and session of an id; the archive knows sessions that the state file has forgotten."""
+    holders = rows.holders(archive.store, text.lower())
+    if account is not None:
+        return account, text.lower()
+    if len(holders) == 1:
+        return holders[0], text.lower()
+    try:
+        session = find_typed(archive.store, text, context.clock.now())
+    except SessionNotFound:
+        if holders:
+            message = f"several accounts have a copy of {text}: add --account, one of {', '.join(holders)}"
+            raise UsageInvalid(message) from None
+        raise
+    return session.account, session.session_id
+
+
+def _prune(keeper: ArchiveKeeper, *, only_copies: bool, as_json: bool) -> int:
+    done = keeper.prune(only_copies=only_copies, wait_s=_PATIENCE_S)
+    if as_json:
+        output.write_json(_pruned_document(done))
+        return 0
+    output.write_line(
+        f"{len(done.copies)} copies given up, {size_text(done.freed_bytes)} freed; "
+        f"{size_text(done.stored_bytes)} are left"
+    )
+    for copy in done.only_copies:
+        output.write_line(f"  - it was the only copy: {copy.session_id} of {copy.account} ({copy.path})")
+    if done.is_over:
+        output.write_line(
+            "still over archive_limit_mb: what is left are the only copies; --only-copies gives up the oldest of them"
+        )
+    return 0
+
+
+def _pruned_document(done: Pruned) -> dict[str, object]:
+    return {
+        "given_up": len(done.copies),
+        "only_copies": [{"session_id": one.session_id, "provider_name": one.account} for one in done.only_copies],
+        "freed_bytes": done.freed_bytes,
+        "stored_bytes": done.stored_bytes,
+        "is_over_limit": done.is_over,
+    }

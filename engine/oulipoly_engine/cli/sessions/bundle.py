@@ -1,0 +1,143 @@
+"""`session bundle` and `session unbundle`: a conversation as one file, to carry it to another machine."""
+
+from __future__ import annotations
+
+import os
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from oulipoly_engine.cli import output, stdio, wiring
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.sessions import access
+from oulipoly_engine.config.load import list_models
+from oulipoly_engine.errors import RunnerError, UsageInvalid
+from oulipoly_engine.service.bundles.bundle import Bundler, Packing
+from oulipoly_engine.service.bundles.placement import PlacedFile
+from oulipoly_engine.service.bundles.unbundle import Receipt, Unbundler
+from oulipoly_engine.service.sessions.locate import find_typed
+from oulipoly_engine.service.transcripts.atomic_file import new_file
+from oulipoly_engine.store.base.db import open_store
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from contextlib import AbstractContextManager
+
+
+def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
+    """Run one of the two commands."""
+    return (_bundle if command == "bundle" else _unbundle)(context, program, arguments)
+
+
+def _bundle(context: Context, program: str, arguments: list[str]) -> int:
+    parser = Parser(prog=program, description="Pack a conversation, with all that resuming it elsewhere needs.")
+    parser.add_argument("session", metavar="ID", help="UUID of the session or of its chain, or its beginning")
+    parser.add_argument("--output", default="-", metavar="FILE", help="default, and `-`: stdout")
+    parser.add_argument("--force", action="store_true", help="with --output: replace a file that is there")
+    options = parser.parse(arguments)
+    if options.output == "-" and options.force:
+        message = "--force goes with --output FILE"
+        raise UsageInvalid(message)
+    if options.output == "-" and os.isatty(output.STDOUT):
+        message = "a bundle is no text for a terminal: give --output FILE, or a pipe"
+        raise UsageInvalid(message)
+    store = access.store_with(context, options.session)
+    session = find_typed(store, options.session, context.clock.now())
+    archive = access.archive(context, store)
+    packing = Bundler(store, access.locator(context), archive, context.clock).pack(session)
+    if options.output == "-":
+        packing.write(output.write_bytes)
+        return 0
+    path = Path(options.output)
+    try:
+        with new_file(path, force=options.force) as file:
+            packing.write(file.write)
+    except OSError as error:
+        message = f"{path} cannot be written: {error.strerror or error}"
+        raise RunnerError(message) from error
+    output.write_json(_packed(path, packing), pretty=False)
+    return 0
+
+
+def _packed(path: Path, packing: Packing) -> dict[str, object]:
+    manifest = packing.manifest
+    return {
+        "path": str(path.absolute()),
+        "size_bytes": path.stat().st_size,
+        "chain_id": manifest.chain_id,
+        "session_id": manifest.segments[-1].session_id,
+        "files": len(manifest.files),
+        "unpacked_bytes": sum(file.size_bytes for file in manifest.files),
+        "missing": list(packing.missing),
+    }
+
+
+def _unbundle(context: Context, program: str, arguments: list[str]) -> int:
+    parser = Parser(prog=program, description="Unpack a conversation, so that it can be resumed on this machine.")
+    parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="default, and `-`: stdin")
+    parser.add_argument("--account", metavar="A", help="that takes it; default: the one of the same name")
+    parser.add_argument("--cwd", metavar="DIR", help="where it goes on; default: where it was, if that exists here")
+    parser.add_argument("--dry-run", action="store_true", help="check everything and tell what would be done")
+    options = parser.parse(arguments)
+    store = open_store(context.paths.state_db)
+    unbundler = Unbundler(
+        store,
+        access.archive(context, store).homes,
+        list_models(context.paths, context.models_dir),
+        context.paths.data / "unbundling",
+        context.clock,
+    )
+    cwd = None if options.cwd is None else Path(options.cwd)
+    with _opened(options) as raw:
+        receipt = unbundler.unpack(raw, account=options.account, cwd=cwd, dry_run=options.dry_run)
+    output.write_json(_unpacked(receipt, dry_run=options.dry_run), pretty=False)
+    if receipt.chain_id is not None:
+        wiring.read_placed(context, store, [one.account for one in receipt.placements if one.left_out is None])
+    return 0
+
+
+def _opened(options: Namespace) -> AbstractContextManager[BinaryIO]:
+    if options.file == "-":
+        if not stdio.is_piped():
+            message = "no bundle: name a FILE, or pipe one in"
+            raise UsageInvalid(message)
+        return nullcontext(stdio.piped())
+    try:
+        return Path(options.file).open("rb")
+    except OSError as error:
+        message = f"the bundle {options.file} cannot be read: {error.strerror or error}"
+        raise RunnerError(message) from error
+
+
+def _unpacked(receipt: Receipt, *, dry_run: bool) -> dict[str, object]:
+    active = receipt.placements[-1]
+    return {
+        "dry_run": dry_run,
+        "chain_id": receipt.chain_id,
+        "session_id": active.segment.session_id,
+        "provider_name": active.account,
+        "workspace_root": str(receipt.workspace),
+        "was_known": receipt.was_known,
+        "segments": [
+            {
+                "session_id": one.segment.session_id,
+                "provider_name": one.account,
+                "left_out": one.left_out,
+                "files": [_file(placed, dry_run=dry_run) for placed in one.files],
+            }
+            for one in receipt.placements
+        ],
+        "warnings": list(receipt.warnings),
+    }
+
+
+def _file(placed: PlacedFile, *, dry_run: bool) -> dict[str, object]:
+    state = "was-there" if placed.is_there else "would-be-written" if dry_run else "written"
+    return {
+        "path": str(placed.path),
+        "role": placed.file.role.value,
+        "size_bytes": placed.file.size_bytes,
+        "sha256": placed.file.sha256,
+        "state": state,
+    }

@@ -1,0 +1,139 @@
+"""`session list`: every conversation of every account, as a table or as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from oulipoly_engine.cli import diagnostics, output
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.sessions import arguments as person
+from oulipoly_engine.clock import from_text, to_text
+from oulipoly_engine.core.sessions.session_table import SessionRow, ago, remark, render, short_path
+from oulipoly_engine.core.sessions.sessions import Conversation, Sort
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.service.sessions.catalogue import Listed
+
+_SHOWN = 50
+_AT_RISK_DAYS = 7.0  # a deletion that is nearer is shown in the table; the JSON form always has it
+_DESCRIBE_S = 5.0
+_FIELDS = "account: cli: model: cwd: session: date: is:pinned is:sidechain is:at-risk"
+
+
+@person.for_people
+def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
+    """Print conversations, the latest used first; pinned ones lead."""
+    parser = Parser(
+        prog=program,
+        description=f"{command}: list the conversations of all accounts.",
+        epilog=f"fields: {_FIELDS}; words are looked for in names, notes, folders, ids, accounts and models",
+    )
+    parser.add_argument("query", nargs="*", metavar="QUERY", help="words and fields that must fit, -word must not")
+    parser.add_argument("--sort", choices=[str(sort) for sort in Sort], default=Sort.USED, help="default: used")
+    parser.add_argument("--reverse", action="store_true", help="the other way round; pinned ones still lead")
+    parser.add_argument("--limit", type=int, default=_SHOWN, metavar="N", help=f"default {_SHOWN}")
+    parser.add_argument("--all", action="store_true", help="no limit")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--no-scan", action="store_true", help="do not look for what CLIs have just written")
+    options = parser.parse(person.with_negations(arguments))
+    if options.limit < 1:
+        parser.error("--limit must be 1 or more")
+    query = person.query_of(context, " ".join(options.query))
+    store = person.open_existing(context)
+    if store is None:
+        return _nothing(context, as_json=options.json)
+    if not options.no_scan:
+        person.read_new(context, store)
+    known = person.catalogue(context, store)
+    left = person.refresh(known, _DESCRIBE_S)
+    limit = None if options.all else options.limit
+    listing = known.list(query, Sort(options.sort), limit, is_reversed=options.reverse)
+    now = context.clock.now()
+    if options.json:
+        rows = [document(one, now) for one in listing.rows]
+        output.write_json({"conversations": rows, "total": listing.total, "undescribed": left}, pretty=False)
+        return 0
+    if not listing.rows:
+        output.write_line("no conversation fits" if options.query else _way_in(context))
+        for text in known.unknown_values(query):
+            diagnostics.note(text)
+        return 0
+    drawn = render([_row(context, one, now) for one in listing.rows], person.columns())
+    output.write_bytes(("\n".join(drawn) + "\n").encode("utf-8", "backslashreplace"))
+    if listing.total > len(listing.rows):
+        output.write_line(f"{listing.total - len(listing.rows)} more: --all, --limit N, or words to narrow it")
+    return 0
+
+
+def document(listed: Listed, now: datetime) -> dict[str, object]:
+    """Return a conversation as its JSON form."""
+    one = listed.conversation
+    active = one.active
+    days = None if listed.purge_at is None else round((listed.purge_at - now).total_seconds() / 86_400, 2)
+    states = {True: "available", False: "missing", None: "unknown"}
+    return {
+        "chain_id": one.chain_id,
+        "session_id": active.session_id,
+        "account": active.account,
+        "cli": listed.kind,
+        "model": one.model,
+        "cli_model": active.cli_model,
+        "name": one.name,
+        "title": one.title,
+        "note": one.note,
+        "pinned": one.pinned_at is not None,
+        "workspace": one.workspace,
+        "first_used_at": one.first_used_at,
+        "last_used_at": one.last_used_at,
+        "turns": active.turns,
+        "assistant_turns": active.assistant_turns,
+        "sidechain_turns": active.sidechain_turns,
+        "side_chains": active.side_chains,
+        "transcript": active.transcript,
+        "transcript_state": states[listed.has_transcript],
+        "transcript_bytes": listed.size_bytes,
+        "purge_at": None if listed.purge_at is None else to_text(listed.purge_at),
+        "at_risk_in_days": days,
+        "kept_copy": one.has_kept_copy,
+        "segments": list(_segments(one)),
+    }
+
+
+def _segments(one: Conversation) -> Iterator[dict[str, object]]:
+    for part in one.parts:
+        yield {
+            "account": part.account,
+            "session_id": part.session_id,
+            "started_at": part.started_at,
+            "ended_at": part.ended_at,
+            "is_active": part is one.active,
+            "turns": part.turns,
+        }
+
+
+def _row(context: Context, listed: Listed, now: datetime) -> SessionRow:
+    one = listed.conversation
+    return SessionRow(
+        is_pinned=one.pinned_at is not None,
+        last_used=ago(from_text(one.last_used_at), now.astimezone()),
+        chain_id=one.chain_id,
+        account=one.active.account,
+        model=one.shown_model or "?",
+        turns=one.turns,
+        workspace="?" if one.workspace is None else short_path(one.workspace, person.home_of(context)),
+        name=redact(one.title or "-"),
+        remark=remark(listed.has_transcript, listed.purge_at, now, _AT_RISK_DAYS, is_kept=one.has_kept_copy),
+    )
+
+
+def _nothing(context: Context, *, as_json: bool) -> int:
+    if as_json:
+        output.write_json({"conversations": [], "total": 0, "undescribed": 0}, pretty=False)
+    else:
+        output.write_line(_way_in(context))
+    return 0
+
+
+def _way_in(context: Context) -> str:
+    return f"no conversation is known yet: `{context.program} session-scan` finds those that the CLIs have stored"

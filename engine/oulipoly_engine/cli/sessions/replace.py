@@ -1,0 +1,166 @@
+"""`session import-replace` and `session undo`: a session's turns exchanged for others, and put back."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from oulipoly_engine.cli import diagnostics, output, stdio
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.sessions import access
+from oulipoly_engine.config.load import load_settings
+from oulipoly_engine.core.rewrite.diff import diff, documents
+from oulipoly_engine.core.rewrite.steps import Kind
+from oulipoly_engine.core.sessions.resolve import ResolvedSession, session_uuid
+from oulipoly_engine.errors import RunnerError, SessionNotFound, UsageInvalid
+from oulipoly_engine.service.rewrite.replace import Plan, Receipt, Replacer
+from oulipoly_engine.service.sessions.locate import find_session, find_typed
+from oulipoly_engine.store.base.db import Store, open_store
+
+_HASH = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
+
+
+def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
+    """Run one of the two commands."""
+    return (_import if command == "import-replace" else _undo)(context, program, arguments)
+
+
+def _import(context: Context, program: str, arguments: list[str]) -> int:
+    parser = Parser(
+        prog=program,
+        description="Replace a session's turns by canonical JSON lines, as `session export` prints them; from stdin, "
+        "or from a file.",
+    )
+    parser.add_argument("session", metavar="ID", help="full UUID of the session or of its chain")
+    parser.add_argument("--from-file", "--file", "-f", metavar="FILE", help="read the lines from a file")
+    parser.add_argument("--preimage-sha256", metavar="HEX", help="refuse unless the present export has this hash")
+    parser.add_argument("--dry-run", action="store_true", help="show what would change, and touch nothing")
+    parser.add_argument("--json", action="store_true", help="with --dry-run: one JSON document in place of a diff")
+    options = parser.parse(arguments)
+    session_id = session_uuid(options.session)
+    preimage = _preimage(options.preimage_sha256)
+    store = access.store_with(context, session_id)
+    session = find_session(store, session_id, context.clock.now())
+    replacer = _replacer(context, store)
+    wanted = replacer.wanted(session, _input(options.from_file))
+    if options.dry_run:
+        return _show(replacer.plan(session, wanted, preimage), as_json=options.json)
+    return _tell(replacer.carry_out(session, wanted, preimage))
+
+
+def _undo(context: Context, program: str, arguments: list[str]) -> int:
+    parser = Parser(prog=program, description="Put a replaced session back as it was, byte for byte.")
+    parser.add_argument("session", metavar="ID", help="id of the session, or its beginning")
+    parser.add_argument("--operation", metavar="UUID", help="the replacement to undo; without it the latest one")
+    parser.add_argument("--list", action="store_true", help="list the replacements of the session")
+    parser.add_argument("--dry-run", action="store_true", help="show what would change, and touch nothing")
+    parser.add_argument("--json", action="store_true", help="with --list or --dry-run: one JSON document")
+    options = parser.parse(arguments)
+    path = context.paths.state_db
+    if not path.exists():
+        message = f"no session has the id {options.session}: there is no state file {path} yet"
+        raise SessionNotFound(message, input=options.session)
+    store = open_store(path)
+    session = find_typed(store, options.session, context.clock.now())
+    replacer = _replacer(context, store)
+    if options.list:
+        return _list(session, replacer, as_json=options.json)
+    if options.dry_run:
+        return _show(replacer.plan_undo(session, options.operation), as_json=options.json)
+    receipt = replacer.undo(session, options.operation)
+    return _tell(receipt, operation_uuid=receipt.operation_uuid)
+
+
+def _replacer(context: Context, store: Store) -> Replacer:
+    limit = load_settings(context.paths).value.preimage_limit_bytes
+    locator = access.locator(context)
+    return Replacer(store, locator, context.clock, context.paths.data, preimage_limit_bytes=limit)
+
+
+def _preimage(text: str | None) -> str | None:
+    if text is not None and not _HASH.fullmatch(text):
+        message = f"--preimage-sha256 takes 64 hexadecimal digits, not {text[:80]!r}"
+        raise UsageInvalid(message)
+    return text
+
+
+def _input(name: str | None) -> bytes:
+    if name is not None:
+        try:
+            return Path(name).read_bytes()
+        except OSError as error:
+            message = f"{name} cannot be read: {error.strerror or error}"
+            raise RunnerError(message) from error
+    if not stdio.is_piped():
+        message = "give the canonical lines on stdin, or name their file with --from-file"
+        raise UsageInvalid(message)
+    return stdio.piped().read()
+
+
+def _tell(receipt: Receipt, **more: object) -> int:
+    for note in receipt.notes:
+        diagnostics.note(f"Warning: {note}")
+    output.write_json(receipt.document() | more, pretty=False)
+    return 0
+
+
+def _show(plan: Plan, *, as_json: bool) -> int:
+    counts = {kind.value: plan.count(kind) for kind in Kind}
+    if as_json:
+        output.write_json(
+            {
+                "session_id": plan.target.session.session_id,
+                "provider_name": plan.target.session.account,
+                "storage_type": plan.target.storage_type.value,
+                "operation": plan.operation,
+                "dry_run": True,
+                "preimage_sha256": plan.preimage_sha256,
+                "postimage_sha256": plan.postimage_sha256,
+                "jsonl_path": str(plan.target.path),
+                "turns": counts,
+                "size_bytes": plan.size_bytes,
+                "new_size_bytes": plan.new_size_bytes,
+                "changes": documents(plan.steps),
+                "notes": list(plan.notes),
+            }
+        )
+        return 0
+    for line in diff(plan.steps):
+        output.write_line(line)
+    told = ", ".join(f"{number} {word}" for word, number in counts.items())
+    output.write_line(f"Turns: {told}. {plan.target.path}: {plan.size_bytes} -> {plan.new_size_bytes} bytes.")
+    for note in plan.notes:
+        diagnostics.note(f"Warning: {note}")
+    return 0
+
+
+def _list(session: ResolvedSession, replacer: Replacer, *, as_json: bool) -> int:
+    known = replacer.history(session)
+    if as_json:
+        rows = [
+            {
+                "operation_uuid": one.operation_uuid,
+                "operation": one.operation,
+                "undoes": one.undoes,
+                "committed_at": one.committed_at,
+                "undone_at": one.undone_at,
+                "preimage_sha256": one.preimage_sha256,
+                "postimage_sha256": one.postimage_sha256,
+                "jsonl_path": one.path,
+                "preimage_size_bytes": one.preimage_size_bytes,
+                "preimage_kept": replacer.can_undo(one),
+            }
+            for one in known
+        ]
+        output.write_json({"session_id": session.session_id, "provider_name": session.account, "replacements": rows})
+        return 0
+    if not known:
+        output.write_line(f"Session {session.session_id} was never replaced.")
+    for one in known:
+        state = f"undone {one.undone_at}" if one.undone_at else "stands"
+        what = f"undo of {one.undoes}" if one.undoes else one.operation
+        is_kept = replacer.can_undo(one)
+        kept = f"kept {one.preimage_size_bytes} bytes" if is_kept else "not kept any more (preimage_limit_mb)"
+        output.write_line(f"{one.committed_at}  {one.operation_uuid}  {what}  {state}  {kept}")
+    return 0

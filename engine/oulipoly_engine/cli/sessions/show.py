@@ -1,0 +1,159 @@
+"""`session show`: one conversation, its head and its turns as text to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from oulipoly_engine.cli import output
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.sessions import access
+from oulipoly_engine.cli.sessions import arguments as person
+from oulipoly_engine.cli.sessions.list import document
+from oulipoly_engine.clock import from_text
+from oulipoly_engine.core.sessions.session_table import short_path
+from oulipoly_engine.core.text.columns import plain, size_text
+from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.core.transcripts import entry_view
+from oulipoly_engine.core.transcripts.entry_text import passages
+from oulipoly_engine.core.transcripts.entry_tree import LineKind, TurnTree
+from oulipoly_engine.service.sessions.catalogue import Catalogue, Listed, turn_tree
+from oulipoly_engine.store.sessions.sessions import conversations
+from oulipoly_engine.store.transcripts.entry_pages import Turn, TurnPages
+
+_TURNS = 20
+_PAGE = 200  # turns read at once
+
+
+@person.for_people
+def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
+    """Print a conversation: what is known of it, then its last turns."""
+    parser = Parser(prog=program, description=f"{command}: read a conversation; secrets are left out.")
+    parser.add_argument("session", metavar="ID", help="a session's or a chain's id, or its first 4 characters and more")
+    amount = parser.add_mutually_exclusive_group()
+    amount.add_argument("--turns", type=int, default=_TURNS, metavar="N", help=f"the last N turns, default {_TURNS}")
+    amount.add_argument("--all", action="store_true", help="every turn")
+    parser.add_argument("--side-chains", action="store_true", help="with the turns of sub-agents")
+    parser.add_argument("--raw", action="store_true", help="leave secrets in")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--no-pager", action="store_true", help="print at once, also on a terminal")
+    parser.add_argument("--no-scan", action="store_true", help="do not look for what CLIs have just written")
+    options = parser.parse(arguments)
+    if options.turns < 0:
+        parser.error("--turns must not be negative")
+    store = access.store_with(context, options.session)
+    if not options.no_scan:
+        person.read_new(context, store)
+    session = person.find(store, options.session, context.clock.now())
+    known = person.catalogue(context, store)
+    person.refresh(known, 0.0)
+    (one,) = conversations(store, (session.chain_id,))
+    listed = known.look(one)
+    pages = TurnPages(store, session.account, session.session_id, with_side_chains=options.side_chains)
+    start = 0 if options.all else max(0, len(pages) - options.turns)
+    tree = turn_tree(store, session.account, session.session_id)
+    if options.json:
+        _print_json(context, listed, tree, pages, start, raw=options.raw)
+        return 0
+    lines = _lines(context, known, listed, tree, pages, start, raw=options.raw)
+    if options.no_pager or not person.is_shown() or not _paged(lines):
+        for line in lines:
+            output.write_line(line)
+    return 0
+
+
+def _paged(lines: Iterator[str]) -> bool:
+    from oulipoly_engine.process.pager import page  # noqa: PLC0415 - 10 ms, only a terminal needs it
+
+    return page(lines)
+
+
+def _lines(
+    context: Context, known: Catalogue, listed: Listed, tree: TurnTree, pages: TurnPages, start: int, *, raw: bool
+) -> Iterator[str]:
+    now = context.clock.now().astimezone()
+    yield from _head(listed, tree, now, person.home_of(context))
+    if start:
+        yield f"\n… {start} earlier turns: --all, or --turns N"
+    for position, turn in _turns(pages, start):
+        yield ""
+        at = from_text(turn.timestamp).astimezone(now.tzinfo)
+        yield entry_view.heading(position + 1, turn.role, at, _marks(turn))
+        yield from entry_view.body_lines(turn.body, person.columns(), raw=raw)
+    if not len(pages):
+        yield "\nno turn of it is stored: session-scan reads what the CLI has written"
+
+
+def _head(listed: Listed, tree: TurnTree, now: datetime, home: str) -> Iterator[str]:
+    one = listed.conversation
+    active = one.active
+    yield plain(redact(one.title or "(no name)")) + ("  *" if one.pinned_at is not None else "")
+    if one.note:
+        yield f"  note       {plain(redact(one.note))}"
+    yield f"  chain      {one.chain_id}"
+    yield f"  model      {plain(one.model)}" + ("" if active.cli_model is None else f" ({plain(active.cli_model)})")
+    yield f"  workspace  {'?' if one.workspace is None else plain(short_path(one.workspace, home))}"
+    yield f"  file       {_file(listed, now, home)}"
+    first, last = (from_text(text).astimezone(now.tzinfo) for text in (one.first_used_at, one.last_used_at))
+    yield f"  used       {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"
+    branches = sum(line.kind is LineKind.BRANCH for line in tree.lines)
+    yield (
+        f"  turns      {active.turns} ({active.assistant_turns} of the assistant, {active.sidechain_turns} in "
+        f"{active.side_chains} side chains), {branches} branches"
+    )
+    for part in one.parts:
+        state = "active" if part is one.active else "ended" if part.ended_at is not None else "open"
+        yield f"  segment    {part.session_id}  {plain(part.account)} ({listed.kind}), {state}, {part.turns} turns"
+
+
+def _file(listed: Listed, now: datetime, home: str) -> str:
+    path = listed.conversation.active.transcript
+    if path is None:
+        return "?"
+    shown = plain(short_path(path, home))
+    if not listed.has_transcript:
+        is_kept = listed.conversation.has_kept_copy
+        return f"{shown} (gone" + ("; `session archive --restore` puts a copy there)" if is_kept else ")")
+    size = size_text(listed.size_bytes or 0)
+    if listed.purge_at is None:
+        return f"{shown} ({size})"
+    return f"{shown} ({size}; its CLI deletes it on {listed.purge_at.astimezone(now.tzinfo):%Y-%m-%d})"
+
+
+def _marks(turn: Turn) -> tuple[str, ...]:
+    marks = {"side chain": turn.is_sidechain, "compaction": turn.is_compaction_boundary}
+    return tuple(mark for mark, holds in marks.items() if holds)
+
+
+def _turns(pages: TurnPages, start: int) -> Iterator[tuple[int, Turn]]:
+    for begin in range(start, len(pages), _PAGE):
+        yield from enumerate(pages.page(begin, _PAGE), begin)
+
+
+def _print_json(context: Context, listed: Listed, tree: TurnTree, pages: TurnPages, start: int, *, raw: bool) -> None:
+    turns = [_turn_document(position, turn, raw=raw) for position, turn in _turns(pages, start)]
+    lines = [
+        {"kind": line.kind.value, "turns": len(line.rows), "first_at": line.first_at, "last_at": line.last_at}
+        for line in tree.lines
+    ]
+    output.write_json(
+        {**document(listed, context.clock.now()), "lines": lines, "total_turns": len(pages), "shown_turns": turns},
+        pretty=False,
+    )
+
+
+def _turn_document(position: int, turn: Turn, *, raw: bool) -> dict[str, object]:
+    return {
+        "position": position,
+        "turn_id": turn.turn_id,
+        "role": turn.role,
+        "timestamp": turn.timestamp,
+        "parent_turn_id": turn.parent_turn_id,
+        "is_sidechain": turn.is_sidechain,
+        "is_compaction_boundary": turn.is_compaction_boundary,
+        "content": [
+            {"type": passage.kind, "text": passage.text if raw else redact(passage.text)}
+            for passage in passages(turn.body)
+        ],
+    }

@@ -1,0 +1,1 @@
+"""Commands about configuration and the state file."""

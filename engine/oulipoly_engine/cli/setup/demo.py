@@ -1,0 +1,56 @@
+"""`demo`: a throw-away world of made-up accounts, and any of our commands run inside it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from oulipoly_demo import world
+from oulipoly_demo.past import state
+from oulipoly_engine.cli import diagnostics, output
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.process.replace_process import become
+
+
+def run(context: Context, name: str, arguments: list[str]) -> int:
+    """Build the demo world and print what to try, or run one of our commands inside it."""
+    parser = Parser(
+        prog=f"{context.program} {name}",
+        description="A throw-away world: two vendors, five accounts, answers made up on the spot. "
+        "Your own configuration, accounts and sessions are never touched.",
+        usage=f"{context.program} {name} [--root DIR] [--reset | --remove | --path] [-- ARGS...]",
+    )
+    parser.add_argument("--root", type=Path, help="where the world lies (default: a private temporary folder)")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--reset", action="store_true", help="build it afresh")
+    what.add_argument("--remove", action="store_true", help="delete it")
+    what.add_argument("--path", action="store_true", help="print where it lies")
+    own, inside = _split(arguments)
+    options = parser.parse(own)
+    environ = inherited_environment()
+    root = options.root.absolute() if options.root else world.default_root(environ)
+    if options.remove:
+        there = world.remove(root)
+        output.write_line(f"removed {root}" if there else f"there is no demo world at {root}")
+        return 0
+    if options.reset:
+        world.reset(root)
+    built = world.ensure(root)
+    state.ensure(built)
+    if options.path:
+        output.write_line(str(built.root))
+        return 0
+    if inside is None:
+        output.write_line(world.instructions(built, context.program))
+        return 0
+    diagnostics.note("[demo] made-up accounts and answers; your own configuration is not used")
+    return become((sys.executable, "-m", "oulipoly_tui", *inside), world.environment_for(built, environ))
+
+
+def _split(arguments: list[str]) -> tuple[list[str], list[str] | None]:
+    if "--" not in arguments:
+        return arguments, None
+    at = arguments.index("--")
+    return arguments[:at], arguments[at + 1 :]

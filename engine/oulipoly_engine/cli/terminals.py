@@ -1,0 +1,209 @@
+"""`terminals`, `attach`, `kill`, `terminal`: programs that live in terminals of their own, whoever comes and goes."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.cli import diagnostics, output
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.wiring import told
+from oulipoly_engine.clock import from_text
+from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.process.command import Command, inherited_environment
+from oulipoly_engine.process.passthrough import require_terminal
+from oulipoly_engine.process.pty import size_of
+from oulipoly_engine.service.interactive import terminals
+from oulipoly_engine.terminal.host.runtime_folder import ITSELF, Survey, Terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_HEADINGS = ("ID", "STATE", "AGE", "PID", "COMMAND", "TITLE")
+DETACHED_SIZE = (120, 40)  # columns and rows until somebody attaches
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A terminal that was asked for by a command line."""
+
+    terminal: Terminal
+    is_detached: bool
+
+
+def run(context: Context, name: str, arguments: list[str]) -> int:
+    """Serve the command of that name."""
+    commands = {"terminals": _list, "attach": _attach, "kill": _kill, "terminal": _start}
+    return commands[name](context, f"{context.program} {name}", arguments)
+
+
+def leave_chord(context: Context) -> str:
+    """Return the key that leads out of a terminal, a name of `core.leave_key`."""
+    from oulipoly_engine.config import load  # noqa: PLC0415 - 60 ms, only showing a terminal needs the leave key
+
+    return told(load.load_settings(context.paths)).attach_leave_key
+
+
+def attach(context: Context, terminal: Terminal, *, only_reads: bool = False) -> int:
+    """Show a terminal here until it ends or the user leaves, and return the program's exit code, or 0."""
+    from oulipoly_engine.service.interactive import attach as attaching  # noqa: PLC0415 - 10 ms, only showing one needs it
+
+    require_terminal()
+    chord = leave_chord(context)
+    with terminals.connect(context.paths, terminal, "attach") as client:
+        left = attaching.show(client, terminal, chord, output.write_bytes, only_reads=only_reads)
+    if left.problem is not None:
+        diagnostics.note(f"Error: {left.problem}")
+        return 1
+    if left.exited is None:
+        from oulipoly_demo import world  # noqa: PLC0415 - only for a farewell
+
+        way = f"{context.program} {world.way_in()}attach {terminal.id}"
+        diagnostics.note(f"[left {terminal.id}: `{way}` brings it back]")
+        if left.dropped:
+            diagnostics.note(f"[what was typed after {chord} in one go ({left.dropped} bytes) went nowhere]")
+        return 0
+    if left.last_lines:
+        output.write_line("\n".join(left.last_lines))
+    diagnostics.note(f"[{terminal.id} ended: {ending(left.exited.code, left.exited.signal)}]")
+    return left.exited.code
+
+
+def _list(context: Context, prog: str, arguments: list[str]) -> int:
+    parser = Parser(prog=prog, description="List the terminals that live, and those that ended and were not seen.")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    options = parser.parse(arguments)
+    found = terminals.survey(context.paths, context.clock)
+    _say_lost(found)
+    if options.json:
+        output.write_json({"terminals": [terminals.to_json(one) for one in found.terminals]})
+    elif not found.terminals:
+        output.write_line(f"no terminals; `{context.program} terminal --detach -- CMD` starts one")
+    else:
+        _table(found.terminals, context.clock.now())
+    return 0
+
+
+def _attach(context: Context, prog: str, arguments: list[str]) -> int:
+    parser = Parser(prog=prog, description="Show a terminal here. One key leaves it; its program runs on.")
+    parser.add_argument("id", help="of the terminal, or its first letters")
+    parser.add_argument("--read-only", action="store_true", help="type nothing into it, and leave its size to others")
+    options = parser.parse(arguments)
+    require_terminal()
+    found = terminals.find(context.paths, context.clock, options.id)
+    if inherited_environment().get(ITSELF) == found.id:
+        # A tmux server that was started in there keeps the variable wherever it is shown later.
+        why = "shown inside itself it would have itself to draw, without an end"
+        message = f"this is terminal {found.id}: {why}; if you are elsewhere by now, unset {ITSELF}"
+        raise RequestRefused(message)
+    return attach(context, found, only_reads=options.read_only)
+
+
+def _kill(context: Context, prog: str, arguments: list[str]) -> int:
+    parser = Parser(prog=prog, description="End a terminal's program: HUP, and KILL if it stays.")
+    parser.add_argument("id", help="of the terminal, or its first letters")
+    parser.add_argument("--signal", metavar="NAME", help="send only this signal: TERM, INT, USR1, 15 ...")
+    options = parser.parse(arguments)
+    number = None
+    if options.signal is not None:
+        number = terminals.signal_number(options.signal)
+        if number is None:
+            parser.error(f"there is no signal {options.signal!r}: give a name such as TERM, or its number")
+    terminal = terminals.find(context.paths, context.clock, options.id, orphaned=True)
+    ended = terminals.kill(context.paths, terminal, number)
+    if ended is None:
+        output.write_line(f"sent {options.signal} to {terminal.id} (process {terminal.pid}); it runs on")
+    else:
+        output.write_line(f"{terminal.id} ended: {ending(ended.code, ended.signal)}")
+    return 0
+
+
+def _start(context: Context, prog: str, arguments: list[str]) -> int:
+    begun = begin(context, prog, arguments)
+    if begun.is_detached:
+        output.write_line(begun.terminal.id)
+        return 0
+    return attach(context, begun.terminal)
+
+
+def begin(context: Context, prog: str, arguments: list[str], *, lines_kept: int = 0) -> Begun:
+    """Start the command of a `terminal` command line, which the app shows in a bare pane and `--plain` without it.
+
+    lines_kept: of the window's rows that whoever shows it keeps for itself. Raises RunnerError.
+    """
+    parser = Parser(
+        prog=prog,
+        description="Run any command in a terminal of its own, which outlives this one.",
+        usage=f"{prog} [--detach | --plain] [--size COLUMNSxROWS] [-p DIR] -- CMD [ARGS...]",
+    )
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--detach", action="store_true", help="start it, print its id, and do not show it")
+    how.add_argument("--plain", action="store_true", help="show it without a pane around it, as `attach` does")
+    parser.add_argument("--size", type=_size, metavar="COLUMNSxROWS", help="of a detached one, until it is shown")
+    parser.add_argument("-p", "--project", type=Path, metavar="DIR", help="working directory of the command")
+    at = arguments.index("--") if "--" in arguments else len(arguments)
+    options = parser.parse(arguments[:at])
+    argv = tuple(arguments[at + 1 :])
+    if not argv:
+        parser.error("no command: put it after `--`")
+    if not options.detach:
+        require_terminal()
+    columns, rows = options.size or (DETACHED_SIZE if options.detach else size_of(1)[:2])
+    kept = 0 if options.detach else lines_kept
+    folder = (options.project or Path.cwd()).absolute()
+    launch = terminals.Launch(Command(argv, inherited_environment(), folder), columns, max(1, rows - kept))
+    return Begun(terminals.start(context.paths, launch), is_detached=options.detach)
+
+
+def _say_lost(found: Survey) -> None:
+    for lost in found.lost:
+        diagnostics.note(f"[terminal {lost.id} is gone: its host was killed, and {lost.label} has ended]")
+    for left in found.orphaned:
+        diagnostics.note(f"[{terminals.orphan_text(left)}: {left.label}; `agents kill {left.id}` ends it]")
+    if found.stale_sockets:
+        diagnostics.note(f"[{found.stale_sockets} stale socket(s) of dead hosts removed]")
+
+
+def _table(found: Sequence[Terminal], now: datetime) -> None:
+    rows = [_HEADINGS, *(_row(terminal, now) for terminal in found)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS))]
+    for row in rows:
+        output.write_line("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def _row(terminal: Terminal, now: datetime) -> tuple[str, ...]:
+    state = "running" if terminal.exit_code is None else f"ended {terminal.exit_code}"
+    who = f"{terminal.account}: " if terminal.account else ""
+    label = who + terminal.label
+    return (
+        terminal.id,
+        state,
+        _age((now - from_text(terminal.started_at)).total_seconds()),
+        str(terminal.pid),
+        label if len(label) <= 40 else label[:39] + "…",
+        terminal.title[:40],
+    )
+
+
+def _age(seconds: float) -> str:
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{int(seconds // size)}{unit}"
+    return f"{max(0, int(seconds))}s"
+
+
+def ending(code: int, number: int | None) -> str:
+    """Say how a program ended."""
+    return f"exit code {code}" if number is None else f"killed by signal {number}"
+
+
+def _size(text: str) -> tuple[int, int]:
+    columns, _, rows = text.partition("x")
+    if not (columns.isdecimal() and rows.isdecimal() and 2 <= int(columns) <= 1000 and 1 <= int(rows) <= 500):
+        message = f"not a size such as 120x40 (at most 1000x500): {text!r}"
+        raise argparse.ArgumentTypeError(message)
+    return int(columns), int(rows)

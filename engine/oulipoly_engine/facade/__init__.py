@@ -1,0 +1,1 @@
+"""The one door to the engine: every face goes through it."""

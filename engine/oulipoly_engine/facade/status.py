@@ -1,0 +1,92 @@
+"""What a status line can say, by the names of its placeholders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.quota.windows import Window
+    from oulipoly_engine.facade.snapshot import Snapshot
+
+UNKNOWN = "?"
+
+
+def values(snapshot: Snapshot) -> dict[str, str]:
+    """Return every placeholder with its text; what is not known is `?`, never 0.
+
+    Beside the fixed names there are `next:MODEL`, `used:ACCOUNT`, `used:ACCOUNT/WINDOW`, `reset:ACCOUNT` and
+    `reset:ACCOUNT/WINDOW`; without a window they mean the one that is spent furthest.
+    """
+    return dict(_all(snapshot))
+
+
+def _all(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    now = snapshot.at
+    yield from _worst(snapshot)
+    pool = next(iter(snapshot.pools), None)
+    yield "model", UNKNOWN if pool is None else pool.model.name
+    yield "next", UNKNOWN if pool is None else pool.next_account or "nobody"
+    for one in snapshot.pools:
+        yield f"next:{one.model.name}", one.next_account or "nobody"
+    for view in snapshot.accounts:
+        living = [window for window in view.quota.windows if window.resets_at > now]
+        yield from _of_window(view.name, max(living, key=lambda one: one.used, default=None), now)
+        for window in living:
+            yield from _of_window(f"{view.name}/{window.name}", window, now)
+    errors = sum(one.is_error for one in snapshot.problems)
+    risks = sum(one.count for one in snapshot.at_risk)
+    wants = errors + len(snapshot.alerts) + len(snapshot.at_risk)
+    yield "running", str(len(snapshot.running))
+    yield "alerts", str(len(snapshot.alerts))
+    yield "problems", str(errors)
+    yield "at_risk", str(risks)
+    yield "attention", str(wants)
+    yield "attention_mark", f"! {wants}" if wants else ""
+    read = [view.quota.refreshed_at for view in snapshot.accounts if view.quota.refreshed_at is not None]
+    yield "age", span(now - max(read)) if read else UNKNOWN
+
+
+def _worst(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+    found = [
+        (view.name, window)
+        for view in snapshot.accounts
+        if not view.wishes.disabled
+        for window in view.quota.windows
+        if window.resets_at > snapshot.at
+    ]
+    name, window = max(found, key=lambda one: one[1].used, default=(UNKNOWN, None))
+    used = UNKNOWN if window is None else _percent(window)
+    yield "worst_account", name
+    yield "worst_window", UNKNOWN if window is None else window.name
+    yield "worst_used", used
+    yield "worst_reset", UNKNOWN if window is None else clock(window.resets_at, snapshot.at)
+    yield "worst_left", UNKNOWN if window is None else span(window.resets_at - snapshot.at)
+    yield "worst", "quota ?" if window is None else f"{name} {window.name} {used}"
+    yield "reset_mark", "" if window is None else f"→ {clock(window.resets_at, snapshot.at)} ·"
+
+
+def _of_window(name: str, window: Window | None, now: datetime) -> Iterator[tuple[str, str]]:
+    yield f"used:{name}", UNKNOWN if window is None else _percent(window)
+    yield f"reset:{name}", UNKNOWN if window is None else clock(window.resets_at, now)
+
+
+def _percent(window: Window) -> str:
+    return f"{100 * window.used:.0f} %"
+
+
+def clock(instant: datetime, now: datetime) -> str:
+    """Return a moment in the user's own zone: today's as the time alone, else with its day."""
+    local, today = instant.astimezone(), now.astimezone()
+    return f"{local:%H:%M}" if local.date() == today.date() else f"{local:%a %H:%M}"
+
+
+def span(length: timedelta) -> str:
+    """Return a length in its two largest units."""
+    minutes = max(0, int(length.total_seconds())) // 60
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    if days:
+        return f"{days} d {hours} h"
+    return f"{hours} h {minutes} m" if hours else f"{minutes} m"

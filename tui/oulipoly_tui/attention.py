@@ -1,0 +1,144 @@
+"""What wants the user: told once, counted in the header, gone through with a key; told outside where nobody looks."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_tui import keymap
+from oulipoly_tui.notices import Notices, toast_room
+from oulipoly_tui.progress import UNKNOWN, Progress, together
+from oulipoly_tui.standing import is_standing
+from oulipoly_tui.view.frame import words
+from oulipoly_tui.view.frame.attention import PROBLEMS, Attention, alerts_text, everything, following
+from oulipoly_tui.view.frame.header import worst_window
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.engine import Snapshot
+    from oulipoly_tui.app import AgentsApp
+    from oulipoly_tui.screens.reading import Reading
+
+_LONG_S = 2.0  # work that takes longer is told outside
+
+_OUTSIDE = 150  # columns of a terminal's own notification
+
+
+class Watchman:
+    """Watches for the app."""
+
+    def __init__(self, app: AgentsApp) -> None:
+        self._app = app
+        self._last: Attention | None = None  # that was gone to
+        self._is_asking = False
+        self._raised_now: list[Any] = []  # alerts that nobody has been told of yet
+        self._list: Reading | None = None  # of problems, while it is open
+        self._broken: tuple[tuple[str, str], ...] = ()  # (place, cause) of the broken files that were told
+        self.notices = Notices(self._write, os.environ)
+        self.progress = Progress(self._write, os.environ)
+
+    def wanted(self) -> tuple[Attention, ...]:
+        """Return everything that wants the user now."""
+        of_panes = (one for pane in self._app.frame.panes for one in pane.attention())
+        return everything(self._app.snapshot, of_panes)
+
+    async def go_on(self) -> None:
+        """Go to the next thing that wants the user, and say what it is."""
+        found = following(self.wanted(), self._last)
+        self._last = found
+        if found is None:
+            return
+        if found.pane == PROBLEMS:
+            self._app.action_problems()
+            return
+        await self._app.frame.turn_to(found.pane)
+        self._app.call_after_refresh(self._show, found)
+
+    def look(self) -> None:
+        """Tell the outer terminal whether anything long is under way: our work, a one-shot, a terminal's program."""
+        app = self._app
+        works = [UNKNOWN for _ in app.jobs_since(_LONG_S)]
+        shots = [UNKNOWN] * (0 if app.engine is None else len(app.engine.one_shots))
+        told = [percent for pane in app.frame.panes for percent in pane.under_way()]
+        mode = "off" if app.options.reduced_motion else app.options.progress
+        self.progress.tell(together((*works, *shots, *told)), mode)
+
+    def close(self) -> None:
+        """Give the outer terminal back as it was."""
+        self.progress.close()
+        self.notices.close()
+
+    def raise_alerts(self) -> None:
+        """Have what nobody has been told of yet become events, one question at a time."""
+        engine = self._app.engine
+        if engine is not None and not self._is_asking:
+            self._is_asking = True
+            self._app.work("alerts", engine.raise_alerts, self._raised, failed=self._raised)
+
+    def alert(self, event: Any) -> None:  # noqa: ANN401 - AlertRaised, known by its name alone so far
+        """Tell an alert; those that one question brought are told together, once its answer is complete."""
+        self._raised_now.append(event)
+        if not self._is_asking:
+            self._tell_alerts()
+
+    def list_problems(self) -> None:
+        """Show what is wrong; what is found later joins the list while it is open."""
+        from oulipoly_tui.screens.reading import Reading  # noqa: PLC0415 - only when it is opened
+        from oulipoly_tui.view.frame.problems import problem_lines  # noqa: PLC0415 - only when it is opened
+
+        self._list = Reading("Problems", problem_lines(self._app.troubles()))
+        self._app.push_screen(self._list, self._closed)
+
+    def take(self, snapshot: Snapshot) -> None:
+        """Bring the open list of problems up to date, and the window's title; say which file has become broken.
+
+        The title: worst window, how much wants the user.
+        """
+        self._tell_broken(snapshot)
+        if self._list is not None and is_standing(self._list):
+            from oulipoly_tui.view.frame.problems import problem_lines  # noqa: PLC0415 - loaded by now
+
+            self._list.show_content(problem_lines(self._app.troubles()))
+        worst = worst_window(snapshot)
+        told = "" if worst is None else f" · {worst[0]} {worst[1].name} {words.percent(worst[1].used)}"
+        count = len(self.wanted())
+        self.notices.entitle(f"agents{told}" + (f" · ! {count}" if count else ""))
+
+    def _closed(self, _result: None) -> None:
+        self._list = None
+
+    def _raised(self, _result: object) -> None:
+        self._is_asking = False
+        self._tell_alerts()
+
+    def _tell_broken(self, snapshot: Snapshot) -> None:
+        before, self._broken = self._broken, tuple((one.place, one.cause) for one in snapshot.stand_ins)
+        new = [one for one in snapshot.stand_ins if (one.place, one.cause) not in before]
+        if new:
+            from oulipoly_tui.view.frame.problems import broken_text  # noqa: PLC0415 - files are rarely broken
+
+            room, row = toast_room(self._app.size.width), self._app.keys.find("frame.problems")
+            key = None if row is None else keymap.shown(row.keys)
+            self._app.say(broken_text(new[0], snapshot.at, room, key), severity="error")
+
+    def _tell_alerts(self) -> None:
+        """Tell in one line here what is new, and outside where the terminal is not looked at."""
+        new, self._raised_now = self._raised_now, []
+        if not new:
+            return
+        row = self._app.keys.find("frame.attention")
+        key = None if row is None else keymap.shown(row.keys)
+        self._app.say(alerts_text(new, key, toast_room(self._app.size.width)), severity="warning")
+        if not self._app.app_focus:
+            self.notices.tell("agents", alerts_text(new, None, _OUTSIDE))
+
+    def _show(self, found: Attention) -> None:
+        pane = self._app.frame.find(found.pane)
+        if pane is not None and found.key:
+            pane.show(found.key)
+        self._app.say(found.text)
+
+    def _write(self, text: str) -> None:
+        driver = self._app._driver
+        if driver is not None:
+            driver.write(text)
+            driver.flush()

@@ -1,0 +1,1 @@
+"""The screen reader's face: lines instead of a screen."""

@@ -1,0 +1,193 @@
+"""Sessions for screen readers: numbered, ten at a time, each whole by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.core.sessions.sessions import Conversation, Sort, fits, ordered
+from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.core.transcripts.dialogue import Kind
+from oulipoly_engine.facade.sessions import ExportWish
+from oulipoly_tui.view.sessions.columns import short_age
+from oulipoly_tui.view.sessions.sessions import badges, title_of
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.engine import Snapshot
+    from oulipoly_engine.facade.sessions import Board
+    from oulipoly_tui.linear.linear import Talk
+
+_YES = ("y", "yes")
+_AT_ONCE = 10
+_TURNS = 10
+_READ = "Read the last turns"
+
+
+def open_list(talk: Talk, snapshot: Snapshot) -> None:
+    """Ask for a query, list what fits, and let one be chosen."""
+    sessions = talk.engine.sessions
+    if not talk.read_only:
+        new = sessions.scan()
+        talk.say(f"{new} new turns were read.")
+    text = talk.ask("Words and fields that must fit, empty for all")
+    if text is None:
+        return
+    query, board = sessions.query(text), sessions.board()
+    found = ordered((one.conversation for one in board.rows if fits(query, one.conversation, one.kind)), Sort.USED)
+    talk.say(f"{len(found)} conversation{'s' * (len(found) != 1)}.")
+    for start in range(0, len(found), _AT_ONCE):
+        page = found[start : start + _AT_ONCE]
+        names = [f"{line(one, board, snapshot)}" for one in page]
+        more = ["More"] if start + _AT_ONCE < len(found) else []
+        chosen = talk.choose("Conversation", [*names, *more])
+        if chosen is None:
+            return
+        if chosen in names:
+            _open(talk, page[names.index(chosen)])
+            return
+
+
+def line(one: Conversation, board: Board, snapshot: Snapshot) -> str:
+    """Return a conversation in a line."""
+    listed = board.of_chain(one.chain_id)
+    now = snapshot.at.astimezone()
+    told = ", ".join(text for text, _ in badges(listed, board, now)) if listed is not None else ""
+    place = plain(one.workspace or "workspace unknown")
+    age = short_age(one.last_used_at, now)
+    return f"{title_of(one)}. Account {one.active.account}. In {place}. {age}." + (f" {told}." if told else "")
+
+
+def unbundle(talk: Talk, _snapshot: Snapshot) -> None:
+    """Check a bundle, say what it would do, and unpack it after a yes."""
+    path = talk.ask("Bundle to unpack")
+    if not path:
+        return
+    sessions, source = talk.engine.sessions, Path(path).expanduser()
+    wanted = talk.ask("Folder in which it goes on, empty for where it was")
+    if wanted is None:
+        return
+    folder = Path(wanted).expanduser() if wanted else None
+    plan = sessions.plan_unbundle(source, folder=folder)
+    files = f"{plan.files} file{'s' * (plan.files != 1)}"
+    known = " A conversation here has it already." if plan.was_known else ""
+    talk.say(f"Session {plan.session_id}. Account {plan.account}. In {plan.folder}. {files}.{known}")
+    for text in plan.warnings:
+        talk.say(f"Warning. {text}.")
+    if talk.ask("Unpack it? y or n") in _YES:
+        talk.say(f"Unpacked on {sessions.unbundle(source, folder=folder).account}.")
+
+
+def archive_all(talk: Talk, _snapshot: Snapshot) -> None:
+    """Keep copies of everything."""
+    talk.say(f"Archive. {talk.engine.sessions.archive_all()}.")
+
+
+def _open(talk: Talk, one: Conversation) -> None:
+    deeds = {_READ: _read} if talk.read_only else _DEEDS
+    label = talk.choose(title_of(one), list(deeds))
+    if label is not None:
+        deeds[label](talk, one)
+
+
+def _resume(talk: Talk, one: Conversation) -> None:
+    _interactive(talk, one)
+
+
+def _fork(talk: Talk, one: Conversation) -> None:
+    _interactive(talk, one, "--fork")
+
+
+def _interactive(talk: Talk, one: Conversation, *words: str) -> None:
+    """Give the terminal to the CLI until it ends, as `agents repl` does."""
+    from oulipoly_engine.cli.context import Context  # noqa: PLC0415 - as above
+    from oulipoly_engine.cli.runs import repl  # noqa: PLC0415 - 100 ms, only who talks to a CLI
+
+    around = talk.engine.surroundings
+    context = Context("agents", around.paths, around.clock, around.models_dir, around.agents_dir)
+    code = repl.run(context, "repl", ["--resume", one.active.session_id, *words])
+    talk.say(f"Ended with exit code {code}.")
+
+
+def _name(talk: Talk, one: Conversation) -> None:
+    talk.engine.sessions.rename(one.chain_id, talk.ask("Name, empty takes it away") or "")
+    talk.say("Done.")
+
+
+def _note(talk: Talk, one: Conversation) -> None:
+    talk.engine.sessions.annotate(one.chain_id, talk.ask("Note, empty takes it away") or "")
+    talk.say("Done.")
+
+
+def _pin(talk: Talk, one: Conversation) -> None:
+    talk.engine.sessions.pin([one.chain_id], on=one.pinned_at is None)
+    talk.say("Pinned." if one.pinned_at is None else "No longer pinned.")
+
+
+def _archive(talk: Talk, one: Conversation) -> None:
+    talk.say(f"{talk.engine.sessions.archive([one.chain_id])}.")
+
+
+def _restore(talk: Talk, one: Conversation) -> None:
+    talk.say(f"{talk.engine.sessions.restore(one.chain_id)}.")
+
+
+def _export(talk: Talk, one: Conversation) -> None:
+    path = talk.ask("File")
+    if path:
+        done = talk.engine.sessions.export(one.chain_id, ExportWish(), Path(path).expanduser())
+        talk.say(f"{done.path}. {done.size_bytes} bytes.")
+
+
+def _bundle(talk: Talk, one: Conversation) -> None:
+    path = talk.ask("File")
+    if path:
+        done = talk.engine.sessions.bundle(one.chain_id, Path(path).expanduser())
+        missing = f" Missing: {', '.join(done.remarks)}." if done.remarks else ""
+        talk.say(f"{done.path}. {done.size_bytes} bytes.{missing}")
+
+
+def _undo(talk: Talk, one: Conversation) -> None:
+    sessions = talk.engine.sessions
+    plan = sessions.plan_undo(one.chain_id)
+    if talk.ask(f"{len(plan.changes)} turns would be put back. Do it? y or n") in _YES:
+        sessions.undo(one.chain_id)
+        talk.say("Put back as it was.")
+
+
+def _move(talk: Talk, one: Conversation) -> None:
+    sessions = talk.engine.sessions
+    account = talk.choose("Account", sessions.resume_accounts(one))
+    if account is not None and talk.ask(f"{sessions.plan_move(one.chain_id, account)}. Do it? y or n") in _YES:
+        talk.say(f"Moved to {sessions.move(one.chain_id, account)}.")
+
+
+def _read(talk: Talk, one: Conversation) -> None:
+    part = one.active
+    pages = talk.engine.sessions.open_transcript(part.account, part.session_id, part.transcript)
+    try:
+        for entry in pages.page(max(0, len(pages) - _TURNS), _TURNS, redacting=True):
+            if entry.turn is None:
+                continue
+            for piece in entry.turn.parts:
+                name = entry.turn.role if piece.kind is Kind.TEXT else f"{piece.kind.value} {piece.label}".strip()
+                text = piece.text if piece.kind is Kind.TEXT else piece.text[:200]
+                talk.say(f"{plain(name)}: {plain(text)}")
+    finally:
+        pages.close()
+
+
+_DEEDS: Mapping[str, Callable[[Talk, Conversation], None]] = {
+    _READ: _read,
+    "Go on with it": _resume,
+    "Fork it: go on in a new conversation": _fork,
+    "Name it": _name,
+    "Note": _note,
+    "Pin or unpin": _pin,
+    "Archive": _archive,
+    "Put the archive's copy back": _restore,
+    "Export as Markdown": _export,
+    "Bundle it for another machine": _bundle,
+    "Move": _move,
+    "Undo": _undo,
+}

@@ -1,0 +1,1 @@
+"""The Pools and Quota panes."""

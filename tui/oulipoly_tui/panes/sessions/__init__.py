@@ -1,0 +1,1 @@
+"""The Sessions pane and its actions."""

@@ -1,0 +1,299 @@
+"""What can be done with a conversation: each deed asks what it must know, then wishes for a command of the table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_tui.panes.sessions.undo import SessionUndo
+from oulipoly_tui.view.frame.room import room_rows
+from oulipoly_tui.view.sessions.sessions import Item, Kind, title_of
+from oulipoly_tui.view.transcript.spans import Row, cut
+from oulipoly_tui.view.transcript.transcript import Target
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.sessions.sessions import Conversation
+    from oulipoly_engine.facade.sessions import Board, Inside
+    from oulipoly_engine.service.sessions.catalogue import Listed
+
+LOSSLESS = "canonical-jsonl"  # the format of exports that an import takes
+_NEEDS_TRANSCRIPT = frozenset(("resume", "resume_elsewhere", "fork", "move", "edit_file"))
+
+
+class SessionDeeds(SessionUndo):
+    """The deeds of the Sessions pane, which has the cursor and the marks."""
+
+    app: Any
+    board: Board | None
+    marked: set[str]
+    wish: Callable[..., None]
+    post_message: Callable[..., bool]
+    call_next: Any
+    _inside: dict[str, Inside]
+    _look_soon: Callable[[], None]
+
+    def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the pane's own
+        super().__init__(**more)
+        self._exports: dict[str, Path] = {}  # by chain: where it was last written without loss, in this run
+
+    @property
+    def item(self) -> Item | None:
+        """Return what is under the cursor of the list."""
+        raise NotImplementedError
+
+    @property
+    def listed(self) -> Listed | None:
+        """Return the conversation under the cursor."""
+        raise NotImplementedError
+
+    @property
+    def chosen_chains(self) -> tuple[str, ...]:
+        """Return the marked conversations, else the one under the cursor."""
+        raise NotImplementedError
+
+    def obstacle_of(self, action: str, listed: Listed, restoring: str = "B") -> str | None:
+        """Say why an action does nothing now with this conversation. restoring: what puts its kept copy back."""
+        one = listed.conversation
+        board = self.board
+        owner = (one.active.account, one.active.session_id)
+        is_kept = board is not None and owner in board.kept
+        if action in ("resume", "resume_elsewhere", "fork") and not self.app.has_pane("repl"):
+            return "this version has no terminals yet: `agents repl --resume` does it in the shell"
+        if action in _NEEDS_TRANSCRIPT and self._has_transcript(listed) is False:
+            return "its transcript is gone" + (f": {restoring} puts the archive's copy back" if is_kept else "")
+        if (
+            action in ("resume_elsewhere", "move", "export", "import_file", "edit_file")
+            and board is not None
+            and owner in board.live
+        ):
+            busy = "it is open in its CLI: leave it there first"
+            return None if action == "export" else busy
+        if action == "fork" and board is not None and one.active.account not in board.forkable:
+            name = one.active.account
+            return f"{name} does not say how its CLI forks: `fork_args` in [{name}.resume] does"
+        if action == "restore" and ((is_there := self._has_transcript(listed)) is not False or not is_kept):
+            return "its transcript is there" if is_there else "the archive has no copy of it"
+        return None
+
+    def _has_transcript(self, listed: Listed) -> bool | None:
+        """Look whether the transcript is there now, None where no file is known: the list may be two minutes old."""
+        path = listed.conversation.active.transcript
+        if path is None or listed.has_transcript is None:
+            return None
+        found = os.path.isfile(path)  # noqa: PTH113 - of every key in the footer; it raises nothing
+        if found is not listed.has_transcript:
+            self._look_soon()
+        return found
+
+    # ---- reading it
+
+    def target(self) -> Target | None:
+        """Return what the transcript pane is to show of the row under the cursor."""
+        item, listed = self.item, self.listed
+        if listed is None:
+            return None
+        one = listed.conversation
+        part = one.active
+        found = self._inside.get(one.chain_id)
+        if item is not None and item.kind is Kind.SEGMENT:
+            part = one.parts[item.place]
+        target = Target(one.chain_id, part.account, part.session_id, part.transcript, title_of(one))
+        if item is not None and item.kind is Kind.LINE and found is not None:
+            line = found.tree.lines[item.place]
+            turn_id, at = found.firsts.get(line.rows[0], ("", ""))
+            return target._replace(turn_id=turn_id, at=at)
+        if item is not None and item.kind is Kind.FILE and found is not None:
+            name, path = found.side_files[item.place]
+            return target._replace(path=str(path), side=name)
+        return target
+
+    def open_target(self, target: Target) -> None:
+        """Open a transcript and give it the keys."""
+        app: Any = self.app
+
+        async def hand_over() -> None:
+            await app.frame.turn_to("transcript")
+            pane: Any = app.frame.find("transcript")
+            if pane is not None:
+                pane.open_target(target)
+
+        self.call_next(hand_over)
+
+    # ---- going on
+
+    def action_resume(self) -> None:
+        """Go on with it where it lies."""
+        listed = self.listed
+        if listed is not None:
+            self.wish("session resume", listed.conversation.chain_id)
+
+    def action_resume_elsewhere(self) -> None:
+        """Choose an account, move it there, go on."""
+        self._with_account("Go on where?", "session resume")
+
+    def action_fork(self) -> None:
+        """Go on in a new conversation that begins with its past."""
+        listed = self.listed
+        if listed is not None:
+            self.wish("session fork", listed.conversation.chain_id)
+
+    def action_move(self) -> None:
+        """Choose an account and move it there."""
+        self._with_account("Move where?", "session move")
+
+    # ---- what a person says of it
+
+    def action_pin(self) -> None:
+        """Pin what is chosen, or take the pins away where all have one."""
+        chains = self.chosen_chains
+        found = [self.board.of_chain(chain) for chain in chains] if self.board is not None else []
+        are_pinned = all(one is not None and one.conversation.pinned_at is not None for one in found)
+        self.wish("session unpin" if are_pinned else "session pin", " ".join(chains))
+
+    def action_rename(self) -> None:
+        """Ask for a name."""
+        self._ask("Name", "What this conversation is called; empty: by its first words", "name", "session name")
+
+    def action_note(self) -> None:
+        """Ask for a note."""
+        self._ask("Note", "What you want to remember of it; empty: nothing", "note", "session note")
+
+    # ---- files
+
+    def action_archive(self) -> None:
+        """Keep copies."""
+        self.wish("session archive", " ".join(self.chosen_chains))
+
+    def action_restore(self) -> None:
+        """Put the kept copy back."""
+        listed = self.listed
+        if listed is not None:
+            self.wish("session restore", listed.conversation.chain_id)
+
+    def action_export(self) -> None:
+        """Open the export screen for what is chosen."""
+        from oulipoly_tui.screens.export import Export  # noqa: PLC0415 - only when it is opened
+
+        found = [] if self.board is None else [self.board.of_chain(chain) for chain in self.chosen_chains]
+        conversations = [one.conversation for one in found if one is not None]
+        if conversations:
+            self.app.push_screen(Export(conversations), self._exported_all)
+
+    def exported(self, chain_id: str, path: Path) -> None:
+        """Remember where a conversation was written without loss: it may be imported from there."""
+        self._exports[chain_id] = path
+
+    def _exported_all(self, done: Mapping[str, Path] | None) -> None:
+        self._exports.update(done or {})
+
+    def _edited_export(self, one: Conversation) -> str:
+        """Return the file that an import most likely means; empty: none is known."""
+        from oulipoly_engine.facade.sessions import ExportWish  # noqa: PLC0415 - loaded already
+
+        names = self.app.engine.sessions.export_names([one], ExportWish(LOSSLESS))
+        known = (self._exports.get(one.chain_id), Path(names[0]))
+        return next((str(path) for path in known if path is not None and path.is_file()), "")
+
+    def action_import_file(self) -> None:
+        """Ask for the edited export, then show the difference."""
+        listed = self.listed
+        if listed is None:
+            return
+        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
+
+        chain = listed.conversation.chain_id
+
+        def asked(path: str | None) -> None:
+            if path:
+                self.wish("session import", chain, path)
+
+        text = (
+            "File of canonical JSON lines, as an export in that format writes them. Nothing is changed before you agree"
+        )
+        offered = self._edited_export(listed.conversation)
+        self.app.push_screen(Question(f"Import into {cut(title_of(listed.conversation), 40)}", text, offered), asked)
+
+    def action_edit_file(self) -> None:
+        """Open its turns in the editor, then show the difference."""
+        listed = self.listed
+        if listed is not None:
+            self.wish("session edit", listed.conversation.chain_id)
+
+    def action_bundle(self) -> None:
+        """Ask where the bundle goes."""
+        listed = self.listed
+        if listed is None:
+            return
+        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
+
+        chain = listed.conversation.chain_id
+
+        def asked(path: str | None) -> None:
+            if path:
+                self.wish("session bundle", chain, path)
+
+        text = "File to write; `agents session unbundle` takes it on the other machine"
+        name = f"{listed.conversation.active.session_id[:8]}.bundle"
+        self.app.push_screen(Question("Bundle", text, name), asked)
+
+    def action_copy(self) -> None:
+        """Choose what is copied."""
+        listed = self.listed
+        if listed is None:
+            return
+        one = listed.conversation
+        part = one.active
+        texts = {
+            "session id": part.session_id,
+            "chain id": one.chain_id,
+            "path": part.transcript or "",
+            "resume command": f"agents repl --resume {part.session_id}",
+            "workspace": one.workspace or "",
+            "title": one.title or "",
+        }
+        self._choose("Copy", [name for name, text in texts.items() if text], texts, self._copied)
+
+    def _copied(self, text: str) -> None:
+        from oulipoly_tui.driver.copying import copy  # noqa: PLC0415 - only when something is copied
+
+        copy(self.app, text)
+
+    # ---- parts
+
+    def _choose(self, title: str, names: Sequence[str], texts: dict[str, str], act: Callable[[str], None]) -> None:
+        from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
+
+        rows = [Row(name, ((f"{name:<16}", ""), (texts.get(name, ""), "dim"))) for name in names]
+        self.app.push_screen(Choice(title, rows), lambda name: None if name is None else act(texts.get(name) or name))
+
+    def _with_account(self, title: str, command: str) -> None:
+        listed = self.listed
+        if listed is None:
+            return
+        names = self.app.engine.sessions.resume_accounts(listed.conversation)
+        if not names:
+            self.app.say(f"no other account can go on with a conversation of {listed.conversation.active.account}")
+            return
+        from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
+
+        chain = listed.conversation.chain_id
+        rows = room_rows(names, self.app.snapshot)
+        self.app.push_screen(
+            Choice(title, rows), lambda name: None if name is None else self.wish(command, chain, name)
+        )
+
+    def _ask(self, title: str, text: str, field: str, command: str) -> None:
+        listed = self.listed
+        if listed is None:
+            return
+        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
+
+        one = listed.conversation
+
+        def asked(answer: str | None) -> None:
+            if answer is not None:
+                self.wish(command, one.chain_id, answer)
+
+        self.app.push_screen(Question(f"{title} of {title_of(one)[:40]}", text, getattr(one, field) or ""), asked)

@@ -1,0 +1,216 @@
+"""How the Sessions pane comes to its rows: read, filtered, sorted and grouped in threads, one of each at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from textual.widgets import Static
+
+from oulipoly_engine.core.search.query import Query
+from oulipoly_engine.core.sessions.sessions import Sort
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_tui.view.sessions.groups import Arranged, Grouping, Order, SessionIndex
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from oulipoly_engine.events import Event
+    from oulipoly_engine.facade.sessions import Board, Inside
+    from oulipoly_engine.service.sessions.catalogue import Listed
+    from oulipoly_engine.store.runs.spawned import Spawned
+
+_READ_EVERY_S = 1.0  # at most: others may write four times a second
+
+
+class SessionReading:
+    """The reading half of the pane."""
+
+    app: Any
+    display: Any
+    board: Board | None
+    marked: set[str]
+    query_one: Callable[..., Any]
+    _draw: Callable[[], None]
+    _now: Callable[[], datetime]
+    _soon: Callable[..., None]
+    _text: str
+    _sort: Sort
+    _grouping: Grouping
+    _is_reversed: bool
+    _found: Arranged
+    _index: SessionIndex | None
+    _opened: set[str]
+    _inside: dict[str, Inside]
+    _trace: tuple[Spawned, ...] | None
+    _is_reading: bool
+    _is_stale: bool
+    _is_arranging: bool
+    _is_changed: bool
+    _looks_again: bool = False
+    _misses_scan: bool = False  # one was due while the pane was not shown
+    _leads_to_first: bool = False  # the cursor, once what a new filter finds is there
+
+    def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the pane's own
+        super().__init__(**more)
+        self._is_arranged = asyncio.Event()
+        self._is_arranged.set()
+
+    def happened(self, event: Event) -> None:
+        """Read the list again when turns came, or somebody wrote; after a deed of ours its files may be elsewhere."""
+        growth = getattr(event, "growth", None)  # of the transcript that is open
+        if type(event).__name__ == "SessionsChanged" or (growth is not None and (growth.is_gone or growth.is_back)):
+            self._look_soon()
+        elif type(event).__name__ in ("TurnsIngested", "StateChanged"):
+            self._read_soon()
+
+    def _read_soon(self) -> None:
+        self._soon("read", _READ_EVERY_S, self._read, keeps=True)
+
+    def _look_soon(self) -> None:
+        """Read the list, and look at every transcript, with whatever else is asked until then."""
+        self._looks_again = True
+        self._read_soon()
+
+    def _read(self) -> None:
+        app: Any = self.app
+        if app.engine is None:
+            return
+        if self._is_reading:
+            self._is_stale = True
+            return
+        self._is_reading, self._is_stale = True, False
+        board = partial(app.engine.sessions.board, self.board, looks=self._looks_again)
+        self._looks_again = False
+        app.work("sessions", partial(_reading, board, self.board, self._index), self._arrived)
+
+    def _look_again(self) -> None:
+        """Read the list and look at every transcript: no event tells that one was deleted."""
+        self._looks_again = True
+        self._read()
+
+    def _arrived(self, found: tuple[Board, SessionIndex] | Exception) -> None:
+        self._is_reading = False
+        if isinstance(found, Exception):
+            app: Any = self.app
+            app.say(f"the list is as it was: {getattr(found, 'message', found)}", severity="warning")
+            return
+        board, index = found
+        if board is not self.board:
+            self.board, self._index = board, index
+            self._inside.clear()  # what was opened is looked at again
+            for chain in self._opened:
+                listed = board.of_chain(chain)
+                if listed is not None:
+                    self._look_inside(listed)
+            self.marked &= set(board.by_chain or ())
+            self._arrange()
+        if self._is_stale:
+            self._read()
+
+    def _arrange(self) -> None:
+        """Filter, sort and group in a thread; what was asked meanwhile is done after it."""
+        app: Any = self.app
+        if self._index is None:
+            return
+        if self._is_arranging:
+            self._is_changed = True
+            return
+        query = self._query()
+        self._is_changed = False
+        if query is None:
+            self._is_arranged.set()
+            return
+        self._is_arranging = True
+        self._is_arranged.clear()
+        order = Order(query, self._sort, self._grouping, self._now(), self._is_reversed)
+        app.work("arrange", partial(self._index.arranged, order), self._arranged)
+
+    def _arranged(self, found: Arranged) -> None:
+        self._is_arranging = False
+        self._found = found
+        if self._is_changed:
+            self._arrange()
+        self._draw()
+        if not self._is_arranging:
+            self._is_arranged.set()
+
+    def _query(self) -> Query | None:
+        """Return the filter; None, and what is wrong, where it cannot be understood yet."""
+        app: Any = self.app
+        try:
+            query: Query = app.engine.sessions.query(self._text)
+        except UsageInvalid as error:
+            wrong = self.query_one("#sessions-wrong", Static)
+            wrong.update(error.message)
+            wrong.add_class("-wrong")
+            return None
+        self.query_one("#sessions-wrong", Static).remove_class("-wrong")
+        return query
+
+    def _filtered(self) -> None:
+        before, self._text = self._text, self.query_one("#sessions-filter").value
+        if self._text != before:
+            self._leads_to_first = bool(self._text.strip())
+        self._arrange()
+
+    def _open_inside(self, listed: Listed) -> None:
+        chain = listed.conversation.chain_id
+        self._opened.add(chain)
+        if chain not in self._inside:
+            self._look_inside(listed)
+
+    def _look_inside(self, listed: Listed) -> None:
+        app: Any = self.app
+        chain = listed.conversation.chain_id
+
+        def looked(found: Inside) -> None:
+            self._inside[chain] = found
+            self._draw()
+
+        app.work("branches", partial(app.engine.sessions.inside, listed.conversation), looked)
+
+    def _traces(self, found: tuple[Spawned, ...]) -> None:
+        self._trace = found
+        self._draw()
+
+    def on_show(self) -> None:
+        """Look for what came while the pane was not shown."""
+        if self._misses_scan:
+            self._scan_quietly()
+
+    def _scan_quietly(self) -> None:
+        app: Any = self.app
+        self._misses_scan = app.engine is None or not self.display
+        if self._misses_scan:
+            return
+        if app.options.read_only:
+            self._look_again()
+        else:
+            title = "reading transcripts"
+            app.work("scan", app.engine.sessions.scan, lambda _new: self._look_again(), title=title, can_stop=True)
+
+
+def _reading(
+    read: Callable[[], Board],
+    before: Board | None,
+    index: SessionIndex | None,
+) -> tuple[Board, SessionIndex] | Exception:
+    """Return the board, ready to be filtered, or what failed: the old list stays then."""
+    from oulipoly_engine.errors import RunnerError  # noqa: PLC0415 - loaded already
+
+    try:
+        board = read()
+    except RunnerError as error:
+        return error
+    if board is before and index is not None:
+        return board, index
+    made = SessionIndex(board, index)
+    if before is None:
+        # A whole collection walks all of these: 150 ms at 10,000, and a key must not wait so long. Later boards share
+        # nearly all of their rows with this one.
+        gc.freeze()
+    return board, made

@@ -1,0 +1,466 @@
+"""The Sessions pane: every conversation of every account and CLI in one tree, and what can be done with it."""
+
+from __future__ import annotations
+
+from asyncio import timeout
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.markup import escape
+from textual.timer import Timer
+from textual.widgets import Input, Static
+
+from oulipoly_engine.core.sessions.sessions import Sort
+from oulipoly_tui.panes.pane import Pane, bindings
+from oulipoly_tui.panes.sessions.actions import SessionDeeds
+from oulipoly_tui.panes.sessions.reading import SessionReading
+from oulipoly_tui.panes.sessions.sorting import SessionOrder
+from oulipoly_tui.standing import is_standing
+from oulipoly_tui.view.sessions.groups import Arranged, Grouping, SessionIndex
+from oulipoly_tui.view.sessions.sessions import Item, Kind, Look, SessionRows, title_of
+from oulipoly_tui.view.transcript.spans import Line, whole_words
+from oulipoly_tui.view.transcript.transcript import Target
+from oulipoly_tui.widgets.heading_line import HeadingLine
+from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from oulipoly_engine.facade.engine import Snapshot
+    from oulipoly_engine.facade.sessions import Board, Inside
+    from oulipoly_engine.service.sessions.catalogue import Listed
+    from oulipoly_engine.store.runs.spawned import Spawned
+
+_TYPING_S = 0.04  # a pause of typing before the list is narrowed
+_PREVIEW_S = 0.12  # the cursor rests so long before the transcript follows it
+_PATIENCE_S = 1.0  # with a list that is being narrowed, before a key is taken for the old one
+_SCAN_EVERY_S = 120.0
+_FILTER_HINT = "words, account: cli: model: cwd: date:<7d is:pinned -not"
+_NEEDS_CONVERSATION = frozenset(
+    ("resume", "resume_elsewhere", "fork", "move", "mark", "range", "pin", "rename", "note", "archive", "restore")
+) | {"export", "import_file", "edit_file", "bundle", "copy"}
+_EMPTY: tuple[Line, ...] = (
+    (("No conversation is known yet.", "strong"),),
+    (),
+    (("S", "key"), (" reads what the CLIs have written.", "")),
+    (("p", "key"), (" under Pools sends a first prompt.", "")),
+)
+
+
+class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
+    """Conversations."""
+
+    DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text(encoding="utf-8")
+    BINDINGS: ClassVar[list[BindingType]] = bindings("sessions")
+
+    def __init__(self, id: str = "sessions") -> None:
+        super().__init__(id=id)
+        self.board: Board | None = None
+        self.marked: set[str] = set()
+        self._snapshot: Snapshot | None = None
+        self._text = ""
+        self._sort = Sort.USED
+        self._grouping = Grouping.WORKSPACE
+        self._found = Arranged()
+        self._index: SessionIndex | None = None
+        self._folded: set[str] = set()
+        self._opened: set[str] = set()
+        self._inside: dict[str, Inside] = {}
+        self._rows: SessionRows | None = None
+        self._trace: tuple[Spawned, ...] | None = None  # None: the list is shown
+        self._trace_closed: set[str] = set()
+        self._range_from: str | None = None
+        self._is_reading = self._is_stale = self._is_arranging = self._is_changed = False
+        self._wanted_row: str | None = None
+        self._timers_of: dict[str, Timer] = {}
+
+    def compose(self) -> ComposeResult:
+        """Lay out filter and list."""
+        yield Input(placeholder=_FILTER_HINT, id="sessions-filter")
+        yield Static(markup=False, id="sessions-wrong")
+        yield Static("nothing fits: / changes the filter, esc forgets it", markup=False, id="sessions-nothing")
+        yield HeadingLine(id="sessions-head")
+        yield VirtualList(id="sessions-list")
+        yield Lines(_EMPTY, id="sessions-empty")
+
+    def on_mount(self) -> None:
+        """Look for new and lost transcripts now and then."""
+        self.set_interval(_SCAN_EVERY_S, self._scan_quietly)
+
+    # ---- what comes from outside
+
+    def take(self, snapshot: Snapshot) -> None:
+        """Read the list the first time; later the events say when."""
+        is_first, self._snapshot = self._snapshot is None, snapshot
+        self._read()
+        if is_first:
+            self._scan_quietly()
+
+    def state(self) -> Mapping[str, object]:
+        """Return row, order and grouping."""
+        return {
+            "row": self.query_one("#sessions-list", VirtualList).cursor_key,
+            "sort": self._sort.value,
+            "reversed": self._is_reversed,
+            "group": self._grouping.value,
+            "closed": sorted(self._folded),
+        }
+
+    def restore(self, state: Mapping[str, object]) -> None:
+        """Take them."""
+        row, closed = state.get("row"), state.get("closed")
+        self._wanted_row = row if isinstance(row, str) else None
+        self._sort = next((one for one in Sort if one == state.get("sort")), self._sort)
+        self._is_reversed = state.get("reversed") is True
+        self._grouping = next((one for one in Grouping if one == state.get("group")), self._grouping)
+        if isinstance(closed, list):
+            self._folded = {one for one in closed if isinstance(one, str)}
+
+    def leave(self) -> bool:
+        """End the range, the filter, the trace view, the marks: one after the other."""
+        if self._range_from is not None:
+            self._range_from = None
+            self._draw()
+        elif (line := self.query_one("#sessions-filter", Input)).has_class("-filter"):
+            line.value = ""
+            line.remove_class("-filter")
+            self.focus_inside()
+        elif self._trace is not None:
+            self.action_trace()
+        elif self.marked:
+            self.marked.clear()
+            self._draw()
+        else:
+            return False
+        return True
+
+    def show(self, key: str) -> bool:
+        """Put the cursor on a conversation by its chain's id, or by the key of its row.
+
+        Where it is not listed yet, or hidden by filter or fold, it is as soon as it can be.
+        """
+        if self._trace is not None:
+            self.action_trace()
+        if self._go_to(key):
+            return True
+        self._wanted_row = key
+        if self.board is not None:
+            self._folded.clear()
+            self.choose_view(replace(self.present_view(""), filter=""))
+        return False
+
+    def focus_inside(self) -> None:
+        """Give the keys to the list."""
+        self.query_one("#sessions-list", VirtualList).focus()
+
+    def obstacle(self, action: str) -> str | None:
+        """Say why an action does nothing now."""
+        is_order = action in ("sort", "group", "views") or action.startswith("sort_by")
+        if is_order or action in ("filter", "search", "scan", "trace", "undo"):
+            if is_order and self._trace is not None:
+                return "the trace has its own order: t goes back to the list"
+            if action == "filter" and self._trace is not None:
+                return "the trace is shown whole: t goes back to the list, / filters there"
+            return "nothing was done here yet" if action == "undo" and not self.can_undo else None
+        if action in ("expand", "collapse"):
+            return None
+        listed = self.listed
+        if action in _NEEDS_CONVERSATION and listed is None and not (self.marked and self._trace is None):
+            return "choose a conversation first"
+        return None if listed is None else self.obstacle_of(action, listed)
+
+    # ---- the cursor
+
+    @property
+    def item(self) -> Item | None:
+        """Return what is under the cursor of the list."""
+        key = self.query_one("#sessions-list", VirtualList).cursor_key if is_standing(self) else None
+        return None if key is None or self._rows is None or self._trace is not None else self._rows.find(key)
+
+    @property
+    def listed(self) -> Listed | None:
+        """Return the conversation under the cursor, also of an invocation in the trace view."""
+        item = self.item
+        if item is not None:
+            return item.listed
+        one = self._traced
+        if one is None or self.board is None or one.session_id is None:
+            return None
+        owner = (one.account, one.session_id)
+        return next(
+            (
+                row
+                for row in self.board.rows
+                if any((part.account, part.session_id) == owner for part in row.conversation.parts)
+            ),
+            None,
+        )
+
+    @property
+    def chosen_chains(self) -> tuple[str, ...]:
+        """Return the marked conversations in no order, else the one under the cursor."""
+        if self.marked and self._trace is None:
+            return tuple(self.marked)
+        listed = self.listed
+        return () if listed is None else (listed.conversation.chain_id,)
+
+    @property
+    def _traced(self) -> Spawned | None:
+        key = self.query_one("#sessions-list", VirtualList).cursor_key if is_standing(self) else None
+        if self._trace is None or key is None:
+            return None
+        return next((one for one in self._trace if f"i:{one.uuid}" == key), None)
+
+    @property
+    def model(self) -> str | None:
+        """Return the model of the conversation under the cursor, where its pool is known."""
+        listed = self.listed
+        name = None if listed is None else listed.conversation.model
+        return name if self._snapshot is not None and name and self._snapshot.pool(name) is not None else None
+
+    # ---- keys of the list itself
+
+    def action_filter(self) -> None:
+        """Type a filter."""
+        # On the line alone: a class of the pane would have all that lies in it styled anew.
+        self.query_one("#sessions-filter", Input).add_class("-filter").focus()
+
+    def action_expand(self) -> None:
+        """Show what lies in it."""
+        item = self.item
+        if self._trace is not None and self._traced is not None:
+            self._trace_closed.discard(self._traced.uuid)
+        elif item is not None and item.kind is Kind.GROUP:
+            self._folded.discard(item.key)
+        elif item is not None and item.listed is not None:
+            self._open_inside(item.listed)
+        self._draw()
+
+    def action_collapse(self) -> None:
+        """Hide what lies in it; on a conversation without, go to the heading."""
+        item = self.item
+        rows = self.query_one("#sessions-list", VirtualList)
+        if self._trace is not None and self._traced is not None:
+            self._trace_closed.add(self._traced.uuid)
+        elif item is None:
+            return
+        elif item.kind is Kind.GROUP:
+            self._folded.add(item.key)
+        elif item.listed is not None and item.listed.conversation.chain_id in self._opened:
+            chain = item.listed.conversation.chain_id
+            self._opened.discard(chain)
+            self._draw()
+            rows.go_to(f"{Kind.CONVERSATION}:{chain}")
+            return
+        else:
+            rows.go_to(item.group.key)
+        self._draw()
+
+    def action_mark(self) -> None:
+        """Mark the conversation, or no longer, and go on; a heading stands for all below it."""
+        if (item := self.item) is None:
+            return
+        members = item.group.members if item.kind is Kind.GROUP else () if item.listed is None else (item.listed,)
+        chains = {one.conversation.chain_id for one in members}
+        if chains <= self.marked:
+            self.marked -= chains
+        else:
+            self.marked |= chains
+        self._draw()
+        self.query_one("#sessions-list", VirtualList).action_down()
+
+    def action_range(self) -> None:
+        """Begin a range, or end it."""
+        self._range_from = None if self._range_from is not None else getattr(self.item, "key", None)
+        self._mark_range()
+
+    def action_trace(self) -> None:
+        """Show the tree of invocations, or the list again."""
+        if self._trace is not None:
+            self._trace = None
+            self._draw()
+            return
+        app: Any = self.app
+        app.work("trace", app.engine.sessions.spawned, self._traces)
+
+    def action_search(self) -> None:
+        """Search everything."""
+        from oulipoly_tui.screens.search import Search  # noqa: PLC0415 - only when it is opened
+
+        def opened(hit: Any) -> None:  # noqa: ANN401 - a Hit
+            if hit is not None:
+                part = hit.part
+                chain = "" if hit.conversation is None else hit.conversation.chain_id
+                path = None if part is None else part.transcript
+                title = "" if hit.conversation is None else title_of(hit.conversation)
+                self.open_target(Target(chain, hit.account, hit.session_id, path, title, hit.turn_id, hit.timestamp))
+
+        self.app.push_screen(Search(self._now), opened)
+
+    def action_scan(self) -> None:
+        """Read what the CLIs have written."""
+        app: Any = self.app
+        app.say("reading transcripts …")
+
+        def scanned(new: int) -> None:
+            app.say(f"{new:,} new turn{'s' * (new != 1)}")
+            self._look_again()
+
+        app.work("scan", app.engine.sessions.scan, scanned, title="reading transcripts", can_stop=True)
+
+    # ---- what the widgets say
+
+    @on(Input.Changed, "#sessions-filter")
+    def _typed(self) -> None:
+        self._soon("type", _TYPING_S, self._filtered)
+
+    @on(Input.Submitted, "#sessions-filter")
+    async def _submitted(self) -> None:
+        self.focus_inside()
+        line = self.query_one("#sessions-filter", Input)
+        if not line.value:
+            line.remove_class("-filter")
+        await self._narrowed()  # the next key is for what was found, however fast it comes
+
+    @on(HeadingLine.Clicked)
+    def _heading_clicked(self, message: HeadingLine.Clicked) -> None:
+        self._sort_at(message.column)
+
+    @on(VirtualList.Highlighted, "#sessions-list")
+    def _moved(self) -> None:
+        if self._range_from is not None:
+            self._mark_range()
+        self._soon("preview", _PREVIEW_S, self._preview)
+
+    @on(VirtualList.Chosen, "#sessions-list")
+    def _chosen_row(self) -> None:
+        item = self.item
+        if item is not None and item.kind is Kind.GROUP:
+            (self._folded.discard if item.key in self._folded else self._folded.add)(item.key)
+            self._draw()
+            return
+        target = self.target()
+        if target is not None:
+            self.open_target(target)
+
+    def on_resize(self, _event: events.Resize) -> None:
+        """Fit the rows, and what the filter takes."""
+        self.query_one("#sessions-filter", Input).placeholder = whole_words(_FILTER_HINT, self.size.width - 2)
+        self.call_after_refresh(self._draw)
+
+    # ---- drawing
+
+    def _now(self) -> datetime:
+        if self._snapshot is None:
+            raise RuntimeError("drawn before the first snapshot")  # nothing is read before it either
+        return self._snapshot.at.astimezone()  # days are the user's own
+
+    def _draw(self) -> None:
+        if not is_standing(self) or self.board is None or self._snapshot is None:
+            return
+        rows = self.query_one("#sessions-list", VirtualList)
+        width = max(20, (rows.outer_size.width or self.size.width) - GUTTER)
+        self.set_class(not self.board.rows and self._trace is None, "-empty")
+        if self._trace is not None:
+            from oulipoly_tui.view.sessions.trace import trace_rows  # noqa: PLC0415 - only that view needs it
+
+            titles = {
+                part.session_id: title_of(one.conversation)
+                for one in self.board.rows
+                for part in one.conversation.parts
+            }
+            self.query_one("#sessions-head").display = self.query_one("#sessions-nothing").display = False
+            rows.show_rows(trace_rows(self._trace, titles, self._trace_closed, width - 1, self._now()))
+            self.border_subtitle = self._edge()
+            return
+        look = Look(
+            width,
+            self._now(),
+            self._grouping,
+            self._folded,
+            self._opened,
+            self.marked,
+            self._inside,
+            self._sort,
+            self._is_reversed,
+        )
+        self._rows = SessionRows(self.board, self._found, look)
+        if len(self._rows) > rows.outer_size.height:
+            self._rows.look = replace(look, width=width - 1)  # beside the bar
+        rows.show_rows(self._rows)
+        self._draw_headings()
+        nothing = self.query_one("#sessions-nothing", Static)
+        nothing.display = not self._rows.total and bool(self.board.rows)
+        if self._wanted_row is not None and (self._go_to(self._wanted_row) or not self._is_arranging):
+            self._wanted_row = None
+        elif self._leads_to_first and not self._is_arranging:
+            self._leads_to_first = False
+            first = self._rows.first_conversation()
+            if first is not None:
+                rows.go_to(first)
+        self.border_subtitle = self._edge()
+
+    def _edge(self) -> str:
+        """Return what the pane's lower edge says."""
+        shown = self._summary() if self._trace is None else f"trace of {len(self._trace):,} invocations"
+        return escape(" · ".join(part for part in (self.undo_text(), shown) if part))
+
+    def _summary(self) -> str:
+        board, rows = self.board, self._rows
+        if board is None or rows is None:
+            return ""
+        total = len(board.rows)
+        count = f"{total:,}" if rows.total == total else f"{rows.total:,} of {total:,}"
+        marks = f" · {len(self.marked)} marked" if self.marked else ""
+        new = f" · {board.undescribed:,} to look at" if board.undescribed else ""
+        return f"{count} · {self._order_text()}{marks}{new}"
+
+    def _go_to(self, key: str) -> bool:
+        rows = self.query_one("#sessions-list", VirtualList)
+        return bool(rows.go_to(key) or rows.go_to(f"{Kind.CONVERSATION}:{key}"))
+
+    def _mark_range(self) -> None:
+        item = self.item
+        if self._range_from is not None and item is not None and self._rows is not None:
+            self.marked |= set(self._rows.between(self._range_from, item.key))
+        self._draw()
+
+    def _preview(self) -> None:
+        """Let a transcript that is on the screen follow the cursor, while the cursor is ours."""
+        app: Any = self.app
+        pane: Any = app.frame.find("transcript")
+        if pane is None or not pane.display or app.frame.current is not self:
+            return
+        target = self.target()
+        if target is not None:
+            pane.open_target(target)
+
+    def _soon(self, name: str, delay_s: float, act: Any, *, keeps: bool = False) -> None:  # noqa: ANN401 - a call
+        """Do something after a pause. keeps: a wish that waits already is left as it is, so that it comes at last."""
+        waiting = self._timers_of.get(name)
+        if waiting is not None:
+            if keeps:
+                return
+            waiting.stop()
+
+        def done() -> None:
+            self._timers_of.pop(name, None)
+            act()
+
+        self._timers_of[name] = self.set_timer(delay_s, done)
+
+    async def _narrowed(self) -> None:
+        """Wait until the list shows what the filter finds."""
+        waiting = self._timers_of.pop("type", None)
+        if waiting is not None:
+            waiting.stop()
+            self._filtered()
+        with suppress(TimeoutError):
+            async with timeout(_PATIENCE_S):
+                await self._is_arranged.wait()

@@ -1,0 +1,1 @@
+"""The REPL pane and its terminals."""

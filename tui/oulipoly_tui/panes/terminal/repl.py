@@ -1,0 +1,280 @@
+"""The REPL pane: terminals in tabs, those of earlier apps among them. Their programs live in hosts of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import constants, on
+from textual.binding import BindingType
+
+from oulipoly_engine.errors import Interrupted
+from oulipoly_tui.driver.clipboard_leave import ClipboardLeave
+from oulipoly_tui.panes.pane import bindings
+from oulipoly_tui.panes.terminal.open_terminal import OpenTerminal
+from oulipoly_tui.panes.terminal.tabs import TerminalTabs
+from oulipoly_tui.single.fullscreen import hand_over
+from oulipoly_tui.view.frame.attention import Attention
+from oulipoly_tui.view.terminal.repl import inside, tab_at
+from oulipoly_tui.widgets.tab_line import TabLine
+from oulipoly_tui.widgets.terminal_view import TerminalView
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.engine import Snapshot
+    from oulipoly_tui.keys.key import Key
+
+_NEEDS_TAB = frozenset(("enter", "copy", "find", "hand_over", "close", "kill", "new", "next", "previous"))
+_ESCAPE_S = 0.025  # a sequence comes whole within it; Textual's own 100 ms would show in vim at every Escape
+
+
+class ReplPane(TerminalTabs):
+    """Terminals in tabs."""
+
+    DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text(encoding="utf-8")
+    BINDINGS: ClassVar[list[BindingType]] = bindings("repl")
+
+    def on_mount(self) -> None:
+        """Take Escape at once."""
+        constants.ESCAPE_DELAY = _ESCAPE_S  # type: ignore[misc] # Textual reads it at every Escape
+
+    def on_resize(self) -> None:
+        """Fit the tabs, or what stands in the terminal's place."""
+        self.call_after_refresh(self._draw)
+
+    def on_unmount(self) -> None:
+        """Part from the hosts; they live on."""
+        for one in self._opened.values():
+            if one.link is not None:
+                one.link.close()
+
+    def take(self, snapshot: Snapshot) -> None:
+        """Look for terminals of earlier apps, and for who eats our chord, the first time."""
+        app: Any = self.app
+        if not self._did_look and app.engine is not None:
+            self._did_look = True
+            app.work("outer terminal", app.engine.terminals.outer_prefixes, self._check_chord)
+            self._look(quietly=True)
+
+    def state(self) -> Mapping[str, object]:
+        """Return which terminal is shown."""
+        return {"terminal": self._chosen}
+
+    def restore(self, state: Mapping[str, object]) -> None:
+        """Show the same terminal as the last time, if it lives."""
+        last = state.get("terminal")
+        self._last = last if isinstance(last, str) else None
+
+    def begin(self, model: str, account: str | None = None, session: str | None = None) -> None:
+        """Open a terminal for a model, or for a session; the account that was chosen, and why, is told."""
+        app: Any = self.app
+        held = next((one for one in self._opened.values() if session and one.terminal.session_id == session), None)
+        if held is not None and not held.tab.is_ended:
+            self._choose(held.id)
+            self.focus_inside()
+            app.say(f"that session is open already, in the tab of {held.tab.label}")
+            return
+        hosts, size = app.engine.terminals, self._room()
+        start = partial(hosts.begin, model) if session is None else partial(hosts.resume, session)
+        self._start(f"REPL of {model}" if model else "REPL", partial(start, account, size))
+
+    def fork(self, session: str) -> None:
+        """Open a terminal for a new session that begins with the past of another one."""
+        app: Any = self.app
+        self._start("REPL of a fork", partial(app.engine.terminals.fork, session, self._room()))
+
+    def run_program(self, argv: tuple[str, ...]) -> None:
+        """Run any command in a tab."""
+        app: Any = self.app
+        self._start(argv[0], partial(app.engine.terminals.run, argv, self._room()))
+
+    def attention(self) -> tuple[Attention, ...]:
+        """Return the terminals that ring or have ended since they were last seen."""
+        waiting = [one.tab for one in self._opened.values() if one.tab.has_bell]
+        words = {True: "has ended", False: "rings"}
+        return tuple(Attention(f"{tab.label} {words[tab.is_ended]}", "repl", tab.id) for tab in waiting)
+
+    def reason_to_stay(self) -> str | None:
+        """Say how many terminals live: nothing of them is lost, but who quits may have taken them for ended."""
+        count = len(self.runs_on())
+        if not count or self._is_read_only:
+            return None
+        return f"{count} terminals run on without the app" if count > 1 else "a terminal runs on without the app"
+
+    def runs_on(self) -> tuple[str, ...]:
+        """Return the terminals whose programs live."""
+        return tuple(f"{one.id} {one.tab.label}" for one in self._opened.values() if not one.tab.is_ended)
+
+    def under_way(self) -> tuple[int, ...]:
+        """Return how far the programs say that they are."""
+        return tuple(one.progress for one in self._opened.values() if one.progress is not None)
+
+    def show(self, key: str) -> bool:
+        """Show a terminal by its id; return whether there is such a one."""
+        if key not in self._opened:
+            return False
+        self._choose(key)
+        return True
+
+    def obstacle(self, action: str) -> str | None:
+        """Say why an action does nothing now."""
+        current = self._current
+        if action in _NEEDS_TAB and current is None:
+            return "no terminal is open: choose a model under Pools and press r"
+        if action == "enter" and current is not None and current.tab.is_ended:
+            return "its program has ended: close it with x, or begin anew with r"
+        if action == "kill" and current is not None and current.tab.is_ended:
+            return "its program has ended: close it with x"
+        if action == "new" and current is not None and not current.terminal.account:
+            return "this terminal belongs to no model"
+        if action in ("next", "previous") and len(self._opened) < 2:
+            return "there is one terminal alone"
+        return None
+
+    def inner_keys(self) -> tuple[Key, ...] | None:
+        """Return the ways out of the terminal, or of its copy mode, while it takes every key."""
+        current = self._current
+        if current is None or not current.view.has_focus:
+            return None
+        return inside(self.leave_chords, is_copying=current.view.copy_mode is not None)
+
+    def leave(self) -> bool:
+        """Go from the tabs to the list beside."""
+        app: Any = self.app
+        if app.frame.area.zoomed:
+            return False
+        first = next(one.id for one in app.frame.entries.values() if one.column == "list")
+        self.call_next(app.frame.turn_to, first)
+        return True
+
+    def focus_inside(self) -> None:
+        """Give the keys to the terminal that is shown, or to the tabs."""
+        current = self._current
+        self._is_waited_for = current is None
+        if current is not None and not current.tab.is_ended and not self._is_read_only:
+            current.view.focus()
+        else:
+            self._tabs.focus()
+
+    def action_enter(self) -> None:
+        """Give the keys to the terminal."""
+        if self._current is not None:
+            self._current.view.focus()
+
+    def action_next(self) -> None:
+        """Show the next terminal."""
+        self._step(1)
+
+    def action_previous(self) -> None:
+        """Show the terminal before."""
+        self._step(-1)
+
+    def action_new(self) -> None:
+        """Open another terminal for the same model."""
+        if self._current is not None and self._current.terminal.model:
+            self.begin(self._current.terminal.model)
+
+    def action_copy(self) -> None:
+        """Begin copy mode."""
+        if self._current is not None:
+            self._current.view.begin_copying()
+            self._current.view.focus()
+
+    def action_find(self) -> None:
+        """Ask for a text and search it."""
+        self._ask_search()
+
+    def action_close(self) -> None:
+        """Put the terminal away; one that has ended is let go."""
+        if self._current is not None:
+            self._put_away.add(self._current.id)
+            self._drop(self._current)
+
+    def action_kill(self) -> None:
+        """End the program, after a question."""
+        current = self._current
+        if current is None:
+            return
+        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
+
+        app: Any = self.app
+        identity = current.id
+
+        def answer(yes: bool | None) -> None:
+            if yes:
+                app.work("end terminal", partial(app.engine.terminals.kill, identity), lambda _: None)
+
+        app.push_screen(Confirm("End this program?", f"{current.tab.label}, with all that it does", "end it"), answer)
+
+    def action_look(self) -> None:
+        """Look for terminals without a tab."""
+        self._put_away.clear()
+        self._look(quietly=False)
+
+    def action_hand_over(self) -> None:
+        """Give the whole screen to the terminal until the user leaves it."""
+        current = self._current
+        if current is None:
+            return
+        app: Any = self.app
+        current.view.stand_aside(on=True)  # else the pane's size, the smaller one, would be that of the whole screen
+        try:
+            with app.suspend():
+                socket, chord = app.engine.terminals.socket(current.terminal), self.leave_chords[-1]
+                said = hand_over(socket, current.terminal, chord, only_reads=self._is_read_only)
+        except Interrupted as told:  # no way back into the app: its terminal may have gone away
+            app.exit(None, told.exit_code)
+            return
+        current.view.stand_aside(on=False)
+        app.refresh()
+        if said:
+            app.say(said, severity="warning")
+
+    # What the terminals ask for --------------------------------------------------------------------------------------
+    def on_terminal_view_left(self) -> None:
+        """Give the keys to the tabs."""
+        self.to_tabs()
+
+    @on(TerminalView.ModeChanged)
+    def _mode_changed(self) -> None:
+        self._draw()
+        app: Any = self.app
+        app.show_keys()
+
+    @on(TerminalView.SearchAsked)
+    def _ask_search(self) -> None:
+        current = self._current
+        if current is None:
+            return
+        from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when there is something to ask
+
+        def answer(text: str | None) -> None:
+            if text:
+                current.view.search(text)
+                current.view.focus()
+
+        self.app.push_screen(Question("Search", "The whole text of this terminal, any case", ""), answer)
+
+    @on(TerminalView.Copied)
+    def _copied(self, message: TerminalView.Copied) -> None:
+        opened = next((one for one in self._opened.values() if one.view is message.view), None)
+        if not message.by_child:
+            self._to_clipboard(message.text)
+        elif opened is not None:
+            if opened.leave is None:
+                opened.leave = ClipboardLeave(opened.view, self._to_clipboard, partial(self._told_no, opened))
+            opened.leave.want(message.text, opened.tab.label)
+
+    def _told_no(self, opened: OpenTerminal) -> None:
+        self._say(opened, "the clipboard stays closed to it; x and then R let it ask again")
+
+    @on(TerminalView.LinkChosen)
+    def _link_chosen(self, message: TerminalView.LinkChosen) -> None:
+        self._to_clipboard(message.address)
+
+    @on(TabLine.Clicked)
+    def _tab_clicked(self, message: TabLine.Clicked) -> None:
+        found = tab_at(self._tab_values, self._chosen, self._tabs.size.width, message.column)
+        if found is not None:
+            self._choose(found)

@@ -1,0 +1,313 @@
+"""Tabs of terminals: those that are open, what their hosts say, and the chord that leads out of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.markup import escape
+
+from oulipoly_engine.terminal.client.client import HostUnreachable
+from oulipoly_engine.terminal.protocol import messages
+from oulipoly_tui.driver import clipboard
+from oulipoly_tui.driver.terminal_link import TerminalLink
+from oulipoly_tui.panes.pane import Pane
+from oulipoly_tui.panes.terminal.open_terminal import OpenTerminal, label_of, title_in
+from oulipoly_tui.standing import is_standing
+from oulipoly_tui.view.frame import chords
+from oulipoly_tui.view.terminal.repl import COPYING, EMPTY, Tab, opening_line, tab_line
+from oulipoly_tui.view.transcript.spans import wrapped
+from oulipoly_tui.widgets.lines import Lines
+from oulipoly_tui.widgets.tab_line import TabLine
+from oulipoly_tui.widgets.terminal_view import LEAVE, TerminalView
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.terminals import OpenedTerminal, Survey, Terminal
+
+
+class TerminalTabs(Pane):
+    """The terminals of a pane, each behind its tab."""
+
+    def __init__(self, id: str = "repl") -> None:
+        super().__init__(id=id)
+        self._opened: dict[str, OpenTerminal] = {}
+        self._chosen: str | None = None
+        self._last: str | None = None  # the terminal that was shown when the last app ended
+        self._opening = ""  # whose terminal is being opened
+        self._put_away: set[str] = set()  # put away by the user: not shown again by themselves
+        self._did_look = False
+        self._is_waited_for = False  # the user came here while there was no terminal yet
+        self._offered: str | None = None  # a chord that works where the user's own is eaten
+
+    def compose(self) -> ComposeResult:
+        """Lay out tabs above the terminal."""
+        yield TabLine(id="repl-tabs")
+        yield Container(id="repl-body")
+        yield Lines(EMPTY, id="repl-empty")
+
+    def to_tabs(self) -> None:
+        """Give the keys to the tabs."""
+        self._tabs.focus()
+
+    # What the hosts say ----------------------------------------------------------------------------------------------
+    def _start(self, name: str, start: Any) -> None:  # noqa: ANN401 - a function that returns an OpenedTerminal
+        app: Any = self.app
+        self._opening = name
+        self._draw()
+
+        def begin() -> OpenedTerminal | None:
+            try:
+                return start()  # type: ignore[no-any-return]
+            except Exception:
+                app.call_from_thread(self._not_begun)
+                raise
+
+        app.work(name, begin, self._begun)
+
+    def _not_begun(self) -> None:
+        self._opening = ""
+        self._draw()
+
+    def _begun(self, found: OpenedTerminal) -> None:
+        app: Any = self.app
+        self._opening = ""
+        self._open(found.terminal, is_chosen=True)
+        self._take_keys()
+        if found.said:
+            app.say(found.said)
+
+    def _take_keys(self) -> None:
+        app: Any = self.app
+        if app.frame.current is self and app.screen is app.frame:  # the user has not gone elsewhere since
+            self.call_after_refresh(self.focus_inside)
+
+    def _look(self, *, quietly: bool) -> None:
+        app: Any = self.app
+        if app.engine is not None:
+            app.work("terminals", app.engine.terminals.look, partial(self._found, quietly=quietly))
+
+    def _found(self, found: Survey, *, quietly: bool) -> None:
+        self._tell_lost(found.lost)
+        self._tell_orphaned(found.orphaned)
+        new = [one for one in found.terminals if one.id not in self._opened and one.id not in self._put_away]
+        app: Any = self.app
+        for terminal in new:
+            self._open(terminal, is_chosen=self._chosen is None or terminal.id == self._last)
+        self._last = None
+        if self._is_waited_for:
+            self._take_keys()
+        if new and quietly and app.frame.current is not self:
+            app.say(f"{len(new)} terminal{'s' * (len(new) != 1)} of an earlier app: pane 5")
+        elif not new and not quietly:
+            app.say("no terminal runs without a tab")
+
+    def _tell_lost(self, lost: Sequence[Terminal]) -> None:
+        """Say what ended while nobody looked: of those with a tab the tab says it."""
+        app: Any = self.app
+        labels = [label_of(one, title_in(app, one.session_id)) for one in lost if one.id not in self._opened]
+        if labels:
+            more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
+            app.say(f"{labels[0]}{more} ended: the host of the terminal was killed", severity="warning")
+
+    def _tell_orphaned(self, orphaned: Sequence[Terminal]) -> None:
+        app: Any = self.app
+        for one in orphaned:
+            text = f"runs on as process {one.pid}, but its host was killed: `agents kill {one.id}` ends it"
+            app.say(f"{label_of(one, title_in(app, one.session_id))} {text}", severity="warning")
+
+    def _open(self, terminal: Terminal, *, is_chosen: bool) -> None:
+        app: Any = self.app
+        identity = terminal.id
+        if identity in self._opened:
+            return
+        view = TerminalView(
+            partial(self._send, identity),
+            leave=self.leave_chords,
+            escape_leaves=bool(app.options.escape_leaves),
+            id=f"repl-view-{identity}",
+        )
+        opened = OpenTerminal(terminal, Tab(identity, label_of(terminal, title_in(app, terminal.session_id))), view)
+        try:
+            opened.link = TerminalLink(
+                app.engine.terminals.socket(terminal), partial(self._take, identity), partial(self._gone, identity)
+            )
+        except HostUnreachable as error:
+            app.say(error.message, severity="warning")
+            return
+        self._opened[identity] = opened
+        view.display = False
+        self.query_one("#repl-body").mount(view)
+        view.attach_hidden(*self._room())
+        if is_chosen:
+            self._choose(identity)
+        self._draw()
+
+    def _send(self, identity: str, message: messages.Message) -> None:
+        opened = self._opened.get(identity)
+        if opened is not None:
+            opened.send(message, may_type=not self._is_read_only)
+
+    def _take(self, identity: str, message: messages.Message) -> None:
+        opened = self._opened.get(identity)
+        if opened is None:
+            return
+        opened.view.take(message)
+        before = (opened.tab, opened.size_note)
+        match message:
+            case messages.Picture():
+                return
+            case messages.Exited():
+                self._ended(opened, message)
+            case messages.State():
+                opened.described(message, is_seen=self._is_seen(opened))
+            case messages.Happened():
+                self._happened(opened, message)
+            case messages.SizeSet():
+                opened.sized(message)
+            case messages.Said():
+                self._say(opened, message.text, severity="warning")
+            case _:
+                pass
+        if before != (opened.tab, opened.size_note):
+            self._draw()
+
+    def _ended(self, opened: OpenTerminal, message: messages.Exited) -> None:
+        opened.ended(message.code, is_seen=self._is_seen(opened))
+        if opened.link is not None and not self._is_read_only:
+            opened.link.send(messages.EndSeen())
+        self._leave_if_inside(opened)
+
+    def _happened(self, opened: OpenTerminal, message: messages.Happened) -> None:
+        is_seen = self._is_seen(opened)
+        opened.happened(message, is_seen=is_seen)
+        if message.bells and not is_seen:
+            self.app.bell()
+        if message.notices:
+            self._say(opened, message.notices[-1])
+
+    def _is_seen(self, opened: OpenTerminal) -> bool:
+        return opened.id == self._chosen and self.display
+
+    def _gone(self, identity: str, text: str) -> None:
+        opened = self._opened.get(identity)
+        if opened is None:
+            return
+        opened.link = None
+        if not opened.tab.is_ended:
+            opened.ended(None, is_seen=self._is_seen(opened))
+            self._say(opened, text, severity="error")
+        self._leave_if_inside(opened)
+        self._draw()
+
+    def _say(self, opened: OpenTerminal, text: str, *, severity: str = "information") -> None:
+        app: Any = self.app
+        app.say(f"{opened.tab.label}: {text}", severity=severity)
+
+    # The chord that leads out ----------------------------------------------------------------------------------------
+    @property
+    def leave_chords(self) -> tuple[str, ...]:
+        """Return the chords that lead out: the user's own and, last, the one that is offered where it is eaten."""
+        app: Any = self.app
+        own = app.options.leave_chord
+        if own is None:
+            own = LEAVE if app.engine is None else chords.named(app.engine.configured().settings.attach_leave_key)
+        return (own,) if self._offered is None else (own, self._offered)
+
+    def _check_chord(self, prefixes: Sequence[str]) -> None:
+        """Offer another chord, and say so, where something outside takes ours."""
+        app: Any = self.app
+        taken = tuple(map(chords.from_tmux, prefixes))
+        found = chords.detour(self.leave_chords[0], os.environ, taken)
+        if found is None:
+            return
+        self._offered, text = found
+        for one in self._opened.values():
+            one.view.leave_chords = self.leave_chords
+        app.say(text, severity="warning")
+        self._draw()
+
+    # Small parts -----------------------------------------------------------------------------------------------------
+    @property
+    def _tabs(self) -> TabLine:
+        return self.query_one("#repl-tabs", TabLine)
+
+    @property
+    def _tab_values(self) -> list[Tab]:
+        return [one.tab for one in self._opened.values()]
+
+    @property
+    def _current(self) -> OpenTerminal | None:
+        return None if self._chosen is None else self._opened.get(self._chosen)
+
+    @property
+    def _is_read_only(self) -> bool:
+        app: Any = self.app
+        return bool(app.options.read_only)
+
+    def _room(self) -> tuple[int, int]:
+        """Return the size of a terminal here, before there is any."""
+        size = self.query_one("#repl-body").size
+        return max(20, size.width or 80), max(5, size.height or 24)
+
+    def _step(self, step: int) -> None:
+        names = list(self._opened)
+        if names:
+            place = names.index(self._chosen) if self._chosen in names else 0
+            self._choose(names[(place + step) % len(names)])
+
+    def _choose(self, identity: str) -> None:
+        had_keys = self._current is not None and self._current.view.has_focus
+        self._chosen = identity
+        for name, one in self._opened.items():
+            one.view.display = name == identity
+        opened = self._opened[identity]
+        opened.seen()
+        if had_keys:
+            opened.view.focus()
+        self._draw()
+
+    def _drop(self, opened: OpenTerminal) -> None:
+        names = list(self._opened)
+        place = names.index(opened.id)
+        self._leave_if_inside(opened)
+        if opened.link is not None:
+            opened.link.close()
+        del self._opened[opened.id]
+        opened.view.remove()
+        rest = list(self._opened)
+        self._chosen = None
+        if rest:
+            self._choose(rest[min(place, len(rest) - 1)])
+        self._draw()
+
+    def _leave_if_inside(self, opened: OpenTerminal) -> None:
+        if opened.view.has_focus:
+            self.to_tabs()
+
+    def _to_clipboard(self, text: str) -> None:
+        app: Any = self.app
+        found = clipboard.sequence(text, os.environ)
+        if found is None:
+            app.say("too long for the terminal's clipboard: select less", severity="warning")
+        elif app._driver is not None:
+            app._driver.write(found)
+            app.say(f"copied {len(text)} characters")
+
+    def _draw(self) -> None:
+        if not is_standing(self):
+            return
+        self.set_class(not self._opened, "-empty")
+        self.query_one("#repl-empty", Lines).show_lines(wrapped(EMPTY, max(20, self.size.width - 6)))
+        tabs = tab_line(self._tab_values, self._chosen, self._tabs.size.width)
+        self._tabs.show_lines(((*tabs, *opening_line(self._opening)),))
+        current = self._current
+        title = str(self.border_title or "").partition(" · ")[0]
+        if current is None:
+            self.border_title, self.border_subtitle = title, ""
+            return
+        self.border_title = f"{title} · {chords.shown(self.leave_chords[-1])} leaves"
+        self.border_subtitle = escape(current.size_note if current.view.copy_mode is None else COPYING)

@@ -1,0 +1,66 @@
+"""What the Transcript pane has done in threads. Nothing of the screen here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_engine.core.transcripts.dialogue import Kind
+from oulipoly_engine.core.transcripts.document_head import fenced
+from oulipoly_tui.view.transcript.transcript import Target
+from oulipoly_tui.widgets.transcript_entries import PAGE
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.transcripts.dialogue import Turn
+    from oulipoly_engine.facade.sessions import Entry, Inside, TranscriptFollower
+
+
+def open_followed(engine: Any, target: Target) -> TranscriptFollower | Exception:  # noqa: ANN401 - the Engine, whose import is deferred
+    """Open a conversation and follow it; what is wrong with it is shown where it would stand."""
+    from oulipoly_engine.errors import RunnerError  # noqa: PLC0415 - loaded already
+
+    sessions = engine.sessions
+    try:
+        pages = sessions.open_transcript(target.account, target.session_id, target.path)
+    except (RunnerError, OSError) as error:
+        return error
+    found: TranscriptFollower = sessions.follow(pages, target.key)
+    return found
+
+
+def read_page(follower: TranscriptFollower, number: int, *, redacting: bool) -> tuple[Entry, ...]:
+    """Read a page, and load what its blocks of code are drawn with."""
+    from oulipoly_tui.view.transcript.code import prepare  # noqa: PLC0415 - not before a conversation is read
+
+    entries = follower.page(number * PAGE, PAGE, redacting=redacting)
+    parts = (part for entry in entries if entry.turn is not None for part in entry.turn.parts)
+    texts = (part.text for part in parts if part.kind is Kind.TEXT)
+    for language in {language for text in texts for language, _ in fenced(text) if language}:
+        prepare(language)
+    return entries
+
+
+def inside_of(engine: Any, target: Target) -> Inside:  # noqa: ANN401 - as above
+    """Return the branches and side chains of a target's conversation."""
+    sessions = engine.sessions
+    found: Inside = sessions.inside(sessions.conversation(target.chain_id or target.session_id))
+    return found
+
+
+def find_around(follower: TranscriptFollower, text: str, start: int, step: int) -> int | None:
+    """Look to the end, then go on from the other one."""
+    found = follower.find(text, start, step)
+    return follower.find(text, 0 if step > 0 else len(follower) - 1, step) if found is None else found
+
+
+def turn_from(follower: TranscriptFollower, start: int, step: int, fits: Callable[[Turn | None], bool]) -> int | None:
+    """Return the next place whose turn fits, None at the end."""
+    place = start
+    while 0 <= place < len(follower):
+        first = place if step > 0 else max(0, place - PAGE + 1)
+        entries = follower.page(first, PAGE if step > 0 else place - first + 1)
+        for entry in entries if step > 0 else reversed(entries):
+            if fits(entry.turn):
+                return entry.place
+        place += step * PAGE
+    return None

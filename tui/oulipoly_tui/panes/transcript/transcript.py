@@ -1,0 +1,467 @@
+"""The Transcript pane: one conversation, live, with everything in it folded to what a reader wants first."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.markup import escape
+from textual.widgets import Input
+
+from oulipoly_tui.driver.copying import copy
+from oulipoly_tui.panes.pane import Pane, bindings
+from oulipoly_tui.panes.transcript.jobs import find_around, inside_of, open_followed, read_page, turn_from
+from oulipoly_tui.view.transcript.spans import Line, Row, wrapped
+from oulipoly_tui.view.transcript.transcript import (
+    Target,
+    code_of,
+    damage_text,
+    is_users,
+    message_text,
+    provenance_lines,
+    says,
+)
+from oulipoly_tui.widgets.lines import Lines
+from oulipoly_tui.widgets.transcript_entries import PAGE
+from oulipoly_tui.widgets.transcript_view import TranscriptView
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.transcripts.dialogue import Turn
+    from oulipoly_engine.events import Event
+    from oulipoly_engine.facade.sessions import Entry, Inside, TranscriptFollower
+
+_EMPTY: tuple[Line, ...] = (
+    (("No conversation is open.", "strong"),),
+    (),
+    (("Choose one under Sessions: ", ""), ("3", "key"), (", then ", ""), ("enter", "key"), (".", "")),
+)
+_NEEDS_TURN = frozenset(("copy", "copy_code", "provenance", "unfold"))
+
+
+class TranscriptPane(Pane):
+    """One conversation."""
+
+    DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text(encoding="utf-8")
+    BINDINGS: ClassVar[list[BindingType]] = bindings("transcript")
+
+    def __init__(self, id: str = "transcript") -> None:
+        super().__init__(id=id)
+        self.target: Target | None = None
+        self._follower: TranscriptFollower | None = None
+        self._is_opening = False
+        self._wanted: Target | None = None  # while another one is being opened
+        self._above: list[Target] = []  # out of which side chains were stepped into
+        self._needle = ""
+        self._new = 0  # turns that came while the user reads further up
+        self._shows_secrets = False
+        self._told = ("", "")
+
+    def compose(self) -> ComposeResult:
+        """Lay out the view and the line to find with."""
+        yield TranscriptView(self._ask, id="transcript-view")
+        yield Lines(_EMPTY, id="transcript-empty")
+        yield Input(placeholder="find …", id="transcript-find")
+
+    def on_mount(self) -> None:
+        """Show that nothing is open."""
+        self.set_class(self.target is None, "-empty")
+
+    def on_unmount(self) -> None:
+        """Let go of the file."""
+        if self._follower is not None:
+            self._follower.close()
+
+    @property
+    def view(self) -> TranscriptView:
+        """Return the view."""
+        return self.query_one("#transcript-view", TranscriptView)
+
+    # ---- what comes from outside
+
+    def open_target(self, target: Target) -> None:
+        """Open a conversation, at a turn or at its end; one that is open already stays where it is.
+
+        Unless what is open of it is less than the CLI's own file, and that is there now.
+        """
+        app: Any = self.app
+        is_same = self.target is not None and target.key == self.target.key and self._follower is not None
+        if is_same and self._wanted is None and not self._has_better(target):
+            if target.turn_id and self._follower is not None:
+                self._find_turn(self._follower, target)
+            return
+        if not target.side:
+            self._above.clear()
+        if self._is_opening:
+            self._wanted = target
+            return
+        self._is_opening, self._wanted = True, None
+        app.work("transcript", partial(open_followed, app.engine, target), partial(self._opened, target))
+
+    def happened(self, event: Event) -> None:
+        """Take what was appended."""
+        growth = getattr(event, "growth", None)
+        if type(event).__name__ != "TranscriptGrew" or growth is None:
+            return
+        if self.target is None or getattr(event, "key", None) != self.target.key:
+            return
+        if growth.is_new_file:
+            self.view.restart(growth.length)
+        else:
+            if not self.view.is_following:
+                self._new += max(0, growth.length - max(self.view.length, growth.first_changed))
+            entries = () if self._shows_secrets else getattr(event, "entries", ())
+            self.view.grew(growth.length, growth.first_changed, entries)
+        self._tell()
+
+    def state(self) -> Mapping[str, object]:
+        """Return nothing: what is shown follows the list."""
+        return {}
+
+    def leave(self) -> bool:
+        """Close the find line, forget what was found, step out of a side chain."""
+        if self.has_class("-find"):
+            self.remove_class("-find")
+            self.focus_inside()
+            return True
+        if self._above:
+            self._step_out()
+            return True
+        return False
+
+    def focus_inside(self) -> None:
+        """Give the keys to the view."""
+        self.view.focus()
+
+    def obstacle(self, action: str) -> str | None:
+        """Say why an action does nothing now."""
+        if self.target is None or self._follower is None:
+            return "no conversation is open: choose one under Sessions"
+        if action in _NEEDS_TURN and self._turn is None:
+            return "there is no turn here"
+        if action == "copy_code" and self._code is None:
+            return "there is no code block in this turn"
+        if action in ("find_next", "find_before") and not self._needle:
+            return "nothing is searched for: / finds"
+        if action == "edit_file" and self.target.side:
+            return "this is a side chain: esc steps out to the conversation"
+        if action in ("edit_file", "resume"):
+            app: Any = self.app
+            if action == "resume" and not app.has_pane("repl"):
+                return "this version has no terminals yet"
+            return self._lists_obstacle(action, self.target)
+        return None
+
+    # ---- keys
+
+    def action_unfold(self) -> None:
+        """Unfold what is under the cursor, or fold it."""
+        if not self.view.toggle():
+            app: Any = self.app
+            app.say("nothing is folded here")
+
+    def action_unfold_all(self) -> None:
+        """Unfold everything, or fold it."""
+        self.view.toggle_all()
+
+    def action_find(self) -> None:
+        """Type what to find."""
+        self.add_class("-find")
+        self.query_one("#transcript-find", Input).focus()
+
+    def action_find_next(self) -> None:
+        """Go to the next place."""
+        self._find(1)
+
+    def action_find_before(self) -> None:
+        """Go to the place before."""
+        self._find(-1)
+
+    def action_turn_next(self) -> None:
+        """Go to the next turn."""
+        self._go_turn(1, says)
+
+    def action_turn_before(self) -> None:
+        """Go to the turn before."""
+        self._go_turn(-1, says)
+
+    def action_user_next(self) -> None:
+        """Go to the user's next turn."""
+        self._go_turn(1, is_users)
+
+    def action_user_before(self) -> None:
+        """Go to the user's turn before."""
+        self._go_turn(-1, is_users)
+
+    def action_copy(self) -> None:
+        """Copy the message."""
+        if self._turn is not None:
+            copy(self.app, message_text(self._turn))
+
+    def action_copy_code(self) -> None:
+        """Copy the code block."""
+        if self._code is not None:
+            copy(self.app, self._code)
+
+    def action_pager(self) -> None:
+        """Read it all in the pager."""
+        self._with_document(lambda sessions, text: None if sessions.page_out(text) else "there is no pager: set PAGER")
+
+    def action_editor(self) -> None:
+        """Open a copy in the editor."""
+        name = f"{'' if self.target is None else self.target.session_id[:8]}.md"
+        self._with_document(lambda sessions, text: sessions.edit_copy(text, name))
+
+    def action_edit_file(self) -> None:
+        """Change its turns in the editor."""
+        if self.target is not None:
+            self.wish("session edit", self.target.chain_id or self.target.session_id)
+
+    def action_provenance(self) -> None:
+        """Show where the turn comes from."""
+        found, target, follower = self.view.here, self.target, self._follower
+        if found is None or target is None or follower is None:
+            return
+        app: Any = self.app
+        turn = self._turn
+
+        def told(where: Any) -> None:  # noqa: ANN401 - a Provenance
+            from oulipoly_tui.screens.reading import Reading  # noqa: PLC0415 - only when it is opened
+
+            app.push_screen(Reading("Where this turn comes from", provenance_lines(turn, where, target)))
+
+        app.work("provenance", partial(follower.provenance, found[0]), told)
+
+    def action_side_chains(self) -> None:
+        """Choose a sub-agent's conversation and step into it."""
+        app: Any = self.app
+        target = self._above[0] if self._above else self.target
+        if target is not None:
+            app.work("side chains", partial(inside_of, app.engine, target), partial(self._offer, target))
+
+    def action_secrets(self) -> None:
+        """Show secrets, or hide them."""
+        app: Any = self.app
+        self._shows_secrets = not self._shows_secrets
+        app.say("secrets are shown" if self._shows_secrets else "secrets are hidden")
+        self.view.restart(self.view.length)
+
+    def action_resume(self) -> None:
+        """Go on with it."""
+        if self.target is not None and self.target.chain_id:
+            self.wish("session resume", self.target.chain_id)
+
+    # ---- what the widgets say
+
+    @on(Input.Submitted, "#transcript-find")
+    def _submitted(self, event: Input.Submitted) -> None:
+        self.remove_class("-find")
+        self.focus_inside()
+        if event.value:
+            self._needle = event.value
+            self._find(1, is_first=True)
+
+    @on(TranscriptView.Moved)
+    def _moved(self) -> None:
+        if self.view.is_following or self.view.is_at_end:
+            self._new = 0
+        self._tell()
+        self.show_keys_soon()
+
+    # ---- opening
+
+    def _opened(self, target: Target, follower: TranscriptFollower | Exception) -> None:
+        app: Any = self.app
+        self._is_opening = False
+        waiting = self._wanted
+        if isinstance(follower, Exception):
+            self._close()
+            self.target, self._told = None, ("", "")
+            self.border_subtitle = ""
+            text = str(getattr(follower, "message", follower))
+            lines: tuple[Line, ...] = (((target.title, "strong"),), (), ((text, "warn"),))
+            self.query_one("#transcript-empty", Lines).show_lines(wrapped(lines, max(20, self.size.width - 6)))
+            self.add_class("-empty")
+        else:
+            self._close()
+            self._follower, self.target, self._new = follower, target, 0
+            self.remove_class("-empty")
+            self.view.begin(len(follower), is_side=bool(target.side))
+            if target.turn_id:
+                self._find_turn(follower, target)
+            self._tell()
+        if waiting is not None:
+            self._wanted = None
+            self.open_target(waiting)
+        app._show_bars()
+
+    def _close(self) -> None:
+        if self._follower is not None:
+            app: Any = self.app
+            app.work("close", self._follower.close)  # it may be reading
+            self._follower = None
+
+    def _ask(self, number: int, question: int) -> None:
+        app: Any = self.app
+        follower = self._follower
+        if follower is None:
+            return
+        work = partial(read_page, follower, number, redacting=not self._shows_secrets)
+        app.work("page", work, partial(self._got, follower, number, question))
+
+    def _got(self, follower: TranscriptFollower, number: int, question: int, entries: tuple[Entry, ...]) -> None:
+        if follower is self._follower:
+            self.view.give(number, question, entries)
+
+    def _find_turn(self, follower: TranscriptFollower, target: Target) -> None:
+        app: Any = self.app
+
+        def found(place: int | None) -> None:
+            if place is not None and follower is self._follower:
+                self._land(follower, place)
+
+        app.work("find turn", partial(follower.place_of, target.turn_id, target.at), found)
+
+    def _land(self, follower: TranscriptFollower, place: int, text: str = "") -> None:
+        """Go to a place once its page is there, so that its lines are known."""
+        app: Any = self.app
+        if self.view.entry(place) is not None:
+            self.view.go_to(place, text)
+            self._tell()
+            return
+        number = place // PAGE
+
+        def came(entries: tuple[Entry, ...]) -> None:
+            if follower is self._follower:
+                self.view.put(number, entries)
+                self.view.go_to(place, text)
+                self._tell()
+
+        app.work("page", partial(read_page, follower, number, redacting=not self._shows_secrets), came)
+
+    # ---- parts
+
+    def _lists_obstacle(self, action: str, target: Target) -> str | None:
+        """Say why nothing can be done with the conversation now; the list knows who has it open, and its kept copy."""
+        app: Any = self.app
+        pane: Any = app.frame.find("sessions")
+        listed = None if pane is None or pane.board is None else pane.board.of_chain(target.chain_id)
+        if listed is None:
+            return "its transcript is gone" if self._follower is not None and self._follower.pages.is_gone else None
+        reason: str | None = pane.obstacle_of(action, listed, "B under Sessions")
+        return reason
+
+    def _has_better(self, target: Target) -> bool:
+        """Tell whether a target's file is there while a copy or a part of it is shown, or a file that is gone."""
+        if target.path is None or self._follower is None:
+            return False
+        pages = self._follower.pages
+        is_itself = pages.origin.name == "TRANSCRIPT" and getattr(pages, "path", None) == Path(target.path)
+        return (pages.is_gone or not is_itself) and os.path.isfile(target.path)  # noqa: PTH113 - raises nothing
+
+    @property
+    def _turn(self) -> Turn | None:
+        found = self.view.here
+        entry = None if found is None else self.view.entry(found[0])
+        return None if entry is None else entry.turn
+
+    @property
+    def _code(self) -> str | None:
+        found, turn = self.view.here, self._turn
+        return None if found is None or turn is None else code_of(turn, found[1].part, found[1].block)
+
+    def _find(self, step: int, *, is_first: bool = False) -> None:
+        app: Any = self.app
+        follower, found = self._follower, self.view.here
+        if follower is None:
+            return
+        place = 0 if found is None else found[0]
+        start = place if is_first else place + step
+        app.work("find", partial(find_around, follower, self._needle, start, step), partial(self._found, follower))
+
+    def _found(self, follower: TranscriptFollower, place: int | None) -> None:
+        app: Any = self.app
+        if follower is not self._follower:
+            return
+        if place is None:
+            app.say(f"{self._needle!r} is not in this conversation")
+        else:
+            self._land(follower, place, self._needle)
+
+    def _go_turn(self, step: int, fits: Callable[[Turn | None], bool]) -> None:
+        app: Any = self.app
+        follower, found = self._follower, self.view.here
+        if follower is None or found is None:
+            return
+
+        def came(place: int | None) -> None:
+            if place is None and step > 0:
+                self.view.action_last()
+            elif follower is self._follower:
+                self._land(follower, place or 0)
+
+        app.work("turn", partial(turn_from, follower, found[0] + step, step, fits), came)
+
+    def _offer(self, target: Target, inside: Inside) -> None:
+        app: Any = self.app
+        if not inside.side_files:
+            app.say("no sub-agent has a file of its own here; turns of side chains in this one unfold with o")
+            return
+        from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
+
+        rows = [Row(name, ((name, ""),)) for name, _ in inside.side_files]
+        paths = {name: str(path) for name, path in inside.side_files}
+
+        def chosen(name: str | None) -> None:
+            if name is not None and name in paths:
+                if self.target is not None and not self._above:
+                    self._above.append(self.target)
+                self.open_target(target._replace(path=paths[name], side=name, turn_id=""))
+
+        app.push_screen(Choice("Step into which side chain?", rows), chosen)
+
+    def _step_out(self) -> None:
+        target = self._above.pop()
+        self.open_target(target)
+
+    def _with_document(self, act: Callable[[Any, str], str | None]) -> None:
+        app: Any = self.app
+        target = self.target
+        if target is None:
+            return
+
+        def opened(text: str) -> None:
+            with app.suspend():
+                problem = act(app.engine.sessions, text)
+            app.refresh()
+            if problem:
+                app.say(problem, severity="warning")
+
+        app.work("document", partial(app.engine.sessions.document, target.chain_id or target.session_id), opened)
+
+    def _tell(self) -> None:
+        """Write title and state into the frame; only what differs, for each costs a whole frame's drawing."""
+        target, follower = self.target, self._follower
+        if target is None or follower is None:
+            return
+        side = f" › side chain {target.side}" if target.side else ""  # noqa: RUF001 - a way that was gone
+        title = f"4 Transcript · {target.title[:60]}{side}"
+        origin = follower.pages.origin.name.lower()
+        where = {"transcript": "", "archive": " · kept copy", "state": " · stored turns"}[origin]
+        found = self.view.here
+        place = 0 if found is None else found[0] + 1
+        is_live = self.view.is_following
+        state = "live" if is_live else f"{place:,} of {self.view.length:,}"
+        if follower.pages.is_gone:
+            state = "its file is gone" if is_live else f"{state} · its file is gone"
+        new = f" · {self._new:,} new ↓ G" if self._new else ""
+        damage = damage_text(follower.pages.damage)
+        subtitle = f"{target.account}{where} · {state}{new}{f' · {damage}' if damage else ''}"
+        if self._told != (title, subtitle):
+            self._told = title, subtitle
+            self.border_title, self.border_subtitle = escape(title), escape(subtitle)

@@ -1,0 +1,1 @@
+"""One terminal on the whole screen, without the app."""

@@ -1,0 +1,37 @@
+"""The whole screen for one terminal, while the app is suspended: the way that cannot fail."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from oulipoly_engine.core.text import leave_key
+from oulipoly_engine.errors import Interrupted, RunnerError
+from oulipoly_engine.service.interactive import attach
+from oulipoly_engine.terminal.client.client import Client
+from oulipoly_engine.terminal.host.runtime_folder import Terminal
+from oulipoly_tui.view.frame.chords import shown
+
+
+def hand_over(socket: Path, terminal: Terminal, chord: str, *, only_reads: bool) -> str:
+    """Show a terminal on the real one until it ends or is left; return what went wrong, or nothing.
+
+    chord: as Textual names it; one that is no single byte in every terminal is replaced by the default.
+    Raises Interrupted for a signal that ends the app.
+    """
+    name = shown(chord)
+    leave = name if name in leave_key.BYTES else leave_key.DEFAULT
+    try:
+        with Client(socket, "app, whole screen") as client:
+            left = attach.show(client, terminal, leave, _write, only_reads=only_reads)
+    except Interrupted:
+        raise
+    except RunnerError as error:
+        return error.message
+    return left.problem or ""
+
+
+def _write(data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(1, view) :]

@@ -1,0 +1,1 @@
+"""The frame around the panes, ready to be drawn."""

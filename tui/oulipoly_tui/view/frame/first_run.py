@@ -1,0 +1,79 @@
+"""What the app shows where nothing is configured: the two ways on. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oulipoly_tui.view.transcript.spans import Line
+
+if TYPE_CHECKING:
+    from oulipoly_engine.service.accounts.setup import SetUp
+
+_EXAMPLE = (
+    "[claude1]",
+    'command = "claude"',
+    'args = ["-p"]',
+    "interactive_args = []",
+    'quota_script = "anthropic-usage ~/.claude/.credentials.json"',
+)
+
+
+def first_run(config_folder: str, *, has_problems: bool, read_only: bool = False) -> tuple[Line, ...]:
+    """Return the screen of an empty configuration; in read-only mode without what would be refused."""
+    writing: tuple[Line, ...] = (
+        (("a", "key"), ("  set up the CLIs of this machine: shows every file before it is written", "")),
+    )
+    lines: list[Line] = [
+        (("No accounts yet", "heading"),),
+        (),
+        *(() if read_only else writing),
+        (("m", "key"), ("  try everything in the demo world: made-up accounts, nothing leaves this machine", "")),
+        (("y", "key"), ("  copy the path of the configuration folder", "")),
+        (("?", "key"), ("  every key", "")),
+        (),
+        (
+            ("To set it up by hand, name your CLI's login in ", ""),
+            (f"{config_folder}/providers.toml", "strong"),
+            (":", ""),
+        ),
+        (),
+        *((("    " + text, "dim"),) for text in _EXAMPLE),
+        (),
+        (("and a pool that it serves in ", ""), (f"{config_folder}/models/opus.toml", "strong"), (":", "")),
+        (),
+        (("    [[providers]]", "dim"),),
+        (('    name = "claude1"', "dim"),),
+        (),
+        (("This screen changes by itself once the files are there. `agents config check` tells what is wrong.", ""),),
+    ]
+    if has_problems:
+        lines.insert(1, (("! the configuration has problems: press ", "bad"), ("!", "key"), (" for the list", "bad")))
+    return tuple(lines)
+
+
+def store_lost(failure: str) -> tuple[Line, ...]:
+    """Return what stands in the place of pools whose state file cannot be read; the configuration may be whole."""
+    return (
+        (("The state file cannot be read", "heading"),),
+        (),
+        ((f"! {failure}", "bad"),),
+        (),
+        (("Pools and quota are not known until then. This screen changes by itself once it can be read.", ""),),
+        (("!", "key"), ("  everything that is wrong, each with its fix", "")),
+    )
+
+
+def set_up_lines(found: SetUp) -> tuple[Line, ...]:
+    """Return what was found, and every file that would be written, whole."""
+    lines: list[Line] = [(("Found", "heading"),)]
+    for login in found.logins:
+        quota = "its quota can be read" if login.has_credentials else "its calls are counted: no quota is known"
+        lines.append(((f"  {login.account}", "strong"), (f"  {login.cli} in {login.folder}; {quota}", "")))
+    if not found.logins:
+        text = "  no CLI that somebody is logged in to: install claude, codex, gemini or opencode and start it once"
+        lines.append(((text, "warn"),))
+    lines += [((f"  ! {note}", "warn"),) for note in found.notes]
+    for change in found.files:
+        lines += [(), ((f"would write {change.path}", "heading"),)]
+        lines += [(("    " + text, "dim" if text.startswith("#") else ""),) for text in change.after.splitlines()]
+    return tuple(lines)

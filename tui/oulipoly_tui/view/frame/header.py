@@ -1,0 +1,85 @@
+"""The header line: product, pool in use, worst window, what wants attention, age of the data. Pure."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.core.text.status_line import fill
+from oulipoly_tui.view.frame import words
+from oulipoly_tui.view.transcript.spans import Line, Span, cells, cut
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.quota.windows import Window
+    from oulipoly_engine.facade.engine import Snapshot
+
+PRODUCT = "agents"
+_NEARLY, _MUCH = 0.9, 0.7
+
+
+def header(
+    snapshot: Snapshot | None, now: datetime, width: int, *, model: str | None, marks: str = "", wants: int = 0
+) -> Line:
+    """Return the header; what does not fit is left out, the worst window and the attention last.
+
+    model: the pool that is looked at. marks: modes that hold, such as `read-only`. wants: how many things want the
+    user.
+    """
+    product: Span = (f" {PRODUCT} ", "strong")
+    if snapshot is None:
+        return (product, ("· reading …", "dim"))
+    parts: list[tuple[int, Span]] = [(0, product)]  # (the higher, the sooner left out; the part)
+    if marks:
+        parts.append((1, (f"· {marks} ", "warn")))
+    if snapshot.header:
+        return (*(part for _, part in parts), _own(snapshot, width - sum(cells(part[0]) for _, part in parts)))
+    pool = snapshot.pool(model) if model is not None else next(iter(snapshot.pools), None)
+    if pool is not None:
+        parts.append((3, (f"· {pool.model.name} → {pool.next_account or 'nobody'} ", "accent")))
+    parts += [(2, part) for part in _worst(snapshot)]
+    if wants:
+        parts.append((1, (f"· ! {wants} ", "bad")))
+    parts.append((4, (f"· {_age(snapshot, now)} ", "dim")))
+    return tuple(part for _, part in _fitting(parts, width))
+
+
+def worst_window(snapshot: Snapshot) -> tuple[str, Window] | None:
+    """Return the (account, window) that is spent furthest among those that live; None where nothing is known."""
+    found = [
+        (view.name, window)
+        for view in snapshot.accounts
+        if not view.wishes.disabled
+        for window in view.quota.windows
+        if window.resets_at > snapshot.at
+    ]
+    return max(found, key=lambda one: one[1].used, default=None)
+
+
+def _own(snapshot: Snapshot, room: int) -> Span:
+    """Return the line of the user's own template, told as urgently as the worst window is."""
+    from oulipoly_engine.facade.engine import status_values  # noqa: PLC0415 - loaded with the snapshot
+
+    text = fill(snapshot.header, status_values(snapshot))
+    return (cut(f"· {text} ", room), next((tone for _, tone in _worst(snapshot)), ""))
+
+
+def _worst(snapshot: Snapshot) -> tuple[Span, ...]:
+    found = worst_window(snapshot)
+    if found is None:
+        return (("· quota unknown ", "dim"),) if snapshot.accounts else ()
+    name, window = found
+    text = f"· {name} {window.name} {words.percent(window.used)} → {words.clock(window.resets_at, snapshot.at)} "
+    return ((text, "bad" if window.used >= _NEARLY else "warn" if window.used >= _MUCH else ""),)
+
+
+def _age(snapshot: Snapshot, now: datetime) -> str:
+    if snapshot.store_failure is not None:
+        return f"state file unreadable, last good data {words.age(snapshot.stored_at, now)}"
+    read = [view.quota.refreshed_at for view in snapshot.accounts if view.quota.refreshed_at is not None]
+    return f"read {words.age(max(read), now)}" if read else "never read"
+
+
+def _fitting(parts: list[tuple[int, Span]], width: int) -> list[tuple[int, Span]]:
+    while len(parts) > 1 and sum(cells(part[0]) for _, part in parts) > width:
+        parts.remove(max(parts, key=lambda one: one[0]))
+    return parts

@@ -1,0 +1,55 @@
+"""The help from the table of keys. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from oulipoly_tui.keymap import Keymap, shown_all
+from oulipoly_tui.keys.key import FRAME, LISTS, Key
+from oulipoly_tui.view.transcript.spans import Line, Row, cells, fitted, wrapped
+
+_TITLES = {FRAME: "Everywhere", LISTS: "In every list"}
+_KEY_WIDTH = 16
+_USUAL_WIDTH = 100
+
+
+def help_rows(
+    keys: Keymap, pane: str, works: Collection[str], wanted: str, width: int = _USUAL_WIDTH
+) -> tuple[Row, ...]:
+    """Return the rows that hold a word or a key: the pane's own first, then everywhere, lists, the other panes.
+
+    works: ids of what does something now; the others are dimmed. A sentence too long for the width goes on in rows that
+    the cursor passes over.
+    """
+    places = list(dict.fromkeys(row.where for row in keys.rows))
+    places.sort(key=lambda place: {pane: 0, FRAME: 1, LISTS: 2}.get(place, 3))
+    return tuple(row for place in places for row in _section(keys.of(place), place, works, wanted.strip(), width))
+
+
+def place_title(place: str) -> str:
+    """Return what the keys of a place are headed with."""
+    return _TITLES.get(place, place.capitalize())
+
+
+def _section(rows: tuple[Key, ...], place: str, works: Collection[str], wanted: str, width: int) -> Iterator[Row]:
+    found = [row for row in rows if _holds(row, wanted)]
+    if not found:
+        return
+    yield Row(f"# {place}", ((place_title(place), "heading"),), is_selectable=False)
+    for row in found:
+        is_dim = place != LISTS and row.id not in works
+        first, *more = wrapped([((row.tooltip, "dim" if is_dim else ""),)], max(20, width - _KEY_WIDTH))
+        line: Line = ((fitted(shown_all(row.keys), _KEY_WIDTH), "key"), *first)
+        has_room = not more and _KEY_WIDTH + cells(row.tooltip) + 2 + cells(row.id) <= width
+        yield Row(row.id, (*line, (f"  {row.id}", "dim")) if has_room else line)
+        for number, rest in enumerate(more):
+            yield Row(f"{row.id} {number}", ((" " * _KEY_WIDTH, ""), *rest), is_selectable=False)
+
+
+def _holds(row: Key, wanted: str) -> bool:
+    """Tell whether a row is meant: a single character is a key first of all."""
+    if not wanted:
+        return True
+    if wanted in shown_all(row.keys).split() or wanted.lower() in (key.lower() for key in row.keys.split(",")):
+        return True
+    return len(wanted) > 1 and wanted.lower() in f"{row.tooltip} {row.label} {row.id}".lower()

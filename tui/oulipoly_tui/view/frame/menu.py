@@ -1,0 +1,31 @@
+"""The menu of a row from the table of keys. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from oulipoly_tui.keymap import shown
+from oulipoly_tui.keys.key import Key
+from oulipoly_tui.view.transcript.spans import Row, cells, cut, fitted
+
+_GAP = 2
+
+
+def menu_rows(keys: Sequence[Key], width: int) -> tuple[Row, ...]:
+    """Return a row for each key: the key, its label, and its sentence as far as there is room."""
+    if not keys:
+        return ()
+    key_width = max(cells(shown(row.keys)) for row in keys) + _GAP
+    label_width = max(cells(row.label) for row in keys) + _GAP
+    room = width - key_width - label_width
+    return tuple(
+        Row(
+            row.id,
+            (
+                (fitted(shown(row.keys), key_width), "key"),
+                (fitted(row.label, label_width), ""),
+                (cut(row.tooltip, max(0, room)), "dim"),
+            ),
+        )
+        for row in keys
+    )

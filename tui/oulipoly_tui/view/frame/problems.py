@@ -1,0 +1,93 @@
+"""What is wrong, in the problems list and in a line: cause, then fix. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import PurePath
+from typing import TYPE_CHECKING, NamedTuple
+
+from oulipoly_tui.keymap import shown
+from oulipoly_tui.view.frame import words
+from oulipoly_tui.view.frame.attention import PROBLEMS
+from oulipoly_tui.view.transcript.spans import Line, cells, cut
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.engine import Snapshot, Trouble
+    from oulipoly_tui.keymap import Keymap
+    from oulipoly_tui.view.frame.attention import Attention
+
+
+_TOLD_ONCE = "do what it says and try again; it was said once and stays listed until the app ends"
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong, and what to do."""
+
+    cause: str
+    fix: str
+    place: str = ""
+    is_error: bool = True
+
+
+def of_app(
+    snapshot: Snapshot | None, failures: Iterable[tuple[str, bool]], keys: Keymap, wanted: Iterable[Attention] = ()
+) -> tuple[Problem, ...]:
+    """Return what is wrong with configuration, quota and state, with our own work and with the user's keys.
+
+    wanted: all that the header counts, which is told here as well.
+    """
+    found: list[Problem] = []
+    if snapshot is not None:
+        found += [
+            Problem(cause_of(one, snapshot.at), words.local(one.fix, snapshot.at), one.place, one.is_error)
+            for one in snapshot.problems
+        ]
+    known = () if snapshot is None else tuple(" ".join(one.cause.split()) for one in snapshot.problems)
+    found += [
+        Problem(text, "it is a bug of ours: please report it" if is_bug else _TOLD_ONCE, is_error=is_bug)
+        for text, is_bug in failures
+        if not any(cause in text for cause in known)  # what was said of it in a line stands there already, with its fix
+    ]
+    row = keys.find("frame.attention")
+    way = "it is in its pane" if row is None else f"{shown(row.keys)} goes there"
+    found += [Problem(one.text, way, is_error=False) for one in wanted if one.pane != PROBLEMS]
+    found += [
+        Problem(f"the key {clash.key} means both {clash.first} and {clash.second}", "change one in [keys]", "app.toml")
+        for clash in keys.clashes
+    ]
+    found += [Problem(slip.cause, slip.fix, "app.toml") for slip in keys.slips]
+    return tuple(sorted(found, key=lambda one: not one.is_error))
+
+
+def cause_of(trouble: Trouble, now: datetime) -> str:
+    """Return what is wrong, and of a broken file what stands in for it."""
+    if trouble.stood_in_at is None:
+        return trouble.cause
+    return f"{trouble.cause}; what was read {_ago(trouble.stood_in_at, now)} stays in use"
+
+
+def broken_text(trouble: Trouble, now: datetime, width: int, key: str | None = None) -> str:
+    """Return one line on a broken file for which an earlier reading stands in. key: what opens the problems list."""
+    name = PurePath(trouble.place).name
+    read = "" if trouble.stood_in_at is None else f"as read {_ago(trouble.stood_in_at, now)}"
+    more = "" if key is None else f" ({key} tells all)"
+    texts = (f"{name} is broken: shown {read}{more}", f"{name} is broken: {read}", f"{name} is broken{more}")
+    return next((text for text in texts if cells(text) <= width), cut(texts[-1], width))
+
+
+def _ago(instant: datetime, now: datetime) -> str:
+    return f"{words.span(now - instant)} ago"
+
+
+def problem_lines(problems: Sequence[Problem]) -> tuple[Line, ...]:
+    """Return the list, two or three lines a problem."""
+    lines: list[Line] = []
+    for one in problems:
+        lines.append(
+            (("✗ error   " if one.is_error else "! warning ", "bad" if one.is_error else "warn"), (one.place, "dim"))
+        )
+        lines.append((("  " + one.cause, ""),))
+        lines.append((("  → " + one.fix, "good"),))
+        lines.append(())
+    return tuple(lines)

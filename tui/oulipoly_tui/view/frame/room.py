@@ -1,0 +1,34 @@
+"""Accounts to choose from, with what is used of them: those with the most room first. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from oulipoly_tui.view.frame import words
+from oulipoly_tui.view.transcript.spans import Row, Tone, cells, fitted
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.engine import AccountView, Snapshot
+
+
+def room_rows(names: Sequence[str], snapshot: Snapshot | None) -> tuple[Row, ...]:
+    """Return a row for each account: its fullest window; those that cannot serve come last, before them the unknown."""
+    width = max(map(cells, names), default=0) + 2
+    if snapshot is None:
+        return tuple(Row(name, ((name, ""),)) for name in names)
+    found = [(name, *_told(snapshot.account(name), snapshot.at)) for name in names]
+    found.sort(key=lambda one: one[1])  # stable: equals keep their order
+    return tuple(Row(name, ((fitted(name, width), ""), (text, tone))) for name, _, text, tone in found)
+
+
+def _told(view: AccountView | None, now: datetime) -> tuple[float, str, Tone]:
+    """Return the place in the order, 0 for an unused account, then what is said of it."""
+    if view is not None and (view.is_exhausted or view.wishes.disabled or view.wishes.drained):
+        return 3.0, "exhausted" if view.is_exhausted else view.wishes.words, "bad"
+    live = [window for window in view.quota.windows if window.resets_at > now] if view is not None else []
+    if not live:
+        return 2.0, "unknown", "dim"
+    fullest = max(live, key=lambda window: window.used)
+    return fullest.used, f"{fullest.name} {words.percent(fullest.used)} used", words.use_tone(fullest.used)

@@ -1,0 +1,1 @@
+"""Accounts, pools, windows and burn, ready to be drawn."""

@@ -1,0 +1,357 @@
+"""The Quota pane's rows and words: accounts' windows with bar, use, pace, reset and age; a window's record. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
+
+from oulipoly_engine.core.balance.balance import SPENT_AT
+from oulipoly_engine.core.balance.headroom import length_h
+from oulipoly_engine.core.quota.forecast import State
+from oulipoly_tui.view.frame import words
+from oulipoly_tui.view.quota.burn_chart import Ahead, Burn
+from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fitted, plain
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.quota.window_cycles import Ended
+    from oulipoly_engine.core.quota.windows import Window
+    from oulipoly_engine.facade.engine import AccountView, Snapshot
+    from oulipoly_engine.service.quota.burn_history import Burning
+    from oulipoly_engine.service.quota.forecasting import WindowForecast
+
+_NAME_LEAST, _NAME_MOST = 9, 24
+_BAR_LEAST, _BAR_MOST = 8, 24
+_WINDOW_MOST, _USED, _PACE = 16, 5, 11
+_LEGENDS = (
+    "solid used, dots even pace, dashes forecast",
+    "solid used, dots even, dashes ahead",
+    "─ used ┄ even ╌ ahead",
+)
+_FULL, _EMPTY, _EVEN, _UNKNOWN = "█", "░", "┃", "·"
+_PACE_SLACK = 0.05  # within 5 points of the even pace is on it
+
+
+class Range(NamedTuple):
+    """How much of the past a chart shows, and how much of what is to come."""
+
+    name: str
+    back: timedelta
+    ahead: timedelta
+
+
+RANGES = (
+    Range("1 h", timedelta(hours=1), timedelta(minutes=20)),
+    Range("5 h", timedelta(hours=5), timedelta(hours=2)),
+    Range("1 d", timedelta(days=1), timedelta(hours=6)),
+    Range("7 d", timedelta(days=7), timedelta(days=2)),
+    Range("30 d", timedelta(days=30), timedelta(days=4)),
+)
+
+
+class Columns(NamedTuple):
+    """What fits beside the use; 0: a column that is left out."""
+
+    name: int
+    window: int
+    bar: int
+    pace: int
+    resets: int
+    age: int
+    has_words: bool  # marks say in words what they mean
+
+
+def window_key(account: str, window: str) -> str:
+    """Return the key of a window's row; an empty window is an account without any."""
+    return f"{account}\n{window}"
+
+
+def parse_key(key: str) -> tuple[str, str]:
+    """Return the (account, window) of a row."""
+    account, _, window = key.partition("\n")
+    return account, window
+
+
+def quota_rows(snapshot: Snapshot, width: int) -> tuple[Row, ...]:
+    """Return a heading and a row for each account and window; what does not fit is left out, the use never."""
+    columns = _columns(snapshot, width)
+    rows = [Row("heading", _heading(columns), is_selectable=False)]
+    for view in snapshot.accounts:
+        if not view.quota.windows:
+            rows.append(
+                Row(
+                    window_key(view.name, ""),
+                    _unknown_line(view, columns, width, is_store_lost=snapshot.store_failure is not None),
+                )
+            )
+        for place, window in enumerate(view.quota.windows):
+            line = _window_line(view, window, _expected(view, window), columns, snapshot.at, is_first=place == 0)
+            rows.append(Row(window_key(view.name, window.name), line))
+    return tuple(rows)
+
+
+def chart_title(account: str, window: str, range_name: str, width: int) -> str:
+    """Return what stands over the chart: what is drawn, and as much of the legend as fits."""
+    head = f"{account} {window} · {range_name}"
+    return next((text for legend in _LEGENDS if cells(text := f"{head} · {legend}") <= width), cut(head, width))
+
+
+def bar(used: float | None, width: int, even: float | None = None) -> str:
+    """Return a bar of so many columns, with a mark where an even pace would stand; unknown is dotted, never empty."""
+    if used is None:
+        return _UNKNOWN * width
+    filled = round(min(1.0, max(0.0, used)) * width)
+    text = _FULL * filled + _EMPTY * (width - filled)
+    if even is None:
+        return text
+    place = min(width - 1, int(even * width))
+    return text[:place] + _EVEN + text[place + 1 :]
+
+
+def even_pace(window: Window, now: datetime) -> float | None:
+    """Return the use that an even pace would have reached, 0..1; None for a window whose length is not known."""
+    if window.resets_at <= now or window.label is None:
+        return None
+    left = (window.resets_at - now).total_seconds() / 3600
+    return min(1.0, max(0.0, 1 - left / length_h(window.label, left)))
+
+
+def pace_word(window: Window, now: datetime) -> tuple[str, Tone]:
+    """Return how a window stands against an even pace: `+12 ahead`, `-30 behind`, `on pace`."""
+    even = even_pace(window, now)
+    if even is None:
+        return "?", "dim"
+    points = window.used - even
+    if abs(points) <= _PACE_SLACK:
+        return "on pace", "good"
+    return (f"+{100 * points:.0f} ahead", "warn") if points > 0 else (f"{100 * points:.0f} behind", "good")
+
+
+def chart_of(found: Burning) -> Burn:
+    """Return what the chart draws of a window's history."""
+    ahead = _ahead(found)
+    return Burn(
+        since=found.since,
+        until=found.until,
+        now=found.at,
+        cycles=tuple(tuple((point.at, point.used) for point in cycle.points) for cycle in found.cycles),
+        even=tuple((cycle.begin, cycle.resets_at) for cycle in found.cycles) if found.has_even_pace else (),
+        resets=tuple(cycle.resets_at for cycle in found.cycles),
+        unused=tuple((cycle.resets_at, one.unused, one.is_exact) for cycle in found.cycles if (one := cycle.ended)),
+        ahead=ahead,
+    )
+
+
+def record(found: Burning, width: int = 1000) -> tuple[Line, ...]:
+    """Return a window's record in words: what is expected, how far off that was before, what was left unused.
+
+    width: what each line should keep to, where fewer words say it too.
+    """
+    heading: Span = (f"{found.account} {found.window}", "heading")
+    head = (heading, *_now_words(found, is_short=False))
+    if cells(plain(head)) > width:
+        head = (heading, *_now_words(found, is_short=True))
+    return (head, *_expectation(found, width), _honesty(found, width), _left(found, width))
+
+
+def _now_words(found: Burning, *, is_short: bool) -> tuple[Span, ...]:
+    last = found.cycles[-1].points[-1] if found.cycles else None
+    if last is None:
+        return (("  no reading in this range", "warn"),)
+    read = "" if is_short else f" read {words.age(last.at, found.at)}"
+    text = f"  {words.percent(last.used)}{read}"
+    if last.resets_at > found.at:
+        return ((text, words.use_tone(last.used)), (f", resets in {words.until(last.resets_at, found.at)}", ""))
+    return ((text, "dim"), (", reset since: not read again yet", "warn"))
+
+
+def _expectation(found: Burning, width: int) -> Iterator[Line]:
+    expected = found.forecast
+    if expected is None or expected.state in (State.NOT_ENOUGH_DATA, State.PAST_RESET):
+        yield (("forecast  not enough data", "dim"),)
+        return
+    if expected.state is State.SPENT:
+        yield (("forecast  spent until its reset", "bad"),)
+        return
+    pace = "" if expected.pace is None else f" at {100 * expected.pace:.1f} % an hour"
+    if expected.state is State.RUNS_DRY and expected.at is not None:
+        head = f"forecast  dry about {words.clock(expected.at, found.at)}"
+        first = "" if expected.earliest is None else f"{words.clock(expected.earliest, found.at)}"
+        first, short = (f", at the earliest {first}", f", earliest {first}") if first else ("", "")
+        yield ((_shortest(width, f"{head}{first}{pace}", f"{head}{first}", f"{head}{short}", head), "bad"),)
+        return
+    low, high = words.percent(expected.used_at_reset_low), words.percent(expected.used_at_reset_high)
+    head = f"forecast  {words.percent(expected.used_at_reset)} at the reset"
+    yield ((_shortest(width, f"{head} ({low} to {high}){pace}", f"{head} ({low} to {high})", head), ""),)
+
+
+def _honesty(found: Burning, width: int) -> Line:
+    if found.score is None:
+        return (("record    too few cycles to say how far off such forecasts are", "dim"),)
+    error, covered = 100 * found.score.mean_error, found.score.covered
+    head = f"record    mean error {error:.1f} points"
+    full = f"{head} over {found.score.cycles} cycles, band held {words.percent(covered)}"
+    return ((_shortest(width, full, f"{head}, {found.score.cycles} cycles", head), "dim"),)
+
+
+def _left(found: Burning, width: int) -> Line:
+    left = [cycle.ended for cycle in found.cycles if cycle.ended is not None]
+    if not left:
+        return (("unused    no reset in this range", "dim"),)
+    shown = [f"{left_words(one)} at {words.clock(one.resets_at, found.at)}" for one in left[-3:]]
+    texts = [f"unused    {', '.join(shown[place:])}" for place in range(len(shown))]
+    return ((_shortest(width, *texts), "dim"),)
+
+
+def left_words(ended: Ended) -> str:
+    """Say what a reset threw away: at most so much, where the last reading lies too far before it."""
+    return f"{'' if ended.is_exact else 'at most '}{words.percent(ended.unused)}"
+
+
+def _shortest(width: int, *texts: str) -> str:
+    """Return the first text that fits, the longest first; the last one where none does."""
+    return next((text for text in texts if cells(text) <= width), texts[-1])
+
+
+def _ahead(found: Burning) -> Ahead | None:
+    expected = found.forecast
+    if expected is None or expected.used is None or expected.used_at_reset is None or expected.resets_at is None:
+        return None
+    if expected.resets_at <= found.at or expected.state is State.SPENT:
+        return None
+    low = expected.used_at_reset if expected.used_at_reset_low is None else expected.used_at_reset_low
+    high = expected.used_at_reset if expected.used_at_reset_high is None else expected.used_at_reset_high
+    is_dry = expected.state is State.RUNS_DRY
+    return Ahead((found.at, expected.used), expected.resets_at, expected.used_at_reset, low, high, is_dry)
+
+
+def _columns(snapshot: Snapshot, width: int) -> Columns:
+    """Share the width out: whatever comes first in here is left out last."""
+    now = snapshot.at
+    rows = [(view, window) for view in snapshot.accounts for window in view.quota.windows]
+    wanted = max([_NAME_LEAST, *(cells(view.name) for view in snapshot.accounts)])
+    window = min(_WINDOW_MOST, max([len("window"), *(cells(one.name) for _, one in rows)]))
+    resets = max([len("resets in"), *(len(_left_of(one, now)) for _, one in rows)])
+    age = max([len("read"), *(len(words.age(view.quota.refreshed_at, now)) for view, _ in rows)])
+    told = [_marks(view, one, _expected(view, one), now, has_words=True) for view, one in rows]
+    marks = max((cells(plain(one)) for one in told), default=0)
+    least = max((2 * len(tuple(one)) for one in told), default=0)
+    # Names that differ at their ends alone must not be cut: they come before all but the use.
+    name = min(_NAME_MOST, wanted, max(_NAME_LEAST, width - window - _USED - 2 - least))
+    room = width - name - 1 - window - 1 - _USED - least
+    taken = dict.fromkeys(("resets", "bar", "words", "age", "pace"), 0)
+    wishes = (("resets", resets + 1), ("bar", _BAR_LEAST + 1), ("words", marks - least))
+    for column, wish in (*wishes, ("age", age + 1), ("pace", _PACE + 1)):
+        if wish <= room:
+            taken[column] = wish
+            room -= wish
+    bar_width = min(_BAR_MOST, taken["bar"] - 1 + room) if taken["bar"] else 0
+    has_words = marks <= least or taken["words"] > 0
+    return Columns(
+        name,
+        window,
+        bar_width,
+        max(0, taken["pace"] - 1),
+        max(0, taken["resets"] - 1),
+        max(0, taken["age"] - 1),
+        has_words,
+    )
+
+
+def _expected(view: AccountView, window: Window) -> WindowForecast | None:
+    return next((one for one in view.forecasts if one.window.name == window.name), None)
+
+
+def _heading(columns: Columns) -> Line:
+    texts = [fitted("account", columns.name), fitted("window", columns.window)]
+    if columns.bar:
+        texts.append(fitted("", columns.bar))
+    texts.append(fitted("used", _USED, right=True))
+    if columns.pace:
+        texts.append(fitted("pace", columns.pace))
+    if columns.resets:
+        texts.append(fitted("resets in", columns.resets))
+    if columns.age:
+        texts.append(fitted("read", columns.age))
+    return ((" ".join(texts), "dim"),)
+
+
+def _window_line(
+    view: AccountView,
+    window: Window,
+    expected: WindowForecast | None,
+    columns: Columns,
+    now: datetime,
+    *,
+    is_first: bool,
+) -> Line:
+    is_over = window.resets_at <= now
+    tone: Tone = "dim" if view.is_stale or is_over or view.wishes.disabled else ""
+    used = None if is_over else window.used
+    name = fitted(view.name, columns.name) if is_first else " " * columns.name
+    spans: list[Span] = [(name, tone or "strong"), (" " + fitted(window.name, columns.window), tone)]
+    if columns.bar:
+        spans.append((" " + bar(used, columns.bar, even_pace(window, now)), tone or words.use_tone(used, "dim")))
+    spans.append((" " + fitted(words.percent(used), _USED, right=True), tone or words.use_tone(used, "dim")))
+    if columns.pace:
+        spans.append(_pace(window, now, tone, is_over=is_over))
+    if columns.resets:
+        spans.append((" " + fitted(_left_of(window, now), columns.resets), tone))
+    if columns.age:
+        read = fitted(words.age(view.quota.refreshed_at, now), columns.age)
+        spans.append((" " + read, "warn" if view.is_stale else "dim"))
+    return (*spans, *_marks(view, window, expected, now, has_words=columns.has_words))
+
+
+def _left_of(window: Window, now: datetime) -> str:
+    """Return what stands under `resets in`."""
+    return "has reset" if window.resets_at <= now else words.until(window.resets_at, now)
+
+
+def _pace(window: Window, now: datetime, tone: Tone, *, is_over: bool) -> Span:
+    if is_over:
+        return (" " + fitted("?", _PACE), "dim")
+    text, own = pace_word(window, now)
+    return (" " + fitted(text, _PACE), tone or own)
+
+
+def _unknown_line(view: AccountView, columns: Columns, width: int, *, is_store_lost: bool) -> Line:
+    said = "no windows reported" if view.quota.refreshed_at is not None else "never read"
+    if is_store_lost:
+        said = "state file unreadable"
+    elif view.account is None:
+        said = "not in providers.toml"
+    elif not view.has_source:
+        said = "no quota script"
+    elif view.attempts.last_failure is not None:
+        said = "could not be read"
+    spans: list[Span] = [(fitted(view.name, columns.name), "strong"), (" " + fitted("-", columns.window), "dim")]
+    if columns.bar:
+        spans.append((" " + bar(None, columns.bar), "dim"))
+    spans.append((" " + fitted("?", _USED, right=True), "dim"))
+    text = f" unknown: {said}"
+    if cells(plain(spans)) + cells(text) <= width:
+        return (*spans, (text, "warn"))
+    return (spans[0], (" ? ", "dim"), (cut(said, max(0, width - columns.name - 3)), "warn"))
+
+
+def _marks(
+    view: AccountView, window: Window, expected: WindowForecast | None, now: datetime, *, has_words: bool
+) -> tuple[Span, ...]:
+    """Return what is to be said of a window; without words each mark stands alone, as the record explains it."""
+    found: list[tuple[str, str, Tone]] = []
+    if view.is_exhausted:
+        found.append(("✗", "exhausted", "bad"))
+    elif window.resets_at > now and window.used >= SPENT_AT:
+        found.append(("✗", "spent", "bad"))
+    elif window.resets_at > now and window.used >= words.NEARLY_SPENT:
+        found.append(("!", "nearly spent", "bad"))
+    elif expected is not None and expected.forecast.state is State.RUNS_DRY and expected.forecast.at is not None:
+        found.append(("!", f"dry {words.clock(expected.forecast.at, now)}", "warn"))
+    if view.is_stale:
+        found.append(("~", "stale", "warn"))
+    if view.attempts.last_failure is not None and not view.wishes.disabled:
+        found.append(("!", "last try failed", "warn"))
+    if view.wishes.words:
+        found.append(("·", view.wishes.words, "accent"))
+    return tuple((f" {mark} {text}" if has_words else f" {mark}", tone) for mark, text, tone in found)

@@ -1,0 +1,42 @@
+"""The why screen: the whole decision in lines. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.core.balance.explain import decision_to_json
+from oulipoly_engine.core.balance.why_table import why_table
+from oulipoly_tui.view.frame import words
+from oulipoly_tui.view.quota.pools import member_details
+from oulipoly_tui.view.transcript.spans import Line, Tone
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.balance.decision import Decision
+    from oulipoly_engine.facade.engine import PoolView, Snapshot
+
+
+def why_lines(snapshot: Snapshot, pool: PoolView) -> tuple[Line, ...]:
+    """Return what was decided and why, then every member with its numbers."""
+    decision = pool.decision
+    lines: list[Line] = [
+        ((pool.model.name, "heading"), (f" → {decision.account or 'nobody'}", "good" if decision.account else "bad")),
+        ((words.local(decision.reason, decision.now), ""),),
+        ((f"decided by {decision.method.value}, rule {decision.rule.value}", "dim"),),
+    ]
+    if pool.pin is not None:
+        lines.append(((f"pinned to {pool.pin} for this app's next picks", "accent"),))
+    if decision.band_floor is not None:
+        lines.append(((f"band: every score of at least {decision.band_floor:.2f} h takes turns", "dim"),))
+    for verdict in decision.verdicts:
+        lines.append(())
+        lines += member_details(snapshot, pool, verdict.candidate.index)
+    return tuple(lines)
+
+
+def table_lines(decision: Decision) -> tuple[Line, ...]:
+    """Return the table that `agents why` prints, the chosen row marked."""
+    return tuple(((text, _tone(text)),) for text in why_table(decision_to_json(decision)).rstrip("\n").split("\n"))
+
+
+def _tone(text: str) -> Tone:
+    return "good" if text.startswith(">>") else "dim" if text.startswith(("x ", "    account")) else ""

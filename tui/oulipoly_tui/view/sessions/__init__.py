@@ -1,0 +1,1 @@
+"""Sessions, searches and exports, ready to be drawn."""

@@ -1,0 +1,261 @@
+"""Which conversations fit a filter, in which order, under which headings. Pure.
+
+A filter is typed, so everything that does not change from key to key is worked out once a board: what the words are
+looked for in, the orders, the headings. A longer filter looks only at what the shorter one has found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import date, datetime
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+from oulipoly_engine.clock import from_text
+from oulipoly_engine.core.search.query import Field, FieldName, Query, Term
+from oulipoly_engine.core.sessions.session_table import short_path
+from oulipoly_engine.core.sessions.sessions import (
+    Conversation,
+    Sort,
+    field_fits,
+    field_texts,
+    flags_fit,
+    ordered,
+    risk_fits,
+    searched_text,
+)
+from oulipoly_engine.core.text.columns import plain
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.sessions import Board
+    from oulipoly_engine.service.sessions.catalogue import Listed
+
+
+class Grouping(StrEnum):
+    """What conversations are put together by."""
+
+    WORKSPACE = "workspace"
+    ACCOUNT = "account"
+    DAY = "day"
+    NONE = "none"
+
+
+class Group(NamedTuple):
+    """Conversations under one heading."""
+
+    key: str
+    title: str
+    members: tuple[Listed, ...]
+
+
+class Arranged(NamedTuple):
+    """Groups, and where each conversation stands in them."""
+
+    groups: tuple[Group, ...] = ()
+    places: dict[str, tuple[int, int]] = {}  # noqa: RUF012 - never written to; chain -> (group, place in it)
+
+
+class Order(NamedTuple):
+    """What to show, and how."""
+
+    query: Query
+    sort: Sort
+    grouping: Grouping
+    now: datetime  # its zone tells the days
+    is_reversed: bool = False
+
+
+class _Known(NamedTuple):
+    """A conversation, and what a filter's words are looked for in."""
+
+    listed: Listed
+    text: str
+
+
+class SessionIndex:
+    """The conversations of a board, ready to be filtered at each key. For one thread at a time."""
+
+    def __init__(self, board: Board, before: SessionIndex | None = None) -> None:
+        self.board = board
+        old = {} if before is None else before._known
+        self._known: dict[str, _Known] = {}
+        for one in board.rows:
+            chain = one.conversation.chain_id
+            known = old.get(chain)
+            is_same = known is not None and known.listed is one
+            self._known[chain] = (
+                known if is_same and known is not None else _Known(one, searched_text(one.conversation, one.kind))
+            )
+        self._has_pins = any(one.conversation.pinned_at is not None for one in board.rows)
+        self._orders: dict[tuple[Sort, bool], list[_Known]] = {}
+        self._headings: dict[tuple[Grouping, date | None], dict[str, str]] = {}
+        self._last: tuple[Query, tuple[Sort, bool], list[_Known]] | None = None
+
+    def arranged(self, order: Order) -> Arranged:
+        """Return what fits, under the headings of a grouping."""
+        chosen = self._fitting(order.query, (order.sort, order.is_reversed))
+        headings = self._headings_of(order.grouping, order.now)
+        found: dict[str, list[Listed]] = {}
+        for known in chosen:
+            found.setdefault(headings[known.listed.conversation.chain_id], []).append(known.listed)
+        if self._has_pins:
+            for members in found.values():
+                members.sort(key=_is_unpinned)
+        put = tuple(Group(f"g:{title}", title, tuple(members)) for title, members in found.items())
+        return Arranged(put, places_of(put))
+
+    def _fitting(self, query: Query, order: tuple[Sort, bool]) -> list[_Known]:
+        last = self._last
+        is_narrower = last is not None and last[1] == order and narrows(last[0], query)
+        found = last[2] if is_narrower and last is not None else self._in_order(order)
+        for check in (*_checks(query), *self._risk_check(query)):
+            found = [known for known in found if check(known)]
+        self._last = (query, order, found)
+        return found
+
+    def _risk_check(self, query: Query) -> list[Callable[[_Known], bool]]:
+        if query.at_risk is None:
+            return []
+        kept = self.board.kept
+
+        def check(known: _Known) -> bool:
+            one = known.listed.conversation.active
+            return risk_fits(query, known.listed.purge_at, is_kept=(one.account, one.session_id) in kept)
+
+        return [check]
+
+    def _in_order(self, order: tuple[Sort, bool]) -> list[_Known]:
+        if order not in self._orders:
+            sort, is_reversed = order
+            # A pin leads its own group; it must not pull a group of old days or a forgotten workspace to the top.
+            unpinned = (
+                one.conversation._replace(pinned_at=None) if one.conversation.pinned_at else one.conversation
+                for one in self.board.rows
+            )
+            found = ordered(unpinned, sort, is_reversed=is_reversed)
+            self._orders[order] = [self._known[one.chain_id] for one in found]
+        return self._orders[order]
+
+    def _headings_of(self, grouping: Grouping, now: datetime) -> dict[str, str]:
+        key = (grouping, now.date() if grouping is Grouping.DAY else None)
+        if key not in self._headings:
+            self._headings[key] = {
+                one.conversation.chain_id: _heading(one.conversation, grouping, self.board.home, now)
+                for one in self.board.rows
+            }
+        return self._headings[key]
+
+
+def groups(board: Board, query: Query, sort: Sort, grouping: Grouping, now: datetime) -> tuple[Group, ...]:
+    """Return the conversations that a query fits, in order, under the headings of a grouping."""
+    return SessionIndex(board).arranged(Order(query, sort, grouping, now)).groups
+
+
+def places_of(found: Sequence[Group]) -> dict[str, tuple[int, int]]:
+    """Return where each conversation stands, by its chain."""
+    return {
+        one.conversation.chain_id: (number, place)
+        for number, group in enumerate(found)
+        for place, one in enumerate(group.members)
+    }
+
+
+def narrows(before: Query, after: Query) -> bool:
+    """Tell whether whatever fits the second query certainly fits the first one too."""
+    if before.pinned is not None and before.pinned is not after.pinned:
+        return False
+    if before.sidechain is not None and before.sidechain is not after.sidechain:
+        return False
+    if before.at_risk is not None and before.at_risk is not after.at_risk:
+        return False
+    if before.since is not None and (after.since is None or after.since < before.since):
+        return False
+    if before.until is not None and (after.until is None or after.until > before.until):
+        return False
+    if any(not _follows(field, after.fields) for field in before.fields):
+        return False
+    return all(_holds(term, after.terms) for term in before.terms)
+
+
+def _follows(field: Field, after: Iterable[Field]) -> bool:
+    """Tell whether one of some fields asks for no less than this one."""
+    for one in after:
+        if one == field:
+            return True
+        is_plain = not field.is_negated and not one.is_negated and len(field.values) == len(one.values) == 1
+        if is_plain and field.name is one.name is FieldName.SESSION and "*" not in field.values[0]:
+            return one.values[0].startswith(field.values[0])
+    return False
+
+
+def _holds(term: Term, after: Iterable[Term]) -> bool:
+    if term.is_negated:
+        return any(one.is_negated and one.text.lower() in term.text.lower() for one in after)
+    return any(not one.is_negated and term.text.lower() in one.text.lower() for one in after)
+
+
+def _checks(query: Query) -> list[Callable[[_Known], bool]]:
+    """Return what a conversation must pass, the quickest first."""
+    found: list[Callable[[_Known], bool]] = [_term_check(term) for term in query.terms]
+    found += [_field_check(field) for field in query.fields if field.name is not FieldName.ROLE]
+    if (query.pinned, query.sidechain, query.since, query.until) != (None,) * 4:
+        found.append(lambda known: flags_fit(query, known.listed.conversation))
+    return found
+
+
+def _term_check(term: Term) -> Callable[[_Known], bool]:
+    text = term.text.lower()
+    if term.is_negated:
+        return lambda known: text not in known.text
+    return lambda known: text in known.text
+
+
+def _field_check(field: Field) -> Callable[[_Known], bool]:
+    if field.name is FieldName.SESSION and not any("*" in value for value in field.values):
+        return _session_check(field)
+    answers: dict[tuple[str | None, ...], bool] = {}  # there are few accounts, models and folders
+
+    def check(known: _Known) -> bool:
+        texts = field_texts(field.name, known.listed.conversation, known.listed.kind) or ()
+        answer = answers.get(texts)
+        if answer is None:
+            answer = answers[texts] = field_fits(field, texts)
+        return answer
+
+    return check
+
+
+def _session_check(field: Field) -> Callable[[_Known], bool]:
+    """Compare beginnings: ids are all different, and a pattern takes five times as long."""
+
+    def check(known: _Known) -> bool:
+        one = known.listed.conversation
+        found = one.chain_id.lower().startswith(field.values) or any(
+            part.session_id.lower().startswith(field.values) for part in one.parts
+        )
+        return found is not field.is_negated
+
+    return check
+
+
+def _is_unpinned(one: Listed) -> bool:
+    return one.conversation.pinned_at is None
+
+
+def _heading(one: Conversation, grouping: Grouping, home: str, now: datetime) -> str:
+    match grouping:
+        case Grouping.WORKSPACE:
+            return "workspace unknown" if one.workspace is None else plain(short_path(one.workspace, home))
+        case Grouping.ACCOUNT:
+            return plain(one.active.account)
+        case Grouping.DAY:
+            return _day(from_text(one.last_used_at), now)
+        case Grouping.NONE:
+            return ""
+
+
+def _day(instant: datetime, now: datetime) -> str:
+    """Return a day's name in the zone of `now`."""
+    local = instant.astimezone(now.tzinfo)
+    days = (now.date() - local.date()).days
+    return {0: "today", 1: "yesterday"}.get(days) or f"{local:%a %d %b %Y}"

@@ -1,0 +1,353 @@
+"""Conversations as rows of a tree: workspace or account or day, conversation, what lies in it. Pure.
+
+Rows are made when they are looked at, so that ten thousand conversations cost no more than a screenful.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+from oulipoly_engine.core.sessions.session_table import time_left
+from oulipoly_engine.core.sessions.sessions import Conversation, Part, Sort
+from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.core.transcripts.entry_tree import LineKind, TurnLine
+from oulipoly_tui.view.sessions.columns import columns, short_age
+from oulipoly_tui.view.sessions.groups import Arranged, Group, Grouping, places_of
+from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fitted
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.sessions import Board, Inside
+    from oulipoly_engine.service.sessions.catalogue import Listed
+
+_SOON = timedelta(days=7)  # a deletion that near is said
+_TITLE_LEAST = 12  # beside what is merely good to know
+_TITLE_CUT = 2  # beside what is pressing: a title can be read elsewhere, a transcript that is gone cannot
+_PRESSING = ("bad", "warn")
+_SHORT = {"transcript gone": "gone", "archived only": "archived"}  # where there is no room
+
+
+class Kind(StrEnum):
+    """What a row is."""
+
+    GROUP = "g"
+    CONVERSATION = "c"
+    SEGMENT = "s"
+    LINE = "l"  # a branch or a side chain of the transcript
+    FILE = "f"  # of a sub-agent
+    LOADING = "w"
+
+
+class Item(NamedTuple):
+    """One row before it is drawn."""
+
+    key: str
+    kind: Kind
+    group: Group
+    listed: Listed | None = None
+    place: int = 0  # of a segment, a line or a file in its conversation
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How the rows are drawn."""
+
+    width: int
+    now: datetime  # its zone tells the days
+    grouping: Grouping = Grouping.WORKSPACE
+    closed: Collection[str] = ()  # keys of groups
+    opened: Collection[str] = ()  # chains
+    marked: Collection[str] = ()  # chains
+    inside: Mapping[str, Inside] = field(default_factory=dict)  # by chain
+    sort: Sort = Sort.USED
+    is_reversed: bool = False
+
+
+class SessionRows(Sequence[Row]):
+    """The rows. One is made when it is asked for: what stands between them is counted by group, never by row."""
+
+    def __init__(self, board: Board, found: Arranged | Sequence[Group], look: Look) -> None:
+        put = found if isinstance(found, Arranged) else Arranged(tuple(found), places_of(found))
+        self.board = board
+        self.look = look
+        self.total = len(put.places)
+        self._groups = put.groups
+        self._places = put.places
+        self._heading = int(look.grouping is not Grouping.NONE)
+        self._open = self._opened()
+        self._starts = [0, *accumulate(map(self._length, range(len(put.groups))))]
+        self._by_key = {group.key: number for number, group in enumerate(put.groups)}
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return self._starts[-1]
+
+    def __getitem__(self, place):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN204 - a slice or a place
+        """Return a row, or some."""
+        if isinstance(place, slice):
+            return [_Lazy(self, self.item(one)) for one in range(*place.indices(len(self)))]
+        return _Lazy(self, self.item(place))
+
+    def __iter__(self) -> Iterator[Row]:
+        """Yield the rows, none of them drawn."""
+        return (self[place] for place in range(len(self)))
+
+    def item(self, place: int) -> Item:
+        """Return what stands at a place."""
+        if not 0 <= place < len(self):
+            raise IndexError(place)
+        number = bisect_right(self._starts, place) - 1
+        group, at = self._groups[number], place - self._starts[number] - self._heading
+        if at < 0:
+            return Item(group.key, Kind.GROUP, group)
+        for index, inner in self._open.get(number, ()):
+            if at <= index:
+                break
+            if at - index <= len(inner):
+                return inner[at - index - 1]
+            at -= len(inner)
+        listed = group.members[at]
+        return Item(f"{Kind.CONVERSATION}:{listed.conversation.chain_id}", Kind.CONVERSATION, group, listed)
+
+    def find(self, key: str | None) -> Item | None:
+        """Return the item of a key."""
+        place = None if key is None else self.place_of(key)
+        return None if place is None else self.item(place)
+
+    def place_of(self, key: str) -> int | None:
+        """Return where a key stands: the footer asks for the row under the cursor with every key."""
+        kind, _, rest = key.partition(":")
+        if kind == Kind.GROUP:
+            number = self._by_key.get(key) if self._heading else None
+            return None if number is None else self._starts[number]
+        if kind == Kind.CONVERSATION:
+            return self._place(rest)
+        for number, opened in self._open.items():
+            for index, inner in opened:
+                at = next((at for at, item in enumerate(inner) if item.key == key), None)
+                if at is not None:
+                    chain = self._groups[number].members[index].conversation.chain_id
+                    above = self._place(chain)
+                    return None if above is None else above + 1 + at
+        return None
+
+    def first_conversation(self) -> str | None:
+        """Return the key of the first conversation that is not behind a closed heading."""
+        for number, group in enumerate(self._groups):
+            if self._length(number) > self._heading:
+                return f"{Kind.CONVERSATION}:{group.members[0].conversation.chain_id}"
+        return None
+
+    def between(self, first: str, last: str) -> list[str]:
+        """Return the chains of the conversations from one row to another, whichever stands first."""
+        places = sorted(place for key in (first, last) if (place := self.place_of(key)) is not None)
+        if not places:
+            return []
+        items = (self.item(place) for place in range(places[0], places[-1] + 1))
+        return [
+            item.listed.conversation.chain_id
+            for item in items
+            if item.kind is Kind.CONVERSATION and item.listed is not None
+        ]
+
+    def _opened(self) -> dict[int, list[tuple[int, list[Item]]]]:
+        """Return what lies in the opened conversations: by group, with the place of each in it, in order."""
+        found: dict[int, list[tuple[int, list[Item]]]] = {}
+        for chain in self.look.opened:
+            number, index = self._places.get(chain, (-1, 0))
+            if number < 0:
+                continue
+            group = self._groups[number]
+            found.setdefault(number, []).append((index, list(_inside(group, group.members[index], self.look))))
+        for opened in found.values():
+            opened.sort(key=lambda one: one[0])
+        return found
+
+    def _length(self, number: int) -> int:
+        """Return how many rows a group has."""
+        group = self._groups[number]
+        if self._is_closed(group):
+            return self._heading
+        return self._heading + len(group.members) + sum(len(inner) for _, inner in self._open.get(number, ()))
+
+    def _is_closed(self, group: Group) -> bool:
+        return bool(self._heading) and group.key in self.look.closed
+
+    def _place(self, chain: str) -> int | None:
+        number, index = self._places.get(chain, (-1, 0))
+        if number < 0 or self._is_closed(self._groups[number]):
+            return None
+        above = sum(len(inner) for at, inner in self._open.get(number, ()) if at < index)
+        return self._starts[number] + self._heading + index + above
+
+
+class _Lazy:
+    """What a list asks of a row."""
+
+    __slots__ = ("_item", "_rows", "key")
+    is_selectable = True
+
+    def __init__(self, rows: SessionRows, item: Item) -> None:
+        self.key = item.key
+        self._rows = rows
+        self._item = item
+
+    @property
+    def line(self) -> Line:
+        """Draw it."""
+        return row_line(self._item, self._rows.board, self._rows.look)
+
+
+def row_line(item: Item, board: Board, look: Look) -> Line:
+    """Return one row as it is drawn."""
+    if item.kind is Kind.GROUP:
+        return _group_line(item, board, look)
+    if item.listed is None:
+        return ()
+    if item.kind is Kind.CONVERSATION:
+        return _conversation_line(item.listed, board, look)
+    return ((_indent(look) + "    ", ""), *_inner(item, look))
+
+
+def is_at_risk(listed: Listed, board: Board, now: datetime) -> bool:
+    """Tell whether a CLI deletes the transcript soon and the archive has no copy."""
+    if listed.has_transcript is False or listed.purge_at is None or listed.purge_at - now > _SOON:
+        return False
+    return (listed.conversation.active.account, listed.conversation.active.session_id) not in board.kept
+
+
+def badges(listed: Listed, board: Board, now: datetime) -> Iterator[Span]:
+    """Yield what is to be said of a conversation in a word or two, the most pressing first."""
+    one = listed.conversation
+    owner = (one.active.account, one.active.session_id)
+    is_kept = owner in board.kept
+    if owner in board.live:
+        yield ("live", "good")
+    if listed.has_transcript is False:
+        yield ("archived only", "warn") if is_kept else ("transcript gone", "bad")
+    elif listed.purge_at is not None and listed.purge_at - now <= _SOON:
+        when = time_left(listed.purge_at - now)
+        yield (f"deleted in {when}, kept", "dim") if is_kept else (f"at risk in {when}", "bad")
+    if one.pinned_at is not None:
+        yield ("pinned", "accent")
+    if one.note:
+        yield ("note", "dim")
+    chains = one.active.side_chains
+    if chains:
+        yield (f"{chains} side chain{'s' * (chains != 1)}", "dim")
+    if len(one.parts) > 1:
+        yield (f"{len(one.parts)} segments", "dim")
+
+
+def title_of(conversation: Conversation) -> str:
+    """Return what a conversation is called on the screen."""
+    return plain(conversation.title or "") or "(no words yet)"
+
+
+def _inside(group: Group, one: Listed, look: Look) -> Iterator[Item]:
+    chain = one.conversation.chain_id
+    for place in range(len(one.conversation.parts)):
+        yield Item(f"{Kind.SEGMENT}:{chain}:{place}", Kind.SEGMENT, group, one, place)
+    found = look.inside.get(chain)
+    if found is None:
+        yield Item(f"{Kind.LOADING}:{chain}", Kind.LOADING, group, one)
+        return
+    for place, line in enumerate(found.tree.lines):
+        if line.kind is not LineKind.MAIN:
+            yield Item(f"{Kind.LINE}:{chain}:{place}", Kind.LINE, group, one, place)
+    for place in range(len(found.side_files)):
+        yield Item(f"{Kind.FILE}:{chain}:{place}", Kind.FILE, group, one, place)
+
+
+def _group_line(item: Item, board: Board, look: Look) -> Line:
+    """Return a heading; a closed one says what would be missed behind it."""
+    is_closed = item.key in look.closed
+    count = f" {len(item.group.members)}"
+    risks = sum(is_at_risk(one, board, look.now) for one in item.group.members) if is_closed else 0
+    risk = f" {risks} at risk" if risks else ""
+    room = max(1, look.width - 2 - len(count) - len(risk))
+    mark = "▸" if is_closed else "▾"
+    return ((f"{mark} ", "dim"), (cut(item.group.title, room), "heading"), (count, "dim"), (risk, "bad"))
+
+
+def _conversation_line(listed: Listed, board: Board, look: Look) -> Line:
+    one = listed.conversation
+    chain = one.chain_id
+    fold = "▾ " if chain in look.opened else "▸ " if _has_inside(one) else "  "
+    mark: Span = ("✓", "accent") if chain in look.marked else (" ", "")
+    head: list[Span] = [(_indent(look), ""), mark, (fold, "dim")]
+    behind = columns(one, look)
+    left = look.width - sum(cells(text) for text, _ in (*head, *behind)) - 1
+    said = _said(listed, board, look, left)
+    room = left - sum(cells(text) for text, _ in said)
+    name: Tone = "strong" if one.name else ""
+    return (*head, (fitted(title_of(one), max(1, room)), name), *said, (" ", ""), *behind)
+
+
+def _said(listed: Listed, board: Board, look: Look, left: int) -> list[Span]:
+    """Return the badges that have room beside a title; what is pressing takes the title's room."""
+    found = list(badges(listed, board, look.now))
+    pressing = [text for text, tone in found if tone in _PRESSING]
+    room = left - sum(cells(text) + 1 for text in pressing)
+    if room < _TITLE_LEAST:
+        found = [(_short(text), tone) if tone in _PRESSING else (text, tone) for text, tone in found]
+        room = left - sum(cells(text) + 1 for text, tone in found if tone in _PRESSING)
+    said: list[Span] = []
+    has_room = True
+    for text, tone in found:
+        if tone in _PRESSING:
+            if room >= _TITLE_CUT:
+                said.append((f" {text}", tone))
+            continue
+        has_room = has_room and room - cells(text) - 1 >= _TITLE_LEAST
+        if has_room:
+            room -= cells(text) + 1
+            said.append((f" {text}", tone))
+    return said
+
+
+def _short(text: str) -> str:
+    return _SHORT.get(text) or text.partition(" in ")[0]
+
+
+def _has_inside(one: Conversation) -> bool:
+    return len(one.parts) > 1 or bool(one.active.side_chains) or one.turns > 0
+
+
+def _indent(look: Look) -> str:
+    return "" if look.grouping is Grouping.NONE else " "
+
+
+def _inner(item: Item, look: Look) -> Iterator[Span]:
+    if item.listed is None:
+        return
+    one = item.listed.conversation
+    found = look.inside.get(one.chain_id)
+    if item.kind is Kind.SEGMENT:
+        yield from _segment(one.parts[item.place], is_active=one.parts[item.place] is one.active)
+    elif item.kind is Kind.LOADING or found is None:
+        yield ("looking for branches and side chains …", "dim")
+    elif item.kind is Kind.LINE:
+        yield from _turn_line(found.tree.lines[item.place], look.now)
+    else:
+        name, path = found.side_files[item.place]
+        yield (f"side chain {plain(name)}", "")
+        yield (f"  {plain(path.name)}", "dim")
+
+
+def _segment(part: Part, *, is_active: bool) -> Iterator[Span]:
+    state = "active" if is_active else "ended" if part.ended_at is not None else "open"
+    yield (f"segment {plain(part.account)}", "")
+    yield (f"  {state}, {part.turns:,} turns, {part.session_id[:8]}", "dim")
+
+
+def _turn_line(line: TurnLine, now: datetime) -> Iterator[Span]:
+    name = "branch" if line.kind is LineKind.BRANCH else "side chain"
+    turns = len(line.rows)
+    yield (f"{name} of {turns} turn{'s' * (turns != 1)}", "")
+    yield (f"  {short_age(line.first_at, now)}", "dim")

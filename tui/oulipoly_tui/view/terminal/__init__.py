@@ -1,0 +1,1 @@
+"""Terminals, ready to be drawn."""

@@ -1,0 +1,1 @@
+"""Transcripts, Markdown and code, ready to be drawn."""

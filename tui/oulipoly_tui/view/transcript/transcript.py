@@ -1,0 +1,237 @@
+"""Turns of a transcript as lines: what was said as Markdown, everything else folded to a line each. Pure.
+
+Texts come from outside and are hostile: they are only ever shown, sign by sign.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from oulipoly_engine.clock import from_text
+from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.core.transcripts.dialogue import Kind, Part, Turn
+from oulipoly_tui.view.transcript.markdown import bar, code_blocks, markdown
+from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cut
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.sessions import Damage, Entry, Provenance
+
+HEADING = -1  # the part number of the line above a turn
+SIDE_CHAIN = -2  # of a side chain's turn: all of it
+_INDENT = "  "
+_BEGINNING = 400  # characters of a part, in which its first line is looked for
+_GONE = ", whose file is gone: what was open of it can still be read"
+_NAMES = {
+    Kind.THINKING: "thinking",
+    Kind.CALL: "call",
+    Kind.RESULT: "result",
+    Kind.CONTEXT: "context",
+    Kind.SUMMARY: "compacted here: a summary of everything before",
+}
+
+
+class Target(NamedTuple):
+    """What a transcript pane is to show."""
+
+    chain_id: str
+    account: str
+    session_id: str
+    path: str | None
+    title: str
+    turn_id: str = ""  # where to begin; empty: at the end
+    at: str = ""  # its instant
+    side: str = ""  # the name of a sub-agent's own file, where `path` is one
+
+    @property
+    def key(self) -> str:
+        """Return what tells two apart."""
+        return f"{self.account}\n{self.session_id}\n{self.side}"
+
+
+class Drawn(NamedTuple):
+    """One line, and what of the turn it belongs to."""
+
+    line: Line
+    part: int = HEADING
+    block: int = -1  # a code block's number in its part
+
+
+class Folds(NamedTuple):
+    """What is unfolded."""
+
+    opened: Collection[tuple[int, int]] = ()  # (place, part); with `all` those that are folded
+    is_all: bool = False
+    is_side: bool = False  # a side chain is shown by itself
+
+    def is_open(self, place: int, part: int) -> bool:
+        """Tell whether a part is shown whole."""
+        return ((place, part) in self.opened) is not self.is_all
+
+
+def entry_lines(entry: Entry, width: int, folds: Folds) -> tuple[Drawn, ...]:
+    """Return the lines of one place; none where there is nothing to show."""
+    turn = entry.turn
+    if turn is None or not any(part.text.strip() or part.kind is not Kind.TEXT for part in turn.parts):
+        return ()
+    width = max(12, width)
+    if turn.is_sidechain and not folds.is_side:
+        if not folds.is_open(entry.place, SIDE_CHAIN):
+            return (Drawn(_side_line(turn, width), SIDE_CHAIN),)
+        head = Drawn((("┆▾ side chain", "dim"),), SIDE_CHAIN)
+        inner = _turn_lines(entry.place, turn, width - 2, folds)
+        return (head, *(Drawn((("┆ ", "dim"), *one.line), one.part, one.block) for one in inner))
+    return tuple(_turn_lines(entry.place, turn, width, folds))
+
+
+def foldable(entry: Entry, part: int) -> bool:
+    """Tell whether a part can be folded."""
+    if part == SIDE_CHAIN:
+        return True
+    return entry.turn is not None and 0 <= part < len(entry.turn.parts) and entry.turn.parts[part].kind in _NAMES
+
+
+def says(turn: Turn | None) -> bool:
+    """Tell whether somebody says something in it, so that it counts as a turn to go to."""
+    return turn is not None and any(part.kind is Kind.TEXT and part.text.strip() for part in turn.parts)
+
+
+def is_users(turn: Turn | None) -> bool:
+    """Tell whether a person says something in it."""
+    return turn is not None and turn.role == "user" and not turn.is_sidechain and says(turn)
+
+
+def part_with(turn: Turn | None, text: str) -> int | None:
+    """Return the first part that holds a text; any case."""
+    wanted = text.casefold()
+    parts = () if turn is None else turn.parts
+    return next((number for number, part in enumerate(parts) if wanted in f"{part.label} {part.text}".casefold()), None)
+
+
+def marked(line: Line, pattern: re.Pattern[str] | None) -> Line:
+    """Return a line with what fits a pattern set apart."""
+    if pattern is None:
+        return line
+    found: list[Span] = []
+    for text, tone in line:
+        at = 0
+        for match in pattern.finditer(text):
+            found += [(text[at : match.start()], tone), (match[0], "accent")]
+            at = match.end()
+        found.append((text[at:], tone))
+    return tuple(span for span in found if span[0])
+
+
+def message_text(turn: Turn) -> str:
+    """Return what is copied of a turn: what was said, or everything where nothing was."""
+    texts = [part.text for part in turn.parts if part.kind is Kind.TEXT]
+    return "\n\n".join(texts or [part.text for part in turn.parts if part.text])
+
+
+def code_of(turn: Turn, part: int, block: int) -> str | None:
+    """Return a code block: the one of a line, else the turn's first."""
+    if 0 <= part < len(turn.parts) and block >= 0:
+        found = code_blocks(turn.parts[part].text)
+        if block < len(found):
+            return found[block]
+    return next((code for one in turn.parts if one.kind is Kind.TEXT for code in code_blocks(one.text)), None)
+
+
+def damage_text(damage: Damage) -> str:
+    """Say which lines of a file cannot be read; empty: all can."""
+    if damage.lines < 2:
+        return f"line {damage.first:,} unreadable" if damage.lines else ""
+    return f"{damage.lines:,} lines unreadable, first {damage.first:,}"
+
+
+def provenance_lines(turn: Turn | None, found: Provenance, target: Target) -> tuple[Line, ...]:
+    """Return where a turn comes from, a line each."""
+    rows = [
+        ("read from", f"{found.origin.value}{_GONE if found.is_gone else ''}"),
+        ("file", found.place),
+        *((("damage", damage),) if (damage := damage_text(found.damage)) else ()),
+        ("line", "?" if found.line is None else f"{found.line:,}"),
+        ("bytes", "?" if found.byte_start is None else f"{found.byte_start:,} to {found.byte_end:,}"),
+        ("sha256", found.sha256),
+        ("account", target.account),
+        ("session", target.session_id),
+        ("chain", target.chain_id or "?"),
+    ]
+    if turn is not None:
+        rows += [
+            ("turn", turn.turn_id or "?"),
+            ("role", turn.role),
+            ("at", turn.at or "?"),
+            ("model", turn.model or "?"),
+        ]
+    return tuple(((f"{name:<10}", "dim"), (plain(text), "")) for name, text in rows)
+
+
+def _turn_lines(place: int, turn: Turn, width: int, folds: Folds) -> Iterator[Drawn]:
+    if any(part.kind in (Kind.TEXT, Kind.IMAGE, Kind.SUMMARY) for part in turn.parts):
+        yield Drawn(())
+        yield Drawn(_heading(turn, width))
+    for number, part in enumerate(turn.parts):
+        yield from _part_lines(place, number, part, width, folds)
+
+
+def _heading(turn: Turn, width: int) -> Line:
+    is_user = turn.role == "user"
+    name: Span = ("▌ you", "good") if is_user else ("▌ assistant", "accent")
+    asides = [
+        _moment(turn.at),
+        "" if turn.model is None else plain(turn.model),
+        "side chain" if turn.is_sidechain else "",
+    ]
+    told = "  ".join(text for text in asides if text)
+    return (name, (cut(f"  {told}", max(0, width - len(name[0]))), "dim"))
+
+
+def _part_lines(place: int, number: int, part: Part, width: int, folds: Folds) -> Iterator[Drawn]:
+    if part.kind is Kind.TEXT:
+        for written in markdown(part.text.strip("\n"), width - len(_INDENT)):
+            yield Drawn(((_INDENT, ""), *written.line), number, written.block)
+    elif part.kind is Kind.IMAGE:
+        yield Drawn(
+            ((_INDENT, ""), (f"[image {plain(part.label)} {plain(part.text)}]".replace(" ]", "]"), "dim")), number
+        )
+    else:
+        is_open = folds.is_open(place, number)
+        yield Drawn(_fold_line(part, width, is_open=is_open), number)
+        if is_open:
+            inside = bar(part.text.rstrip("\n"), width - 4, "dim", "")
+            yield from (Drawn((("    ", ""), *line), number) for line in inside)
+
+
+def _fold_line(part: Part, width: int, *, is_open: bool) -> Line:
+    mark = "▾ " if is_open else "▸ "
+    tone: Tone = "bad" if part.is_error else "dim"
+    name = _NAMES[part.kind]
+    if part.kind is Kind.CALL and part.label:
+        name = plain(part.label)
+    if part.is_error:
+        name += " (error)"
+    name_tone: Tone = "strong" if part.kind in (Kind.CALL, Kind.SUMMARY) else tone
+    lines = part.text.count("\n") + 1 if part.text.strip() else 0
+    size = "" if lines < 2 else f" ({lines:,} lines)"
+    room = width - len(_INDENT) - len(mark) - len(name) - len(size) - 2
+    begins = "" if is_open else cut(_first_words(part.text), max(0, room))
+    return ((_INDENT + mark, "dim"), (name, name_tone), (f"  {begins}" if begins else "", tone), (size, "dim"))
+
+
+def _side_line(turn: Turn, width: int) -> Line:
+    words = next((_first_words(part.text) for part in turn.parts if part.text.strip()), "")
+    head = f"┆▸ side chain  {turn.role}: "
+    return ((head, "dim"), (cut(words, max(0, width - len(head))), "dim"))
+
+
+def _first_words(text: str) -> str:
+    return plain(" ".join(text[:_BEGINNING].split()))
+
+
+def _moment(at: str) -> str:
+    try:
+        return f"{from_text(at).astimezone():%d %b %H:%M}"
+    except (ValueError, OverflowError):
+        return plain(at[:30])
