@@ -13,7 +13,7 @@ _UPDATE = """
 import sys
 from pathlib import Path
 from oulipoly_engine.clock import SystemClock
-from oulipoly_engine.service import ledger
+from oulipoly_engine.service.ledger import ledger
 from oulipoly_engine.service.ledger.files import Source
 from oulipoly_engine.store.base.db import open_store
 folder, deadly = Path(sys.argv[1]), int(sys.argv[2])
