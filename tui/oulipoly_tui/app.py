@@ -6,7 +6,6 @@ Everything that blocks runs in a thread by `work` (working.py); the engine is op
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
 from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.binding import BindingType
 from textual.screen import Screen
 
+from oulipoly_engine.records import Record, field
 from oulipoly_tui import bridge, keymap, signals, theming
 from oulipoly_tui.attention import Watchman
 from oulipoly_tui.driver import driver
@@ -47,8 +47,7 @@ _REST = " (! tells all)"
 _KEPT_FAILURES = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Record):
     """How the app is started."""
 
     theme: str | None = None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
 from typing import Any
 
 from textual.app import App
 
+from oulipoly_engine.records import Record, field
 from oulipoly_engine.stopping import Stopped, stoppable
 from oulipoly_tui.messages import WorkDone
 
@@ -18,8 +18,7 @@ _TOLD_AFTER_S = 1.0  # what takes less is done before its row could be read
 _PARTING_S = 3.0  # a script has two seconds to obey, and is killed then
 
 
-@dataclass(slots=True, eq=False)
-class Job:
+class Job(Record, frozen=False, eq=False):
     """Work under way."""
 
     name: str

@@ -6,9 +6,9 @@ A pane adds a module under `keys/` and a line in `TABLE`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
+from oulipoly_engine.records import Record, replace
 from oulipoly_tui.keys import frame, pools, quota, repl, sessions, transcript
 from oulipoly_tui.keys.key import FRAME, LISTS, Key
 from oulipoly_tui.keys.names import named, near
@@ -47,8 +47,7 @@ _SHOWN = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Clash:
+class Clash(Record):
     """Two bindings that the same key would serve in the same place."""
 
     key: str
@@ -56,16 +55,14 @@ class Clash:
     second: str
 
 
-@dataclass(frozen=True, slots=True)
-class Slip:
+class Slip(Record):
     """What `[keys]` says that cannot be meant, and the way out."""
 
     cause: str
     fix: str
 
 
-@dataclass(frozen=True, slots=True)
-class Keymap:
+class Keymap(Record):
     """The keys as they are for this user."""
 
     rows: tuple[Key, ...]  # with the user's own keys; those without any left out

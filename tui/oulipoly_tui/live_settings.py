@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual import constants
 
+from oulipoly_engine.records import replace
 from oulipoly_tui import keymap, theming
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache, partial
 from importlib import import_module
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
+from oulipoly_engine.records import Record
 from oulipoly_tui.keymap import shown
 
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ _MODULES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Argument:
+class Argument(Record):
     """One argument of a command."""
 
     name: str
@@ -42,8 +41,7 @@ class Argument:
     is_optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Record):
     """One command."""
 
     name: str  # one or two words

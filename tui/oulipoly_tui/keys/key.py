@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from oulipoly_engine.records import Record
 
 FRAME = "frame"  # works wherever no question is open
 LISTS = "lists"  # works in every list
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Record):
     """What a key does, where, and how it is told."""
 
     id: str  # "pools.drain": what app.toml and the palette call it

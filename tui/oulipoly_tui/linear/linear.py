@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli import output
@@ -22,6 +21,7 @@ from oulipoly_engine.facade.engine import (
     Surroundings,
     why_text,
 )
+from oulipoly_engine.records import Record
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.frame.attention import alert_text, risk_text
 from oulipoly_tui.view.frame.problems import cause_of
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 Ask = Callable[[str], str | None]  # a label; None: the user has ended the input
 
 
-@dataclass(frozen=True, slots=True)
-class Talk:
+class Talk(Record):
     """What a menu's actions work with."""
 
     engine: Engine
@@ -61,8 +60,7 @@ class Talk:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class Deed:
+class Deed(Record):
     """One entry of a menu."""
 
     label: str
@@ -70,8 +68,7 @@ class Deed:
     writes: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Menu:
+class Menu(Record):
     """One list with what can be done to it."""
 
     title: str

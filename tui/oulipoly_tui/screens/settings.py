@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,6 +12,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from oulipoly_engine.records import replace
 from oulipoly_tui import keymap, theming
 from oulipoly_tui.screens.question import Question
 from oulipoly_tui.standing import is_standing

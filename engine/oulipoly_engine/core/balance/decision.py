@@ -6,13 +6,13 @@ and a frozen dataclass takes four times as long to make.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
 from oulipoly_engine.core.quota.burn import RateSource
 from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.records import Record
 
 ERROR_LIMIT = 3  # recent failures at which an account is avoided (contract, section 1.1)
 ERROR_WINDOW_MINUTES = 30  # what "recent" means; the shell counts the failures
@@ -55,8 +55,7 @@ class ExclusionKind(StrEnum):
 QUOTA_EXCLUSIONS = frozenset({ExclusionKind.ATTEMPTED, ExclusionKind.MARKED, ExclusionKind.SPENT})
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Record):
     """What the balancer is told of one pool member."""
 
     index: int  # position in the model's file, from 0
@@ -109,8 +108,7 @@ class Verdict(NamedTuple):
         return self.candidate.recent_errors >= ERROR_LIMIT
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Record):
     """Who serves a model now, and why everyone else does not."""
 
     model: str

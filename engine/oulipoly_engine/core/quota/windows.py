@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
+from oulipoly_engine.records import Record
 
-@dataclass(frozen=True, slots=True)
-class Window:
+
+class Window(Record):
     """One rolling quota tier of an account, as last read."""
 
     position: int  # place in the script's answer, from 0: the window's identity in the contract
@@ -34,8 +34,7 @@ class Window:
         return f"window-{self.position}" if self.label is None else self.label
 
 
-@dataclass(frozen=True, slots=True)
-class QuotaState:
+class QuotaState(Record):
     """All that is stored of one account's quota; the default says that nothing was ever read."""
 
     account: str

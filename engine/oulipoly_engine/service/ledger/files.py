@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
 from oulipoly_engine.core.ledger.calls import Damage, Found, Reader
+from oulipoly_engine.records import Record, field
 from oulipoly_engine.store.ledger.calls import Cursor
 
 PREFIXES = {"codex": "rollout-", "gemini": "session-"}  # of a transcript's name
@@ -39,8 +39,7 @@ class Seen(NamedTuple):
     mtime_ns: int
 
 
-@dataclass(slots=True)
-class Walk:
+class Walk(Record, frozen=False):
     """One look at all folders."""
 
     changed: list[Seen] = field(default_factory=list)

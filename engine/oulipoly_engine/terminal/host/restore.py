@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple
 
+from oulipoly_engine.records import replace
 from oulipoly_engine.terminal.emulators.choose import open_screen, restore_screen
 from oulipoly_engine.terminal.host.crash_buffer import Memory
 from oulipoly_engine.terminal.protocol.screen import Screen, ScreenLimits, ScreenUnavailable

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import accumulate
@@ -17,6 +16,7 @@ from oulipoly_engine.core.sessions.session_table import time_left
 from oulipoly_engine.core.sessions.sessions import Conversation, Part, Sort
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.transcripts.entry_tree import LineKind, TurnLine
+from oulipoly_engine.records import Record, field
 from oulipoly_tui.view.sessions.columns import columns, short_age
 from oulipoly_tui.view.sessions.groups import Arranged, Group, Grouping, places_of
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fitted
@@ -53,8 +53,7 @@ class Item(NamedTuple):
     place: int = 0  # of a segment, a line or a file in its conversation
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Record):
     """How the rows are drawn."""
 
     width: int
