@@ -1,14 +1,9 @@
-"""The balancer's whole answer as values: every candidate with its numbers, who was chosen and why. Pure.
-
-Verdicts are named tuples, not frozen dataclasses: a choice among 100 accounts makes 500 of them inside a millisecond,
-and a frozen dataclass takes four times as long to make.
-"""
+"""The balancer's whole answer as values: every candidate with its numbers, who was chosen and why. Pure."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
 
 from oulipoly_engine.core.quota.burn import RateSource
 from oulipoly_engine.core.quota.windows import QuotaState, Window
@@ -70,7 +65,7 @@ class Candidate(Record):
     is_known: bool = True  # providers.toml has it
 
 
-class WindowVerdict(NamedTuple):
+class WindowVerdict(Record):
     """One window in a choice."""
 
     window: Window
@@ -82,7 +77,7 @@ class WindowVerdict(NamedTuple):
     score: float | None  # (1 - reserve - projected used) x hours to reset, at least 0
 
 
-class Verdict(NamedTuple):
+class Verdict(Record):
     """One candidate in a choice."""
 
     candidate: Candidate

@@ -10,7 +10,6 @@ import stat
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple
 
 from oulipoly_engine.core.ledger.calls import Damage, Found, Reader
 from oulipoly_engine.records import Record, field
@@ -22,7 +21,7 @@ _BUFFER = 1 << 20
 _HEAD, _TAIL = 896, 64  # bytes that must be unchanged for a file to be read on; with the new tail 1 kB in all
 
 
-class Source(NamedTuple):
+class Source(Record):
     """A folder of transcripts and the account that wrote them."""
 
     account: str
@@ -30,7 +29,7 @@ class Source(NamedTuple):
     root: Path
 
 
-class Seen(NamedTuple):
+class Seen(Record):
     """A transcript as the walk found it."""
 
     path: str

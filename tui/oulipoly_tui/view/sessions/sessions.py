@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.sessions.session_table import time_left
 from oulipoly_engine.core.sessions.sessions import Conversation, Part, Sort
@@ -43,7 +43,7 @@ class Kind(StrEnum):
     LOADING = "w"
 
 
-class Item(NamedTuple):
+class Item(Record):
     """One row before it is drawn."""
 
     key: str
