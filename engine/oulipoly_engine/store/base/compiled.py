@@ -1,0 +1,76 @@
+"""Queries whose SQL is written once: peewee takes 50 to 150 us to write what SQLite answers in 5."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from inspect import signature
+
+from oulipoly_engine.store.base.orm import Query, SqliteDatabase, Value
+
+
+class _Place:
+    """Where a value goes that is known when the query is asked."""
+
+    __slots__ = ("is_list", "position")
+
+    def __init__(self, position: int, *, is_list: bool) -> None:
+        self.position = position
+        self.is_list = is_list
+
+    def filled(self, values: Sequence[object]) -> object:
+        value = values[self.position]
+        return json.dumps(list(value)) if self.is_list else value  # type: ignore[call-overload]
+
+
+class Given(Value):
+    """A value of a compiled query, to be used in it like any other."""
+
+    def __init__(self, position: int) -> None:
+        super().__init__(_Place(position, is_list=False), converter=False, unpack=False)
+        self._position = position
+
+    def as_list(self) -> object:
+        """Return what stands for all the values of a list, as `dialect.each_of` writes them."""
+        return _Place(self._position, is_list=True)
+
+
+class Compiled:
+    """A function that builds a query out of its arguments; called, it gives the query with them filled in."""
+
+    def __init__(self, build: Callable[..., Query]) -> None:
+        self._build = build
+        self._written: tuple[str, tuple[object, ...]] | None = None
+
+    def __call__(self, *values: object) -> Asked:
+        """Fill in the values, in the order of the function's parameters."""
+        return Asked(self, values)
+
+    def written(self, database: SqliteDatabase) -> tuple[str, tuple[object, ...]]:
+        """Return the SQL and its parameters, some of them places that values go to."""
+        if self._written is None:
+            places = [Given(position) for position in range(len(signature(self._build).parameters))]
+            sql, parameters = database.get_sql_context().parse(self._build(*places))
+            self._written = sql, tuple(parameters)
+        return self._written
+
+
+class Asked:
+    """A compiled query with its values."""
+
+    __slots__ = ("_compiled", "_values")
+
+    def __init__(self, compiled: Compiled, values: Sequence[object]) -> None:
+        self._compiled = compiled
+        self._values = values
+
+    def written(self, database: SqliteDatabase) -> tuple[str, list[object]]:
+        """Return the SQL and its parameters."""
+        sql, template = self._compiled.written(database)
+        values = self._values
+        return sql, [each.filled(values) if type(each) is _Place else each for each in template]
+
+
+def compiled(build: Callable[..., Query]) -> Compiled:
+    """Make a query that is written once out of a function that builds it; its parameters are `Given`."""
+    return Compiled(build)
