@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection
 
 from oulipoly_engine.store.base.compiled import Given
-from oulipoly_engine.store.base.orm import Case, ColumnBase, Context, Expression, Function, Node, fn
+from oulipoly_engine.store.base.orm import Case, ColumnBase, Context, Expression, Function, Node, ValueLiterals, fn
 
 # PostgreSQL's word and SQLite's: queries use the first, `Connections` tells peewee the second.
 SQLITE_WORDS = {"IS DISTINCT FROM": "IS NOT", "GREATEST": "MAX", "LEAST": "MIN"}
@@ -30,6 +30,11 @@ def greatest(*values: object) -> Function:
 def least(*values: object) -> Function:
     """Return the least of some values, of which none may be NULL."""
     return _Renamed("LEAST", values)
+
+
+def literal(condition: Expression) -> Node:
+    """Write a condition with its values in the SQL, as that of a partial index has to be for the index to be used."""
+    return ValueLiterals(condition)
 
 
 def count_where(condition: Expression) -> Function:

@@ -12,6 +12,7 @@ _hidden = [name for name in _DRIVERS if name not in sys.modules]
 sys.modules.update(dict.fromkeys(_hidden))  # type: ignore[arg-type]  # None: the import system refuses to look for it
 try:
     from peewee import (
+        EXCLUDED,
         JOIN,
         SQL,
         AutoField,
@@ -36,6 +37,7 @@ try:
         TextField,
         Tuple,
         Value,
+        ValueLiterals,
         fn,
     )
 finally:
@@ -43,6 +45,7 @@ finally:
         sys.modules.pop(_name, None)
 
 __all__ = [
+    "EXCLUDED",
     "JOIN",
     "SQL",
     "AutoField",
@@ -67,5 +70,6 @@ __all__ = [
     "TextField",
     "Tuple",
     "Value",
+    "ValueLiterals",
     "fn",
 ]
