@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from inspect import signature
 
 from oulipoly_engine.store.base.orm import Query, SqliteDatabase, Value
@@ -54,6 +54,19 @@ class Compiled:
             self._written = sql, tuple(parameters)
         return self._written
 
+    def many(
+        self, database: SqliteDatabase, rows: Iterable[Sequence[object]]
+    ) -> tuple[str, Iterable[Sequence[object]]]:
+        """Return the SQL and the parameters for each of some rows of values."""
+        sql, template = self.written(database)
+        if [each.position if type(each) is _Place else None for each in template] == list(range(len(template))):
+            return sql, rows  # as they come: putting each together would take longer than writing it
+        return sql, (_filled(template, row) for row in rows)
+
+
+def _filled(template: Sequence[object], values: Sequence[object]) -> list[object]:
+    return [each.filled(values) if type(each) is _Place else each for each in template]
+
 
 class Asked:
     """A compiled query with its values."""
@@ -67,8 +80,7 @@ class Asked:
     def written(self, database: SqliteDatabase) -> tuple[str, list[object]]:
         """Return the SQL and its parameters."""
         sql, template = self._compiled.written(database)
-        values = self._values
-        return sql, [each.filled(values) if type(each) is _Place else each for each in template]
+        return sql, _filled(template, self._values)
 
 
 def compiled(build: Callable[..., Query]) -> Compiled:

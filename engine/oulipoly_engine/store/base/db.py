@@ -16,7 +16,7 @@ from typing import Any
 
 from oulipoly_engine.errors import RunnerError, SchemaIncompatible, StoreLocked, StoreUnusable
 from oulipoly_engine.store.base import schema
-from oulipoly_engine.store.base.compiled import Asked
+from oulipoly_engine.store.base.compiled import Asked, Compiled
 from oulipoly_engine.store.base.connections import BUSY_TIMEOUT_S, Connections
 from oulipoly_engine.store.base.orm import Model, PeeweeException, Query
 
@@ -57,6 +57,12 @@ class Store:
         with translated(self.path):
             sql, given = self._written(statement, parameters)
             return int(self._connections.mine().execute(sql, given).rowcount)
+
+    def run_many(self, statement: Compiled, rows: Iterable[Sequence[object]]) -> int:
+        """Run a compiled writing query for many rows of values; return how many rows changed. As `run`."""
+        with translated(self.path):
+            sql, given = statement.many(self._connections, rows)
+            return int(self._connections.mine().executemany(sql, given).rowcount)
 
     def insert(self, model: type[Model] | str, **values: object) -> int:
         """Insert one row of named columns and return its row id. Only inside `write`, in this package.

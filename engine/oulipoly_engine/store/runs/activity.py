@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.runs.invocations import Invocation
+from oulipoly_engine.store.base.compiled import Given, compiled
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.orm import JOIN, Query, fn
 from oulipoly_engine.store.models.runs import AccountCounterRow, InvocationRow
@@ -27,8 +28,8 @@ class Failure(NamedTuple):
     finished_at: datetime
 
 
-def failures(store: Store) -> tuple[Failure, ...]:
-    """Return the last run of each account that failed in it; a success since then ends what was wrong."""
+@compiled
+def _failed_last() -> Query:
     row, counter, ended = InvocationRow, AccountCounterRow, InvocationRow.alias()
     last_of_each = (
         ended.select(fn.MAX(ended.id))
@@ -40,7 +41,7 @@ def failures(store: Store) -> tuple[Failure, ...]:
         & (counter.account == row.provider_name)
         & (counter.last_error_at == row.finished_at)
     )
-    rows = store.rows(
+    return (
         row.select(
             row.provider_name,
             row.model_name,
@@ -58,9 +59,25 @@ def failures(store: Store) -> tuple[Failure, ...]:
         )
         .order_by(row.id.desc())
     )
+
+
+def failures(store: Store) -> tuple[Failure, ...]:
+    """Return the last run of each account that failed in it; a success since then ends what was wrong."""
+    rows = store.rows(_failed_last())
     return tuple(
         Failure(account, model, category, reason, text, from_text(finished_at))
         for account, model, category, reason, text, finished_at in rows
+    )
+
+
+@compiled
+def _running(limit: Given) -> Query:
+    row = InvocationRow
+    return (
+        row.select(row.invocation_uuid)
+        .where(row.id > _long_ago(), row.status == "running")
+        .order_by(row.id.desc())
+        .limit(limit)
     )
 
 
@@ -69,13 +86,7 @@ def running(store: Store, limit: int = 200) -> tuple[Invocation, ...]:
 
     A process that was killed leaves its row running: whoever shows these asks whether `owner_pid` lives.
     """
-    row = InvocationRow
-    rows = store.rows(
-        row.select(row.invocation_uuid)
-        .where(row.id > _long_ago(), row.status == "running")
-        .order_by(row.id.desc())
-        .limit(limit)
-    )
+    rows = store.rows(_running(limit))
     found = (invocations.find(store, str(uuid)) for (uuid,) in rows)
     return tuple(row for row in found if row is not None)
 
