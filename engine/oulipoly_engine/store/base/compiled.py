@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from inspect import signature
+from typing import Any, Literal
 
-from oulipoly_engine.store.base.orm import Query, SqliteDatabase, Value
+from oulipoly_engine.store.base.orm import Field, Model, Query, SqliteDatabase, Value
 
 
 class _Place:
@@ -38,8 +39,9 @@ class Given(Value):
 class Compiled:
     """A function that builds a query out of its arguments; called, it gives the query with them filled in."""
 
-    def __init__(self, build: Callable[..., Query]) -> None:
+    def __init__(self, build: Callable[..., Query], values: int) -> None:
         self._build = build
+        self._values = values  # how many it takes
         self._written: tuple[str, tuple[object, ...]] | None = None
 
     def __call__(self, *values: object) -> Asked:
@@ -49,7 +51,7 @@ class Compiled:
     def written(self, database: SqliteDatabase) -> tuple[str, tuple[object, ...]]:
         """Return the SQL and its parameters, some of them places that values go to."""
         if self._written is None:
-            places = [Given(position) for position in range(len(signature(self._build).parameters))]
+            places = [Given(position) for position in range(self._values)]
             sql, parameters = database.get_sql_context().parse(self._build(*places))
             self._written = sql, tuple(parameters)
         return self._written
@@ -85,4 +87,24 @@ class Asked:
 
 def compiled(build: Callable[..., Query]) -> Compiled:
     """Make a query that is written once out of a function that builds it; its parameters are `Given`."""
-    return Compiled(build)
+    return Compiled(build, len(signature(build).parameters))
+
+
+def insertion(*columns: Field[Any], conflict: Literal["fail", "ignore", "update"] = "fail") -> Compiled:
+    """Return the insertion of rows of values in the order of some columns of a table.
+
+    conflict: what to do where the table has such a row: ignore the new one, or give the old one its values.
+    """
+
+    def build(*values: Given) -> Query:
+        query = model.insert(dict(zip(columns, values, strict=True)))
+        if conflict == "fail":
+            return query
+        if conflict == "ignore":
+            return query.on_conflict(action="nothing")
+        keys = model._meta.get_primary_keys()
+        others = {each.name for each in columns} - {key.name for key in keys}  # names: fields compare to expressions
+        return query.on_conflict(conflict_target=keys, preserve=[each for each in columns if each.name in others])
+
+    model: type[Model] = columns[0].model
+    return Compiled(build, len(columns))

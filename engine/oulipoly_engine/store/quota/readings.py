@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from oulipoly_engine.core.quota.window_cycles import TOLERANCE, Ended
 from oulipoly_engine.core.quota.windows import Window
 from oulipoly_engine.records import Record
-from oulipoly_engine.store.base.compiled import Given, compiled
+from oulipoly_engine.store.base.compiled import Given, compiled, insertion
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import least
 from oulipoly_engine.store.base.orm import Query, fn
@@ -38,23 +38,17 @@ class Point(Record):
     resets_at: datetime
 
 
-@compiled
-def _append(
-    account: Given, window: Given, at: Given, used: Given, resets: Given, turns: Given, source: Given, took: Given
-) -> Query:
-    row = ReadingRow
-    return row.insert(
-        {
-            row.account: account,
-            row.window: window,
-            row.at_ms: at,
-            row.used: used,
-            row.resets_at_ms: resets,
-            row.turns: turns,
-            row.source: source,
-            row.duration_ms: took,
-        }
-    ).on_conflict(action="nothing", conflict_target=[row.account, row.window, row.at_ms])
+_ADDITION = insertion(
+    ReadingRow.account,
+    ReadingRow.window,
+    ReadingRow.at_ms,
+    ReadingRow.used,
+    ReadingRow.resets_at_ms,
+    ReadingRow.turns,
+    ReadingRow.source,
+    ReadingRow.duration_ms,
+    conflict="ignore",
+)
 
 
 def append(  # the columns of one reading
@@ -70,7 +64,7 @@ def append(  # the columns of one reading
     """Add one reading of an account; one that is there already stays. Runs inside the caller's write transaction."""
     for window in windows:
         store.run(
-            _append(account, window.name, _ms(at), window.used, _ms(window.resets_at), turns, source, duration_ms)
+            _ADDITION(account, window.name, _ms(at), window.used, _ms(window.resets_at), turns, source, duration_ms)
         )
 
 

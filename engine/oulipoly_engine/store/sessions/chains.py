@@ -10,7 +10,7 @@ from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL, Chain, Segment
 from oulipoly_engine.errors import SessionAmbiguous, SessionBusy
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.store.base.compiled import Given, compiled
+from oulipoly_engine.store.base.compiled import Given, compiled, insertion
 from oulipoly_engine.store.base.db import Question, Store
 from oulipoly_engine.store.base.orm import Expression, Field, Query, fn
 from oulipoly_engine.store.models.runs import InvocationRow
@@ -47,26 +47,14 @@ def mint(store: Store, account: str, session_id: str, model: str, now: datetime)
     return insert(store, account, session_id, model, started_at=instant, last_used_at=instant, reason="initial")
 
 
-@compiled
-def _insert_chain(chain_id: Given, created_at: Given, last_used_at: Given, model: Given) -> Query:
-    row = ChainRow
-    return row.insert(
-        {row.chain_id: chain_id, row.created_at: created_at, row.last_used_at: last_used_at, row.model_name: model}
-    )
-
-
-@compiled
-def _insert_segment(chain_id: Given, account: Given, session_id: Given, started_at: Given, reason: Given) -> Query:
-    row = SegmentRow
-    return row.insert(
-        {
-            row.chain_id: chain_id,
-            row.provider_name: account,
-            row.session_id: session_id,
-            row.started_at: started_at,
-            row.transition_reason: reason,
-        }
-    )
+_NEW_CHAIN = insertion(ChainRow.chain_id, ChainRow.created_at, ChainRow.last_used_at, ChainRow.model_name)
+_NEW_SEGMENT = insertion(
+    SegmentRow.chain_id,
+    SegmentRow.provider_name,
+    SegmentRow.session_id,
+    SegmentRow.started_at,
+    SegmentRow.transition_reason,
+)
 
 
 def insert(
@@ -74,8 +62,8 @@ def insert(
 ) -> str:
     """Insert a chain with its first segment and return its id. Runs inside the caller's write transaction."""
     chain_id = str(uuid.uuid4())
-    store.run(_insert_chain(chain_id, started_at, last_used_at, model))
-    store.run(_insert_segment(chain_id, account, session_id, started_at, reason))
+    store.run(_NEW_CHAIN(chain_id, started_at, last_used_at, model))
+    store.run(_NEW_SEGMENT(chain_id, account, session_id, started_at, reason))
     return chain_id
 
 

@@ -157,7 +157,7 @@ def describe(store: Store, found: Iterable[Description]) -> None:
         for one in found
     ]
     with store.write():
-        store.run_many(_describe, rows)
+        store.execute_many(_describe, rows)
 
 
 def transcript_of(store: Store, account: str, session_id: str) -> str | None:
