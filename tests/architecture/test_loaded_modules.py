@@ -22,7 +22,8 @@ _SCREEN = {"textual", "rich", "asyncio"}
 _NETWORK = {"http", "ssl"}
 _CHECKERS = {"pydantic", "pydantic_core", "attrs", "typing_extensions"}  # 70 ms and more, at every start
 _CONFIGURATION = _CHECKERS | {"tomlkit", "yaml"}
-_STATE = {"sqlite3"}
+_STATE = {"sqlite3", "peewee"}
+_OTHER_DATABASES = ("psycopg", "psycopg2", "psycopg2cffi", "pymysql", "MySQLdb", "pysqlite3")
 _PROCESSES = {"subprocess", "selectors", "tempfile", "uuid"}
 _UNRECORDED = "00000000-0000-4000-8000-000000000000"
 
@@ -89,7 +90,32 @@ def test_trace_of_what_kept_no_session_loads_no_configuration(loaded, configured
 
     modules = loaded("trace", identity)
 
-    assert {"sqlite3"} == modules & (_STATE | _CONFIGURATION | _SCREEN | _NETWORK)
+    assert _STATE == modules & (_STATE | _CONFIGURATION | _SCREEN | _NETWORK)
+
+
+def test_drivers_of_other_databases_that_are_installed_are_not_loaded(tmp_path, home):
+    folder = tmp_path / "installed"
+    folder.mkdir()
+    for name in _OTHER_DATABASES:
+        (folder / f"{name}.py").write_text("raise SystemExit('loaded: ' + __name__)\n")
+    code = (
+        "import sys; from pathlib import Path; from oulipoly_engine.store.base.db import open_store\n"
+        "open_store(Path('state.db')).close()\n"
+        f"print(*(name for name in {_OTHER_DATABASES!r} if name in sys.modules))\n"
+        "import psycopg"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        cwd=home,
+        timeout=25,
+        check=False,
+    )
+
+    assert ("\n", "loaded: psycopg\n") == (done.stdout, done.stderr)  # hidden while peewee is imported, no longer
 
 
 def test_trace_of_an_unknown_id_loads_no_configuration(loaded, configured):
