@@ -42,7 +42,7 @@ class Compiled:
     def __init__(self, build: Callable[..., Query], values: int) -> None:
         self._build = build
         self._values = values  # how many it takes
-        self._written: tuple[str, tuple[object, ...]] | None = None
+        self._written: dict[type[SqliteDatabase], tuple[str, tuple[object, ...]]] = {}  # by kind of database
 
     def __call__(self, *values: object) -> Asked:
         """Fill in the values, in the order of the function's parameters."""
@@ -50,11 +50,12 @@ class Compiled:
 
     def written(self, database: SqliteDatabase) -> tuple[str, tuple[object, ...]]:
         """Return the SQL and its parameters, some of them places that values go to."""
-        if self._written is None:
+        kind = type(database)
+        if kind not in self._written:
             places = [Given(position) for position in range(self._values)]
             sql, parameters = database.get_sql_context().parse(self._build(*places))
-            self._written = sql, tuple(parameters)
-        return self._written
+            self._written[kind] = sql, tuple(parameters)
+        return self._written[kind]
 
     def many(
         self, database: SqliteDatabase, rows: Iterable[Sequence[object]]
