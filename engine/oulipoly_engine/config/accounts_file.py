@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from oulipoly_engine.config import legacy, schema, toml_file
+from oulipoly_engine.config import legacy, schema
 from oulipoly_engine.config.problem import Fault, KeyPath, Level, Loaded, nearest, shown
 from oulipoly_engine.config.schema import AcceptanceTable, AccountTable, CaptureTable, ResumeTable, StorageTable
+from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.core.accounts.accounts import (
     AcceptanceSpec,
     Account,

@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from oulipoly_engine.config import schema, toml_file
+from oulipoly_engine.config import schema
 from oulipoly_engine.config.problem import Fault, KeyPath, Level, Loaded, Problem, shown
 from oulipoly_engine.config.table import Key, Reader, Refused, Table, boolean, one_of, optional, text
+from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.core.sessions.saved_view import GROUPINGS, SavedView
 from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.paths import Paths

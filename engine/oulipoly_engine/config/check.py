@@ -6,8 +6,9 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
-from oulipoly_engine.config import accounts_file, agent_files, app_file, legacy, load, small_files, toml_file
+from oulipoly_engine.config import accounts_file, agent_files, app_file, legacy, load, small_files
 from oulipoly_engine.config.problem import Fault, Level, Loaded, Problem, nearest
+from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, SessionScripts, Settings
 from oulipoly_engine.paths import Paths
 

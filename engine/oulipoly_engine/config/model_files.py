@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from oulipoly_engine.config import schema, toml_file
+from oulipoly_engine.config import schema
 from oulipoly_engine.config.problem import Fault, Level, Loaded
 from oulipoly_engine.config.schema import InputTable, MemberTable, ModelTable
+from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.core.accounts import inputs
 from oulipoly_engine.core.accounts.accounts import Account, Model, PoolMember, codex_overlap
 from oulipoly_engine.core.accounts.inputs import InputSpec, InputType

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from oulipoly_engine.config import schema, toml_file
+from oulipoly_engine.config import schema
 from oulipoly_engine.config.problem import Fault, Level, Loaded
 from oulipoly_engine.config.table import Key, Table, from_zero, optional
+from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.core.ledger.prices import Rate
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import replace

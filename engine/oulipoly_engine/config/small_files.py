@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from oulipoly_engine.config import legacy, schema, toml_file
+from oulipoly_engine.config import legacy, schema
 from oulipoly_engine.config.accounts_file import filled, name_faults
 from oulipoly_engine.config.problem import Fault, Loaded
+from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.core.accounts.accounts import SessionScripts, Settings
 from oulipoly_engine.paths import Paths
 

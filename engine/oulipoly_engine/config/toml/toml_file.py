@@ -32,7 +32,7 @@ class TomlFile(Record):
         found = tuple(faults)
         if not found:
             return ()
-        from oulipoly_engine.config import toml_lines  # noqa: PLC0415 - 3 ms, only a fault needs its line
+        from oulipoly_engine.config.toml import toml_lines  # noqa: PLC0415 - 3 ms, only a fault needs its line
 
         lines = toml_lines.index(self.text)
         return tuple(

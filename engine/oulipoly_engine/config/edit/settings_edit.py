@@ -12,11 +12,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from oulipoly_engine.config import app_file, load, mask, schema, toml_file, toml_lines
+from oulipoly_engine.config import app_file, load, mask, schema
+from oulipoly_engine.config.edit.write_files import FileChange, write
 from oulipoly_engine.config.problem import KeyPath, Level
 from oulipoly_engine.config.table import Table
-from oulipoly_engine.config.toml_file import TomlFile
-from oulipoly_engine.config.write_files import FileChange, write
+from oulipoly_engine.config.toml import toml_file, toml_lines
+from oulipoly_engine.config.toml.toml_file import TomlFile
 from oulipoly_engine.core.text import leave_key
 from oulipoly_engine.errors import ConfigInvalid
 from oulipoly_engine.paths import Paths
@@ -93,7 +94,7 @@ def save(setting: Setting, typed: str) -> None:
     if wrong is not None:
         message = f"{setting.name}: {wrong}"
         raise ConfigInvalid(message)
-    from oulipoly_engine.config import toml_edit  # noqa: PLC0415 - 60 ms, only a change needs it
+    from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - 60 ms, only a change needs it
 
     file = toml_file.read(setting.file)
     document = toml_edit.parse(file.text)
