@@ -23,7 +23,7 @@ def check(
     names = load.list_models(paths, models_dir)
     models = {name: load.read_model(paths, name, models_dir, accounts.value) for name in names}
     folder = agents_dir or paths.agents
-    agents = [agent_files.read(folder / f"{name}.md") for name in agent_files.names(folder)]
+    agents = [agent_files.read(folder / f"{name}.md", paths) for name in agent_files.names(folder)]
     sessions = small_files.read_sessions(paths)
     settings = small_files.read_settings(paths)
     known = _names_in(paths.providers)

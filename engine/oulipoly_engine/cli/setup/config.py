@@ -7,6 +7,7 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.config import check, show
 from oulipoly_engine.config.problem import Level, Problem
+from oulipoly_engine.records import replace
 
 _EXIT_PROBLEMS = 2
 
@@ -31,7 +32,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
 
 
 def _check(context: Context, *, as_json: bool) -> int:
-    problems = check.check(context.paths, models_dir=context.models_dir, agents_dir=context.agents_dir)
+    paths = replace(context.paths, cache=None)  # who checks wants no snapshot of what was read before
+    problems = check.check(paths, models_dir=context.models_dir, agents_dir=context.agents_dir)
     errors = [problem for problem in problems if problem.level is Level.ERROR]
     if as_json:
         output.write_json({"problems": [_document(problem) for problem in problems], "errors": len(errors)})

@@ -96,7 +96,7 @@ class _Migration:
         return MigrationPlan(tuple(self._changes()), tuple(self.notes))
 
     def _old_entries(self, file: TomlFile) -> tuple[OldEntry, ...]:
-        if not any(model_files.old_keys(file.data)):
+        if not any(legacy.old_keys(file.data)):
             return ()
         entries, faults = old_models.entries(file.data)
         if faults:
@@ -206,7 +206,7 @@ class _Migration:
             else:
                 table = self.edit.at(document, ("providers", entry.index))
             self._rewrite_entry(table, entry)
-        for key in model_files.OLD_TOP_KEYS:
+        for key in legacy.OLD_TOP_KEYS:
             self.edit.remove(document, key)
         self.notes.append(f"{path} keeps only names and its own arguments")
 
@@ -214,7 +214,7 @@ class _Migration:
         if "name" not in table and "command" in table:
             self.edit.rename(table, "command", "name", entry.account)
         self.edit.set_value(table, "name", entry.account)
-        for key in model_files.OLD_ENTRY_KEYS:
+        for key in legacy.OLD_ENTRY_KEYS:
             self.edit.remove(table, key)
         self._set_or_remove(table, "args", entry.model_args, keep_empty=True)
         self._set_or_remove(table, "interactive_args", entry.model_interactive, keep_empty=False)
