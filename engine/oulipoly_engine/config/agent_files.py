@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from oulipoly_engine.config import snapshot
@@ -36,10 +35,6 @@ def read(path: Path, paths: Paths | None) -> Loaded[Agent | None]:
 
 def line_of(path: Path, key: str) -> int | None:
     """Return the line of a frontmatter key in a file that was read before."""
+    from oulipoly_engine.config.parse.agents import find_line  # noqa: PLC0415 - 100 ms, only a fault needs its line
+
     return find_line(path.read_bytes().decode("utf-8-sig", "replace"), key)
-
-
-def find_line(text: str, key: str) -> int | None:
-    """Return the line of a frontmatter key in an agent file's text, from 1; None where it is not found."""
-    match = re.search(rf"^['\"]?{re.escape(key)}['\"]?[ \t]*:", text, re.MULTILINE)
-    return text.count("\n", 0, match.start()) + 1 if match else None

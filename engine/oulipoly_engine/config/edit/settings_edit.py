@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_engine.config import app_file, load, mask
+from oulipoly_engine.config import app_file, app_settings, load, mask
 from oulipoly_engine.config.edit.write_files import FileChange, write
 from oulipoly_engine.config.problem import KeyPath
 from oulipoly_engine.config.toml import toml_file, toml_lines
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 _TRUTH = ("true", "false")
 # What the full-screen app lets one choose from; any other value is typed. The rules themselves are the schema's.
 _CHOICES: Mapping[str, tuple[str, ...]] = {
-    "preset": app_file.PRESETS,
+    "preset": app_settings.PRESETS,
     "footer": ("full", "compact", "off"),
     "motion": ("full", "reduced"),
     "read_only": _TRUTH,
-    "progress": app_file.PROGRESS,
+    "progress": app_settings.PROGRESS,
     "tie_rule": ("fewest-calls", "lowest-use", "most-headroom"),
     "attach_leave_key": tuple(leave_key.BYTES),
     "archive": _TRUTH,

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from oulipoly_engine.config.agent_files import find_line
 from oulipoly_engine.config.problem import Level, Loaded, Problem, nearest, shown
 from oulipoly_engine.config.schema.agents import AgentKeys
 from oulipoly_engine.config.schema.faults import check
@@ -47,6 +46,12 @@ def _parse_text(path: Path, text: str) -> Loaded[Agent | None]:
         return Loaded(None, problems)
     values = {key: keys.get(key) or "" for key in _KEYS}
     return Loaded(Agent(path.stem, body=text[closing.end() :], path=path, **values), problems)
+
+
+def find_line(text: str, key: str) -> int | None:
+    """Return the line of a frontmatter key in an agent file's text, from 1; None where it is not found."""
+    match = re.search(rf"^['\"]?{re.escape(key)}['\"]?[ \t]*:", text, re.MULTILINE)
+    return text.count("\n", 0, match.start()) + 1 if match else None
 
 
 def _yaml(path: Path, text: str) -> Mapping[str, str] | Problem:

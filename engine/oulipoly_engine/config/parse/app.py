@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from oulipoly_engine.config.app_file import THEME_COLOURS, AppSettings, ThemeFile
+from oulipoly_engine.config.app_settings import THEME_COLOURS, AppSettings, ThemeFile
 from oulipoly_engine.config.problem import Fault, Level, Loaded, Problem
 from oulipoly_engine.config.schema.app import AppTable, ThemeTable, ViewTable
 from oulipoly_engine.config.schema.faults import check

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from oulipoly_engine.config.app_file import PRESETS, PROGRESS
+from oulipoly_engine.config.app_settings import PRESETS, PROGRESS
 from oulipoly_engine.config.schema.fields import OneOf, Table, Text, whole
 from oulipoly_engine.core.sessions.saved_view import GROUPINGS
 from oulipoly_engine.core.sessions.sessions import Sort
@@ -50,12 +50,12 @@ class ThemeTable(Table):
 
     dark: bool = Field(True, description="Whether light text stands on a dark ground.")
     primary: Text = Field(description="The colour of headings and of the focus.")
-    secondary: Text | None = None
-    warning: Text | None = None
-    error: Text | None = None
-    success: Text | None = None
-    accent: Text | None = None
-    foreground: Text | None = None
-    background: Text | None = None
-    surface: Text | None = None
-    panel: Text | None = None
+    secondary: Text | None = Field(None, description="The colour of a second kind of heading.")
+    warning: Text | None = Field(None, description="The colour of warnings.")
+    error: Text | None = Field(None, description="The colour of errors.")
+    success: Text | None = Field(None, description="The colour of what went well.")
+    accent: Text | None = Field(None, description="The colour of what stands out.")
+    foreground: Text | None = Field(None, description="The colour of the text.")
+    background: Text | None = Field(None, description="The colour of the ground.")
+    surface: Text | None = Field(None, description="The colour of the ground of panes.")
+    panel: Text | None = Field(None, description="The colour of the ground of boxes.")
