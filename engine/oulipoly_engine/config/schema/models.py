@@ -19,7 +19,7 @@ class MemberTable(Table):
     name: Filled = Field(description="An account of providers.toml.")
     args: list[Text] = Field([], description="The model's own arguments, behind the account's.")
     interactive_args: Annotated[list[Text], Field(min_length=1)] | None = Field(
-        None, description="The model's own arguments for an interactive start; without them `args`."
+        None, description="The model's own arguments of an interactive start, behind the account's."
     )
 
 
@@ -57,11 +57,11 @@ class ReferenceTable(Table):
 
     model_config = ConfigDict(extra="forbid")
 
-    path: Filled | None = None
-    crate: Filled | None = None
-    version: Filled | None = None
-    binary: Filled | None = None
-    script: Filled | None = None
+    path: Filled | None = Field(None, description="A folder with its source.")
+    crate: Filled | None = Field(None, description="A Rust crate.")
+    version: Filled | None = Field(None, description="The crate's version.")
+    binary: Filled | None = Field(None, description="A program.")
+    script: Filled | None = Field(None, description="A script.")
 
     def refusals(self) -> Iterator[Fault]:
         """Find more or less than one flavour."""

@@ -16,7 +16,7 @@ class SettingsTable(Table):
     diagnostics_model: Text | None = Field(
         None, description="The model that is asked why a run failed when its output does not say."
     )
-    default_provider: Text | None = Field(None, description="The account of an interactive start that names none.")
+    default_provider: Text | None = Field(None, description="The account of a `--new` that names none.")
     tie_rule: Annotated[str, OneOf("fewest-calls", "lowest-use", "most-headroom")] = Field(
         "fewest-calls", description="Which of the eligible accounts goes first."
     )
