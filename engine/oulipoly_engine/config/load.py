@@ -1,7 +1,7 @@
 """What the rest of the engine asks of the configuration: checked core values, or an error that says what to do.
 
-Warnings come with the values; errors are raised, the first one in full. Every call looks anew
-whether a file has changed.
+Warnings come with the values; errors are raised, the first one in full. Every call looks anew whether a file has
+changed.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ import time
 import zlib
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -82,7 +83,7 @@ class Snapshot:
     ) -> None:
         self.file = folder / _NAME
         self._home = os.fsencode(home)
-        self._program = _program() if program is None else program
+        self._program = identify_program() if program is None else program
         self._now_ns = now_ns
 
     def read(
@@ -222,23 +223,21 @@ def _checksum(body: bytes) -> bytes:
     return zlib.crc32(body).to_bytes(_CHECKSUM_BYTES, "big")
 
 
-def _program() -> str:
+@cache  # what runs stays what it was when it began, whatever becomes of its sources
+def identify_program(root: Path = Path(__file__).parent.parent) -> str:
     """Return what tells this program from every other that could have written the snapshot.
 
     The version, and the sources of what is kept and of what makes it: in a checkout they change under one version.
+    root: the folder of the package.
     """
-    root = Path(__file__).parent.parent
-    sum_ = 0
+    checksum = 0
     with suppress(OSError):
         for name in _SOURCES:
             with os.scandir(root / name) as found:
-                marks = sorted(
-                    (item.name, item.stat().st_size, item.stat().st_mtime_ns)
-                    for item in found
-                    if item.name.endswith(".py")
-                )
-            sum_ = zlib.crc32(repr(marks).encode(), sum_)
-    return f"{__version__} {sum_:08x} {sys.hexversion:x}"
+                sources = [(item.name, item.stat()) for item in found if item.name.endswith(".py")]
+            marks = sorted((source, status.st_size, status.st_mtime_ns) for source, status in sources)
+            checksum = zlib.crc32(repr(marks).encode(), checksum)
+    return f"{__version__} {checksum:08x} {sys.hexversion:x}"
 
 
 def _encode_path(value: object) -> bytes:

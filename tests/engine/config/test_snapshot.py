@@ -1,6 +1,7 @@
 """The snapshot gives what the files say, whatever has become of it, and never a word about its own troubles."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -11,7 +12,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oulipoly_engine.config import accounts_file, agent_files, app_file, load, model_files, prices_file, small_files
+from oulipoly_engine.config import (
+    accounts_file,
+    agent_files,
+    app_file,
+    load,
+    model_files,
+    prices_file,
+    small_files,
+    snapshot,
+)
 from oulipoly_engine.config.parse import accounts as accounts_parser
 from oulipoly_engine.config.problem import Loaded
 from oulipoly_engine.config.snapshot import Snapshot
@@ -146,11 +156,11 @@ def test_files_do_not_stand_for_one_another(paths, write):
 
 def test_one_file_read_as_two_kinds_is_kept_twice(paths, write):
     path = write("7")
-    snapshot = Snapshot(paths.cache, paths.home)
+    kept = Snapshot(paths.cache, paths.home)
 
     for _ in range(2):
-        number = snapshot.read(path, "number", Loaded[int], lambda raw: Loaded(int(raw)))
-        text = snapshot.read(path, "text", Loaded[str], lambda raw: Loaded(raw.decode()))
+        number = kept.read(path, "number", Loaded[int], lambda raw: Loaded(int(raw)))
+        text = kept.read(path, "text", Loaded[str], lambda raw: Loaded(raw.decode()))
         assert (7, "7") == (number.value, text.value)
 
 
@@ -178,11 +188,21 @@ def test_a_pipe_is_read_once(paths, tmp_path):
     assert (0, "Be brief.") == (writer.wait(), agent.body)
 
 
-def test_what_cannot_be_kept_is_read_each_time(paths, write):
+@pytest.mark.parametrize("value", ["\ud800", 1 << 80], ids=["half a character", "a number beyond 64 bits"])
+def test_what_cannot_be_kept_is_read_each_time(paths, write, value):
     path = write("x")
-    snapshot = Snapshot(paths.cache, paths.home)
-    for value in ("\ud800", 1 << 80, Path("\udcff")):
-        assert value == snapshot.read(path, "odd", Loaded[object], lambda _, value=value: Loaded(value)).value
+    kept = Snapshot(paths.cache, paths.home)
+
+    assert [value] * 2 == [kept.read(path, "odd", Loaded[object], lambda _: Loaded(value)).value for _ in range(2)]
+
+
+def test_a_name_that_is_no_text_is_kept(paths, write):
+    write(FILES["models/m.toml"], "models/\udcff.toml")
+
+    first, second = (load.load_models(paths).value for _ in range(2))
+
+    assert first == second
+    assert "\udcff" in first
 
 
 def test_warnings_are_told_from_the_snapshot_too(paths, write):
@@ -342,12 +362,24 @@ def test_another_version_s_snapshot_counts_as_none(paths, write):
     assert (2, 1) == (old.parsed, new.parsed)
 
 
+@pytest.mark.parametrize("name", ["config/parse/accounts.py", "config/schema/fields.py", "core/accounts/accounts.py"])
+def test_a_program_whose_sources_have_changed_is_another_one(tmp_path, name):
+    before, same, after = tmp_path / "before", tmp_path / "same", tmp_path / "after"
+    for root in (before, same, after):
+        shutil.copytree(Path(snapshot.__file__).parent.parent, root, ignore=shutil.ignore_patterns("__pycache__"))
+    with (after / name).open("a") as file:
+        file.write("\n")
+
+    assert snapshot.identify_program(before) == snapshot.identify_program(same) == snapshot.identify_program()
+    assert snapshot.identify_program(before) != snapshot.identify_program(after)
+
+
 def test_a_value_of_another_shape_is_read_anew(paths, write):
     path = write("7")
-    snapshot = Snapshot(paths.cache, paths.home, program="same")
-    snapshot.read(path, "kind", Loaded[str], lambda raw: Loaded(raw.decode()))
+    kept = Snapshot(paths.cache, paths.home, program="same")
+    kept.read(path, "kind", Loaded[str], lambda raw: Loaded(raw.decode()))
 
-    assert 7 == snapshot.read(path, "kind", Loaded[int], lambda raw: Loaded(int(raw))).value
+    assert 7 == kept.read(path, "kind", Loaded[int], lambda raw: Loaded(int(raw))).value
 
 
 def test_another_user_s_snapshot_is_not_believed(paths, write, monkeypatch):
