@@ -36,7 +36,7 @@ _MAGIC = b"oulipoly-configuration-1\n"  # the number counts the forms of this fi
 _CHECKSUM_BYTES = 4
 _MODE, _FOLDER_MODE = 0o600, 0o700
 _SAFE_AGE_NS = 2_000_000_000  # of a file that would have another time if it were written again; FAT counts in 2 s
-_FILE_LIMIT, _SNAPSHOT_LIMIT, _ENTRY_LIMIT = 1 << 20, 8 << 20, 256  # bytes, bytes, files
+_FILE_LIMIT, _SNAPSHOT_LIMIT, _ENTRY_LIMIT = 1 << 20, 8 << 20, 1024  # bytes, bytes, files
 _LEFT_OVER_S = 60.0  # age at which an unfinished file is one that a killed process left
 _SUFFIX = ".part"
 _SOURCES = ("config", "config/parse", "config/schema", "config/toml", "core/accounts", "core/ledger", "core/sessions")
@@ -76,13 +76,20 @@ def read(
 
 
 class Snapshot:
-    """The snapshot in a cache folder; `program` and `now_ns` are for tests."""
+    """The snapshot in a cache folder, of so many files; `program` and `now_ns` are for tests."""
 
     def __init__(
-        self, folder: Path, home: Path, *, program: str | None = None, now_ns: Callable[[], int] = time.time_ns
+        self,
+        folder: Path,
+        home: Path,
+        *,
+        limit: int = _ENTRY_LIMIT,
+        program: str | None = None,
+        now_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         self.file = folder / _NAME
         self._home = os.fsencode(home)
+        self._limit = limit
         self._program = identify_program() if program is None else program
         self._now_ns = now_ns
 
@@ -150,10 +157,12 @@ class Snapshot:
 
     def _keep(self, key: bytes, entry: _Entry) -> None:
         """Write the snapshot anew with one more entry; of two that write at once, one is lost, and read again later."""
-        entries = {other: kept for other, kept in self._entries().items() if other != key and _is_there(other)}
+        entries = self._entries()
+        entries.pop(key, None)
+        if len(entries) >= self._limit:
+            there = [other for other in entries if os.path.lexists(other.partition(b":")[2])]
+            entries = {other: entries[other] for other in there[-self._limit // 2 :]}
         entries[key] = entry
-        for oldest in list(entries)[:-_ENTRY_LIMIT]:
-            del entries[oldest]
         body = msgspec.msgpack.encode(_Kept(self._program, entries))
         if len(body) <= _SNAPSHOT_LIMIT:
             _replace(self.file, _MAGIC + _checksum(body) + body)
@@ -180,10 +189,6 @@ def _is_of(entry: _Entry, path: Path, status: os.stat_result) -> bool:
 def _stamp(status: os.stat_result) -> Stamp:
     # The time of change as well: `touch -r` and `cp -p` set the other one back.
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-def _is_there(key: bytes) -> bool:
-    return os.path.lexists(key.partition(b":")[2])
 
 
 def _read_own(path: Path) -> bytes:

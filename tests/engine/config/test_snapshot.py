@@ -214,19 +214,28 @@ def test_warnings_are_told_from_the_snapshot_too(paths, write):
     assert first == second
 
 
-def test_of_many_files_the_last_are_kept_and_those_that_are_gone_are_not(paths, write):
-    reader = Reader(paths)
-    for number in range(300):
-        reader(write(f"{number}", f"many/{number}"))
-    for number in range(290, 300):
-        reader(paths.config / "many" / f"{number}")
+def test_of_many_files_the_last_are_kept(paths, write):
+    reader = Reader(paths, limit=8)
+    many = [write(str(number), f"many/{number}") for number in range(20)]
+    for path in many:
+        reader(path)
 
-    assert 300 == reader.parsed
-    size = reader.snapshot.file.stat().st_size
-    for number in range(300):
-        (paths.config / "many" / f"{number}").unlink()
-    reader(write("x"))
-    assert reader.snapshot.file.stat().st_size < size / 10
+    assert ["16", "17", "18", "19"] == [reader(path) for path in many[-4:]]
+    assert 20 == reader.parsed
+    assert reader.snapshot.file.stat().st_size < 2000
+
+
+def test_files_that_are_gone_make_way_first(paths, write):
+    reader = Reader(paths, limit=8)
+    first = write("first", "many/first")
+    reader(first)
+    for number in range(20):
+        path = write(str(number), f"many/{number}")
+        reader(path)
+        path.unlink()
+
+    assert "first" == reader(first)
+    assert 21 == reader.parsed
 
 
 # The file itself
@@ -415,7 +424,7 @@ def test_sixteen_processes_see_what_the_file_says_while_it_changes(paths, write)
         "from oulipoly_engine.config import load; from oulipoly_engine.paths import Paths\n"
         "paths = Paths(*map(Path, sys.argv[1:4]), cache=Path(sys.argv[4]))\n"
         "def now(): return int(re.search(rb'[0-9]{8}', paths.providers.read_bytes())[0])\n"
-        "for _ in range(40):\n"
+        "for _ in range(25):\n"
         "    before, loaded, after = now(), load.load_accounts(paths), now()\n"
         "    assert not loaded.problems, loaded.problems\n"
         "    assert before <= int(loaded.value['a'].command) <= after, (before, loaded, after)\n"
