@@ -1,4 +1,4 @@
-"""config.toml, sessions.toml and prices.toml: settings, the scripts that find turns and transcripts, and prices."""
+"""config.toml and sessions.toml: the settings, and the scripts that find turns and transcripts."""
 
 from __future__ import annotations
 
