@@ -39,7 +39,17 @@ _SAFE_AGE_NS = 2_000_000_000  # of a file that would have another time if it wer
 _FILE_LIMIT, _SNAPSHOT_LIMIT, _ENTRY_LIMIT = 1 << 20, 8 << 20, 1024  # bytes, bytes, files
 _LEFT_OVER_S = 60.0  # age at which an unfinished file is one that a killed process left
 _SUFFIX = ".part"
-_SOURCES = ("config", "config/parse", "config/schema", "config/toml", "core/accounts", "core/ledger", "core/sessions")
+_SOURCES = (  # folders of the package
+    ".",
+    "config",
+    "config/parse",
+    "config/schema",
+    "config/toml",
+    "core/accounts",
+    "core/ledger",
+    "core/sessions",
+    "core/text",
+)
 
 
 class _Entry(Record):
@@ -194,12 +204,15 @@ def _stamp(status: os.stat_result) -> Stamp:
 def _read_own(path: Path) -> bytes:
     """Read a file that only we can have written. Raises OSError or ValueError where it is not that."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)  # a pipe must not hold us
-    with open(descriptor, "rb") as file:  # noqa: PTH123 - a descriptor, not a path
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid() or stat.S_IMODE(status.st_mode) & 0o077:
             message = f"{path} is not a file of our own"
             raise ValueError(message)
-        return file.read(_SNAPSHOT_LIMIT * 2)
+        with open(descriptor, "rb", closefd=False) as file:
+            return file.read(_SNAPSHOT_LIMIT * 2)
+    finally:
+        os.close(descriptor)
 
 
 def _replace(path: Path, data: bytes) -> None:

@@ -328,6 +328,24 @@ def test_a_snapshot_that_is_not_as_we_left_it_is_passed_over(paths, write, spoil
     assert ["kept", "kept"] == [reader(), reader()]
 
 
+def open_files():
+    return list(Path("/proc/self/fd").iterdir())
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts open files by /proc")
+@pytest.mark.parametrize("spoil", FAULTS, ids=lambda fault: fault.__name__)
+def test_a_spoiled_snapshot_leaves_no_file_open(paths, write, spoil):
+    write("kept")
+    reader = Reader(paths)
+    reader()
+    spoil(reader.snapshot.file)
+    before = len(open_files())
+
+    reader()
+
+    assert before == len(open_files())
+
+
 @pytest.mark.parametrize("spoil", [_truncate, _empty, _noise, _open_to_all, _link], ids=lambda fault: fault.__name__)
 def test_a_spoiled_snapshot_is_made_anew(paths, write, spoil):
     write("kept")
