@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import Clock, SystemClock
 from oulipoly_engine.config import app_file
-from oulipoly_engine.config.app_file import AppSettings, ThemeFile
+from oulipoly_engine.config.app_settings import AppSettings, ThemeFile
 from oulipoly_engine.config.problem import Loaded, nearest
 from oulipoly_engine.core.accounts.accounts import Model
 from oulipoly_engine.core.accounts.controls import Controls

@@ -111,7 +111,7 @@ def _model_and_prompt(context: Context, options: Namespace, accounts: Mapping[st
     if options.model is not None:
         model = told(load.load_model(context.paths, options.model, context.models_dir, accounts=accounts))
         try:
-            body = "" if options.agent_file is None else _agent_file(options.agent_file).body
+            body = "" if options.agent_file is None else _agent_file(context, options.agent_file).body
             return model, prompt.with_instructions(body, _prompt(options, options.words))
         except RequestRefused as error:
             failure = markers.PreInvocationFailure(
@@ -131,7 +131,7 @@ def _model_and_prompt(context: Context, options: Namespace, accounts: Mapping[st
 
 def _agent(context: Context, options: Namespace) -> tuple[Agent, list[str]]:
     if options.agent_file is not None:
-        return _agent_file(options.agent_file), options.words[1:]
+        return _agent_file(context, options.agent_file), options.words[1:]
     if not options.words:
         message = (
             f"no agent and no model: say `{context.program} AGENT PROMPT...` or `{context.program} -m MODEL PROMPT...` "
@@ -148,8 +148,8 @@ def _agent(context: Context, options: Namespace) -> tuple[Agent, list[str]]:
         raise
 
 
-def _agent_file(path: Path) -> Agent:
-    return told(load.load_agent_file(path))
+def _agent_file(context: Context, path: Path) -> Agent:
+    return told(load.load_agent_file(path, context.paths))
 
 
 def _prompt(options: Namespace, words: list[str]) -> str:

@@ -6,7 +6,9 @@ from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.config import check, show
-from oulipoly_engine.config.problem import Level, Problem
+from oulipoly_engine.config.problem import Level, Problem, nearest
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.records import replace
 
 _EXIT_PROBLEMS = 2
 
@@ -24,14 +26,20 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     text = "write a first configuration for the CLIs of this machine; what exists is never changed"
     first = commands.add_parser("init", help=text, description=text)
     first.add_argument("--dry-run", action="store_true", help="print the files instead of writing them")
+    text = "print the JSON Schema of a file, for editors; without FILE the names of the files"
+    schema = commands.add_parser("schema", help=text, description=text)
+    schema.add_argument("file", nargs="?", metavar="FILE", help="providers, model, config, ...")
     options = parser.parse_plain(arguments)
+    if options.command == "schema":
+        return _schema(context, options.file)
     if options.command == "init":
         return _init(context, is_dry=options.dry_run)
     return {"check": _check, "path": _path, "show": _show}[options.command](context, as_json=options.json)
 
 
 def _check(context: Context, *, as_json: bool) -> int:
-    problems = check.check(context.paths, models_dir=context.models_dir, agents_dir=context.agents_dir)
+    paths = replace(context.paths, cache=None)  # who checks wants no snapshot of what was read before
+    problems = check.check(paths, models_dir=context.models_dir, agents_dir=context.agents_dir)
     errors = [problem for problem in problems if problem.level is Level.ERROR]
     if as_json:
         output.write_json({"problems": [_document(problem) for problem in problems], "errors": len(errors)})
@@ -82,6 +90,22 @@ def _show(context: Context, *, as_json: bool) -> int:
         output.write_json(values)
     else:
         output.write_bytes(show.as_text(values).encode("utf-8", "backslashreplace"))
+    return 0
+
+
+def _schema(context: Context, file: str | None) -> int:
+    from oulipoly_engine.config.schema.documents import FILES, json_schema  # noqa: PLC0415 - pydantic, 80 ms
+
+    if file is None:
+        for name, title in FILES.items():
+            output.write_line(f"{name:<11}{title}")
+        return 0
+    if file not in FILES:
+        found = nearest(file.removesuffix(".toml"), FILES)
+        hint = f"did you mean {found[0]}?" if found else f"known are {', '.join(FILES)}"
+        message = f"{context.program} config schema: there is no schema of {file!r}: {hint}"
+        raise UsageInvalid(message)
+    output.write_json(json_schema(file))
     return 0
 
 

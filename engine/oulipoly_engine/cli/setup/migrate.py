@@ -7,7 +7,8 @@ from pathlib import Path
 from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.config import mask, migrate
+from oulipoly_engine.config import mask
+from oulipoly_engine.config.migration import migrate
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.base.rebuild import rebuild
 from oulipoly_engine.store.sessions import chains

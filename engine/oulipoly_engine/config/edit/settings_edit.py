@@ -5,31 +5,33 @@ A change is checked against the file's own rules before anything is written, and
 
 from __future__ import annotations
 
-import copy
 import json
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from oulipoly_engine.config import app_file, load, mask, schema, toml_file, toml_lines
-from oulipoly_engine.config.problem import KeyPath, Level
-from oulipoly_engine.config.table import Table
-from oulipoly_engine.config.toml_file import TomlFile
-from oulipoly_engine.config.write_files import FileChange, write
+from oulipoly_engine.config import app_file, app_settings, load, mask
+from oulipoly_engine.config.edit.write_files import FileChange, write
+from oulipoly_engine.config.problem import KeyPath
+from oulipoly_engine.config.toml import toml_file, toml_lines
+from oulipoly_engine.config.toml.toml_file import TomlFile
 from oulipoly_engine.core.text import leave_key
 from oulipoly_engine.errors import ConfigInvalid
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record
 
+if TYPE_CHECKING:
+    from oulipoly_engine.config.schema.fields import Table
+
 _TRUTH = ("true", "false")
 # What the full-screen app lets one choose from; any other value is typed. The rules themselves are the schema's.
 _CHOICES: Mapping[str, tuple[str, ...]] = {
-    "preset": app_file.PRESETS,
+    "preset": app_settings.PRESETS,
     "footer": ("full", "compact", "off"),
     "motion": ("full", "reduced"),
     "read_only": _TRUTH,
-    "progress": app_file.PROGRESS,
+    "progress": app_settings.PROGRESS,
     "tie_rule": ("fewest-calls", "lowest-use", "most-headroom"),
     "attach_leave_key": tuple(leave_key.BYTES),
     "archive": _TRUTH,
@@ -82,7 +84,9 @@ def refusal(setting: Setting, typed: str) -> str | None:
     file = toml_file.read(setting.file)
     if file.failure is not None:
         return file.failure.text
-    wrong = _wrong(file, setting, _value(file, setting, typed))
+    from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - as in `_sections`
+
+    wrong = rules.find_new_slip(file, setting.path, _value(file, setting, typed))
     # What is typed needs no quotes where a text is wanted: only the file does.
     return wrong if wrong is None else wrong.replace("write one of these in quotes", "write one of these")
 
@@ -93,7 +97,7 @@ def save(setting: Setting, typed: str) -> None:
     if wrong is not None:
         message = f"{setting.name}: {wrong}"
         raise ConfigInvalid(message)
-    from oulipoly_engine.config import toml_edit  # noqa: PLC0415 - 60 ms, only a change needs it
+    from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - 60 ms, only a change needs it
 
     file = toml_file.read(setting.file)
     document = toml_edit.parse(file.text)
@@ -128,21 +132,23 @@ def key_setting(paths: Paths, identity: str, keys: str) -> Setting:
 
 
 def _sections(paths: Paths, models: Path) -> Iterator[Section]:
+    from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - 100 ms, only who looks at settings needs it
+
     app = toml_file.read(app_file.path_of(paths))
-    yield Section("app.toml · this app", _of_table(paths, app, app_file.AppTable, (), without=_TABLES), _failure(app))
+    yield Section("app.toml · this app", _of_table(paths, app, rules.AppTable, (), without=_TABLES), _failure(app))
     settings = toml_file.read(paths.settings)
-    yield Section("config.toml · every run", _of_table(paths, settings, schema.SettingsTable, ()), _failure(settings))
+    yield Section("config.toml · every run", _of_table(paths, settings, rules.SettingsTable, ()), _failure(settings))
     accounts = toml_file.read(paths.providers)
     if accounts.failure is not None:
         yield Section("providers.toml", (), _failure(accounts))
     for name in accounts.data:
-        yield Section(f"providers.toml · {name}", _of_table(paths, accounts, schema.AccountTable, (name,)))
+        yield Section(f"providers.toml · {name}", _of_table(paths, accounts, rules.AccountTable, (name,)))
     for name in load.list_models(paths, models):
         file = toml_file.read(models / f"{name}.toml")
-        found = _of_table(paths, file, schema.ModelTable, ())
+        found = _of_table(paths, file, rules.ModelTable, ())
         members = file.data.get("providers")
         for place, _ in enumerate(members if isinstance(members, list) else ()):
-            found += _of_table(paths, file, schema.MemberTable, ("providers", place))
+            found += _of_table(paths, file, rules.MemberTable, ("providers", place))
         yield Section(f"models/{name}.toml", found, _failure(file))
 
 
@@ -154,13 +160,15 @@ def _of_table(
     paths: Paths, file: TomlFile, table: type[Table], at: KeyPath, without: tuple[str, ...] = ()
 ) -> tuple[Setting, ...]:
     """Return the settings of one table; tables within it are left to the editor."""
+    from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - as in `_sections`
+
     found = []
-    for name, key in table.known.items():
-        if key.table is not None or name in without or name == "environment":
+    for name, default_value in rules.single_keys(table):
+        if name in without or name == "environment":
             continue
         path = (*at, name)
         value = _inside(file.data, path)
-        default = None if value is not None else _default(key.default)
+        default = None if value is not None else default_value
         shown = value if value is not None else default
         found.append(
             Setting(
@@ -170,41 +178,10 @@ def _of_table(
                 _text(value),
                 _source(file, path) if value is not None else "default",
                 _CHOICES.get(name, ()),
-                _wrong(file, None, None, path) if value is not None else None,
+                rules.find_slip(file, path) if value is not None else None,
             )
         )
     return tuple(found)
-
-
-def _default(value: object) -> object:
-    if isinstance(value, tuple):
-        return list(value) or None
-    return value if isinstance(value, (str, int, float, bool)) else None
-
-
-def _wrong(file: TomlFile, setting: Setting | None, value: object, path: KeyPath = ()) -> str | None:
-    """Check a file with one value changed; return what is wrong at that place, or newly wrong around it."""
-    place = path if setting is None else setting.path
-    data = file.data if setting is None else _with(file.data, place, value)
-    table, raw, at = _owner(file.path, data, place)
-    faults = [fault for fault in schema.check(table, raw, at)[1] if fault.level is Level.ERROR]
-    own = [fault for fault in faults if fault.path[: len(place)] == place]
-    if not own and setting is not None:
-        _, before, _ = _owner(file.path, file.data, place)
-        known = {fault.message for fault in schema.check(table, before, at)[1]}
-        own = [fault for fault in faults if fault.message not in known]
-    return f"{own[0].message}; {own[0].fix}" if own else None
-
-
-def _owner(path: Path, data: Mapping[str, Any], place: KeyPath) -> tuple[type[Table], object, KeyPath]:
-    """Return the table of rules that a place of a file is under, its values and where they stand."""
-    if path.name == "app.toml":
-        return app_file.AppTable, data, ()
-    if isinstance(data.get("providers"), list) or path.parent.name == "models":
-        return schema.ModelTable, data, ()
-    if path.name == "config.toml":
-        return schema.SettingsTable, data, ()
-    return schema.AccountTable, data.get(str(place[0]), {}), (place[0],)
 
 
 def _value(file: TomlFile, setting: Setting, typed: str) -> object:
@@ -216,22 +193,12 @@ def _value(file: TomlFile, setting: Setting, typed: str) -> object:
         value: object = tomllib.loads(f"value = {typed}")["value"]
     except (tomllib.TOMLDecodeError, KeyError):
         return typed
-    if not isinstance(value, str) and _wrong(file, setting, value) is not None and not _wrong(file, setting, typed):
-        return typed  # a text that looks like a number
-    return value
+    if isinstance(value, str):
+        return value
+    from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - as in `_sections`
 
-
-def _with(data: Mapping[str, Any], path: KeyPath, value: object) -> dict[str, Any]:
-    """Return a copy of values with one of them set, or taken away where it is None."""
-    changed: dict[str, Any] = copy.deepcopy(dict(data))
-    table: Any = changed
-    for part in path[:-1]:
-        table = table.setdefault(part, {}) if isinstance(table, dict) else table[part]
-    if value is None:
-        table.pop(path[-1], None)
-    else:
-        table[path[-1]] = value
-    return changed
+    is_text = rules.find_new_slip(file, setting.path, value) and not rules.find_new_slip(file, setting.path, typed)
+    return typed if is_text else value  # a text that looks like a number
 
 
 def _inside(data: object, path: KeyPath) -> object:

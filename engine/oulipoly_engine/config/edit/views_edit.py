@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from oulipoly_engine.config import app_file, toml_file
-from oulipoly_engine.config.toml_file import TomlFile
-from oulipoly_engine.config.write_files import FileChange, write
+from oulipoly_engine.config import app_file
+from oulipoly_engine.config.edit.write_files import FileChange, write
+from oulipoly_engine.config.toml import toml_file
+from oulipoly_engine.config.toml.toml_file import TomlFile
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused, UsageInvalid
 from oulipoly_engine.paths import Paths
@@ -26,7 +27,7 @@ def save(paths: Paths, view: SavedView) -> bool:
     if len(view.filter) > _LONGEST_FILTER:
         message = f"a view's filter may have {_LONGEST_FILTER} characters, not {len(view.filter)}"
         raise UsageInvalid(message)
-    from oulipoly_engine.config import toml_edit  # noqa: PLC0415 - 60 ms, only a change needs it
+    from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - 60 ms, only a change needs it
 
     file, document = _opened(app_file.path_of(paths))
     values = {"filter": view.filter, "group": view.group, "sort": str(view.sort), "reversed": view.is_reversed}
@@ -53,7 +54,7 @@ def delete(paths: Paths, name: str) -> SavedView:
     if found is None:
         message = f"there is no saved view {name!r}"
         raise RequestRefused(message)
-    from oulipoly_engine.config import toml_edit  # noqa: PLC0415 - as in `save`
+    from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - as in `save`
 
     file, document = _opened(app_file.path_of(paths))
     toml_edit.remove(document["views"], name)
@@ -64,7 +65,7 @@ def delete(paths: Paths, name: str) -> SavedView:
 
 
 def _opened(path: Path) -> tuple[TomlFile, Any]:
-    from oulipoly_engine.config import toml_edit  # noqa: PLC0415 - as in `save`
+    from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - as in `save`
 
     file = toml_file.read(path)
     if file.failure is not None:
@@ -77,7 +78,7 @@ def _opened(path: Path) -> tuple[TomlFile, Any]:
 
 
 def _written(file: TomlFile, document: Any) -> None:  # noqa: ANN401 - tomlkit's
-    from oulipoly_engine.config import toml_edit  # noqa: PLC0415 - as in `save`
+    from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - as in `save`
 
     try:
         after = toml_edit.render(document)

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import Any
 
 from oulipoly_engine.config import legacy
-from oulipoly_engine.config.model_files import OLD_TOP_KEYS
+from oulipoly_engine.config.legacy import OLD_TOP_KEYS
 from oulipoly_engine.config.problem import Fault, KeyPath, shown
 from oulipoly_engine.records import Record
 

@@ -10,17 +10,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_engine.config import legacy, mask, model_files, old_models, toml_file, write_files
-from oulipoly_engine.config.old_models import OldEntry
+from oulipoly_engine.config import legacy, mask, model_files
+from oulipoly_engine.config.edit import write_files
+from oulipoly_engine.config.edit.write_files import FileChange
+from oulipoly_engine.config.migration import old_models
+from oulipoly_engine.config.migration.old_models import OldEntry
 from oulipoly_engine.config.problem import Fault, summary
-from oulipoly_engine.config.toml_file import TomlFile
-from oulipoly_engine.config.write_files import FileChange
+from oulipoly_engine.config.toml import toml_file
+from oulipoly_engine.config.toml.toml_file import TomlFile
 from oulipoly_engine.errors import ConfigInvalid
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:
-    from oulipoly_engine.config.toml_edit import Document
+    from oulipoly_engine.config.toml.toml_edit import Document
 
 _ORDER = ("command", "args", "interactive_args", "prompt_mode", *old_models.BLOCKS)
 
@@ -60,7 +63,7 @@ class _Migration:
     """The documents being edited, and what was found so far."""
 
     def __init__(self, paths: Paths, models_dir: Path) -> None:
-        from oulipoly_engine.config import toml_edit  # noqa: PLC0415 - tomlkit, 60 ms, only when something is edited
+        from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - tomlkit, 60 ms, only when something is edited
 
         self.edit = toml_edit
         self.paths = paths
@@ -93,7 +96,7 @@ class _Migration:
         return MigrationPlan(tuple(self._changes()), tuple(self.notes))
 
     def _old_entries(self, file: TomlFile) -> tuple[OldEntry, ...]:
-        if not any(model_files.old_keys(file.data)):
+        if not any(legacy.old_keys(file.data)):
             return ()
         entries, faults = old_models.entries(file.data)
         if faults:
@@ -203,7 +206,7 @@ class _Migration:
             else:
                 table = self.edit.at(document, ("providers", entry.index))
             self._rewrite_entry(table, entry)
-        for key in model_files.OLD_TOP_KEYS:
+        for key in legacy.OLD_TOP_KEYS:
             self.edit.remove(document, key)
         self.notes.append(f"{path} keeps only names and its own arguments")
 
@@ -211,7 +214,7 @@ class _Migration:
         if "name" not in table and "command" in table:
             self.edit.rename(table, "command", "name", entry.account)
         self.edit.set_value(table, "name", entry.account)
-        for key in model_files.OLD_ENTRY_KEYS:
+        for key in legacy.OLD_ENTRY_KEYS:
             self.edit.remove(table, key)
         self._set_or_remove(table, "args", entry.model_args, keep_empty=True)
         self._set_or_remove(table, "interactive_args", entry.model_interactive, keep_empty=False)

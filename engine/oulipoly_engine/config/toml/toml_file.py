@@ -32,7 +32,7 @@ class TomlFile(Record):
         found = tuple(faults)
         if not found:
             return ()
-        from oulipoly_engine.config import toml_lines  # noqa: PLC0415 - 3 ms, only a fault needs its line
+        from oulipoly_engine.config.toml import toml_lines  # noqa: PLC0415 - 3 ms, only a fault needs its line
 
         lines = toml_lines.index(self.text)
         return tuple(
@@ -48,10 +48,10 @@ class TomlFile(Record):
         )
 
 
-def read(path: Path) -> TomlFile:
-    """Read a file; a missing one is empty, not a failure."""
+def read(path: Path, raw: bytes | None = None) -> TomlFile:
+    """Read a file; a missing one is empty, not a failure. raw: what was read of it already."""
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = (path.read_bytes() if raw is None else raw).decode("utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):
         return TomlFile(path, exists=False)
     except UnicodeDecodeError as error:
