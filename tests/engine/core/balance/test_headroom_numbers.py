@@ -78,6 +78,12 @@ def test_last_minute_counts_as_a_whole_one():
 @pytest.mark.parametrize(
     ("label", "hours_left", "expected"),
     [
+        ("5h-burst", 1, 5),
+        ("5min", 0.01, 5 / 60),
+        ("90m", 1, 1.5),
+        ("3d", 1, 72),
+        ("weekly (2)", 1, 168),
+        ("opus", 100, 168),
         ("daily", 1, 24),
         ("weekly", 1, 168),
         ("monthly", 1, 720),
@@ -89,11 +95,13 @@ def test_last_minute_counts_as_a_whole_one():
         ("100000h", 1, 5),
         ("5w", 6, 24),
         (None, 5, 5),
+        (None, 6, 24),
         (None, 5.1, 24),
         (None, 24, 24),
         (None, 168, 168),
         (None, 720, 720),
         (None, 720.5, 720.5),
+        (None, 999, 999),
     ],
 )
 def test_length_comes_from_the_label_or_is_the_shortest_usual_one(label, hours_left, expected):

@@ -141,13 +141,6 @@ def test_longest_window_lends_in_proportion_to_the_lengths():
     assert (pytest.approx(0.002), RateSource.DURATION) == rate_of(window(hours=5), NOW, rates)
 
 
-@pytest.mark.parametrize(("hours", "lends"), [(9.9, True), (10, False)], ids=["shorter", "as long"])
-def test_only_longer_windows_lend(hours, lends):
-    rate, source = rate_of(window(hours=hours), NOW, PoolRates({}, 0.001, 10 * HOUR))
-
-    assert (lends, lends) == (rate is not None, source is RateSource.DURATION)
-
-
 @pytest.mark.parametrize(
     ("label", "kind", "name"), [(None, 3, "window-3"), ("weekly", "weekly", "weekly"), ("", "", "")]
 )
@@ -293,15 +286,6 @@ def test_new_window_does_not_hide_the_cycles_behind_it():
 )
 def test_window_is_followed_by_what_it_shares_with_an_earlier_one(old, new, expected):
     assert expected == match_windows(old, new)
-
-
-@pytest.mark.parametrize(
-    ("failures", "status", "seconds"), [(1, None, 30), (2, None, 60), (1, 429, 120), (4, 429, 900), (1, 428, 30)]
-)
-def test_pause_doubles_from_its_first_length(failures, status, seconds):
-    until = backoff.backoff_until(NOW, failures, http_status=status)
-
-    assert timedelta(seconds=seconds) == until - NOW
 
 
 @pytest.mark.parametrize(("asked", "seconds"), [(1, 1), (21_600, 21_600), (21_601, 21_600)])
