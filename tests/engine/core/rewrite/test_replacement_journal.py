@@ -5,7 +5,7 @@ import json
 import pytest
 
 from oulipoly_engine.core.accounts.accounts import StorageType
-from oulipoly_engine.core.rewrite.journal import Journal, body, read_journal
+from oulipoly_engine.core.rewrite.journal import IMPORT_REPLACE, UNDO, Journal, body, read_journal
 from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Chunk, Source
 
 JOURNAL = Journal(
@@ -69,6 +69,10 @@ def test_file_holds_the_contract_s_keys_in_order_one_a_line():
     assert list(DOCUMENT.items()) == list(json.loads(written).items())
     assert written.startswith(b'{\n  "schema_version": 1,\n')
     assert written.endswith(b'"dd"\n}\n')
+
+
+def test_operations_have_the_contract_s_names():
+    assert ("import-replace", "undo") == (IMPORT_REPLACE, UNDO)
 
 
 def test_what_was_written_is_read():

@@ -203,6 +203,14 @@ def test_added_answer_is_of_the_nearest_model(records, model):
     assert model == kept(data, *names, "n", n=new("n", role="assistant"))[-1]["message"]["model"]
 
 
+@pytest.mark.parametrize(("between", "model"), [(199, "far"), (200, "unknown")])
+def test_model_is_looked_for_in_the_nearest_200_turns(between, model):
+    names = [f"u{number}" for number in range(between)]
+    data = transcript(reply("a1", model="far"), *map(user, names))
+
+    assert model == kept(data, "a1", *names, "n", n=new("n", role="assistant"))[-1]["message"]["model"]
+
+
 def test_answer_in_front_of_all_is_of_the_model_behind_it():
     data = transcript(user("u1", cwd="/user"), reply("a1", parent="u1", model="behind", cwd="/reply"))
     first = kept(data, "n", "u1", "a1", n=new("n", role="assistant"))[0]
@@ -270,6 +278,33 @@ def test_branches_behind_the_place_move_below_what_is_added_and_those_before_it_
     assert [("u1", None), ("b0", "u1"), ("n", "u1"), ("a1", "n"), ("b2", "n")] == links(records)
 
 
+def test_branches_behind_a_second_addition_move_on_with_it():
+    data = transcript(user("u1"), *(reply(name, parent="u1") for name in ("a1", "b2", "b3")))
+    records = kept(data, "u1", "m", "a1", "n", "b2", "b3", m=new("m"), n=new("n"))
+
+    assert [("u1", None), ("m", "u1"), ("a1", "m"), ("n", "m"), ("b2", "n"), ("b3", "n")] == links(records)
+
+
+def test_chain_is_closed_over_removed_turns_that_stand_before_their_parents():
+    data = transcript(reply("a1", parent="u1"), user("u1", parent="u0"), user("u0"), user("u2", parent="a1"))
+
+    assert [("u0", None), ("u2", "u0")] == links(kept(data, "u0", "u2"))
+
+
+def test_transcript_without_turns_may_get_its_first_one():
+    first = kept(transcript({"type": "mode"}), "n", n=new("n"))[-1]
+
+    assert {
+        "parentUuid": None,
+        "isSidechain": False,
+        "type": "user",
+        "message": {"role": "user", "content": "new"},
+        "uuid": "n",
+        "timestamp": LATER,
+        "sessionId": SESSION,
+    } == first
+
+
 def test_first_turn_may_get_another_before_it():
     data = transcript(user("u1"), user("u2"))
 
@@ -329,7 +364,10 @@ def test_appended_turn_hangs_on_the_last_record_and_not_on_the_last_prompt():
 def test_side_chain_alone_is_gone_on_with():
     data = transcript(user("u1", isSidechain=True), {"type": "mode"})
 
-    assert [("u1", None), ("n", "u1"), (None, None)] == links(kept(data, "u1", "n", n=new("n")))
+    records = kept(data, "u1", "n", n=new("n"))
+
+    assert [("u1", None), ("n", "u1"), (None, None)] == links(records)
+    assert records[1]["isSidechain"]
 
 
 def test_appended_turn_stands_alone_where_all_others_go():

@@ -162,6 +162,14 @@ def test_added_message_has_the_notes_of_its_neighbour(role, kind):
     assert ("completed", {"turn_id": "t1", "content_item_kinds": [kind, kind]}) == (added["status"], added[KINDS])
 
 
+def test_added_answer_has_annotations_where_its_neighbour_has():
+    block = {"type": "output_text", "text": "one", "annotations": [1]}
+    data = rollout(message("a1", "one", "assistant", content=[block]))
+    added = kept(data, "a1", "n", n=new("n", role="assistant"))[-1]["payload"]
+
+    assert [{"type": "output_text", "text": "new", "annotations": []}] == added["content"]
+
+
 def test_notes_without_a_turn_name_none():
     data = rollout(message("m1", "one", **{KINDS: {}}))
 
