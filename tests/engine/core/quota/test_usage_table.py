@@ -7,6 +7,7 @@ from oulipoly_engine.core.quota.usage_table import (
     IN_FLIGHT,
     NO_USAGE_API,
     AccountUsage,
+    UsageRow,
     failed,
     not_committed,
     render_usage,
@@ -50,6 +51,13 @@ def test_a_long_failure_leaves_its_own_account_in_the_columns():
         "a                  claude  5h    ",
         "a-far-longer-name  codex   (error",
     ] == [line[:33] for line in shown]
+
+
+@pytest.mark.parametrize(("length", "width"), [(39, 39), (40, 40), (41, 6)], ids=["shorter", "40", "longer"])
+def test_window_s_column_is_as_wide_as_its_cells_up_to_40_characters(length, width):
+    rows = [UsageRow("a", "v", "x" * length), UsageRow("a", "v", "5h", "1%", "99%")]
+
+    assert f"a        v       {'5h':{width}}  1%            99%" == render_usage(rows).splitlines()[2]
 
 
 def test_table_without_accounts_is_its_heading():

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from oulipoly_engine.core.balance.balance import Candidate, TieRule, choose, why_not
-from oulipoly_engine.core.quota.windows import QuotaState, Window, length_h
+from oulipoly_engine.core.quota.windows import QuotaState, Window
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 
@@ -62,20 +62,3 @@ def test_reason_and_why_not_name_the_headroom():
 
     assert decision.reason.startswith("burst has the most headroom")
     assert why_not(decision, decision.verdicts[1]).startswith("has at most the headroom of burst")
-
-
-@pytest.mark.parametrize(
-    ("label", "hours_left", "expected"),
-    [
-        ("5h-burst", 1, 5),
-        ("5min", 0.01, 5 / 60),
-        ("weekly (2)", 1, 168),
-        ("3d", 1, 72),
-        ("90m", 1, 1.5),
-        (None, 6, 24),
-        ("opus", 100, 168),
-        (None, 999, 999),
-    ],
-)
-def test_length_of_a_window(label, hours_left, expected):
-    assert expected == length_h(label, hours_left)

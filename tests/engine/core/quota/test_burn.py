@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.quota.burn import RateSource, learn, learned_rate, pool_rates, rate_of
+from oulipoly_engine.core.quota.burn import RateSource, learn, pool_rates, rate_of
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -25,11 +25,6 @@ def test_own_learning_comes_first():
     own = window(delta=0.2, turns=20)
 
     assert (0.01, RateSource.OWN) == rate_of(own, NOW, pool_rates([quota(own), quota(window(delta=0.9, turns=20))]))
-
-
-@pytest.mark.parametrize("pair", [(0.0, 20), (0.1, 0), (-0.1, 20), (None, 20), (0.1, None)])
-def test_half_a_lesson_is_none(pair):
-    assert learned_rate(window(delta=pair[0], turns=pair[1])) is None
 
 
 def test_pool_rate_weighs_siblings_by_turns():

@@ -12,7 +12,7 @@ LOAD = 0.9
 
 @pytest.fixture
 def bench(monkeypatch):
-    monkeypatch.syspath_prepend(Path(__file__).parents[3] / "scripts" / "bench")
+    monkeypatch.syspath_prepend(Path(__file__).parents[4] / "scripts" / "bench")
     return importlib.import_module
 
 

@@ -16,7 +16,7 @@ from oulipoly_engine.core.transcripts.canonical import Chunk, Origin, render
 from oulipoly_engine.errors import ReplacementInvalid
 from oulipoly_engine.records import replace
 
-FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "transcripts"
+FOLDER = Path(__file__).resolve().parents[3] / "fixtures" / "transcripts"
 FILES = sorted(path for path in FOLDER.rglob("*.jsonl") if path.parts[len(FOLDER.parts)] in ("claude", "codex"))
 NAMES = ["-".join([*path.parts[len(FOLDER.parts) :][:2], path.stem[-5:]]) for path in FILES]
 EVERY = pytest.mark.parametrize("path", FILES, ids=NAMES)

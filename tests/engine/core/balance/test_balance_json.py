@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.balance.balance import Candidate, TieRule, choose, decision_to_json, why_not
+from oulipoly_engine.core.balance.balance import Candidate, choose, decision_to_json, why_not
 from oulipoly_engine.core.balance.explain import chosen_text
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 
@@ -142,46 +142,6 @@ def test_unchosen_accounts_say_what_they_lack_in_density():
         account(5, "f", window(0.0, 10), window(0.0, 900, 7, learned=None)),
         account(6, "g", window(0.9, 90)),
     )
-
-
-@pytest.mark.parametrize(
-    ("candidates", "options", "expected"),
-    [
-        (
-            [account(0, "a", window(0.1, 9)), account(1, "b", window(0.2, 9))],
-            {"rule": TieRule.LOWEST_USE},
-            "a has the lowest projected use, 10%, among the 2 accounts that reach half of the best score",
-        ),
-        (
-            [account(0, "a", window(0.1, 9), invocation_count=1), account(1, "b", window(0.2, 9))],
-            {},
-            "b has the fewest calls, 0, among the 2 accounts that reach half of the best score",
-        ),
-        (
-            [account(0, "a", window(0.1, 90)), account(1, "b", window(0.2, 9))],
-            {},
-            "a has the best score, 81.00, and no other account reaches half of it",
-        ),
-        (
-            [account(0, "a"), account(1, "b", invocation_count=2)],
-            {},
-            "some windows are unknown, so calls decide: a has 0 with 0 recent failures, the least",
-        ),
-        (
-            [account(0, "a", recent_errors=3)],
-            {},
-            "every eligible account failed lately, so a with the fewest calls, 0, is next",
-        ),
-        (
-            [account(0, "a", window(0.1, 9, learned=None))],
-            {},
-            "no account of the pool can be scored, so a with the fewest calls, 0, is next",
-        ),
-    ],
-    ids=["lowest use", "fewest calls", "alone in the band", "count", "all failing", "nobody scored"],
-)
-def test_reason_names_the_rule_that_decided(candidates, options, expected):
-    assert expected == choose("opus", candidates, NOW, **options).reason
 
 
 @pytest.mark.parametrize(
