@@ -158,7 +158,7 @@ def test_the_first_frame_waits_for_no_engine_and_no_heavy_widget():
         "oulipoly_tui.screens.help",
     )
     code = (
-        "import sys; from oulipoly_tui import entry, app; from oulipoly_tui.panes import pools\n"
+        "import sys; from oulipoly_tui import entry, app; from oulipoly_tui.panes.quota import pools\n"
         f"print(*(name for name in {late!r} if name in sys.modules))"
     )
 

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from oulipoly_tui.notices import GIVE_TITLE_BACK, KEEP_TITLE, Notices, sequence
+from oulipoly_tui.driver.notices import GIVE_TITLE_BACK, KEEP_TITLE, Notices, sequence
 from oulipoly_tui.screens.jump import Jump
 from oulipoly_tui.screens.reading import Reading
 from oulipoly_tui.view.frame.attention import Attention, everything, following

@@ -2,9 +2,9 @@
 
 import pytest
 
-from oulipoly_tui.theming import CONTRAST, DARK, LIGHT
 from oulipoly_tui.view.transcript.spans import TONES
 from oulipoly_tui.widgets.bars import Bar
+from oulipoly_tui.widgets.theming import CONTRAST, DARK, LIGHT
 
 LEAST = {DARK: 4.5, LIGHT: 4.5, CONTRAST: 7.0}
 ALL_TONES = tuple((f" {tone or 'plain'} ", tone) for tone in ("", *TONES))

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from oulipoly_tui.progress import Progress, is_drawn, sequence, together
+from oulipoly_tui.driver.progress import Progress, is_drawn, sequence, together
 
 GHOSTTY = {"TERM": "xterm-ghostty", "TERM_PROGRAM": "ghostty"}
 NONE, SOME, HALF = "\x1b]9;4;0;0\x1b\\", "\x1b]9;4;3;0\x1b\\", "\x1b]9;4;1;50\x1b\\"

@@ -17,7 +17,8 @@ from oulipoly_tui.panes.terminal.open_terminal import label_of, program_of
 from oulipoly_tui.view.frame.attention import of_snapshot, risk_text
 from oulipoly_tui.view.sessions.columns import arrow, heading_at, heading_line, headings
 from oulipoly_tui.view.sessions.groups import Group, Grouping
-from oulipoly_tui.view.sessions.sessions import Item, Kind, Look, row_line
+from oulipoly_tui.view.sessions.look import Look
+from oulipoly_tui.view.sessions.sessions import Item, Kind, row_line
 from oulipoly_tui.view.transcript.spans import cells, plain
 from oulipoly_tui.widgets.lines import VirtualList
 

@@ -13,7 +13,8 @@ from oulipoly_engine.store.runs.spawned import Spawned
 from oulipoly_tui.view.sessions import groups as groups_module
 from oulipoly_tui.view.sessions import sessions as view
 from oulipoly_tui.view.sessions.groups import Grouping, Order, SessionIndex, groups, narrows
-from oulipoly_tui.view.sessions.sessions import Kind, Look, SessionRows, badges, short_age
+from oulipoly_tui.view.sessions.look import Look
+from oulipoly_tui.view.sessions.sessions import Kind, SessionRows, badges, short_age
 from oulipoly_tui.view.sessions.trace import trace_rows
 from oulipoly_tui.view.transcript.spans import cells, plain
 

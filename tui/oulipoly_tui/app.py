@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.binding import BindingType
 from textual.screen import Screen
 
-from oulipoly_tui import bridge, keymap, signals, theming
+from oulipoly_tui import bridge, keymap
 from oulipoly_tui.attention import Watchman
-from oulipoly_tui.driver import driver
+from oulipoly_tui.driver import driver, signals
+from oulipoly_tui.driver.notices import toast_room
 from oulipoly_tui.driver.typeahead import KeysInTurn
 from oulipoly_tui.frame import Frame
 from oulipoly_tui.gc_tuning import QuietCollector, let_strips_go
@@ -25,14 +26,14 @@ from oulipoly_tui.keymap import Keymap
 from oulipoly_tui.keys.key import FRAME, Key
 from oulipoly_tui.live_settings import Looks
 from oulipoly_tui.messages import EventArrived, ReplWanted, SnapshotTaken, Wish, WorkDone
-from oulipoly_tui.notices import toast_room
 from oulipoly_tui.panes.pane import Pane
 from oulipoly_tui.panes.table import PANES, PaneEntry
-from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.frame import footer
 from oulipoly_tui.view.frame.header import header
 from oulipoly_tui.view.transcript.spans import cells, cut
+from oulipoly_tui.widgets import theming
 from oulipoly_tui.widgets.bars import HintBar
+from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
     from datetime import datetime

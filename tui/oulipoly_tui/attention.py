@@ -6,12 +6,12 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_tui import keymap
-from oulipoly_tui.notices import Notices, toast_room
-from oulipoly_tui.progress import UNKNOWN, Progress, together
-from oulipoly_tui.standing import is_standing
+from oulipoly_tui.driver.notices import Notices, toast_room
+from oulipoly_tui.driver.progress import UNKNOWN, Progress, together
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.frame.attention import PROBLEMS, Attention, alerts_text, everything, following
 from oulipoly_tui.view.frame.header import worst_window
+from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Snapshot

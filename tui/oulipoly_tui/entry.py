@@ -89,7 +89,8 @@ def options(paths: Paths, arguments: Sequence[str]) -> Options:
     warnings: list[str] = []
     if (paths.config / "app.toml").exists() or (paths.config / "themes").is_dir():
         from oulipoly_engine.config import app_file  # noqa: PLC0415 - only where there is such a file
-        from oulipoly_tui import keymap, theming  # noqa: PLC0415 - Textual
+        from oulipoly_tui import keymap  # noqa: PLC0415 - with the app
+        from oulipoly_tui.widgets import theming  # noqa: PLC0415 - Textual
 
         loaded, looks = app_file.read(paths), app_file.read_themes(paths)
         found = loaded.value

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from textual import constants
 
-from oulipoly_tui import keymap, theming
+from oulipoly_tui import keymap
+from oulipoly_tui.widgets import theming
 
 if TYPE_CHECKING:
     from oulipoly_tui.app import AgentsApp, Options

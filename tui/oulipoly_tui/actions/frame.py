@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oulipoly_tui import theming
 from oulipoly_tui.actions.registry import Argument, Command
+from oulipoly_tui.widgets import theming
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from oulipoly_tui.actions.frame import accounts
 from oulipoly_tui.actions.registry import Argument, Command
 from oulipoly_tui.messages import ReplWanted
-from oulipoly_tui.panes.sessions.actions import LOSSLESS
+from oulipoly_tui.view.sessions.export import LOSSLESS
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Conversation

@@ -14,11 +14,11 @@ from textual.screen import ModalScreen
 
 from oulipoly_tui.keymap import shown
 from oulipoly_tui.keys.key import LISTS, Key
-from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.frame.hints import BACK
 from oulipoly_tui.view.frame.menu import menu_rows
 from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
+from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
     from oulipoly_tui.app import AgentsApp
