@@ -83,7 +83,7 @@ def test_going_through_comes_round_and_is_not_confused_by_new_words():
 
 async def test_n_goes_to_the_window_of_an_alert(app_world, running, settled, screen_text):
     async with running((120, 34)) as (app, pilot):
-        assert app.obstacle("next_attention") == "nothing wants you"
+        assert app.key_actions.reason_against(app.keys.find("frame.attention")) == "nothing wants you"
         app.order("refresh")
         await settled(pilot, lambda: app.snapshot.alerts and not app.busy)
         assert "! 1" in screen_text(app)[0]
@@ -103,7 +103,7 @@ async def test_n_opens_the_problems_for_an_error(app_world, running, settled, sc
 async def test_an_alert_is_told_outside_only_while_nobody_looks_and_once(app_world, running, settled):
     async with running((120, 34)) as (app, pilot):
         told = []
-        app.watchman.notices.tell = lambda _title, text: told.append(text)
+        app.alerts.notices.tell = lambda _title, text: told.append(text)
         app.app_focus = False
         app.order("refresh")
         await settled(pilot, lambda: told)
@@ -115,7 +115,7 @@ async def test_an_alert_is_told_outside_only_while_nobody_looks_and_once(app_wor
         assert told[0].startswith("ada 5h is 94 % used, resets ")
     async with running((120, 34)) as (app, pilot):
         told.clear()
-        app.watchman.notices.tell = lambda _title, text: told.append(text)
+        app.alerts.notices.tell = lambda _title, text: told.append(text)
         app.app_focus = False
         app.order("refresh")
         await settled(pilot, lambda: app.snapshot.alerts and not app.busy)
@@ -126,7 +126,7 @@ async def test_an_alert_is_told_outside_only_while_nobody_looks_and_once(app_wor
 async def test_an_alert_before_the_user_s_eyes_is_a_toast_alone(app_world, running, settled):
     async with running((120, 34)) as (app, pilot):
         told = []
-        app.watchman.notices.tell = lambda _title, text: told.append(text)
+        app.alerts.notices.tell = lambda _title, text: told.append(text)
         app.order("refresh")
         await settled(pilot, lambda: any("94 % used" in note.message for note in app._notifications))
 
@@ -136,7 +136,7 @@ async def test_an_alert_before_the_user_s_eyes_is_a_toast_alone(app_world, runni
 async def test_what_the_header_counts_stands_in_the_problems_too(app_world, running, settled, screen_text):
     async with running((120, 34)) as (app, pilot):
         app.order("refresh")
-        await settled(pilot, lambda: app.watchman.wanted())
+        await settled(pilot, lambda: app.alerts.wanted())
         await pilot.press("exclamation_mark")
         await settled(pilot, lambda: any("ada 5h is 94 % used" in line for line in screen_text(app)))
         assert any("goes there" in line for line in screen_text(app))

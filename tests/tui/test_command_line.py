@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 from textual.widgets import Input
 
-from oulipoly_tui.actions import registry
+from oulipoly_tui.commands import line
 
 
 @pytest.fixture
@@ -27,16 +27,16 @@ def running(running):
     ],
 )
 def test_a_command_s_last_word_is_enough_where_no_other_has_it(typed, expected):
-    assert expected == registry.split(typed)
+    assert expected == line.split(typed)
 
 
 async def test_a_word_that_may_be_two_commands_names_both(app_world, running):
     async with running() as (app, _):
-        assert "'undo' may be 'setup undo' or 'session undo'" == registry.run(app, "undo", [])
+        assert "'undo' may be 'setup undo' or 'session undo'" == line.run(app, "undo", [])
 
 
 def test_a_last_word_is_completed_to_the_whole_command():
-    assert "account drain " in registry.completions("dra", None)
+    assert "account drain " in line.completions("dra", None)
 
 
 async def test_a_refused_command_comes_back_as_it_was_typed(app_world, running, settled, screen_text):

@@ -42,7 +42,8 @@ async def test_it_is_shown_written_and_taken_back(installed, running, screen_tex
         assert not installed.config.exists()
         await pilot.press("y")
         await settled(pilot, lambda: app.snapshot.pool("codex") is not None)
-        assert app.obstacle("set_up") is None
+        found = app.keys.find("pools.set_up")
+        assert app.key_actions.reason_against(found) == "there is a configuration already"
         assert app.frame.current.obstacle("set_up") == "there is a configuration already"
         app.order("setup undo")
         await settled(pilot, lambda: app.snapshot.is_empty)

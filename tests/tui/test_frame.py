@@ -238,9 +238,9 @@ async def test_a_state_file_that_cannot_be_read_is_said_and_the_app_stays(app_wo
 async def test_a_worker_that_fails_is_said_and_kept(app_world, running, settled):
     async with running() as (app, pilot):
         app.work("nonsense", lambda: 1 / 0)
-        await settled(pilot, lambda: app.failures)
+        await settled(pilot, lambda: app.toasts.failures)
         assert app.is_running
-        assert "ZeroDivisionError" in app.failures[0][0]
+        assert "ZeroDivisionError" in app.toasts.failures[0][0]
 
 
 async def test_a_long_warning_is_one_line_and_stands_whole_in_the_problems(app_world, running):
@@ -253,7 +253,7 @@ async def test_a_long_warning_is_one_line_and_stands_whole_in_the_problems(app_w
 
     assert len(said.message) <= 80 - 12
     assert said.message.endswith("(! tells all)")
-    assert any(problem.cause.endswith("words") for problem in app.troubles())
+    assert any(problem.cause.endswith("words") for problem in app.alerts.troubles())
 
 
 async def test_a_storm_of_resizes_ends_with_the_right_frame(app_world, running, screen_text, settled):

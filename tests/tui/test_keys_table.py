@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_tui.keymap import TABLE, resolve, shown_all, shown_one
-from oulipoly_tui.keys.key import FRAME
+from oulipoly_tui.actions.action import FRAME
+from oulipoly_tui.keys.keymap import TABLE, resolve, shown_all, shown_one
 from oulipoly_tui.keys.names import named
 from oulipoly_tui.panes.table import PANES
 from oulipoly_tui.view.frame.footer import hints, line

@@ -7,7 +7,7 @@ import pytest
 from oulipoly_engine.core.runs.recovery import fix_of
 from oulipoly_engine.paths import from_environment
 from oulipoly_tui import entry
-from oulipoly_tui.live_settings import Looks
+from oulipoly_tui.live_settings import LiveSettings
 
 
 @pytest.fixture
@@ -17,11 +17,11 @@ def running(running):
 
 
 def _follow(app):
-    app.looks = Looks(app, lambda: entry.options(from_environment(), []))
+    app.live_settings = LiveSettings(app, lambda: entry.options(from_environment(), []))
 
 
 def _troubles(app):
-    return [f"{one.place} {one.cause} → {one.fix}" for one in app.troubles()]
+    return [f"{one.place} {one.cause} → {one.fix}" for one in app.alerts.troubles()]
 
 
 async def test_a_key_in_app_toml_works_at_once(app_world, running, settled):

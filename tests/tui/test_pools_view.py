@@ -12,7 +12,7 @@ from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.facade.snapshot import Trouble
 from oulipoly_engine.store.quota import controls, quotas
 from oulipoly_engine.store.runs import invocations
-from oulipoly_tui import keymap
+from oulipoly_tui.keys import keymap
 from oulipoly_tui.view.frame.problems import of_app, problem_lines
 from oulipoly_tui.view.quota.pools import member_details, pool_rows
 from oulipoly_tui.view.quota.why import why_lines

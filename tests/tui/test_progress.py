@@ -113,7 +113,7 @@ def slow(app_world, running, settled, tmp_path):
     async def run(**options):
         told = []
         async with running(panes=["pools"], reads_quota=False, **options) as (app, pilot):
-            app.watchman.progress = Progress(told.append, GHOSTTY)
+            app.alerts.progress = Progress(told.append, GHOSTTY)
             app.engine.one_shot("slow", "go")
             await settled(pilot, lambda: app.engine.one_shots)
             yield app, partial(settled, pilot), told, gate
@@ -140,7 +140,7 @@ async def test_the_app_s_end_takes_it_away(slow):
 @pytest.mark.parametrize("options", [{"reduced_motion": True, "progress": "always"}, {"progress": "off"}], ids=str)
 async def test_reduced_motion_and_the_setting_tell_nothing(slow, options):
     async with slow(**{"reduced_motion": False} | options) as (app, _, told, gate):
-        app.watchman.look()
+        app.alerts.look()
         gate.touch()
 
     assert [] == told

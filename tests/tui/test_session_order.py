@@ -12,7 +12,7 @@ from oulipoly_engine.core.sessions.sessions import Conversation, Part, Sort, ord
 from oulipoly_engine.service.archive.expiring import AtRisk
 from oulipoly_engine.service.sessions.board import Board
 from oulipoly_engine.service.sessions.catalogue import Listed
-from oulipoly_tui.actions import registry
+from oulipoly_tui.commands import line
 from oulipoly_tui.panes.terminal.open_terminal import label_of, program_of
 from oulipoly_tui.view.frame.attention import of_snapshot, risk_text
 from oulipoly_tui.view.sessions.columns import arrow, heading_at, heading_line, headings
@@ -196,11 +196,11 @@ async def test_a_view_is_kept_chosen_and_forgotten_and_u_brings_it_back(listed, 
 
 async def test_views_are_offered_on_the_line_and_an_unknown_one_is_refused(listed):
     async with listed() as (app, _, until):
-        assert "there is no view 'x': V keeps what is shown" == registry.run(app, "session view", ["x"])
+        assert "there is no view 'x': V keeps what is shown" == line.run(app, "session view", ["x"])
         app.order("session view save", ["mine"])
         await until(lambda: app.snapshot.views)
-        assert ("session view mine",) == registry.completions("session view m", app.snapshot)
-        assert "there is no view 'x': there are mine" == registry.run(app, "session view delete", ["x"])
+        assert ("session view mine",) == line.completions("session view m", app.snapshot)
+        assert "there is no view 'x': there are mine" == line.run(app, "session view delete", ["x"])
 
 
 async def test_what_is_at_risk_is_gone_to_and_archived_from_there(listed):
@@ -208,9 +208,9 @@ async def test_what_is_at_risk_is_gone_to_and_archived_from_there(listed):
         await pilot.press("g", "h")  # a closed heading must not hide it
         app.take_snapshot()
         await until(lambda: [one.count for one in app.snapshot.at_risk] == [1])
-        wanted = [each for each in app.watchman.wanted() if each.pane == "sessions"]
+        wanted = [each for each in app.alerts.wanted() if each.pane == "sessions"]
         assert 1 == len(wanted)
-        while app.watchman._last != wanted[0]:
+        while app.alerts._last != wanted[0]:
             await pilot.press("alt+n")
         pane = app.frame.find("sessions")
         await until(lambda: pane.listed is not None and pane.listed.conversation.chain_id == wanted[0].key)

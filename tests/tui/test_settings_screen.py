@@ -2,7 +2,7 @@
 
 from textual.widgets import Input
 
-from oulipoly_tui.keymap import resolve
+from oulipoly_tui.keys.keymap import resolve
 from oulipoly_tui.view.frame.settings import clash_text, setting_rows
 from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.widgets.lines import VirtualList

@@ -1,7 +1,9 @@
-"""What travels inside the app: events of the engine, new snapshots, wishes of panes."""
+"""What travels inside the app: events of the engine, new snapshots, wishes of panes, results of work."""
 
 from __future__ import annotations
 
+import threading
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from textual.message import Message
@@ -9,7 +11,6 @@ from textual.message import Message
 if TYPE_CHECKING:
     from oulipoly_engine.events import Event
     from oulipoly_engine.facade.engine import Snapshot
-    from oulipoly_tui.jobs import Job
 
 
 class EventArrived(Message):
@@ -29,7 +30,7 @@ class SnapshotTaken(Message):
 
 
 class Wish(Message):
-    """A pane asks for a command of the table in `orders/`, by its name and with its arguments."""
+    """A pane asks for a command of the registry, by its name and with its arguments."""
 
     def __init__(self, name: str, *arguments: str) -> None:
         self.name = name
@@ -45,6 +46,18 @@ class ReplWanted(Message):
         self.account = account  # None: whom the balancer chooses
         self.session = session  # None: a new one
         super().__init__()
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """Work under way."""
+
+    name: str
+    title: str  # what a person reads; empty: nobody asked for it
+    can_stop: bool
+    since: float  # monotonic seconds
+    asked: threading.Event = field(default_factory=threading.Event)  # to stop
+    thread: threading.Thread | None = None
 
 
 class WorkDone(Message):

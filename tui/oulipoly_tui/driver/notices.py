@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 
 _LONGEST = 200  # characters: what notification daemons show
 _BELL = "\a"
-_TOAST_LEAST, _TOAST_EDGES = 20, 12  # columns of a toast's text, and around it
 _BY_PROGRAM = {  # TERM_PROGRAM, as each terminal's documentation gives it
     "iterm.app": "9",
     "wezterm": "777",
@@ -55,11 +54,6 @@ def sequence(title: str, text: str, environ: Mapping[str, str]) -> str:
     if environ.get("STY"):  # screen ends its wrapping at the first ST
         return "\x1bP" + told.replace("\x1b\\", _BELL) + "\x1b\\" + _BELL
     return told
-
-
-def toast_room(width: int) -> int:
-    """Return the columns that a toast's text has in a terminal so wide."""
-    return max(_TOAST_LEAST, width - _TOAST_EDGES)
 
 
 def title_sequence(text: str) -> str:

@@ -13,7 +13,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from oulipoly_tui import keymap
+from oulipoly_tui.keys import keymap
 from oulipoly_tui.screens.question import Question
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.frame.settings import KEY_ROW, about, clash_text, next_choice, setting_rows

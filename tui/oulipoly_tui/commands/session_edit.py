@@ -5,24 +5,26 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_tui.actions.registry import Argument, Command
-from oulipoly_tui.actions.sessions import found_session, show_difference
+from oulipoly_tui.commands.session_files import show_difference
+from oulipoly_tui.commands.sessions import find_session
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Conversation
     from oulipoly_engine.facade.sessions import Draft, Import, Sessions
-    from oulipoly_tui.app import AgentsApp
+    from oulipoly_tui.app_interface import AppInterface
 
 
-def _edit(app: AgentsApp, arguments: list[str]) -> None:
+def edit(app: AppInterface, arguments: list[str]) -> None:
+    """Let the user change a session in the editor, and show the difference."""
+
     def found(one: Conversation) -> None:
         work = partial(_sessions(app).draft, one.chain_id)
         app.work("edit", work, partial(_write, app, one.chain_id))
 
-    found_session(app, arguments[0], found)
+    find_session(app, arguments[0], found)
 
 
-def _write(app: AgentsApp, chain_id: str, draft: Draft) -> None:
+def _write(app: AppInterface, chain_id: str, draft: Draft) -> None:
     """Let the user write; the app has let go of the terminal."""
     try:
         with app.suspend():
@@ -48,7 +50,7 @@ def _read(sessions: Sessions, chain_id: str, draft: Draft) -> Import | Exception
         return error
 
 
-def _came(app: AgentsApp, chain_id: str, draft: Draft, found: Import | Exception | None) -> None:
+def _came(app: AppInterface, chain_id: str, draft: Draft, found: Import | Exception | None) -> None:
     if isinstance(found, Exception):
         _offer_again(app, chain_id, draft, str(getattr(found, "message", found)))
         return
@@ -59,7 +61,7 @@ def _came(app: AgentsApp, chain_id: str, draft: Draft, found: Import | Exception
         show_difference(app, found, "what you have written")
 
 
-def _offer_again(app: AgentsApp, chain_id: str, draft: Draft, wrong: str) -> None:
+def _offer_again(app: AppInterface, chain_id: str, draft: Draft, wrong: str) -> None:
     """Ask before an edited text that cannot be taken is thrown away."""
     from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
 
@@ -73,18 +75,7 @@ def _offer_again(app: AgentsApp, chain_id: str, draft: Draft, wrong: str) -> Non
     app.push_screen(Confirm("This cannot be imported. Edit it again?", wrong, "edit again"), answered)
 
 
-def _sessions(app: AgentsApp) -> Any:  # noqa: ANN401 - Sessions, whose import is deferred
+def _sessions(app: AppInterface) -> Any:  # noqa: ANN401 - Sessions, whose import is deferred
     if app.engine is None:
-        raise RuntimeError("asked before the engine was open")  # `commands.run` refuses before it comes to this
+        raise RuntimeError("asked before the engine was open")  # `line.run` refuses before it comes to this
     return app.engine.sessions
-
-
-COMMANDS = (
-    Command(
-        "session edit",
-        "change its turns in your editor, after a look at the difference",
-        _edit,
-        (Argument("session"),),
-        writes=True,
-    ),
-)

@@ -1,26 +1,19 @@
-"""The table of keys: what the panes bind, the footer shows, the help lists and the documentation prints. Pure.
+"""The actions that have keys, with the keys that they have for this user. Pure.
 
-A pane adds a module under `keys/` and a line in `TABLE`.
+It is what the panes bind, the footer shows, the help lists and the documentation prints.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from oulipoly_tui.keys import frame, pools, quota, repl, sessions, transcript
-from oulipoly_tui.keys.key import FRAME, LISTS, Key
+from oulipoly_engine.records import Record, replace
+from oulipoly_tui.actions.action import FRAME, LISTS, Action
+from oulipoly_tui.actions.registry import ACTIONS
 from oulipoly_tui.keys.names import named, near
 
-TABLE: tuple[Key, ...] = (
-    *frame.KEYS,
-    *pools.KEYS,
-    *quota.KEYS,
-    *sessions.KEYS,
-    *transcript.KEYS,
-    *repl.KEYS,
-)
+TABLE: tuple[Action, ...] = tuple(action for action in ACTIONS if action.keys)
 UNBOUND = "none"
 
 _SHOWN = {
@@ -47,8 +40,7 @@ _SHOWN = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Clash:
+class Clash(Record, frozen=True):
     """Two bindings that the same key would serve in the same place."""
 
     key: str
@@ -56,46 +48,44 @@ class Clash:
     second: str
 
 
-@dataclass(frozen=True, slots=True)
-class Slip:
+class Slip(Record, frozen=True):
     """What `[keys]` says that cannot be meant, and the way out."""
 
     cause: str
     fix: str
 
 
-@dataclass(frozen=True, slots=True)
-class Keymap:
+class Keymap(Record, frozen=True):
     """The keys as they are for this user."""
 
-    rows: tuple[Key, ...]  # with the user's own keys; those without any left out
+    rows: tuple[Action, ...]  # with the user's own keys; those without any left out
     changed: Mapping[str, str]  # id -> keys, for what differs from the preset `default`; "none" takes all away
     clashes: tuple[Clash, ...] = ()
     slips: tuple[Slip, ...] = ()  # ids of app.toml that are none, and keys that are none
-    withheld: tuple[Key, ...] = ()  # what read-only mode takes away, with its keys
+    withheld: tuple[Action, ...] = ()  # what read-only mode takes away, with its keys
 
-    def of(self, where: str) -> tuple[Key, ...]:
+    def of(self, where: str) -> tuple[Action, ...]:
         """Return what works in one place."""
         return tuple(row for row in self.rows if row.where == where)
 
-    def find(self, identity: str) -> Key | None:
-        """Return a row by its id; None where it has no key, or is none."""
+    def find(self, identity: str) -> Action | None:
+        """Return an action by its id; None where it has no key, or is none."""
         return next((row for row in self.rows if row.id == identity), None)
 
-    def withheld_at(self, key: str, pane: str) -> Key | None:
+    def withheld_at(self, key: str, pane: str) -> Action | None:
         """Return what a key would do in a pane if the app were not read-only; None where it does something else."""
         if any(key in row.keys.split(",") for place in (pane, LISTS, FRAME) for row in self.of(place)):
             return None
         rows = (row for row in self.withheld if row.where in (pane, FRAME) and key in row.keys.split(","))
         return next(rows, None)
 
-    def beneath(self, row: Key) -> Key | None:
+    def beneath(self, row: Action) -> Action | None:
         """Return the frame's row that a pane's key serves while the pane's own cannot; None where they share no key."""
         found = self.find(row.beneath)
         return found if found is not None and set(found.keys.split(",")) & set(row.keys.split(",")) else None
 
 
-def reachable(rows: Sequence[Key]) -> tuple[Key, ...]:
+def reachable(rows: Sequence[Action]) -> tuple[Action, ...]:
     """Return rows that work, the pane's first, each with the keys alone that the rows before have not taken."""
     taken: set[str] = set()
     found = []
@@ -142,7 +132,7 @@ def shown_all(keys: str) -> str:
     return " ".join(shown_one(key) for key in keys.split(","))
 
 
-def _clashes(rows: Iterable[Key], own: Mapping[str, str]) -> Iterable[Clash]:
+def _clashes(rows: Iterable[Action], own: Mapping[str, str]) -> Iterable[Clash]:
     """Find keys that two rows of one place share, and users' own keys that hide another, or are hidden.
 
     A pane of ours may hide a key of the frame or of the lists on purpose, as one that has no list does with enter.
