@@ -19,10 +19,11 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from oulipoly_engine.records import Record, field
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "engine"), str(ROOT / "tui")]
@@ -54,8 +55,7 @@ class Still(SystemClock):
         return NOW
 
 
-@dataclass(slots=True)
-class Stage:
+class Stage(Record, frozen=False):
     """The app while a picture is prepared."""
 
     app: AgentsApp
@@ -102,8 +102,7 @@ class Stage:
 Act = Callable[[Stage], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Scene:
+class Scene(Record):
     """One picture."""
 
     name: str

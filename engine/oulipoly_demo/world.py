@@ -18,7 +18,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from oulipoly_demo import world_files
@@ -28,6 +27,7 @@ from oulipoly_demo.quota.meter import Meter, Reading
 from oulipoly_demo.world_files import ACCOUNTS, Setting
 from oulipoly_engine import __version__
 from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.records import Record
 
 MARKER = ".oulipoly-demo.json"
 _FORMAT = 3  # raised when a world of an older shape must be rebuilt
@@ -48,8 +48,7 @@ class DemoRefused(RequestRefused):
     """The demo's folder is not ours to use."""
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Record):
     """How a world is built; the defaults are the demo's."""
 
     short_windows: bool = False  # 5 minutes and 1 hour instead of 5 hours and 7 days
@@ -59,8 +58,10 @@ class Options:
     seeded: bool = True  # begin with some quota spent; otherwise every account is fresh
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+DEFAULTS = Options()
+
+
+class World(Record):
     """A built demo world."""
 
     root: Path
@@ -119,7 +120,7 @@ def way_in(environ: Mapping[str, str] | None = None) -> str:
     return "demo -- " if root == _usual_root(env) else f"demo --root {shlex.quote(str(root))} -- "
 
 
-def ensure(root: Path, *, python: str = sys.executable, options: Options = Options()) -> World:
+def ensure(root: Path, *, python: str = sys.executable, options: Options = DEFAULTS) -> World:
     """Return the world at `root`, built anew where it is missing or made by another version or interpreter."""
     root = root.absolute()
     with locked(root):
@@ -128,7 +129,7 @@ def ensure(root: Path, *, python: str = sys.executable, options: Options = Optio
     return World(root, python)
 
 
-def build(root: Path, *, python: str = sys.executable, options: Options = Options()) -> World:
+def build(root: Path, *, python: str = sys.executable, options: Options = DEFAULTS) -> World:
     """Build the world at `root` from nothing; a demo world that stands there is replaced."""
     root = root.absolute()
     with locked(root):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from oulipoly_demo.clis.terminal_input import HOME_VARIABLES
+from oulipoly_engine.records import Record
 
 ACCOUNTS = {
     "demo-claude1": "claude",
@@ -27,8 +27,7 @@ _LAUNCH = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Record):
     """What the texts depend on."""
 
     root: Path  # where the world will stand

@@ -7,19 +7,18 @@ return at once; one that raises is left out of nothing else, and what it raised 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock
 
+from oulipoly_engine.records import Record
 
-@dataclass(frozen=True, slots=True)
-class Event:
+
+class Event(Record):
     """The root of all events."""
 
     at: datetime  # aware, UTC
 
 
-@dataclass(frozen=True, slots=True)
 class QuotaRefreshed(Event):
     """An account was read, or an attempt at it ended."""
 
@@ -28,7 +27,6 @@ class QuotaRefreshed(Event):
     text: str | None = None  # the failure, in one sentence
 
 
-@dataclass(frozen=True, slots=True)
 class AlertRaised(Event):
     """A window is nearly spent, or will run dry before its reset; raised once in a window's cycle."""
 
@@ -41,7 +39,6 @@ class AlertRaised(Event):
     text: str  # one sentence
 
 
-@dataclass(frozen=True, slots=True)
 class InvocationStarted(Event):
     """A CLI was started by us."""
 
@@ -50,7 +47,6 @@ class InvocationStarted(Event):
     account: str
 
 
-@dataclass(frozen=True, slots=True)
 class InvocationEnded(Event):
     """An invocation's row became final."""
 
@@ -61,7 +57,6 @@ class InvocationEnded(Event):
     category: str | None = None  # of a failure
 
 
-@dataclass(frozen=True, slots=True)
 class TurnsIngested(Event):
     """New turns of an account were stored."""
 
@@ -70,7 +65,6 @@ class TurnsIngested(Event):
     sessions: tuple[str, ...] = ()  # that got them
 
 
-@dataclass(frozen=True, slots=True)
 class StateChanged(Event):
     """Another process of ours has written to the state file."""
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import overload
+
+from oulipoly_engine.records import Record
 
 APP = "oulipoly-agent-runner"
 _SOCKET_PATH_LIMIT = 103  # bytes: macOS gives a Unix socket's path 104 with the final NUL, Linux 108
 _LONGEST_SOCKET_NAME = len("/12345678.sock.new")
 
 
-@dataclass(frozen=True, slots=True)
-class Paths:
+class Paths(Record):
     """The folders of one user."""
 
     config: Path  # providers.toml, config.toml, sessions.toml, models/, agents/

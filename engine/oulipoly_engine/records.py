@@ -1,4 +1,4 @@
-"""The one kind of value that the engine passes around. Pure; imports msgspec and nothing of ours.
+"""The one kind of value that the engine passes around. Imports msgspec and nothing of ours.
 
 Structs, not dataclasses: 83 frozen dataclasses took 105 to 133 of the 246 ms of a one-shot, because each of them
 compiles its methods at import; 83 Structs take 25.
@@ -6,32 +6,60 @@ compiles its methods at import; 83 Structs take 25.
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any, TypeVar, dataclass_transform
 
-import msgspec
-from msgspec import field
-from msgspec.structs import replace
+# msgspec takes typing_extensions where it is installed and does without where it is not; it costs 7 of 21 ms.
+if "typing_extensions" in sys.modules:
+    import msgspec
+else:
+    sys.modules["typing_extensions"] = None  # type: ignore[assignment]
+    try:
+        import msgspec
+    finally:
+        del sys.modules["typing_extensions"]
+
+field = msgspec.field
+
+if TYPE_CHECKING:
+
+    @dataclass_transform(frozen_default=True, field_specifiers=(field,))
+    class Record:
+        """What type checkers see, which know of no Struct whose subclasses are frozen unless they say otherwise."""
+
+        def __init_subclass__(cls, *, frozen: bool = True, eq: bool = True, order: bool = False) -> None: ...  # noqa: D105
+
+else:
+
+    class Record(msgspec.Struct, frozen=True):
+        """A frozen value with typed fields; equal where kind and fields are.
+
+        A class that must change in place says `frozen=False`, and is no value: it stays within its module.
+        """
+
+
+RecordT = TypeVar("RecordT", bound=Record)
 
 __all__ = ["Record", "asdict", "field", "replace"]
 
 
-class Record(msgspec.Struct, frozen=True):
-    """A frozen value with typed fields; equal where kind and fields are.
-
-    A class that must change in place says `frozen=False`, and is no value: it stays within its module.
-    """
+def replace(record: RecordT, /, **changes: Any) -> RecordT:  # noqa: ANN401 - the fields' own types
+    """Return a copy of a record with some fields changed."""
+    changed: RecordT = msgspec.structs.replace(record, **changes)  # type: ignore[type-var]
+    return changed
 
 
 def asdict(record: Record) -> dict[str, Any]:
     """Return a record's fields by name in the order of its class; records inside of it become dicts as well."""
-    return {name: _plain(value) for name, value in msgspec.structs.asdict(record).items()}
+    document: dict[str, Any] = _plain(record)
+    return document
 
 
-def _plain(value: object) -> object:
+def _plain(value: Any) -> Any:  # noqa: ANN401 - whatever a field holds
     if isinstance(value, msgspec.Struct):
         return {name: _plain(each) for name, each in msgspec.structs.asdict(value).items()}
-    if isinstance(value, dict):
+    if type(value) is dict:
         return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(map(_plain, value)) if type(value) in (list, tuple) else value
+    if type(value) in (list, tuple):
+        return type(value)(map(_plain, value))
     return value

@@ -28,12 +28,13 @@ import os
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict
 
 from fortnight_sim.forecasts import WAYS, Trial, trials
 from fortnight_sim.policies import OURS, POLICIES
 from fortnight_sim.simulate import Outcome, simulate
 from fortnight_sim.vendor import FLEETS
+
+from oulipoly_engine.records import asdict
 
 LOADS = {"light": 0.4, "near capacity": 0.9, "overload": 1.4}
 FIRST_SEED = 1000

@@ -14,9 +14,10 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from oulipoly_engine.records import Record, replace
 
 _CHUNK = 1 << 20
 _SPAWN_PATIENCE_S = 30.0
@@ -26,8 +27,7 @@ class BenchBroken(Exception):
     """What was measured did not do what it should: its figure would mean nothing."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Command:
+class Command(Record, eq=False):
     """A process to time, and the exit code that shows that it did its work."""
 
     argv: tuple[str, ...]
@@ -35,8 +35,7 @@ class Command:
     expects: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(Record):
     """What one process took."""
 
     seconds: float  # from just before its start until it was reaped
@@ -45,8 +44,7 @@ class Spent:
     flow_s: float = 0.0  # from its first bytes to the last that were asked for (`drain`)
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(Record):
     """Timings of the same thing, in the order in which they were taken."""
 
     values: tuple[float, ...]
@@ -62,8 +60,7 @@ class Series:
         return statistics.median(self.values)
 
 
-@dataclass(frozen=True, slots=True)
-class Pairs:
+class Pairs(Record):
     """Two things timed alternately, A B A B ..."""
 
     subject: Series

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 
 from measure import Series
 
+from oulipoly_engine.records import Record, field
 
-@dataclass(frozen=True, slots=True)
-class Limit:
+
+class Limit(Record):
     """What a figure must keep to."""
 
     value: float
@@ -20,8 +20,7 @@ class Limit:
         return figure >= self.value if self.is_least else figure <= self.value
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(Record):
     """What one row found."""
 
     meaning: str  # what the figure is, in a few words

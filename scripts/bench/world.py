@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from measure import Command
+
+from oulipoly_engine.records import Record
 
 PROMPT = "hello"
 _CHUNK = os.urandom(1 << 20)
 
 
-@dataclass(frozen=True, slots=True)
-class World:
+class World(Record):
     """One measurement's surroundings; every row has its own state folder."""
 
     folder: Path

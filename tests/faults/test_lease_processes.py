@@ -18,7 +18,7 @@ import resource, sys, time
 from pathlib import Path
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.errors import RunnerError
-from oulipoly_engine.service import lease
+from oulipoly_engine.service.sessions import lease
 leases = lease.Leases(Path(sys.argv[1]), SystemClock())
 print("ready", flush=True)
 sys.stdin.readline()

@@ -30,8 +30,8 @@ STORM = textwrap.dedent(
     from oulipoly_engine.clock import SystemClock
     from oulipoly_engine.core.accounts.accounts import Account
     from oulipoly_engine.service.quota.refresh import Refresher, Wish
-    from oulipoly_engine.store import quotas
     from oulipoly_engine.store.base.db import open_store
+    from oulipoly_engine.store.quota import quotas
 
     folder, number, rounds = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     script = sys.argv[4]

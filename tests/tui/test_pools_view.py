@@ -1,7 +1,6 @@
 """The pools as rows: what stands there at which width, and what a member's state is called."""
 
 import time
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,6 +9,7 @@ from oulipoly_engine.core.accounts.controls import Controls
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.facade.snapshot import Trouble
+from oulipoly_engine.records import replace
 from oulipoly_engine.store.quota import controls, quotas
 from oulipoly_engine.store.runs import invocations
 from oulipoly_tui.keys import keymap

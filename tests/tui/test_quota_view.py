@@ -1,6 +1,5 @@
 """The rows of the Quota pane: what is known, how old it is, and what is said where nothing is known."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,6 +9,7 @@ from oulipoly_engine.core.accounts.controls import Controls
 from oulipoly_engine.core.quota.window_cycles import Ended
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.facade.snapshot import AccountView, Snapshot
+from oulipoly_engine.records import replace
 from oulipoly_engine.service.quota.burn_history import Burning, Cycle
 from oulipoly_engine.store.quota.quotas import Attempts
 from oulipoly_engine.store.quota.readings import Point

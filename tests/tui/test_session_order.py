@@ -1,7 +1,6 @@
 """The order of the list of conversations: headings, saved views, and what a CLI deletes soon."""
 
 import os
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -9,6 +8,7 @@ import pytest
 
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.core.sessions.sessions import Conversation, Part, Sort, ordered
+from oulipoly_engine.records import replace
 from oulipoly_engine.service.archive.expiring import AtRisk
 from oulipoly_engine.service.sessions.board import Board
 from oulipoly_engine.service.sessions.catalogue import Listed

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from oulipoly_tui.messages import Job
 
 
-class Options(Record, frozen=True):
+class Options(Record):
     """How the app is started."""
 
     theme: str | None = None

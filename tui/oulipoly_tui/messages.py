@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from textual.message import Message
+
+from oulipoly_engine.records import Record, field
 
 if TYPE_CHECKING:
     from oulipoly_engine.events import Event
@@ -48,8 +49,7 @@ class ReplWanted(Message):
         super().__init__()
 
 
-@dataclass(slots=True, eq=False)
-class Job:
+class Job(Record, frozen=False, eq=False):
     """Work under way."""
 
     name: str

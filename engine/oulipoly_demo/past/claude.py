@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from oulipoly_demo.clis.terminal_input import Seat
 from oulipoly_demo.past.stories import Story, Workspace
 from oulipoly_demo.past.talk import Exchange, Step, errand, summary
 from oulipoly_demo.quota.levels import Tokens
+from oulipoly_engine.records import Record, field
 
 _REFUSED = "API Error: 529 Overloaded. This is a demo: nobody was asked."
 _INTERRUPTED = "[Request interrupted by user]"
@@ -24,8 +24,7 @@ _BEGINNING = 14_000  # tokens of system prompt and tools that every call reads f
 Records = list[dict[str, Any]]
 
 
-@dataclass(slots=True)
-class PastClaude:
+class PastClaude(Record, frozen=False):
     """One conversation being written down."""
 
     story: Story

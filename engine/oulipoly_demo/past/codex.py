@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from oulipoly_demo import ids
@@ -17,14 +16,14 @@ from oulipoly_demo.past.quota import AccountPast
 from oulipoly_demo.past.stories import Story, Workspace
 from oulipoly_demo.past.talk import Exchange, Step, summary
 from oulipoly_demo.quota.levels import Tokens
+from oulipoly_engine.records import Record
 
 _OVERLOADED = Failure("server", "the demo's server is overloaded", 529, "overloaded_error")
 _COMMANDS = {"Read": "sed -n 1,120p {}", "Edit": "apply_patch {}", "Grep": "rg -n {}", "Bash": "{}"}
 _BEGINNING = 9_000
 
 
-@dataclass(slots=True)
-class PastCodex:
+class PastCodex(Record, frozen=False):
     """One conversation being written down."""
 
     story: Story

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -23,6 +22,7 @@ from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.paths import Paths, from_environment
+from oulipoly_engine.records import replace
 from oulipoly_engine.service.transcripts.ingest import Ingester
 from oulipoly_engine.store.base.db import Store, open_store
 from oulipoly_engine.store.quota import quotas, readings

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from oulipoly_engine.records import Record
 
 NAMES = ("anthropic-usage", "chatgpt-usage", "zai-usage")
 TURN_NAMES = ("claude-code-turns", "codex-turns", "gemini-turns", "opencode-turns")
@@ -25,16 +26,14 @@ _BARE_CALL = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class BundledCall:
+class BundledCall(Record):
     """A quota command that one of our own adapters serves."""
 
     name: str
     credentials: Path
 
 
-@dataclass(frozen=True, slots=True)
-class BundledResult:
+class BundledResult(Record):
     """What the adapter returned, as its script would have."""
 
     exit_code: int
@@ -43,8 +42,7 @@ class BundledResult:
     retry_after_s: int | None = None  # of a refusal that named a pause
 
 
-@dataclass(frozen=True, slots=True)
-class SessionCall:
+class SessionCall(Record):
     """A turn, cwd or locator command that one of our own adapters serves."""
 
     name: str

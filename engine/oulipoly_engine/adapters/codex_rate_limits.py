@@ -10,12 +10,12 @@ import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.quota.readings import ParsedWindow, duration_label
+from oulipoly_engine.records import Record, replace
 
 _MARK = b'"rate_limits"'  # quotes inside JSON strings are escaped, so text that speaks of it does not match
 _MAIN_LIMIT = "codex"  # other ids are limits of single models
@@ -23,8 +23,7 @@ _BURST = timedelta(seconds=1)  # a fork replays its parent's events within one i
 _REPEAT = timedelta(seconds=60)  # Codex emits each reading again and again while nothing changes
 
 
-@dataclass(frozen=True, slots=True)
-class ScanLimits:
+class ScanLimits(Record):
     """How much is read at most."""
 
     tail_bytes: int = 4 << 20  # of each rollout: some thousand events; the largest seen in the wild had 87 MB
@@ -32,8 +31,7 @@ class ScanLimits:
     line_bytes: int = 1 << 20  # an event has under 2 kB; what is longer is a transcript that happens to match
 
 
-@dataclass(frozen=True, slots=True)
-class CodexReading:
+class CodexReading(Record):
     """What Codex knew of its account's quota at one moment."""
 
     at: datetime  # aware, UTC
@@ -42,8 +40,7 @@ class CodexReading:
     plan: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Rollout:
+class _Rollout(Record):
     path: Path
     changed_at: datetime
     size: int

@@ -10,8 +10,9 @@ import json
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
+
+from oulipoly_engine.records import Record
 
 _PROJECTION = "thread_history_1.sqlite"
 _TABLES = ("thread_items", "thread_turns", "thread_history_projection_state")
@@ -20,8 +21,7 @@ _PATIENCE_S = 2.0
 _HEAD = 1 << 20  # bytes of a rollout's first line that are read; instructions make it 20 to 60 kB long
 
 
-@dataclass(frozen=True, slots=True)
-class Fork:
+class Fork(Record):
     """A rollout that holds no history of its own, but builds on another's first bytes."""
 
     path: Path

@@ -5,26 +5,24 @@ from __future__ import annotations
 import json
 import os
 import stat
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from oulipoly_engine.adapters.scripts.places import Folder, encode_project_dir
+from oulipoly_engine.records import Record, replace
 
 _RECORDS = 40  # of a Claude transcript's beginning; its first conversation records name folder and model
 _CODEX_RECORDS = 30
 _LONGEST_SETTINGS = 1 << 20  # bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Record):
     """What the file system says of a transcript."""
 
     size_bytes: int
     mtime_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Record):
     """What was found; None: not told."""
 
     cwd: str | None = None

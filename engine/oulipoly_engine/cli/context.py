@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from oulipoly_engine.clock import Clock, SystemClock
 from oulipoly_engine.paths import Paths, from_environment
+from oulipoly_engine.records import Record, field
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Record):
     """The surroundings of one command."""
 
     program: str = "agents"

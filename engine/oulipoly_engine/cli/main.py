@@ -51,7 +51,7 @@ def _dispatch(arguments: list[str]) -> int:
     if options.version:
         output.write_line(f"{program} {__version__}")
         return 0
-    from oulipoly_engine.cli.context import Context  # noqa: PLC0415 - dataclasses, 10 ms, not for --version and errors
+    from oulipoly_engine.cli.context import Context  # noqa: PLC0415 - msgspec, 20 ms, not for --version and errors
 
     context = Context(program=program, models_dir=options.models_dir, agents_dir=options.agents_dir)
     if (failed := self_repair.heal(context, name, rest)) is not None:

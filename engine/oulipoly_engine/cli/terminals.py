@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.passthrough import require_terminal
 from oulipoly_engine.process.pty import size_of
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.interactive import terminals
 from oulipoly_engine.terminal.host.runtime_folder import ITSELF, Survey, Terminal
 
@@ -27,8 +27,7 @@ _HEADINGS = ("ID", "STATE", "AGE", "PID", "COMMAND", "TITLE")
 DETACHED_SIZE = (120, 40)  # columns and rows until somebody attaches
 
 
-@dataclass(frozen=True, slots=True)
-class Begun:
+class Begun(Record):
     """A terminal that was asked for by a command line."""
 
     terminal: Terminal

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from oulipoly_engine.config import schema, toml_file
@@ -13,6 +12,7 @@ from oulipoly_engine.config.table import Key, Reader, Refused, Table, boolean, o
 from oulipoly_engine.core.sessions.saved_view import GROUPINGS, SavedView
 from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.paths import Paths
+from oulipoly_engine.records import Record, field, replace
 
 _READ_ONLY = re.compile(r"^\s*read_only\s*=(?!\s*false\b)", re.MULTILINE)
 PROGRESS = ("auto", "always", "off")
@@ -31,8 +31,7 @@ THEME_COLOURS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class AppSettings:
+class AppSettings(Record):
     """app.toml."""
 
     theme: str | None = None  # None: the app's own choice
@@ -47,8 +46,7 @@ class AppSettings:
     views: tuple[SavedView, ...] = ()  # of the list of conversations, in the file's order
 
 
-@dataclass(frozen=True, slots=True)
-class ThemeFile:
+class ThemeFile(Record):
     """A user's own theme."""
 
     name: str

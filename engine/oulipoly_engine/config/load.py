@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from oulipoly_engine.config import accounts_file, agent_files, model_files, small_files, toml_file
@@ -15,6 +14,7 @@ from oulipoly_engine.config.problem import Level, Loaded, nearest, settle, summa
 from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, SessionScripts, Settings
 from oulipoly_engine.errors import AgentFileInvalid, AgentUnknown, ModelUnknown
 from oulipoly_engine.paths import Paths
+from oulipoly_engine.records import replace
 
 
 def load_accounts(paths: Paths) -> Loaded[Mapping[str, Account]]:

@@ -7,7 +7,6 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ from oulipoly_engine.config.toml_file import TomlFile
 from oulipoly_engine.config.write_files import FileChange
 from oulipoly_engine.errors import ConfigInvalid
 from oulipoly_engine.paths import Paths
+from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:
     from oulipoly_engine.config.toml_edit import Document
@@ -25,16 +25,14 @@ if TYPE_CHECKING:
 _ORDER = ("command", "args", "interactive_args", "prompt_mode", *old_models.BLOCKS)
 
 
-@dataclass(frozen=True, slots=True)
-class MigrationPlan:
+class MigrationPlan(Record):
     """What migrate-config would do; nothing to do is an empty `files`."""
 
     files: tuple[FileChange, ...]  # providers.toml first, so that a crash in between loses nothing
     notes: tuple[str, ...]  # what happens and what is left to people, one sentence each
 
 
-@dataclass(frozen=True, slots=True)
-class _Wish:
+class _Wish(Record):
     """A value that a model's file wants its account to have."""
 
     value: Any  # plain

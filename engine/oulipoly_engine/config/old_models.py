@@ -6,21 +6,20 @@ An entry's command line and arguments are taken apart into what belongs to the a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
 from oulipoly_engine.config import legacy
 from oulipoly_engine.config.model_files import OLD_TOP_KEYS
 from oulipoly_engine.config.problem import Fault, KeyPath, shown
+from oulipoly_engine.records import Record
 
 BLOCKS = ("resume", "session_capture", "session_storage", "resume_acceptance")
 _ONE_SHOT_FLAGS = ("-p", "--print")  # Claude's; an interactive launch must not have them
 _ONE_SHOT_SUBCOMMAND = "exec"  # Codex's
 
 
-@dataclass(frozen=True, slots=True)
-class OldEntry:
+class OldEntry(Record):
     """One pool entry, taken apart."""
 
     index: int | None  # place among [[providers]]; None: the model's file itself is the entry

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from oulipoly_engine.config import schema, toml_file
 from oulipoly_engine.config.problem import Fault, Level, Loaded
 from oulipoly_engine.config.table import Key, Table, from_zero, optional
 from oulipoly_engine.core.ledger.prices import Rate
 from oulipoly_engine.paths import Paths
+from oulipoly_engine.records import replace
 
 
 class PriceTable(Table):

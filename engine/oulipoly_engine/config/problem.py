@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Generic, TypeVar
 
 from oulipoly_engine.errors import ConfigInvalid
+from oulipoly_engine.records import Record
 
 T = TypeVar("T")
 
@@ -22,8 +22,7 @@ class Level(StrEnum):
     WARNING = "warning"
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Record):
     """A problem of a value, before its file and line are known."""
 
     path: KeyPath
@@ -32,8 +31,7 @@ class Fault:
     level: Level = Level.ERROR
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Record):
     """One thing wrong with one file."""
 
     level: Level
@@ -59,8 +57,7 @@ class Problem:
         return f"{place}: {key}{self.message}"
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded(Generic[T]):
+class Loaded(Record, Generic[T]):
     """A value that was read, and what was found wrong on the way."""
 
     value: T

@@ -9,7 +9,6 @@ import copy
 import json
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from oulipoly_engine.config.write_files import FileChange, write
 from oulipoly_engine.core.text import leave_key
 from oulipoly_engine.errors import ConfigInvalid
 from oulipoly_engine.paths import Paths
+from oulipoly_engine.records import Record
 
 _TRUTH = ("true", "false")
 # What the full-screen app lets one choose from; any other value is typed. The rules themselves are the schema's.
@@ -40,8 +40,7 @@ _TABLES = ("keys", "status", "views")  # of app.toml; they are no single setting
 _TEXT_CHARACTERS = 4000
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(Record):
     """One setting as it stands."""
 
     file: Path
@@ -63,8 +62,7 @@ class Setting:
         return json.dumps([str(self.file), *self.path])
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Record):
     """Settings that belong together."""
 
     title: str

@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from oulipoly_engine.config.problem import Fault, KeyPath, Level, Problem
+from oulipoly_engine.records import Record, field
 
 _AT_LINE = re.compile(r" ?\(at line (\d+), column (\d+)\)$")
 _AT_END = re.compile(r" ?\(at end of document\)$")
 
 
-@dataclass(frozen=True, slots=True)
-class TomlFile:
+class TomlFile(Record):
     """A file's values, or why there are none."""
 
     path: Path

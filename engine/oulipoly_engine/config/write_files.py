@@ -7,16 +7,15 @@ import difflib
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from oulipoly_engine.errors import ConfigInvalid
+from oulipoly_engine.records import Record
 
 _NEW_FILE_MODE = 0o600  # accounts may hold secrets in their environment
 
 
-@dataclass(frozen=True, slots=True)
-class FileChange:
+class FileChange(Record):
     """One file's text before and after."""
 
     path: Path

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +36,7 @@ from oulipoly_engine.facade.snapshot import (
 from oulipoly_engine.facade.status import values as status_values
 from oulipoly_engine.paths import Paths, from_environment
 from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.records import Record, field, replace
 from oulipoly_engine.service.accounts.configuration import Configured, Fingerprint, Places
 from oulipoly_engine.service.following.late import Home, LateFollower
 from oulipoly_engine.service.following.watch import ConfigurationChanged, Watch, Watched
@@ -76,8 +76,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Record):
     """Where an engine works; a command's Context has the same."""
 
     paths: Paths = field(default_factory=from_environment)
@@ -377,7 +376,7 @@ class Engine:
         _known(self.configured(), account)
         store = self.store()
         try:
-            after = replace(controls.of(store, (account,))[account], **wish)  # type: ignore[arg-type]
+            after = replace(controls.of(store, (account,))[account], **wish)
             controls.save(store, account, after, self._now())
         finally:
             store.close()

@@ -7,7 +7,6 @@ account is read again or a minute has passed. What is left is small enough to be
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -27,6 +26,7 @@ from oulipoly_engine.core.runs.invocations import Invocation
 from oulipoly_engine.core.runs.recovery import fix_of
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.process.liveness import is_alive
+from oulipoly_engine.records import Record, field, replace
 from oulipoly_engine.service.accounts.configuration import Configured
 from oulipoly_engine.service.archive.expiring import AtRisk, RiskWatch
 from oulipoly_engine.service.quota.choose import candidates, decide_among
@@ -41,8 +41,7 @@ _FORECAST_AGE = timedelta(minutes=1)
 _FAILURE_AGE = timedelta(hours=6)  # after that nobody waits for its fix
 
 
-@dataclass(frozen=True, slots=True)
-class AccountView:
+class AccountView(Record):
     """One account as it stands."""
 
     name: str
@@ -57,8 +56,7 @@ class AccountView:
     running: tuple[Invocation, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class PoolView:
+class PoolView(Record):
     """One model's pool, and the choice that its next invocation would get."""
 
     model: Model
@@ -75,8 +73,7 @@ class PoolView:
         return next(member for member in self.model.members if member.index == index)
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(Record):
     """One thing that is wrong, and what to do."""
 
     cause: str
@@ -87,8 +84,7 @@ class Trouble:
     stood_in_at: datetime | None = None  # of a broken file: when what stands in for it was read; None: nothing does
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Record):
     """Everything that the app draws, at one instant."""
 
     at: datetime
@@ -122,8 +118,7 @@ class Snapshot:
         return next((view for view in self.pools if view.model.name == model), None)
 
 
-@dataclass(slots=True)
-class SnapshotMaker:
+class SnapshotMaker(Record, frozen=False):
     """Makes one snapshot after the other. For one thread at a time."""
 
     threshold: float = DEFAULT_THRESHOLD

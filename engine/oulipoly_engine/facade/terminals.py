@@ -6,7 +6,6 @@ Every method blocks and may be called from any thread; each opens and closes thi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from oulipoly_engine.core.balance.explain import chosen_text
 from oulipoly_engine.errors import AccountUnusable, RequestRefused
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.signals import Guard
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.interactive import terminals
 from oulipoly_engine.terminal.host.runtime_folder import ITSELF, Place, Survey, Terminal
 
@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["OpenedTerminal", "Survey", "Terminal", "Terminals"]
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedTerminal:
+class OpenedTerminal(Record):
     """A terminal that was begun, and what is to be told about the choice."""
 
     terminal: Terminal
@@ -179,8 +178,7 @@ class Terminals:
             raise RequestRefused(message)
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
+class _Choice(Record):
     chosen: Chosen
     folder: Path
     why: str

@@ -6,13 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.events import Event
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.transcripts.atomic_file import new_file
 
 if TYPE_CHECKING:
@@ -26,13 +26,11 @@ _UNNAMEABLE = re.compile(r"[^A-Za-z0-9._-]")
 SUFFIXES = {"markdown": "md", "html": "html", "canonical-jsonl": "jsonl"}
 
 
-@dataclass(frozen=True, slots=True)
 class SessionsChanged(Event):
     """We have changed what a list of conversations says."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExportWish:
+class ExportWish(Record):
     """How a conversation is written to a file."""
 
     format: str = "markdown"  # or html, canonical-jsonl
@@ -41,8 +39,7 @@ class ExportWish:
     thinking: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
+class Exported(Record):
     """A file that was written."""
 
     path: Path
@@ -50,8 +47,7 @@ class Exported:
     remarks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Unpacked:
+class Unpacked(Record):
     """What came of a bundle, or would."""
 
     session_id: str
@@ -62,14 +58,13 @@ class Unpacked:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(Record):
     """A file of canonical lines that was read, and what it would do."""
 
     session: ResolvedSession
     path: Path
     plan: Plan
-    lines: bytes = field(repr=False, default=b"")
+    lines: bytes = b""
 
 
 def file_names(parts: Sequence[Part], suffix: str) -> tuple[str, ...]:

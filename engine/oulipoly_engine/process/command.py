@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from oulipoly_engine.records import Record
 
-@dataclass(frozen=True, slots=True)
-class Command:
+
+class Command(Record):
     """One process to start: its whole environment is given, nothing is inherited by accident."""
 
     argv: tuple[str, ...]
@@ -22,8 +22,7 @@ class Command:
     is_configured: bool = True  # by an account; false: the user has typed it
 
 
-@dataclass(frozen=True, slots=True)
-class Finished:
+class Finished(Record):
     """How a process ended, and the ends of what it printed."""
 
     exit_code: int  # 128 plus the signal's number if a signal killed it

@@ -16,9 +16,10 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+from oulipoly_engine.records import Record
 
 PATIENCE_S = 0.3  # for a writer that opens, appends and closes: that takes a millisecond
 _PAUSE_S = 0.002
@@ -32,8 +33,7 @@ class OpenForWriting(Exception):
         self.pids = pids  # those that can be seen; perhaps none
 
 
-@dataclass(frozen=True, slots=True)
-class Hold:
+class Hold(Record):
     """Writers of a file are kept waiting."""
 
     descriptor: int

@@ -14,13 +14,13 @@ import termios
 import time
 import tty
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from types import FrameType, TracebackType
 
 from oulipoly_engine.core.text.terminal_modes import TerminalModes
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.pty import CHUNK, Pty, size_of, spawn
+from oulipoly_engine.records import Record
 
 _STDIN, _STDOUT = 0, 1
 _TAIL = 8 << 10  # bytes that are kept of what it printed; enough for the words with which it leaves
@@ -33,8 +33,7 @@ _LEAVE = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _HANDLED = (*_LEAVE, signal.SIGINT, signal.SIGWINCH, signal.SIGCHLD, signal.SIGCONT, signal.SIGTSTP)
 
 
-@dataclass(frozen=True, slots=True)
-class Passed:
+class Passed(Record):
     """How an interactive run ended."""
 
     exit_code: int  # 128 plus the signal's number if a signal killed it

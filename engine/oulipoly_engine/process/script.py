@@ -7,17 +7,16 @@ import selectors
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from oulipoly_engine.process.stop import TERM_LADDER, group_lives, stop
+from oulipoly_engine.records import Record
 
 _OUTPUT_LIMIT = 4 << 20  # bytes of stdout; the largest sane quota answer is a few kilobytes
 _CHUNK = 64 << 10
 
 
-@dataclass(frozen=True, slots=True)
-class ScriptResult:
+class ScriptResult(Record):
     """What a script did."""
 
     exit_code: int | None  # None: it never started, or was stopped; minus the signal's number if one killed it

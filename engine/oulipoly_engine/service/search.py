@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from oulipoly_engine.clock import from_text
@@ -15,6 +14,7 @@ from oulipoly_engine.core.sessions.sessions import Conversation, Part, field_fit
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.entry_text import text_of
 from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.sessions.catalogue import Kinds
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.search import index as search_index
@@ -26,8 +26,7 @@ STEP_TURNS = 2_000
 _REDACTED_AT_ONCE = 20_000  # characters; around the first place in a longer text
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Record):
     """A turn that was found, and the conversation that it belongs to."""
 
     account: str
@@ -49,8 +48,7 @@ class Hit:
         return next((part for part in parts if (part.account, part.session_id) == key), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Record):
     """What came of a search."""
 
     hits: tuple[Hit, ...]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
@@ -14,6 +13,7 @@ from fortnight_sim.vendor import FLEETS, capacity
 from fortnight_sim.work import fortnight
 from oulipoly_engine.core.quota.forecast import Forecast, Reading, State, current_cycle, forecast, pace_over
 from oulipoly_engine.core.quota.forecast_score import Forecaster, ForecastScore, score
+from oulipoly_engine.records import Record
 
 POINTS = (0.1, 0.25, 0.5, 0.75, 0.9)
 _ALL = 10**6
@@ -21,8 +21,7 @@ _ALL = 10**6
 Pace = Callable[[Sequence[Reading], float], float]  # (cycle up to now, hours to its reset) -> fraction per hour
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(Record):
     """One window's score under one way to forecast."""
 
     way: str

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from oulipoly_engine.core.balance.balance import Candidate, TieRule, choose
 from oulipoly_engine.core.quota.windows import mark_holds
+from oulipoly_engine.records import Record
 
 SWITCH_AT = 0.98
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(Record):
     """What a policy may know."""
 
     candidates: Sequence[Candidate]  # by index

@@ -8,7 +8,6 @@ import heapq
 import random
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 
 from fortnight_sim.policies import POLICIES, Policy, View
 from fortnight_sim.vendor import FLEETS, FORTNIGHT, Login, Plan, capacity, instant
@@ -19,6 +18,7 @@ from oulipoly_engine.core.quota.burn import learn
 from oulipoly_engine.core.quota.forecast import Reading
 from oulipoly_engine.core.quota.staleness import ROUTING_TTL_S
 from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.records import Record, field, replace
 
 SLICE_TURNS = 5  # turns that are charged at once
 REFRESH_FAILS = 0.02  # share of quota requests that the vendor turns away
@@ -26,8 +26,7 @@ BACK_OFF_S = 300.0
 BEFORE_RESET_S = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Record):
     """What came of a fortnight."""
 
     prompts: int
@@ -40,8 +39,7 @@ class Outcome:
     served_units: float  # share of the wanted units that belongs to served prompts
 
 
-@dataclass(slots=True)
-class _Run:
+class _Run(Record, frozen=False):
     """A prompt on its way."""
 
     prompt: Prompt
@@ -50,8 +48,7 @@ class _Run:
     turns_left: int = 0
 
 
-@dataclass(slots=True)
-class _Known:
+class _Known(Record, frozen=False):
     """What our side has stored of one account."""
 
     quota: QuotaState

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from oulipoly_engine.core.quota.windows import Window
+from oulipoly_engine.records import Record
 
 HOUR = 3600.0
 WEEK = 168 * HOUR
@@ -17,8 +17,7 @@ ORIGIN = datetime(2026, 3, 2, tzinfo=UTC)  # a Monday; the simulation counts sec
 REPORT_LAG_S = 60.0  # what was spent in the last minute is not in a reading yet
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Record):
     """What one account may spend, in units of an ordinary turn."""
 
     name: str

@@ -9,16 +9,15 @@ three sittings of prompts; a fifth of the sittings are heavy. Nights are quiet b
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 
 from fortnight_sim.vendor import HOUR
+from oulipoly_engine.records import Record
 
 DAY = 24 * HOUR
 TURN_S = 10.0  # how long a turn takes
 
 
-@dataclass(frozen=True, slots=True)
-class Prompt:
+class Prompt(Record):
     """One piece of work, to be served by one account from beginning to end."""
 
     at_s: float
@@ -26,8 +25,7 @@ class Prompt:
     turn_cost: float  # units
 
 
-@dataclass(frozen=True, slots=True)
-class _Project:
+class _Project(Record):
     turns: float  # median of a prompt
     turn_cost: float  # median, units
     hours: tuple[float, float]  # of the day in which sittings begin

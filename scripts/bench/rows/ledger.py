@@ -14,7 +14,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,8 @@ from typing import Any
 from measure import BenchBroken, Series
 from report import Limit, Result
 from world import World
+
+from oulipoly_engine.records import Record
 
 # The goals, measured on 2 cores: MB/s of one process and of two, MB over the interpreter, seconds a GB, milliseconds.
 _COLD_MB_S, _SHARED_MB_S, _MEMORY_MB, _FIRST_S, _WARM_MS = 600.0, 900.0, 60.0, 0.6, 60.0
@@ -81,8 +82,7 @@ json.dump(told, sys.stdout)
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Cost:
+class _Cost(Record):
     """What a peer's process took."""
 
     wall_s: float

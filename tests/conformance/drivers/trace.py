@@ -1,13 +1,13 @@
 """Drives `trace.*`: rows written through the store, the real tracer, the real rendering."""
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.core.runs import trace as tree
 from oulipoly_engine.core.runs.invocations import Invocation, Status
+from oulipoly_engine.records import replace
 from oulipoly_engine.service.runs.trace import Tracer
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.runs import invocations

@@ -1,7 +1,6 @@
 """What holds for every pool."""
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given, settings
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from oulipoly_engine.core.balance.balance import Candidate, Method, TieRule, choose, decision_to_json
 from oulipoly_engine.core.quota.burn import MAX_RATE, learn, learned_rate
 from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.records import replace
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 

@@ -1,12 +1,12 @@
 """Each rule of choosing, by example."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from oulipoly_engine.core.balance.balance import Candidate, ExclusionKind, Method, TieRule, choose
 from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.records import replace
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 LEARNED = (0.01, 20)  # half a thousandth of the window per turn

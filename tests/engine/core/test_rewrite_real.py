@@ -1,6 +1,5 @@
 """Rewriting the real CLIs' transcripts: what is not asked to change keeps its bytes, what is asked comes out."""
 
-import dataclasses
 import json
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from oulipoly_engine.core.rewrite.replacement_input import Wanted, parse, wanted
 from oulipoly_engine.core.rewrite.rewrite import read, rewrite
 from oulipoly_engine.core.transcripts.canonical import Chunk, Origin, render
 from oulipoly_engine.errors import ReplacementInvalid
+from oulipoly_engine.records import replace
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "transcripts"
 FILES = sorted(path for path in FOLDER.rglob("*.jsonl") if path.parts[len(FOLDER.parts)] in ("claude", "codex"))
@@ -46,7 +46,7 @@ def other_text(one, text):
     """Return a wanted turn with another text in its first chunk that has one."""
     place = next(place for place, chunk in enumerate(one.content) if chunk.text is not None)
     chunk = Chunk(one.content[place].type, text)
-    return dataclasses.replace(one, content=(*one.content[:place], chunk, *one.content[place + 1 :]))
+    return replace(one, content=(*one.content[:place], chunk, *one.content[place + 1 :]))
 
 
 def has_text(one):

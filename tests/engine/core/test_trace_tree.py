@@ -1,4 +1,3 @@
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -6,6 +5,7 @@ import pytest
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.runs.trace import to_json, to_lines
 from oulipoly_engine.errors import InvocationNotFound
+from oulipoly_engine.records import replace
 from oulipoly_engine.service.runs.trace import Tracer
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.runs import invocations

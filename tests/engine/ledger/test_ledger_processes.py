@@ -13,7 +13,7 @@ _UPDATE = """
 import sys
 from pathlib import Path
 from oulipoly_engine.clock import SystemClock
-from oulipoly_engine.service import ledger
+from oulipoly_engine.service.ledger import ledger
 from oulipoly_engine.service.ledger.files import Source
 from oulipoly_engine.store.base.db import open_store
 folder, deadly = Path(sys.argv[1]), int(sys.argv[2])
@@ -64,7 +64,10 @@ def test_a_process_killed_in_the_middle_of_a_batch_leaves_whole_batches(bench, s
 
 
 def test_the_headless_one_shot_never_loads_the_ledgers_decoder():
-    code = "import sys, oulipoly_engine.cli.wiring, oulipoly_engine.cli.runs.run; print('msgspec' in sys.modules)"
+    code = (
+        "import sys, oulipoly_engine.cli.wiring, oulipoly_engine.cli.runs.run\n"
+        "print('oulipoly_engine.core.ledger' in sys.modules)"
+    )
 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=dict(os.environ))
 

@@ -8,7 +8,6 @@ import shlex
 import tarfile
 import zlib
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -16,6 +15,7 @@ import pytest
 from oulipoly_engine.core.accounts.accounts import Account, StorageSpec, StorageType
 from oulipoly_engine.core.archive.bundle import read_manifest, write_manifest
 from oulipoly_engine.errors import AccountUnusable, RunnerError, StorageUnsupported, UsageInvalid
+from oulipoly_engine.records import replace
 from oulipoly_engine.service.archive.archive import Archive
 from oulipoly_engine.service.archive.keeper import ArchiveKeeper
 from oulipoly_engine.service.bundles.bundle import Bundler

@@ -1,7 +1,6 @@
 import json
 import os
 import shlex
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from oulipoly_engine.core.accounts.accounts import Account, ResumeSpec, SessionScripts, StorageSpec, StorageType
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import SessionNotFound, StorageUnsupported
+from oulipoly_engine.records import replace
 from oulipoly_engine.service.sessions.locate import Locator, document, find_session, find_typed
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.runs import invocations

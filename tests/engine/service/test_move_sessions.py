@@ -3,7 +3,6 @@
 import fcntl
 import json
 import os
-from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from oulipoly_engine.core.accounts.accounts import Account, ResumeSpec, StorageS
 from oulipoly_engine.core.sessions.move import MoveReason
 from oulipoly_engine.errors import MoveRefused, SessionAmbiguous, SessionBusy
 from oulipoly_engine.process.liveness import start_ticks
+from oulipoly_engine.records import replace
 from oulipoly_engine.service.sessions.lease import Leases
 from oulipoly_engine.service.sessions.locate import Locator, find_session
 from oulipoly_engine.service.sessions.move import Mover

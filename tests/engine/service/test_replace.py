@@ -9,7 +9,6 @@ import sqlite3
 import stat
 import threading
 from contextlib import closing
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,6 +28,7 @@ from oulipoly_engine.errors import (
     SessionBusy,
     StorageUnsupported,
 )
+from oulipoly_engine.records import replace
 from oulipoly_engine.service.rewrite.replace import Replacer
 from oulipoly_engine.service.sessions.lease import Leases
 from oulipoly_engine.service.sessions.locate import Locator

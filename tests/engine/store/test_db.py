@@ -112,8 +112,8 @@ OPENER = textwrap.dedent(
     """
     import sys
     from pathlib import Path
-    from oulipoly_engine.store import quotas
     from oulipoly_engine.store.base.db import open_store
+    from oulipoly_engine.store.quota import quotas
 
     print("ready", flush=True)
     sys.stdin.readline()

@@ -126,8 +126,8 @@ WRITER = textwrap.dedent(
     from datetime import UTC, datetime, timedelta
     from pathlib import Path
     from oulipoly_engine.core.quota.windows import QuotaState, Window
-    from oulipoly_engine.store import quotas
     from oulipoly_engine.store.base.db import open_store
+    from oulipoly_engine.store.quota import quotas
 
     store = open_store(Path(sys.argv[1]))
     print("ready", flush=True)

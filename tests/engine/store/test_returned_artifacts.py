@@ -1,5 +1,4 @@
 import json
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -7,6 +6,7 @@ import pytest
 from oulipoly_engine.core.runs.artifact_receipts import ReturnedArtifact
 from oulipoly_engine.core.runs.trace import to_lines
 from oulipoly_engine.errors import StoreUnusable
+from oulipoly_engine.records import replace
 from oulipoly_engine.service.runs.trace import Tracer
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.runs import artifacts, invocations

@@ -316,12 +316,12 @@ def test_index_is_right_after_any_mixture_of_changes(tmp_path_factory, steps):
 _WORKER = """
 import sys
 from pathlib import Path
-from oulipoly_engine.store import search_index
+from oulipoly_engine.store.search import index
 from oulipoly_engine.store.base.db import open_store
 store = open_store(Path(sys.argv[1]))
 sys.stdin.readline()
 done = 0
-while count := search_index.index_batch(store, 25):
+while count := index.index_batch(store, 25):
     done += count
 print(done)
 """

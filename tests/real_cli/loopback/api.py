@@ -11,18 +11,18 @@ import json
 import re
 import sys
 import threading
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from loopback import wire
 from loopback.wire import Call
 
+from oulipoly_engine.records import Record
+
 PATIENCE_S = 30.0
 _CREDENTIAL = re.compile(r"^(?:Bearer )?(?:sk-ant-oat01-|sk-ant-api03-)?(.*)$")
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Record):
     """What an account's next calls get."""
 
     refusal: str | None = None  # "login", "burst", "spent", "credit" or "server"; None answers

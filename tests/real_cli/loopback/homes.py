@@ -6,8 +6,9 @@ import base64
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from oulipoly_engine.records import Record
 
 _AN_ID = "01a1fcaa-97dc-7cd1-a5a7-0192aad53ee7"
 _TEN_YEARS_S = 10 * 365 * 86400
@@ -28,8 +29,7 @@ event_id_path = "thread_id"
 """
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(Record):
     """How an account's CLI is started."""
 
     args: tuple[str, ...]

@@ -10,14 +10,14 @@ import json
 import time
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from oulipoly_engine.records import Record
 
 RESET_IN_S = 3 * 3600
 _NOT_TYPED = ("<system-reminder>", "<environment_context>", "<user_instructions>", "# AGENTS.md")
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Record):
     """One request for an answer."""
 
     account: str
@@ -27,8 +27,7 @@ class Call:
     said: tuple[tuple[str, str], ...] = ()  # (role, text) of the whole conversation, without what no user typed
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(Record):
     """An HTTP error in a vendor's words."""
 
     status: int

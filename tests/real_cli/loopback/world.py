@@ -13,10 +13,11 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from loopback.homes import CLAUDE_STYLES, CODEX_STYLES, ClaudeHome, CodexHome, Style
+
+from oulipoly_engine.records import Record
 
 PATIENCE_S = 45.0  # for one run of a CLI on a loaded machine; they take 0.5 to 3 s
 NOWHERE = "http://127.0.0.1:9"  # the discard port: nobody listens
@@ -24,8 +25,7 @@ NOWHERE = "http://127.0.0.1:9"  # the discard port: nobody listens
 _MARKER = re.compile(r"^(OULIPOLY_(?:RESULT|FAILURE|INVOCATION))=(\{.*\})$", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Ran:
+class Ran(Record):
     """How a run of our command ended."""
 
     exit_code: int

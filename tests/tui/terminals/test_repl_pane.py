@@ -3,12 +3,12 @@
 import os
 import signal
 import time
-from dataclasses import replace
 
 import pytest
 from textual import events
 
 from oulipoly_engine.facade.terminals import Terminals
+from oulipoly_engine.records import replace
 from oulipoly_tui.app import AgentsApp
 from oulipoly_tui.messages import ReplWanted
 from oulipoly_tui.screens import clipboard_question

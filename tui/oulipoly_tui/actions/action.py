@@ -13,7 +13,7 @@ ANYWHERE = ""  # has no key: it is written on the line or chosen in the palette
 Choices = Literal["accounts", "models", "themes", "export formats", "views"]
 
 
-class Argument(Record, frozen=True):
+class Argument(Record):
     """One argument of a command."""
 
     name: str
@@ -22,7 +22,7 @@ class Argument(Record, frozen=True):
     is_optional: bool = False
 
 
-class Command(Record, frozen=True):
+class Command(Record):
     """How an action is written on the `:` line, and what runs then."""
 
     name: str  # one to three words
@@ -38,7 +38,7 @@ class Command(Record, frozen=True):
         return " ".join((self.name, *words))
 
 
-class Action(Record, frozen=True):
+class Action(Record):
     """One thing that a user can do.
 
     It is possible in the place `where`, unless it `writes` in read-only mode, unless its command needs the engine while

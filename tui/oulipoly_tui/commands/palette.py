@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from oulipoly_tui.app_interface import AppInterface
 
 
-class Offer(Record, frozen=True):
+class Offer(Record):
     """One line of the palette."""
 
     text: str

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from asyncio import get_running_loop
 from collections import deque
-from dataclasses import dataclass
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from textual import events
 from textual.app import App
+
+from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:
     from textual.message_pump import MessagePump
@@ -28,8 +29,7 @@ _OPENING_S = 0.5  # for a dialog to come up and take the focus
 _PATIENCE_S = 2.0  # with a key whose handler hangs, before the others go on without it
 
 
-@dataclass(slots=True, eq=False)
-class _OnItsWay:
+class _OnItsWay(Record, frozen=False, eq=False):
     """A key that has been handed out."""
 
     target: Widget

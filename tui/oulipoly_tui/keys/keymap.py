@@ -40,7 +40,7 @@ _SHOWN = {
 }
 
 
-class Clash(Record, frozen=True):
+class Clash(Record):
     """Two bindings that the same key would serve in the same place."""
 
     key: str
@@ -48,14 +48,14 @@ class Clash(Record, frozen=True):
     second: str
 
 
-class Slip(Record, frozen=True):
+class Slip(Record):
     """What `[keys]` says that cannot be meant, and the way out."""
 
     cause: str
     fix: str
 
 
-class Keymap(Record, frozen=True):
+class Keymap(Record):
     """The keys as they are for this user."""
 
     rows: tuple[Action, ...]  # with the user's own keys; those without any left out

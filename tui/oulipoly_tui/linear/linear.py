@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli import output
@@ -22,6 +21,7 @@ from oulipoly_engine.facade.engine import (
     Surroundings,
     why_text,
 )
+from oulipoly_engine.records import Record
 from oulipoly_tui.linear.talk import Talk
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.frame.attention import alert_text, risk_text
@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import AccountView, PoolView
 
 
-@dataclass(frozen=True, slots=True)
-class Deed:
+class Deed(Record):
     """One entry of a menu."""
 
     label: str
@@ -43,8 +42,7 @@ class Deed:
     writes: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Menu:
+class Menu(Record):
     """One list with what can be done to it."""
 
     title: str

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli import output
+from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Engine
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 Ask = Callable[[str], str | None]  # a label; None: the user has ended the input
 
 
-@dataclass(frozen=True, slots=True)
-class Talk:
+class Talk(Record):
     """What a menu's actions work with."""
 
     engine: Engine

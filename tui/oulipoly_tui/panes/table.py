@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from oulipoly_engine.records import Record
 from oulipoly_tui.view.frame.layout import Column
 
 
-class PaneEntry(NamedTuple):
+class PaneEntry(Record):
     """One pane."""
 
     id: str

@@ -79,7 +79,7 @@ class Export(ModalScreen[Mapping[str, Path]]):
 
     def action_turn(self, what: str) -> None:
         """Change one of the options; the place goes with the format as long as it is the offered one."""
-        from dataclasses import replace  # noqa: PLC0415 - loaded already
+        from oulipoly_engine.records import replace  # noqa: PLC0415 - loaded already
 
         line = self.query_one(Input)
         was_offered = line.value == self._offered()

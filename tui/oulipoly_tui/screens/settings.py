@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,6 +12,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
+from oulipoly_engine.records import replace
 from oulipoly_tui.keys import keymap
 from oulipoly_tui.screens.question import Question
 from oulipoly_tui.view.frame.hints import CLOSE, link

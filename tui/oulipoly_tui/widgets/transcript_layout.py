@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 
+from oulipoly_engine.records import replace
 from oulipoly_tui.view.transcript.transcript import SIDE_CHAIN, Drawn, Folds, entry_lines, foldable, part_with
 from oulipoly_tui.widgets.transcript_entries import PAGE, Entries
 
@@ -120,7 +121,7 @@ class Layout:
     def toggle_all(self) -> None:
         """Unfold everything, or fold it again."""
         self._opened.clear()
-        self._folds = self._folds._replace(is_all=not self._folds.is_all)
+        self._folds = replace(self._folds, is_all=not self._folds.is_all)
         self.forget()
 
     def toggle(self, place: int, part: int) -> bool:

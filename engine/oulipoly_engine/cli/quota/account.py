@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from oulipoly_engine.cli import output
 from oulipoly_engine.cli.context import Context
@@ -16,6 +15,7 @@ from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.controls import Controls
 from oulipoly_engine.core.quota.windows import QuotaState
 from oulipoly_engine.errors import AccountUnusable, UsageInvalid
+from oulipoly_engine.records import replace
 from oulipoly_engine.store.base.db import Store, open_store
 from oulipoly_engine.store.quota import controls, quotas
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from oulipoly_engine.cli import diagnostics
@@ -21,6 +20,7 @@ from oulipoly_engine.core.accounts import inputs
 from oulipoly_engine.core.accounts.accounts import Model
 from oulipoly_engine.core.runs import prompt
 from oulipoly_engine.errors import AccountUnusable, Interrupted, RunnerError
+from oulipoly_engine.records import replace
 from oulipoly_engine.service.runs.diagnosis import Diagnoser
 from oulipoly_engine.service.runs.invoke import Invoker, Request
 from oulipoly_engine.store.base.db import open_store

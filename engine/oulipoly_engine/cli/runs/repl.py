@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from oulipoly_engine.core.accounts.accounts import Model
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.process.passthrough import require_terminal
 from oulipoly_engine.process.signals import Guard, interruptible
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.interactive.interactive import Launcher
 from oulipoly_engine.service.runs.invoke import Chosen
 from oulipoly_engine.service.runs.resume import Resumer, Wish, chosen
@@ -74,8 +74,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     return _open(context, options.project, lambda starts, guard: starts.from_pool(_model(context, model), guard), way)
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
+class _Way(Record):
     """Where the CLI is shown: in this terminal, or in one of its own that somebody may attach to."""
 
     is_detached: bool = False

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 
 from oulipoly_engine.cli import output
@@ -16,6 +15,7 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.config import load
 from oulipoly_engine.core.transcripts.turn_script import LineError
 from oulipoly_engine.errors import AccountUnusable
+from oulipoly_engine.records import asdict
 from oulipoly_engine.service.transcripts.ingest import Ingested, Kind
 from oulipoly_engine.store.base.db import Store, open_store
 from oulipoly_engine.store.quota import quotas

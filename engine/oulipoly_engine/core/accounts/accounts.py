@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
 from oulipoly_engine.core.accounts.inputs import InputSpec
+from oulipoly_engine.records import Record, field
 
 
 class PromptMode(StrEnum):
@@ -33,8 +33,7 @@ class CaptureKind(StrEnum):
     STDOUT_JSON_EVENT = "stdout_json_event"
 
 
-@dataclass(frozen=True, slots=True)
-class ResumeSpec:
+class ResumeSpec(Record):
     """How the CLI is told to go on with a session: a flag before the id, or a subcommand before it."""
 
     flag: str | None = None
@@ -50,8 +49,7 @@ class ResumeSpec:
         return tuple(word.replace("{session_id}", session_id) for word in self.fork_args)
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureSpec:
+class CaptureSpec(Record):
     """How the session id of a one-shot is captured (contract, section 10)."""
 
     kind: CaptureKind = CaptureKind.NONE
@@ -63,16 +61,14 @@ class CaptureSpec:
     event_id_path: tuple[str, ...] = ()  # keys from the event's top to the id
 
 
-@dataclass(frozen=True, slots=True)
-class AcceptanceSpec:
+class AcceptanceSpec(Record):
     """Plain substrings that show whether a CLI took a resumed id; `{session_id}` stands for it."""
 
     accepted: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StorageSpec:
+class StorageSpec(Record):
     """Where a CLI keeps its sessions, as scripts (legacy kinds are turned into scripts when read)."""
 
     cwd_script: str
@@ -81,8 +77,7 @@ class StorageSpec:
     root: Path | None = None  # the legacy kinds' folder, when the file named one
 
 
-@dataclass(frozen=True, slots=True)
-class Account:
+class Account(Record):
     """One CLI login; owns quota and errors."""
 
     name: str
@@ -102,8 +97,7 @@ class Account:
     path: Path | None = None  # the file that defines it
 
 
-@dataclass(frozen=True, slots=True)
-class PoolMember:
+class PoolMember(Record):
     """An account in a pool, with the model's own arguments."""
 
     index: int  # position in the model's file, from 0
@@ -112,8 +106,7 @@ class PoolMember:
     interactive_args: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(Record):
     """What a user asks for: a pool of members and the inputs it takes."""
 
     name: str
@@ -123,8 +116,7 @@ class Model:
     sticky: bool = False  # stay on one account until it is spent, for the sake of prompt caches
 
 
-@dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(Record):
     """A named instruction text with the model that serves it."""
 
     name: str
@@ -135,8 +127,7 @@ class Agent:
     path: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class SessionScripts:
+class SessionScripts(Record):
     """An account's entry in sessions.toml."""
 
     turn_script: str
@@ -144,8 +135,7 @@ class SessionScripts:
     state_dir: Path | None = None  # None: <data>/sessions/<account>
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Record):
     """config.toml."""
 
     diagnostics_model: str | None = None

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from oulipoly_engine.records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Controls:
+class Controls(Record):
     """The wishes for one account; the default is none."""
 
     reserve: float = 0.0  # 0..1 of every window that must stay unspent

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
+
+from oulipoly_engine.records import Record
 
 _HEAD = "# Written by the first set-up. Change what you like; `agents config check` tells what is wrong.\n"
 _VARIABLE = {"claude": "CLAUDE_CONFIG_DIR", "codex": "CODEX_HOME"}
@@ -20,8 +21,7 @@ _BARE = re.compile(r"[A-Za-z0-9/._~-]+")
 _UNNAMEABLE = re.compile(r"[^A-Za-z0-9_-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Login:
+class Login(Record):
     """One login of one CLI."""
 
     cli: str  # claude, codex, gemini, opencode

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from oulipoly_engine.errors import InputInvalid
+from oulipoly_engine.records import Record
 
 # ASCII digits only: Python's int() and float() also take full-width digits, "1_000" and " 5 ".
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
@@ -27,8 +27,7 @@ class InputType(StrEnum):
     ARRAY = "array"
 
 
-@dataclass(frozen=True, slots=True)
-class InputSpec:
+class InputSpec(Record):
     """One `[[inputs]]` entry of a model."""
 
     name: str

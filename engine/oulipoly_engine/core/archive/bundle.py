@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, NoReturn
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.records import Record, asdict
 
 VERSION = 1
 KIND = "agent-runner-session-bundle"
@@ -43,8 +43,7 @@ class BundleRefused(ValueError):
     """A bundle is not as we write it; the message says where."""
 
 
-@dataclass(frozen=True, slots=True)
-class BundledFile:
+class BundledFile(Record):
     """One file."""
 
     member: str  # its name in the tar
@@ -55,8 +54,7 @@ class BundledFile:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class BundledSegment:
+class BundledSegment(Record):
     """A part of the conversation on one account."""
 
     account: str
@@ -74,8 +72,7 @@ class BundledSegment:
         return next((file for file in self.files if file.role is Role.TRANSCRIPT), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Record):
     """All that a bundle holds."""
 
     chain_id: str

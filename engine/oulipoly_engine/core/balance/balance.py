@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 from oulipoly_engine.core.balance.band import Contender, Pick, pick
 from oulipoly_engine.core.balance.decision import (
@@ -25,8 +24,9 @@ from oulipoly_engine.core.balance.decision import (
 )
 from oulipoly_engine.core.balance.explain import decision_to_json, exhausted_text, why_not
 from oulipoly_engine.core.balance.headroom import headroom
-from oulipoly_engine.core.quota.burn import MIN_HOURS, PoolRates, pool_rates, project, rate_of
-from oulipoly_engine.core.quota.windows import mark_holds
+from oulipoly_engine.core.quota.burn import PoolRates, pool_rates, project, rate_of
+from oulipoly_engine.core.quota.windows import MIN_HOURS, mark_holds
+from oulipoly_engine.records import Record, replace
 
 __all__ = [
     "Candidate",
@@ -92,7 +92,7 @@ def choose(
 _ALL_FAILED = "every eligible account failed lately"
 
 
-class _Answer(NamedTuple):
+class _Answer(Record):
     chosen: Verdict | None
     method: Method
     reason: str
@@ -187,7 +187,7 @@ def _penalise_hidden(verdict: Verdict, covered: int) -> Verdict:
     """Force the score to 0 if the account shows fewer live windows than the best covered and is nearly spent."""
     if verdict.live_windows >= covered or not _is_near_cap(verdict):
         return verdict
-    return verdict._replace(hides_window=True, score=None if verdict.score is None else 0.0)
+    return replace(verdict, hides_window=True, score=None if verdict.score is None else 0.0)
 
 
 def _is_near_cap(verdict: Verdict) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from oulipoly_engine.core.balance.decision import BAND_FACTOR, TieRule
-from oulipoly_engine.core.quota.burn import MIN_HOURS
+from oulipoly_engine.core.quota.windows import MIN_HOURS
+from oulipoly_engine.records import Record
 
 
-class Contender(NamedTuple):
+class Contender(Record):
     """A scored account, as the band sees it."""
 
     place: int  # in the caller's order, from 0: the last tie-break
@@ -22,7 +22,7 @@ class Contender(NamedTuple):
     headroom: float = 0.0  # of core.headroom; looked at by its own rule only
 
 
-class Pick(NamedTuple):
+class Pick(Record):
     """Who won among the scored accounts, and against how many."""
 
     winner: Contender

@@ -1,18 +1,13 @@
-"""The balancer's whole answer as values: every candidate with its numbers, who was chosen and why. Pure.
-
-Verdicts are named tuples, not frozen dataclasses: a choice among 100 accounts makes 500 of them inside a millisecond,
-and a frozen dataclass takes four times as long to make.
-"""
+"""The balancer's whole answer as values: every candidate with its numbers, who was chosen and why. Pure."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import NamedTuple
 
 from oulipoly_engine.core.quota.burn import RateSource
 from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.records import Record
 
 ERROR_LIMIT = 3  # recent failures at which an account is avoided (contract, section 1.1)
 ERROR_WINDOW_MINUTES = 30  # what "recent" means; the shell counts the failures
@@ -55,8 +50,7 @@ class ExclusionKind(StrEnum):
 QUOTA_EXCLUSIONS = frozenset({ExclusionKind.ATTEMPTED, ExclusionKind.MARKED, ExclusionKind.SPENT})
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Record):
     """What the balancer is told of one pool member."""
 
     index: int  # position in the model's file, from 0
@@ -71,7 +65,7 @@ class Candidate:
     is_known: bool = True  # providers.toml has it
 
 
-class WindowVerdict(NamedTuple):
+class WindowVerdict(Record):
     """One window in a choice."""
 
     window: Window
@@ -83,7 +77,7 @@ class WindowVerdict(NamedTuple):
     score: float | None  # (1 - reserve - projected used) x hours to reset, at least 0
 
 
-class Verdict(NamedTuple):
+class Verdict(Record):
     """One candidate in a choice."""
 
     candidate: Candidate
@@ -109,8 +103,7 @@ class Verdict(NamedTuple):
         return self.candidate.recent_errors >= ERROR_LIMIT
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Record):
     """Who serves a model now, and why everyone else does not."""
 
     model: str

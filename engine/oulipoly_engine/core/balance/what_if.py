@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 
 from oulipoly_engine.core.balance.decision import Candidate
 from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.records import Record, replace
 
 FORMS = "pin=ACCOUNT, drain=ACCOUNT, undrain=ACCOUNT, reserve=ACCOUNT:PERCENT, turns=+N or turns=ACCOUNT:+N"
 
 
-@dataclass(frozen=True, slots=True)
-class Supposition:
+class Supposition(Record):
     """One `key=value` of a what-if."""
 
     key: str

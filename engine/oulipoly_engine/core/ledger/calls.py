@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import NamedTuple, Protocol
 
 from oulipoly_engine.clock import from_text
+from oulipoly_engine.records import Record, field
 
 MOST_TOKENS = 1 << 50  # a greater count is damage, and sums of such counts would not fit SQLite's integers
 
@@ -81,8 +81,7 @@ class Reader(Protocol):
         """Read whole lines; offset: the place in the file of the byte at `begin`."""
 
 
-@dataclass(slots=True)
-class Found:
+class Found(Record, frozen=False):
     """What has been read since the last time it was stored."""
 
     calls: dict[str, Entry] = field(default_factory=dict)  # by key

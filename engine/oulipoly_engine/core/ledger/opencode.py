@@ -8,14 +8,14 @@ Source: opencode 1.18.33.
 from __future__ import annotations
 
 import json
-from typing import NamedTuple
 
 from oulipoly_engine.core.ledger.calls import Entry, Place, count_of, sane, text_of
+from oulipoly_engine.records import Record
 
 CLI = "opencode"
 
 
-class Message(NamedTuple):
+class Message(Record):
     """A message as the database has it."""
 
     session: str

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from oulipoly_engine.core.ledger.calls import Tokens
+from oulipoly_engine.records import Record
 
 _MILLION = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(Record):
     """USD per million tokens; None: not told."""
 
     input: float

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta, tzinfo
 from enum import StrEnum
 
@@ -11,6 +10,7 @@ from oulipoly_engine.core.ledger.calls import Place, Tokens
 from oulipoly_engine.core.ledger.prices import Rate, rate_at
 from oulipoly_engine.core.quota.readings import duration_label
 from oulipoly_engine.core.quota.windows import Window
+from oulipoly_engine.records import Record
 
 STRETCH_MS = 900_000  # every zone's midnight falls on a quarter of an hour
 _LENGTHS = {duration_label(seconds): timedelta(seconds=seconds) for seconds in (18_000, 86_400, 604_800, 2_592_000)}
@@ -41,8 +41,7 @@ COLUMNS: Mapping[Grouping, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Record):
     """Calls of one place within one stretch of time whose input exceeds the same thresholds of prices."""
 
     place: Place
@@ -52,8 +51,7 @@ class Share:
     tokens: Tokens
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Record):
     """One row of a report."""
 
     keys: tuple[str, ...]  # as COLUMNS names them
@@ -73,8 +71,7 @@ class Line:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Stretch:
+class Stretch(Record):
     """One window's present cycle, or the time of its length up to now where no cycle is known."""
 
     account: str

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.quota.forecast import Forecast, State
 from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.records import Record
 
 DEFAULT_THRESHOLD = 0.9
 
 
-@dataclass(frozen=True, slots=True)
-class Alert:
+class Alert(Record):
     """One thing to say, once in a window's cycle."""
 
     kind: str  # "threshold": used so far; "forecast": runs dry before its reset

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from oulipoly_engine.core.quota.window_matching import match_windows
-from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.core.quota.windows import MIN_HOURS, QuotaState, Window
+from oulipoly_engine.records import Record, replace
 
 # The contract's learning limits (section 1.1).
 MIN_TURNS = 20
 LEARNING_CEILING = 0.99  # a reading at the cap says nothing about the pace
 MAX_RATE = 0.1  # cannot bind with the other two; kept as the contract's own guard
 
-MIN_HOURS = 1 / 60  # floor of every duration, so that a window about to reset keeps a finite weight
 _MIN_DURATION = timedelta(hours=MIN_HOURS)
 
 
@@ -32,8 +31,7 @@ class RateSource(StrEnum):
 _OWN, _POOL, _DURATION, _NONE = RateSource
 
 
-@dataclass(frozen=True, slots=True)
-class PoolRates:
+class PoolRates(Record):
     """What a pool's accounts have learned together."""
 
     by_kind: dict[str | int, float]  # Window.kind -> fraction of the window per turn

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import pairwise
@@ -17,6 +16,7 @@ from itertools import pairwise
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.quota.burn import project
 from oulipoly_engine.core.quota.staleness import CLOCK_TOLERANCE
+from oulipoly_engine.records import Record
 
 MIN_SPAN = timedelta(minutes=10)  # readings that span less say nothing of a pace
 SAME_RESET = timedelta(minutes=10)  # vendors' resets wobble; another cycle's lies hours away
@@ -48,8 +48,7 @@ class State(StrEnum):
     PAST_RESET = "past-reset"  # the reset came after the last reading: nothing is known of the new cycle
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Record):
     """One window as read once."""
 
     at: datetime  # aware
@@ -57,8 +56,7 @@ class Reading:
     resets_at: datetime  # aware
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(Record):
     """What is expected of one window; the band is to hold what comes in about four of five cases."""
 
     state: State
@@ -196,8 +194,7 @@ def _expect(cycle: Sequence[Reading], last: Reading, now: datetime) -> Forecast:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Curve:
+class _Curve(Record):
     """Use over the hours to come: a pace, with a spread that grows as chance and as the pace's own error do."""
 
     used: float

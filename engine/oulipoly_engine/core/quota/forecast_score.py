@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from oulipoly_engine.core.quota.forecast import SAME_RESET, SMALL_FALL, Forecast, Reading, State, forecast
 from oulipoly_engine.core.quota.window_cycles import near
+from oulipoly_engine.records import Record
 
 LAST_CYCLES = 8
 POINTS = (0.25, 0.5, 0.75)  # of a cycle, at which the forecast is replayed
@@ -17,8 +17,7 @@ _MIN_CYCLES = 2
 Forecaster = Callable[[Sequence[Reading], datetime], Forecast]
 
 
-@dataclass(frozen=True, slots=True)
-class ForecastScore:
+class ForecastScore(Record):
     """How good the forecasts of the last complete cycles were."""
 
     cycles: int
@@ -92,8 +91,7 @@ def score_to_json(found: ForecastScore) -> dict[str, object]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
+class _Trial(Record):
     error: float
     covered: bool
     dry_error_h: float | None

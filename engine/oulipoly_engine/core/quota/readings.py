@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NoReturn
 
@@ -14,6 +13,7 @@ from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.quota.windows import Window
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import AdapterOutputInvalid
+from oulipoly_engine.records import Record, replace
 
 MAX_WINDOWS = 64  # vendors have two to six; thousands are a broken script, not a quota
 _RAW_SHOWN = 300  # characters of a script's output in an error
@@ -30,8 +30,7 @@ _DURATION_LABELS = {18_000: "5h-burst", 86_400: "daily", 604_800: "weekly", 2_59
 _DURATION_TOLERANCE = 0.05  # vendors round to minutes, and months differ
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedWindow:
+class ParsedWindow(Record):
     """One window as a script reported it."""
 
     position: int  # place in the script's answer, from 0
@@ -48,8 +47,7 @@ class ParsedWindow:
         return Window(self.position, self.used, self.resets_at, label=self.label)
 
 
-@dataclass(frozen=True, slots=True)
-class HttpFailure:
+class HttpFailure(Record):
     """What a usage adapter's stderr tells of the vendor's refusal."""
 
     status: int

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from oulipoly_engine.core.quota.readings import ParsedWindow
+from oulipoly_engine.records import Record
 
 HEADINGS = ("Account", "Vendor", "Window", "Used / Limit", "Remaining")
 _WIDEST_WINDOW = 40  # characters; a label is shorter, an error is longer
@@ -15,8 +15,7 @@ NO_WINDOWS = "(no windows)"
 IN_FLIGHT = "(in flight)"
 
 
-@dataclass(frozen=True, slots=True)
-class AccountUsage:
+class AccountUsage(Record):
     """What one account's reading gave."""
 
     account: str
@@ -26,8 +25,7 @@ class AccountUsage:
     warning: str | None = None  # stands before the windows: not_committed(...)
 
 
-@dataclass(frozen=True, slots=True)
-class UsageRow:
+class UsageRow(Record):
     """One line of the table, as text."""
 
     account: str

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from oulipoly_engine.core.balance.headroom import length_h
 from oulipoly_engine.core.quota.window_matching import match_windows
-from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.core.quota.windows import QuotaState, Window, length_h
+from oulipoly_engine.records import Record
 
 TOLERANCE = timedelta(minutes=1)  # vendors' resets wobble by seconds between readings
 _NEAR_SHARE = 0.05  # of a window's length: a last reading this close to the reset says what was left at it
 _NEAR_LEAST = timedelta(minutes=15)
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Record):
     """A cycle that a reset has ended."""
 
     window: str  # its name

@@ -11,7 +11,6 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any
 
@@ -21,6 +20,7 @@ from oulipoly_engine.core.rewrite.replacement_input import Wanted, refuse
 from oulipoly_engine.core.rewrite.steps import Kind, Step
 from oulipoly_engine.core.text.json_splice import Path, to_json
 from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Origin, chunks
+from oulipoly_engine.records import Record, field
 
 _INHERITED = ("isSidechain", "agentId", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug")
 _SYNTHETIC = "<synthetic>"  # the model of what no model said
@@ -166,8 +166,7 @@ def _record(wanted: Wanted, parent: str | None, near: dict[str, Any], origin: Or
     }
 
 
-@dataclass(slots=True)
-class _Node:
+class _Node(Record, frozen=False):
     """What links one line to others."""
 
     uuid: str | None
@@ -180,8 +179,7 @@ class _Node:
     new_leaf: str | None = None
 
 
-@dataclass(slots=True)
-class _Tree:
+class _Tree(Record, frozen=False):
     """The parent chain of a transcript."""
 
     nodes: dict[int, _Node]

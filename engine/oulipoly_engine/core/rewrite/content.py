@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from oulipoly_engine.core.rewrite.replacement_input import Wanted, refuse
 from oulipoly_engine.core.text.json_splice import Path, elements, to_json, with_values
 from oulipoly_engine.core.transcripts.canonical import Chunk, chunks
+from oulipoly_engine.records import Record
 
 TEXT = "text"
 _TEXT_KEYS = ("text", "content")  # where a block keeps what an export shows, in the order in which it looks
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Record):
     """Where a native message keeps its content."""
 
     path: Path  # inside the line's object

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.transcripts.canonical import CanonicalRecord
+from oulipoly_engine.records import Record
 
 IMPORT_REPLACE = "import-replace"
 UNDO = "undo"
 _VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Journal:
+class Journal(Record):
     """A replacement that is under way, as its file tells it."""
 
     operation: str

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from oulipoly_engine.core.transcripts.canonical import ROLES, CanonicalRecord, Chunk, Line, Origin, instant
 from oulipoly_engine.errors import ReplacementInvalid, TranscriptMalformed
+from oulipoly_engine.records import Record
 
 _SOURCE = {"storage_type": str, "jsonl_path": str, "line": int, "byte_start": int, "byte_end": int, "sha256": str}
 _SHOWN = 60  # characters of a foreign value in a message
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Record):
     """One record as it is wanted."""
 
     line: int  # of the input, from 1; 0: from no input

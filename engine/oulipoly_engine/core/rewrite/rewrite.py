@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.rewrite import claude, codex
@@ -19,6 +18,7 @@ from oulipoly_engine.core.rewrite.steps import Kind, Step, steps
 from oulipoly_engine.core.transcripts import canonical_claude, canonical_codex
 from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Origin, render, scan
 from oulipoly_engine.errors import TranscriptMalformed
+from oulipoly_engine.records import Record
 
 _EDITORS: dict[StorageType, Callable[[Draft, Sequence[Step], Origin], bytes]] = {
     StorageType.CLAUDE_CODE: claude.edited,
@@ -26,8 +26,7 @@ _EDITORS: dict[StorageType, Callable[[Draft, Sequence[Step], Origin], bytes]] = 
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Record):
     """What an export shows of a transcript."""
 
     records: tuple[CanonicalRecord, ...]  # from the last compaction summary on
@@ -47,8 +46,7 @@ class Reading:
         return digest.hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Rewrite:
+class Rewrite(Record):
     """A transcript as it is to be."""
 
     data: bytes

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from oulipoly_engine.core.rewrite.replacement_input import Wanted, refuse, wanted_of
 from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Chunk
+from oulipoly_engine.records import Record
 
 
 class Kind(StrEnum):
@@ -19,8 +19,7 @@ class Kind(StrEnum):
     REMOVED = "removed"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Record):
     """One record's part in a replacement, in the order of the new transcript."""
 
     kind: Kind

@@ -6,11 +6,11 @@ the known CLIs print for an unknown session, then the exit code.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from oulipoly_engine.core.accounts.accounts import AcceptanceSpec
 from oulipoly_engine.core.runs.vendor_text import missing_session_phrase
+from oulipoly_engine.records import Record
 
 
 class AcceptanceStatus(StrEnum):
@@ -21,8 +21,7 @@ class AcceptanceStatus(StrEnum):
     UNCONFIRMED = "unconfirmed"
 
 
-@dataclass(frozen=True, slots=True)
-class Acceptance:
+class Acceptance(Record):
     """The verdict with its reason."""
 
     status: AcceptanceStatus

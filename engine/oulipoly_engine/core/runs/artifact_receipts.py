@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
+from oulipoly_engine.records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class ReturnedArtifact:
+class ReturnedArtifact(Record):
     """One receipt; the bytes themselves lie in the artifact store."""
 
     version_id: str  # store://return/<uuid>/<percent-encoded name>/<version>

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from oulipoly_engine.records import Record
 
 LONGEST_LINE = 8 * 1024 * 1024  # bytes; the events that carry an id are a few kilobytes at most
 
@@ -24,8 +25,7 @@ _LAST_WORDS = re.compile(
 Method = Literal["none", "forced_flag_verified", "stdout_json_event", "failed"]
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureOutcome:
+class CaptureOutcome(Record):
     """What capturing came to."""
 
     session_id: str | None  # the CLI's own id; None unless it was learned

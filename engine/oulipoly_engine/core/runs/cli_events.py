@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs.failure_categories import Category
 from oulipoly_engine.core.runs.vendor_text import heuristic, match_sentence
+from oulipoly_engine.records import Record, replace
 
 Event = Mapping[str, object]
 
@@ -60,8 +60,7 @@ _STREAM_TYPES = frozenset(
 _SERVER_TROUBLE = range(500, 600)
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Record):
     """A failure as the CLI's own events tell it."""
 
     category: Category
@@ -69,8 +68,7 @@ class Failure:
     resets_at: str | None = None  # RFC 3339 when an event carried the instant, else the CLI's words
 
 
-@dataclass(frozen=True, slots=True)
-class _Report:
+class _Report(Record):
     """One event's complaint, before it is judged."""
 
     text: str = ""

@@ -8,13 +8,13 @@ park a healthy account.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
 from oulipoly_engine.core.runs.cli_events import failure_in, is_stream, parse_events
 from oulipoly_engine.core.runs.failure_categories import Category
 from oulipoly_engine.core.runs.vendor_text import heuristic, match_sentence, plain
 from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.records import Record
 
 __all__ = ["Category", "Diagnosis", "Source", "classify", "failure_text", "heuristic", "parse_answer", "prompt_for"]
 
@@ -37,8 +37,7 @@ _TALKS_ON_STDERR = re.compile(r"^(?:OpenAI Codex v|> \S+ · \S)", re.MULTILINE)
 _OWN_ERROR = re.compile(r"^(?:ERROR|Error): ")
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(Record):
     """Why a run failed."""
 
     category: Category

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+
+from oulipoly_engine.records import Record
 
 
 class Status(StrEnum):
@@ -16,8 +17,7 @@ class Status(StrEnum):
     LEGACY = "legacy"  # a row from before statuses were kept
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(Record):
     """A stored invocation."""
 
     row_id: int
@@ -43,8 +43,7 @@ class Invocation:
     finished_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Record):
     """How an invocation ended."""
 
     success: bool

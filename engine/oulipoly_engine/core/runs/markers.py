@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs.invocations import Status
+from oulipoly_engine.records import Record
 
 INVOCATION = "OULIPOLY_INVOCATION="
 RESULT = "OULIPOLY_RESULT="
@@ -27,16 +27,14 @@ _MANGLED_FIELD = re.compile(r"\s*(source|id)\s*:\s*([^\s,:{}\"']+)\s*")
 _LONGEST_PARENT = 4096  # characters; ours are about 80, and a hostile value shall not cost a deep JSON parse
 
 
-@dataclass(frozen=True, slots=True)
-class ParentRef:
+class ParentRef(Record):
     """Who started us, by its own claim: true only if that invocation exists and ran on that account."""
 
     source: str  # the parent's account
     id: str  # the parent's invocation UUID, lower case
 
 
-@dataclass(frozen=True, slots=True)
-class InvocationResult:
+class InvocationResult(Record):
     """What the result line says of a finished invocation."""
 
     id: str  # our invocation UUID
@@ -51,8 +49,7 @@ class InvocationResult:
     chain_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PreInvocationFailure:
+class PreInvocationFailure(Record):
     """Why a dispatch ended before an invocation existed."""
 
     stage: str  # provider_selection, provider_resolution, pool_exhausted or prompt_resolution
@@ -63,8 +60,7 @@ class PreInvocationFailure:
     attempted_providers: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SessionLink:
+class SessionLink(Record):
     """Which CLI session an invocation belongs to."""
 
     invocation_id: str

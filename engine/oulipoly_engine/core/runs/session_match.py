@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from oulipoly_engine.records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class SessionActivity:
+class SessionActivity(Record):
     """What came into one session while a one-shot ran."""
 
     session_id: str

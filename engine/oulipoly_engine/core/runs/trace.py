@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs.artifact_receipts import ReturnedArtifact
 from oulipoly_engine.core.runs.invocations import Invocation, Status
+from oulipoly_engine.records import Record
 
 STALE_AFTER_S = 1800
 DEFAULT_MAX_DEPTH = 64
@@ -30,8 +30,7 @@ class TranscriptState(StrEnum):
     UNRESOLVED = "unresolved"  # no session id
 
 
-@dataclass(frozen=True, slots=True)
-class SessionFacts:
+class SessionFacts(Record):
     """What a node knows of its session."""
 
     chain_id: str | None = None
@@ -42,8 +41,7 @@ class SessionFacts:
     sidechain_turns: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Record):
     """One invocation in the tree."""
 
     invocation: Invocation

@@ -7,13 +7,12 @@ Source of the sentences: Claude Code 2.1.50, 2.1.197 and 2.1.329, Codex 0.60, 0.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from oulipoly_engine.core.runs.failure_categories import Category
+from oulipoly_engine.records import Record
 
 
-@dataclass(frozen=True, slots=True)
-class TextMatch:
+class TextMatch(Record):
     """A sentence that a CLI is known to print."""
 
     category: Category

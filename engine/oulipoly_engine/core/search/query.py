@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from enum import StrEnum
 
 from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.records import Record
 
 Midnight = Callable[[datetime], datetime]  # gives a naive local time its zone
 
@@ -46,8 +46,7 @@ _FLAGS = ("pinned", "sidechain", "at-risk")
 AT_RISK = timedelta(days=7)  # a deletion by its CLI that near, of a transcript that nobody keeps
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(Record):
     """A word or a phrase that the text must hold, or must not."""
 
     text: str
@@ -55,8 +54,7 @@ class Term:
     is_negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Record):
     """A field with the values of which one must fit, or none may."""
 
     name: FieldName
@@ -64,8 +62,7 @@ class Field:
     is_negated: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Record):
     """What to look for; an empty one fits everything."""
 
     terms: tuple[Term, ...] = ()
@@ -82,8 +79,7 @@ class Query:
         return tuple(field for field in self.fields if field.name in names)
 
 
-@dataclass(slots=True)
-class _Dates:
+class _Dates(Record, frozen=False):
     since: datetime | None = None
     until: datetime | None = None
 
@@ -94,8 +90,7 @@ class _Dates:
             self.until = until if self.until is None else min(self.until, until)
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(Record):
     """A part of the query as it was typed."""
 
     text: str  # without quotes; of a field its value

@@ -8,19 +8,18 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from oulipoly_engine.core.search.cjk import has_runs
 from oulipoly_engine.core.search.query import Term
+from oulipoly_engine.records import Record
 
 _WORD = re.compile(r"[^\W_]+")
 _LOOKED_AT = 1 << 20  # characters; a pasted file may be longer, and its first megabyte shows enough
 _MOST_MARKS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Snippet:
+class Snippet(Record):
     """A piece of a text on one line, and what is marked in it."""
 
     text: str

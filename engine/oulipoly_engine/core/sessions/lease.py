@@ -6,11 +6,11 @@ import hashlib
 import hmac
 import json
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NoReturn
 
 from oulipoly_engine.clock import from_text, to_text
+from oulipoly_engine.records import Record
 
 DEFAULT_TTL_MS = 300_000
 MAXIMUM_TTL_MS = 600_000
@@ -20,16 +20,14 @@ _HASH = "sha256:"
 _TOKEN = re.compile(rf"{TOKEN_PREFIX}[0-9a-f]{{32}}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Owner:
+class Owner(Record):
     """A process that a lease ends with: which one of those that ever had its number."""
 
     start_ticks: int  # since boot
     place: str  # where its number means it; elsewhere nobody can tell whether it lives
 
 
-@dataclass(frozen=True, slots=True)
-class HeldLease:
+class HeldLease(Record):
     """A lease as its file tells it; the token itself is nowhere."""
 
     session_id: str
@@ -60,8 +58,7 @@ class HeldLease:
         return _line(document)
 
 
-@dataclass(frozen=True, slots=True)
-class ReleaseMark:
+class ReleaseMark(Record):
     """The end of a session's last lease, kept so that releasing it twice is no error."""
 
     session_id: str

@@ -6,13 +6,13 @@ Load decides, not the binding score: a pressed short window soon passes, and a m
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from oulipoly_engine.core.balance.decision import Candidate
 from oulipoly_engine.core.quota.burn import PoolRates, pool_rates, project, rate_of
 from oulipoly_engine.core.quota.windows import mark_holds
+from oulipoly_engine.records import Record
 
 
 class MoveReason(StrEnum):
@@ -23,8 +23,7 @@ class MoveReason(StrEnum):
     QUOTA_THRESHOLD = "quota_threshold"
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(Record):
     """Where a session should go."""
 
     index: int  # of the target candidate

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.accounts.accounts import Model
 from oulipoly_engine.errors import SessionAmbiguous, SessionIdInvalid, SessionNotFound
+from oulipoly_engine.records import Record
 
 UNKNOWN_MODEL = "<unknown>"  # of a chain that was found, not started by us
 RECENT = timedelta(hours=24)  # several chains used within this are too many to choose from
@@ -17,8 +17,7 @@ MINIMUM_PREFIX = 4  # characters; fewer are a slip of the finger
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Record):
     """A chain's part on one account."""
 
     account: str
@@ -29,8 +28,7 @@ class Segment:
     row_id: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Chain:
+class Chain(Record):
     """A logical conversation with its segments."""
 
     chain_id: str
@@ -45,8 +43,7 @@ class Chain:
         return max(self.segments, key=lambda segment: (segment.ended_at is None, segment.started_at), default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedSession:
+class ResolvedSession(Record):
     """What an id means."""
 
     chain_id: str
@@ -57,8 +54,7 @@ class ResolvedSession:
     segment_row_id: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class ModelChoice:
+class ModelChoice(Record):
     """The model that a session goes on with."""
 
     name: str | None  # None: no model, the account alone

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from oulipoly_engine.core.sessions.sessions import Sort
+from oulipoly_engine.records import Record
 
 GROUPINGS = ("workspace", "account", "day", "none")
 
 
-@dataclass(frozen=True, slots=True)
-class SavedView:
+class SavedView(Record):
     """One view, as app.toml keeps it under `[views]`."""
 
     name: str

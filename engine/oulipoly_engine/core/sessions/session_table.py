@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from oulipoly_engine.core.text.columns import fit, fit_end, pad, plain, width
+from oulipoly_engine.records import Record
 
 HEADINGS = ("", "last used", "id", "account", "model", "turns", "workspace", "name", "")
 _ACCOUNT, _MODEL, _TURNS, _WORKSPACE, _NAME = 3, 4, 5, 6, 7
@@ -16,8 +16,7 @@ _GAP = 2
 ID_LENGTH = 8  # signs of an id that are shown: enough to be found by
 
 
-@dataclass(frozen=True, slots=True)
-class SessionRow:
+class SessionRow(Record):
     """One line of the table, as text."""
 
     is_pinned: bool

@@ -1,7 +1,6 @@
 """Conversations as the list, the search and the app's tree show them. Pure.
 
 Instants are RFC 3339 texts in the one fixed form, which compare as texts: ten thousand rows are read at once.
-For the same reason the records here are named tuples: frozen dataclasses take five times as long to make.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
-from typing import NamedTuple
 
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, StorageType
 from oulipoly_engine.core.search.query import AT_RISK, Field, FieldName, Query, pattern
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
+from oulipoly_engine.records import Record
 
 CLAUDE_KEEPS_DAYS = 30  # Claude Code's own default of `cleanupPeriodDays` (seen in 2.1)
 _KINDS = ("claude", "codex", "opencode", "gemini")
@@ -35,7 +34,7 @@ class Sort(StrEnum):
     MODEL = "model"
 
 
-class Part(NamedTuple):
+class Part(Record):
     """A segment of a conversation with what is known of its session."""
 
     account: str
@@ -56,7 +55,7 @@ class Part(NamedTuple):
     mtime_ms: int | None = None  # as above
 
 
-class Conversation(NamedTuple):
+class Conversation(Record):
     """A chain with its segments, in the order in which they were started."""
 
     chain_id: str

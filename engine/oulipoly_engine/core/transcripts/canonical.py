@@ -10,12 +10,12 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NoReturn
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.errors import TranscriptMalformed
+from oulipoly_engine.records import Record
 
 STATE_DB = "state_db"  # storage_type of a record that was read from our own rows
 ROLES = ("user", "assistant")
@@ -24,16 +24,14 @@ _TEXT_TYPES = ("input_text", "output_text")  # Codex's names for what is plain t
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Record):
     """One piece of a turn's content."""
 
     type: str
     text: str | None  # None: the CLI keeps something here that is no text (a tool's input, an image)
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Record):
     """Where a record comes from."""
 
     storage_type: str  # claude_code, codex_session or state_db
@@ -44,8 +42,7 @@ class Source:
     sha256: str  # of those bytes
 
 
-@dataclass(frozen=True, slots=True)
-class CanonicalRecord:
+class CanonicalRecord(Record):
     """One turn, or the placeholder of a record that is none."""
 
     session_id: str
@@ -56,11 +53,30 @@ class CanonicalRecord:
     content: tuple[Chunk, ...]
     source: Source
     is_unsupported: bool = False
-    restarts: bool = field(default=False, compare=False)  # a compaction summary: what came before is left out
+    restarts: bool = False  # a compaction summary: what came before is left out; no line says it, so it is not compared
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether both render to the same line."""
+        return isinstance(other, CanonicalRecord) and self._line() == other._line()
+
+    def __hash__(self) -> int:
+        """Return the hash of what is compared."""
+        return hash(self._line())
+
+    def _line(self) -> tuple[object, ...]:
+        return (
+            self.session_id,
+            self.account,
+            self.turn_id,
+            self.role,
+            self.timestamp,
+            self.content,
+            self.source,
+            self.is_unsupported,
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(Record):
     """The transcript that is read."""
 
     session_id: str
@@ -68,8 +84,7 @@ class Origin:
     path: str
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Record):
     """One line of a transcript that is not blank."""
 
     number: int  # from 1

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from oulipoly_engine.core.text.json_splice import Path, to_json
 from oulipoly_engine.core.text.json_splice import elements as elements_of
+from oulipoly_engine.records import Record
 
 _ITEMS = {"UserMessage": "user", "AgentMessage": "assistant"}
 _EVENTS = {"user_message": "user", "agent_message": "assistant"}
 _JOINS = ("", "\n")  # with which the texts of several blocks become one
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(Record):
     """A message that the model is sent."""
 
     line: int
@@ -29,8 +28,7 @@ class Message:
     item_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
+class Copy(Record):
     """One place that says a message again."""
 
     line: int
@@ -142,8 +140,7 @@ def _listed(line: int, role: str, item: dict[str, Any], path: Path, elements: tu
     yield Copy(line, role, paths, tuple(text for _, text in blocks), item_id, elements)
 
 
-@dataclass(frozen=True, slots=True)
-class _Peers:
+class _Peers(Record):
     """The messages of one role, in the file's order."""
 
     messages: list[Message]

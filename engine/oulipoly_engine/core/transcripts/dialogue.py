@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 from oulipoly_engine.core.text.redact import REDACTED, redact
 from oulipoly_engine.core.transcripts.canonical import Chunk, Line
+from oulipoly_engine.records import Record, field, replace
 
 _KEPT_DAMAGED = 5  # line numbers that are named
 
@@ -30,8 +30,7 @@ class Kind(StrEnum):
     SUMMARY = "summary"  # of everything before: the conversation was compacted here
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Record):
     """One piece of a turn."""
 
     kind: Kind
@@ -40,8 +39,7 @@ class Part:
     is_error: bool = False  # of a result
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Record):
     """What one record of a transcript says."""
 
     role: str  # "user" or "assistant"
@@ -54,8 +52,7 @@ class Turn:
     continues: bool = False  # goes on with the answer of the turn before it
 
 
-@dataclass(slots=True)
-class Findings:
+class Findings(Record, frozen=False):
     """What is learned of a conversation while it is read."""
 
     models: list[str] = field(default_factory=list)
@@ -82,8 +79,7 @@ class Findings:
             self.last_at = max(self.last_at, turn.at)
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Record):
     """What of a conversation is shown besides what was said."""
 
     tools: bool = False  # what tools were given and answered; without it only that they were called

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 
 from oulipoly_engine.core.transcripts.dialogue import Findings, Turn, Wanted
+from oulipoly_engine.records import Record
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
 _INSTANT = re.compile(r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.\d+)?(?:[Zz]|\+00:00)", re.ASCII)
@@ -28,8 +28,7 @@ class Origin(StrEnum):
     STATE = "turns stored when they were ingested; the transcript is gone"
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Record):
     """What is said before the first turn."""
 
     session_id: str
@@ -67,8 +66,7 @@ class Head:
         yield "Secrets", _secrets(self.secrets)
 
 
-@dataclass(frozen=True, slots=True)
-class Renderer:
+class Renderer(Record):
     """One format: what its parts are written by."""
 
     head: Callable[[Head], str]

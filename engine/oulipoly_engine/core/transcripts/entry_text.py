@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+
+from oulipoly_engine.records import Record
 
 _PLAIN = "text"
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(Record):
     """One chunk of a body."""
 
     kind: str  # text, tool_result, ...

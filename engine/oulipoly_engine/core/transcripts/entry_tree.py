@@ -6,8 +6,9 @@ A branch is what was left behind when a person went back and said something else
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+from oulipoly_engine.records import Record
 
 
 class LineKind(StrEnum):
@@ -18,8 +19,7 @@ class LineKind(StrEnum):
     SIDE_CHAIN = "side-chain"
 
 
-@dataclass(frozen=True, slots=True)
-class TurnLink:
+class TurnLink(Record):
     """A turn's place in the tree."""
 
     row_id: int
@@ -30,8 +30,7 @@ class TurnLink:
     source_file: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TurnLine:
+class TurnLine(Record):
     """An unbranched run of turns."""
 
     kind: LineKind
@@ -42,8 +41,7 @@ class TurnLine:
     last_at: str
 
 
-@dataclass(frozen=True, slots=True)
-class TurnTree:
+class TurnTree(Record):
     """All lines of a session, the main one first, then in the order of their first turns."""
 
     lines: tuple[TurnLine, ...]

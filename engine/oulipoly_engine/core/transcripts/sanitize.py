@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from oulipoly_engine.core.text.redact import REDACTED, redact
 from oulipoly_engine.core.transcripts.dialogue import Findings, Turn
+from oulipoly_engine.records import replace
 
 _STRETCH = 2048  # characters, up to the end of a line
 _HINTS = (

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from oulipoly_engine.clock import from_text, to_text
+from oulipoly_engine.records import Record
 
 _SHOWN = 80  # characters of a foreign value in a message
 _EARLIEST_YEAR = 1900  # before it the fixed form of instants has fewer digits and would not compare as text
 
 
-@dataclass(frozen=True, slots=True)
-class TurnLine:
+class TurnLine(Record):
     """One turn as a script told it, checked."""
 
     session_id: str
@@ -33,8 +32,7 @@ class TurnLine:
     source_file: str | None = None  # the transcript, where the script names it
 
 
-@dataclass(frozen=True, slots=True)
-class LineError:
+class LineError(Record):
     """What is wrong with one line."""
 
     line: int  # from 1; 0: not about a line

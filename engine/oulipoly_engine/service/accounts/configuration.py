@@ -7,7 +7,6 @@ editor is just writing included. config.toml has no stand-in, since every run ta
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
@@ -18,13 +17,13 @@ from oulipoly_engine.config.problem import Loaded, Problem
 from oulipoly_engine.core.accounts.accounts import Account, Model, SessionScripts, Settings
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.paths import Paths
+from oulipoly_engine.records import Record, field
 
 T = TypeVar("T")
 Fingerprint = tuple[tuple[str, int, int], ...]  # (path, modified in ns, size)
 
 
-@dataclass(frozen=True, slots=True)
-class Configured:
+class Configured(Record):
     """What the files say; a broken entry is missing and stands among the problems."""
 
     accounts: Mapping[str, Account] = field(default_factory=dict)
@@ -39,8 +38,7 @@ class Configured:
     stood_in_at: datetime | None = None  # when that earlier reading was made
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(Record):
     """Where the files lie."""
 
     paths: Paths

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from oulipoly_engine.config import settings_edit, views_edit
@@ -10,12 +9,12 @@ from oulipoly_engine.config.settings_edit import Section, Setting
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.paths import Paths
+from oulipoly_engine.records import Record
 
 __all__ = ["Section", "Setting", "Settings"]
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Record):
     """One user's configuration files, setting by setting."""
 
     paths: Paths

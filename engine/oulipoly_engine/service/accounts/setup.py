@@ -8,13 +8,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from oulipoly_engine.config.write_files import FileChange, write
 from oulipoly_engine.core.accounts.first_files import Login, texts
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.paths import Paths
+from oulipoly_engine.records import Record
 
 _CREDENTIALS = {"claude": ".credentials.json", "codex": "auth.json"}
 _MARKS = {  # what lies in a folder that is one CLI's; one of them is enough
@@ -25,8 +25,7 @@ _MARKS = {  # what lies in a folder that is one CLI's; one of them is enough
 }
 
 
-@dataclass(frozen=True, slots=True)
-class SetUp:
+class SetUp(Record):
     """What would be written."""
 
     logins: tuple[Login, ...] = ()

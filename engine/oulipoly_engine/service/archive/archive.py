@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from hashlib import sha256
@@ -14,6 +13,7 @@ from typing import Any
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.sessions.session_table import time_left
 from oulipoly_engine.errors import RunnerError, SessionNotFound
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.archive.chunk_store import ArchiveDamaged, ObjectFolder
 from oulipoly_engine.service.transcripts.atomic_file import new_file
 from oulipoly_engine.service.transcripts.files import Home, due, find_files
@@ -36,8 +36,7 @@ class Keeping(StrEnum):
     LOST = "lost"  # neither the CLI's own nor a copy is left
 
 
-@dataclass(frozen=True, slots=True)
-class ArchiveStatus:
+class ArchiveStatus(Record):
     """What is known of one transcript's copy."""
 
     account: str
@@ -58,8 +57,7 @@ class ArchiveStatus:
         return f"deleted in {when}, kept" if self.keeping is Keeping.KEPT else f"at risk in {when}"
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
+class Restored(Record):
     """One file that was put back, or was there already."""
 
     path: Path
@@ -67,8 +65,7 @@ class Restored:
     was_there: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Archive:
+class Archive(Record):
     """The kept copies."""
 
     store: Store

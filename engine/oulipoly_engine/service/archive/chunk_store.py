@@ -6,11 +6,11 @@ import os
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.transcripts.atomic_file import sync_folder
 
 _MODE = 0o600
@@ -24,8 +24,7 @@ class ArchiveDamaged(RunnerError):
     slug = "archive-damaged"
 
 
-@dataclass(slots=True)
-class ObjectFolder:
+class ObjectFolder(Record, frozen=False):
     """The objects of an archive. Written ones count only after `settle`."""
 
     folder: Path

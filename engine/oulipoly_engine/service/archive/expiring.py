@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from oulipoly_engine.adapters.transcript_head import standing
+from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.accounts.configuration import Configured
 from oulipoly_engine.service.archive.archive import SOON
 from oulipoly_engine.service.transcripts.files import Home, homes
@@ -17,8 +17,7 @@ from oulipoly_engine.store.base.db import Store
 _LASTS = timedelta(minutes=1)  # files are looked at again after it
 
 
-@dataclass(frozen=True, slots=True)
-class AtRisk:
+class AtRisk(Record):
     """What one account's CLI deletes soon, and no copy is kept of."""
 
     account: str
@@ -27,8 +26,7 @@ class AtRisk:
     due: datetime  # from when on that one may be deleted
 
 
-@dataclass(slots=True)
-class RiskWatch:
+class RiskWatch(Record, frozen=False):
     """Counts them; for one thread at a time."""
 
     _known: tuple[tuple[int, int], Configured, datetime, tuple[AtRisk, ...]] | None = None

@@ -12,7 +12,6 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -23,6 +22,7 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.archive.chunking import MOST_BYTES, pieces
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.process.lock import try_lock
+from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.archive.archive import Archive
 from oulipoly_engine.service.archive.chunk_store import ObjectFolder
 from oulipoly_engine.service.transcripts.files import FoundFile, Home, find_files, session_files
@@ -38,8 +38,7 @@ _KEPT_NOTES = 20
 _LOOK_AGAIN_S = 6 * 3600.0  # a look through 10,000 transcripts takes 0.4 s, too long after every run
 
 
-@dataclass(slots=True)
-class Kept:
+class Kept(Record, frozen=False):
     """What came of a run."""
 
     looked_at: int = 0  # files
@@ -59,8 +58,7 @@ class Kept:
             self.notes.append(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Pruned:
+class Pruned(Record):
     """What came of a pruning."""
 
     copies: tuple[KeptCopy, ...]  # that were given up
@@ -70,15 +68,13 @@ class Pruned:
     is_over: bool  # what is left is still more than the limit
 
 
-@dataclass(slots=True)
-class _Batch:
+class _Batch(Record, frozen=False):
     """Copies whose objects are written and whose rows are not."""
 
     copies: list[tuple[KeptCopy, list[Chunk], bool]] = field(default_factory=list)  # True: the old one stays
 
 
-@dataclass(frozen=True, slots=True)
-class ArchiveKeeper:
+class ArchiveKeeper(Record):
     """Fills an archive and keeps it within its limit."""
 
     archive: Archive

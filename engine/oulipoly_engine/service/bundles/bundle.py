@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -26,6 +25,7 @@ from oulipoly_engine.core.archive.bundle import (
 )
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import RunnerError, SessionNotFound, StorageUnsupported
+from oulipoly_engine.records import Record, field, replace
 from oulipoly_engine.service.archive.archive import Archive
 from oulipoly_engine.service.bundles.bundle_file import write_bundle
 from oulipoly_engine.service.sessions.locate import Locator, unsupported
@@ -38,8 +38,7 @@ _FIRST_LINE = 16 << 20  # bytes; a session_meta holds the instructions, some 100
 _MOST_PARENTS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
+class _Source(Record):
     """A file that goes into a bundle, before it is counted and hashed."""
 
     role: Role
@@ -48,8 +47,7 @@ class _Source:
     open: Callable[[], BinaryIO]
 
 
-@dataclass(slots=True)
-class Packing:
+class Packing(Record, frozen=False):
     """A bundle that is ready to be written."""
 
     manifest: Manifest
@@ -66,8 +64,7 @@ class Packing:
                 yield block
 
 
-@dataclass(frozen=True, slots=True)
-class Bundler:
+class Bundler(Record):
     """Packs conversations."""
 
     store: Store

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from oulipoly_engine.adapters.scripts.places import encode_project_dir
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.archive.bundle import BundledFile, BundledSegment, Manifest, Role, rollout_day
 from oulipoly_engine.errors import AccountUnusable, RunnerError, UsageInvalid
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.transcripts.files import Home, session_files
 
 _BLOCK = 1 << 20
@@ -25,8 +25,7 @@ class PlaceTaken(RunnerError):
     slug = "conflict"
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedFile:
+class PlacedFile(Record):
     """A file and where it goes."""
 
     file: BundledFile
@@ -34,8 +33,7 @@ class PlacedFile:
     is_there: bool  # with the same content; of a parent: at least with all of it
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(Record):
     """A segment and where it goes."""
 
     segment: BundledSegment

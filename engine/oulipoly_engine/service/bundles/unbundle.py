@@ -12,7 +12,6 @@ import shutil
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -22,6 +21,7 @@ from oulipoly_engine.core.archive.bundle import BundledFile, Manifest, Role
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.process.lock import try_lock
+from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.bundles.bundle_file import BundleInvalid, BundleReader
 from oulipoly_engine.service.bundles.placement import Placement, PlaceTaken, choose_workspace, place, provider_warning
 from oulipoly_engine.service.transcripts.atomic_file import FileExists, new_file, temporary_of
@@ -35,8 +35,7 @@ _SUFFIX = "unbundling"
 _PATIENCE_S = 30.0  # for another one that unpacks
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(Record):
     """What came of a bundle."""
 
     manifest: Manifest
@@ -47,8 +46,7 @@ class Receipt:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class _Staged:
+class _Staged(Record, frozen=False):
     """The checked files of a bundle."""
 
     folder: Path | None  # None: they were only checked
@@ -59,8 +57,7 @@ class _Staged:
         return self.folder / file.member.rpartition("/")[2]
 
 
-@dataclass(frozen=True, slots=True)
-class Unbundler:
+class Unbundler(Record):
     """Unpacks conversations."""
 
     store: Store

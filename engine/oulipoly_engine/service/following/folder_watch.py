@@ -13,7 +13,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from heapq import nlargest
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from oulipoly_engine.records import Record
 
 WALK_EVERY_S = 30.0  # 10,000 files take 40 ms
 _STEP_MS, _DEBOUNCE_MS = 10, 50  # 12 ms from append to event at 0.8 % of a core; 1 ms would take 3 %
@@ -26,7 +28,7 @@ _SETTLED_NS = 2_000_000_000  # a change that is older than this and came without
 _REMOTE = ("nfs", "cifs", "smb", "9p", "fuse.sshfs", "afs", "ceph", "glusterfs", "lustre", "drvfs", "vboxsf", "prl_fs")
 
 
-class Root(NamedTuple):
+class Root(Record):
     """A folder of transcripts."""
 
     folder: str  # absolute
@@ -37,7 +39,7 @@ class Root(NamedTuple):
         return name.endswith(".jsonl") and name.startswith(self.prefix)
 
 
-class _Mark(NamedTuple):
+class _Mark(Record):
     size: int
     mtime_ns: int
     inode: int

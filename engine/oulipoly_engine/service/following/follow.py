@@ -10,13 +10,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.adapters.bundled import SessionCall, turn_reading
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.following.folder_watch import WALK_EVERY_S, FolderWatch
 from oulipoly_engine.service.following.plan import Plan
 from oulipoly_engine.service.ledger.files import Seen, Walk
@@ -36,8 +36,7 @@ _AGAIN_S = {Kind.IN_FLIGHT: 0.1, Kind.FAILED: 3.0}  # another process scans; the
 _CLOSING_PATIENCE_S = 3.0
 
 
-@dataclass(frozen=True, slots=True)
-class Following:
+class Following(Record):
     """What a follower works with."""
 
     store: Store
@@ -104,8 +103,7 @@ class Follower:
                 work.close()
 
 
-@dataclass(slots=True)
-class _Account:
+class _Account(Record, frozen=False):
     """An account's transcripts that wait to be read."""
 
     memory: TurnMemory

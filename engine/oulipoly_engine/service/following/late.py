@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.events import Listeners
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.accounts.configuration import Configured
 from oulipoly_engine.service.following.watch import ConfigurationChanged
 from oulipoly_engine.store.base.db import Store
@@ -22,8 +22,7 @@ _BEGIN_AFTER_S = 1.0
 _CLOSING_PATIENCE_S = 3.0
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Home(Record):
     """Whose transcripts are followed, and who is told."""
 
     store: Callable[[], Store]  # opens it where it is not open yet; raises RunnerError

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from oulipoly_engine.adapters.bundled import SessionCall, turn_call
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
+from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.following.folder_watch import Root
 from oulipoly_engine.service.ledger.files import PREFIXES, Source
 from oulipoly_engine.service.ledger.sources import sources
@@ -17,8 +17,7 @@ _PREFIXES = {"claude-code-turns": "", "codex-turns": "rollout-", "gemini-turns":
 _DATABASE = "opencode-turns"
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Record):
     """What is followed. A turn script of somebody else's is not: what it reads is not known."""
 
     calls: Mapping[str, SessionCall] = field(default_factory=dict)  # account -> adapter and folder of its transcripts

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.errors import RunnerError
@@ -20,7 +19,6 @@ _TOLD = 16  # new places that are told with their turns
 _CLOSING_PATIENCE_S = 2.0
 
 
-@dataclass(frozen=True, slots=True)
 class TranscriptGrew(Event):
     """The conversation that is followed has got new turns, or was rewritten, or its file has come or gone."""
 

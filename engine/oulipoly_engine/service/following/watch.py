@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.events import Event, Listeners, StateChanged
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.accounts.configuration import Fingerprint
 from oulipoly_engine.store.base.db import Store
 
@@ -17,13 +17,11 @@ _CONFIGURATION_EVERY = 4  # polls: a file is edited by hand, nobody waits a quar
 _CLOSING_PATIENCE_S = 2.0
 
 
-@dataclass(frozen=True, slots=True)
 class ConfigurationChanged(Event):
     """A file of the configuration was written, added or taken away."""
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
+class Watched(Record):
     """What is looked at."""
 
     store: Callable[[], Store]  # opens it where it is not open yet; raises RunnerError

@@ -13,13 +13,13 @@ import termios
 import time
 import tty
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 
 from oulipoly_engine.core.text import leave_key
 from oulipoly_engine.errors import Interrupted
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.pty import size_of
 from oulipoly_engine.process.signals import interruptible
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.terminal.client import ansi
 from oulipoly_engine.terminal.client.client import Client, HostGone, Link
 from oulipoly_engine.terminal.client.keyboard import Keyboard, Leave, Meant, SpeaksKitty
@@ -36,8 +36,7 @@ _NOTE_S = 4.0
 Write = Callable[[bytes], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Left:
+class Left(Record):
     """How it ended."""
 
     exited: messages.Exited | None = None  # the program has ended
@@ -73,8 +72,7 @@ def show(client: Client, terminal: Terminal, chord: str, write: Write, *, only_r
         return left
 
 
-@dataclass(slots=True)
-class _Outside:
+class _Outside(Record, frozen=False):
     """The real terminal."""
 
     write: Write

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from oulipoly_engine.core.runs.markers import ParentRef
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.records import asdict, replace
 from oulipoly_engine.service.interactive import terminals
 from oulipoly_engine.service.interactive.endings import Endings, Last, Ran
 from oulipoly_engine.service.interactive.interactive import Launcher

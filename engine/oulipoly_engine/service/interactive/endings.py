@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from oulipoly_engine.clock import Clock
@@ -13,6 +12,7 @@ from oulipoly_engine.core.runs import markers
 from oulipoly_engine.core.runs.acceptance import judge
 from oulipoly_engine.core.runs.failure_categories import Category
 from oulipoly_engine.core.runs.invocations import Outcome, Status
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.runs import final_write, results
 from oulipoly_engine.service.runs.freshness import Freshness
 from oulipoly_engine.store.base.db import Store
@@ -20,8 +20,7 @@ from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import chains
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(Record):
     """What ran."""
 
     row_id: int
@@ -31,8 +30,7 @@ class Ran:
     acceptance: AcceptanceSpec | None  # the account's
 
 
-@dataclass(frozen=True, slots=True)
-class Last:
+class Last(Record):
     """What was seen of its end."""
 
     exit_code: int  # 128 plus the signal's number if a signal killed it
@@ -41,8 +39,7 @@ class Last:
     stopped_for: int | None = None  # the signal for which we ended it; None: it ended by itself
 
 
-@dataclass(frozen=True, slots=True)
-class Endings:
+class Endings(Record):
     """Records ends."""
 
     store: Store

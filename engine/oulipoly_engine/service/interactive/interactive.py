@@ -7,7 +7,6 @@ import os
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from oulipoly_engine.clock import Clock
@@ -22,6 +21,7 @@ from oulipoly_engine.errors import AccountUnusable, Interrupted, PoolExhausted, 
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.passthrough import pass_through
 from oulipoly_engine.process.signals import Guard, interruptible
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.interactive.endings import Endings, Last, Ran
 from oulipoly_engine.service.quota.choose import decide
 from oulipoly_engine.service.runs import orphans
@@ -34,8 +34,7 @@ from oulipoly_engine.store.runs import invocations
 _RETURN_CHANNEL = "OULIPOLY_RETURN_CHANNEL"  # belongs to a one-shot: whoever talks to a person returns nothing
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(Record):
     """A run whose row is written and whose CLI is still to be started."""
 
     command: Command
@@ -43,8 +42,7 @@ class Prepared:
     uuid: str
 
 
-@dataclass(frozen=True, slots=True)
-class Launcher:
+class Launcher(Record):
     """Starts interactive runs."""
 
     store: Store
@@ -195,8 +193,7 @@ class Launcher:
         return row_id
 
 
-@dataclass(slots=True)
-class _LiveSession:
+class _LiveSession(Record, frozen=False):
     """What the CLI in our terminal has open."""
 
     root: Path | None  # claude's `projects` folder; None: nothing is to be seen

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from oulipoly_engine.errors import RequestRefused, RunnerError, SpawnFailed
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.liveness import has_ended
+from oulipoly_engine.records import Record, asdict, field, replace
 from oulipoly_engine.service.interactive import endings
 from oulipoly_engine.service.interactive.terminal_host import Answer, Order, carried
 from oulipoly_engine.service.runs.orphans import GUARD_DROP
@@ -60,8 +60,7 @@ class TerminalStays(RunnerError):
     slug = "terminal-stays"
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(Record):
     """The invocation that a terminal serves; its row is begun by whoever starts it."""
 
     row_id: int
@@ -72,8 +71,7 @@ class Recorded:
     capture_method: str = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(Record):
     """A terminal to start."""
 
     command: Command

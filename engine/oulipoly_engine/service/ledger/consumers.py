@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from oulipoly_engine.adapters import price_list
@@ -11,6 +10,7 @@ from oulipoly_engine.config.prices_file import read_prices
 from oulipoly_engine.core.ledger.prices import Rate
 from oulipoly_engine.core.ledger.report import Grouping, Line, Share, lines, total
 from oulipoly_engine.paths import Paths
+from oulipoly_engine.records import Record, field, replace
 from oulipoly_engine.service.ledger.report import rates, shares
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.ledger import prices
@@ -19,8 +19,7 @@ from oulipoly_engine.store.sessions import sessions
 GROUPINGS = (Grouping.SESSION, Grouping.PROJECT, Grouping.MODEL)
 
 
-@dataclass(frozen=True, slots=True)
-class Burner:
+class Burner(Record):
     """One session, project or model with its part of what was burned."""
 
     key: str  # the session's id, the folder or the model's name
@@ -29,8 +28,7 @@ class Burner:
     title: str = ""  # of a session
 
 
-@dataclass(frozen=True, slots=True)
-class Burners:
+class Burners(Record):
     """Who burned an account's quota in a range of time, the greatest first."""
 
     account: str

@@ -8,12 +8,11 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple
 
 from oulipoly_engine.core.ledger.calls import Damage, Found, Reader
+from oulipoly_engine.records import Record, field
 from oulipoly_engine.store.ledger.calls import Cursor
 
 PREFIXES = {"codex": "rollout-", "gemini": "session-"}  # of a transcript's name
@@ -22,7 +21,7 @@ _BUFFER = 1 << 20
 _HEAD, _TAIL = 896, 64  # bytes that must be unchanged for a file to be read on; with the new tail 1 kB in all
 
 
-class Source(NamedTuple):
+class Source(Record):
     """A folder of transcripts and the account that wrote them."""
 
     account: str
@@ -30,7 +29,7 @@ class Source(NamedTuple):
     root: Path
 
 
-class Seen(NamedTuple):
+class Seen(Record):
     """A transcript as the walk found it."""
 
     path: str
@@ -39,8 +38,7 @@ class Seen(NamedTuple):
     mtime_ns: int
 
 
-@dataclass(slots=True)
-class Walk:
+class Walk(Record, frozen=False):
     """One look at all folders."""
 
     changed: list[Seen] = field(default_factory=list)

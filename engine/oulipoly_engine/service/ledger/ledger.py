@@ -10,13 +10,13 @@ import gc
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.ledger.calls import Damage, Tokens
 from oulipoly_engine.errors import SpawnFailed
+from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.ledger.files import LONGEST_LINE, Seen, Source, Walk, shown, walk
 from oulipoly_engine.service.ledger.reading import Reading
 from oulipoly_engine.store.base.db import Store
@@ -35,8 +35,7 @@ _KEPT_NOTES = 20
 _KEPT_FAULTS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Updated:
+class Updated(Record):
     """What an update found."""
 
     files: int  # transcripts that there are
@@ -48,8 +47,7 @@ class Updated:
     faults: tuple[str, ...] = ()  # the first of the lines that could not be read: file, line, and why
 
 
-@dataclass(slots=True)
-class _Pass:
+class _Pass(Record, frozen=False):
     """One update under way."""
 
     parts: Sequence[Sequence[Seen]]  # what changed in the last days, and the rest; oldest first

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 from oulipoly_engine.adapters import price_list
 from oulipoly_engine.core.ledger import report
 from oulipoly_engine.core.ledger.prices import Rate
 from oulipoly_engine.core.ledger.report import Grouping, Line, Share
+from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.ledger import calls, prices
 from oulipoly_engine.store.quota import quotas
@@ -17,8 +17,7 @@ from oulipoly_engine.store.quota import quotas
 _EVER_MS = 1 << 60
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(Record):
     """What is asked."""
 
     by: Grouping

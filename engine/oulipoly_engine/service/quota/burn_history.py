@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from oulipoly_engine.core.balance.headroom import length_h
 from oulipoly_engine.core.quota.forecast import SMALL_FALL, Forecast
 from oulipoly_engine.core.quota.forecast_score import ForecastScore
 from oulipoly_engine.core.quota.window_cycles import TOLERANCE, Ended
+from oulipoly_engine.core.quota.windows import length_h
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.quota.forecasting import forecasts
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import readings
@@ -18,8 +18,7 @@ from oulipoly_engine.store.quota.readings import Point
 _EVEN_AT_MOST = 12  # cycles whose even pace is drawn: more would fill the chart with dots
 
 
-@dataclass(frozen=True, slots=True)
-class Cycle:
+class Cycle(Record):
     """One cycle of a window, as far as it lies in the range."""
 
     begin: datetime  # by the window's length
@@ -28,8 +27,7 @@ class Cycle:
     ended: Ended | None = None  # with what was left at its reset; None: it runs, or that is not known
 
 
-@dataclass(frozen=True, slots=True)
-class Burning:
+class Burning(Record):
     """A window's past and what is expected of it."""
 
     account: str

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from string import Template
 
 from oulipoly_engine.adapters.codex_rate_limits import CodexReading, readings
+from oulipoly_engine.records import replace
 
 SOURCE = "codex-rollout"  # of these readings in the history
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from oulipoly_engine.core.quota.alerts import Alert, alerts
@@ -11,6 +10,7 @@ from oulipoly_engine.core.quota.forecast import Forecast, Reading, forecast
 from oulipoly_engine.core.quota.forecast_score import ForecastScore, score
 from oulipoly_engine.core.quota.window_cycles import Ended
 from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import quotas, readings
 
@@ -18,8 +18,7 @@ _RECENT = timedelta(days=8)  # the longest window, and a day
 _SCORED = timedelta(days=60)
 
 
-@dataclass(frozen=True, slots=True)
-class WindowForecast:
+class WindowForecast(Record):
     """One window with what is expected of it."""
 
     account: str

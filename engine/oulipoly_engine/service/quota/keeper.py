@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from oulipoly_engine.adapters.codex_rate_limits import CodexReading
@@ -11,6 +10,7 @@ from oulipoly_engine.core.quota.burn import learn
 from oulipoly_engine.core.quota.readings import HttpFailure, ParsedWindow
 from oulipoly_engine.core.quota.window_cycles import ended_cycles
 from oulipoly_engine.core.quota.windows import QuotaState
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.quota import codex_notes
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import quotas, readings
@@ -22,8 +22,7 @@ _THIN_EVERY = timedelta(hours=6)
 _LOCK_WAIT = timedelta(minutes=1)  # a mark may be set while we wait for the state file; a later one is a clock's error
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Record):
     """Windows as somebody reported them."""
 
     windows: tuple[ParsedWindow, ...]  # empty: the vendor reported none
@@ -33,8 +32,7 @@ class Reading:
     duration_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Record):
     """One attempt to read an account."""
 
     account: str

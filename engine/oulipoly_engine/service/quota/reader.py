@@ -8,13 +8,13 @@ from __future__ import annotations
 import signal
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from oulipoly_engine.adapters.bundled import bundled_call, run_bundled
 from oulipoly_engine.core.quota.readings import HttpFailure, ParsedWindow, excerpt, http_failure, parse_reading
 from oulipoly_engine.errors import AdapterOutputInvalid
 from oulipoly_engine.process.script import ScriptResult, run_script
+from oulipoly_engine.records import Record
 
 SCRIPT_TIMEOUT_S = 30.0  # contract, section 3.1
 REFRESH_TIMEOUT_S = 15.0  # contract, section 3.2
@@ -23,8 +23,7 @@ _SAID_SHOWN = 300  # characters
 _ADVICE = "try it in a shell, sign in again if the login has ended, or correct `quota_script` in providers.toml"
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Record):
     """What one account's script said."""
 
     windows: tuple[ParsedWindow, ...] = ()
@@ -33,8 +32,7 @@ class Answer:
     duration_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class QuotaReader:
+class QuotaReader(Record):
     """Runs quota scripts in one environment."""
 
     home: Path

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from functools import partial
@@ -31,6 +30,7 @@ from oulipoly_engine.errors import StoreUnusable
 from oulipoly_engine.events import Listeners, QuotaRefreshed
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.process.thread_pool import side_by_side
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.quota import codex_notes
 from oulipoly_engine.service.quota.keeper import Look, Reading, keep
 from oulipoly_engine.service.quota.reader import SCRIPT_TIMEOUT_S, Answer, QuotaReader
@@ -52,8 +52,7 @@ class Kind(StrEnum):
     NOT_STORED = "not-stored"  # read, but the state file took no write
 
 
-@dataclass(frozen=True, slots=True)
-class Refreshed:
+class Refreshed(Record):
     """What came of reading one account."""
 
     account: str
@@ -63,8 +62,7 @@ class Refreshed:
     duration_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Record):
     """How a refresh is meant."""
 
     derive: bool = True  # where no script is configured, use the bundled adapter that fits the CLI's folder

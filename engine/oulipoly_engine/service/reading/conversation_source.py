@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,6 +14,7 @@ from oulipoly_engine.core.transcripts.canonical import scan, stored_chunks
 from oulipoly_engine.core.transcripts.dialogue import Findings, Turn, of_chunks
 from oulipoly_engine.core.transcripts.document_head import Origin
 from oulipoly_engine.errors import RunnerError, StorageUnsupported
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.archive.archive import Archive
 from oulipoly_engine.service.sessions.locate import Locator, unsupported
 from oulipoly_engine.store.base.db import Store
@@ -24,8 +24,7 @@ _BLOCK = 1 << 20
 _READERS = {StorageType.CLAUDE_CODE: dialogue_claude.read, StorageType.CODEX_SESSION: dialogue_codex.read}
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
+class Opened(Record):
     """A conversation that is being read."""
 
     origin: Origin
@@ -33,8 +32,7 @@ class Opened:
     findings: Findings  # grows while the turns are taken
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationSource:
+class ConversationSource(Record):
     """Opens conversations."""
 
     store: Store

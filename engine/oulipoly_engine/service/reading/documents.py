@@ -9,7 +9,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from itertools import islice
 from typing import IO
 
@@ -20,6 +19,7 @@ from oulipoly_engine.core.transcripts.dialogue import TALK, Findings, Turn, Want
 from oulipoly_engine.core.transcripts.document_head import Format, Head, Origin, Renderer
 from oulipoly_engine.core.transcripts.sanitize import Visible
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.archive.archive import Archive
 from oulipoly_engine.service.reading.conversation_source import ConversationSource
 from oulipoly_engine.service.sessions.locate import Locator
@@ -33,8 +33,7 @@ _RENDERERS: Mapping[Format, Renderer] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(Record):
     """How a document is made."""
 
     format: Format = Format.MARKDOWN
@@ -62,8 +61,7 @@ class Document:
         yield _encoded(self._renderer.foot())
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(Record):
     """The beginning of a conversation."""
 
     origin: Origin
@@ -72,8 +70,7 @@ class Preview:
     secrets: int | None  # taken out; None: nothing was
 
 
-@dataclass(frozen=True, slots=True)
-class Documents:
+class Documents(Record):
     """Renders conversations."""
 
     store: Store

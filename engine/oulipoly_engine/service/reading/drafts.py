@@ -6,19 +6,18 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.process.liveness import is_alive
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.transcripts.atomic_file import new_file
 
 _PREFIX = "edit-"
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Record):
     """A file that may be edited, in a folder of its own: editors leave backups beside what they write."""
 
     path: Path

@@ -12,7 +12,6 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -30,6 +29,7 @@ from oulipoly_engine.core.transcripts.canonical import (
     stored_chunks,
 )
 from oulipoly_engine.errors import RunnerError, TranscriptMalformed
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.sessions.locate import Locator, unsupported
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.transcripts.bodies import StoredBody, bodies
@@ -74,8 +74,7 @@ def canonical_records(
     raise ValueError(message)
 
 
-@dataclass(frozen=True, slots=True)
-class Exporter:
+class Exporter(Record):
     """Exports sessions."""
 
     store: Store

@@ -10,7 +10,6 @@ import os
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO, Protocol
@@ -21,6 +20,7 @@ from oulipoly_engine.core.transcripts.canonical import Line, stored_chunks
 from oulipoly_engine.core.transcripts.dialogue import Findings, Part, Turn, of_chunks
 from oulipoly_engine.core.transcripts.document_head import Origin
 from oulipoly_engine.core.transcripts.sanitize import Visible
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.transcripts.entry_pages import TurnPages
 
@@ -39,24 +39,21 @@ _HINTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Record):
     """What stands at one place."""
 
     place: int
     turn: Turn | None  # None: the record holds nothing to show
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(Record):
     """The whole lines of a file that cannot be read."""
 
     lines: int = 0
     first: int = 0  # its number, from 1; 0: there is none
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(Record):
     """Where one turn comes from."""
 
     origin: Origin
@@ -69,8 +66,7 @@ class Provenance:
     damage: Damage = Damage()
 
 
-@dataclass(frozen=True, slots=True)
-class Growth:
+class Growth(Record):
     """What has happened to a conversation since the last look."""
 
     length: int

@@ -22,12 +22,12 @@ import contextlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from oulipoly_engine.errors import RunnerError, SessionBusy
 from oulipoly_engine.process.open_files import Hold, OpenForWriting, kept_waiting
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.rewrite.journal import guarded, sync, write
 from oulipoly_engine.service.rewrite.target import Image, open_elsewhere
 
@@ -38,8 +38,7 @@ class WrittenMeanwhile(Exception):
     """The old file was written to; it is in its place."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
+class Exchange(Record):
     """A file that lies ready to take the place of a transcript."""
 
     path: Path

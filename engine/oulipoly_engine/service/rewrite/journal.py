@@ -17,10 +17,10 @@ import time
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.records import Record
 
 _PENDING = re.compile(r"session-(?P<id>.+)\.pending")
 _CANONICAL = re.compile(r"session-(?P<id>.+)\.canonical\.jsonl")
@@ -30,8 +30,7 @@ _DAMAGED = (OSError, EOFError, ValueError, zlib.error)  # what a gzip file that 
 _LEVEL = 6  # of compression: a 50 MB transcript takes a second
 
 
-@dataclass(frozen=True, slots=True)
-class JournalFolder:
+class JournalFolder(Record):
     """The folder of one state's journals."""
 
     path: Path
@@ -120,8 +119,7 @@ class JournalFolder:
         return target
 
 
-@dataclass(frozen=True, slots=True)
-class Preimages:
+class Preimages(Record):
     """Transcripts as they were before a replacement, each kept once, compressed, under the hash of its bytes."""
 
     folder: Path

@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from oulipoly_engine.core.sessions.lease import HeldLease
 from oulipoly_engine.core.transcripts.canonical import Origin
 from oulipoly_engine.errors import TranscriptMalformed
 from oulipoly_engine.process.liveness import is_alive
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.rewrite import rows
 from oulipoly_engine.service.rewrite.exchange import append, late_bytes
 from oulipoly_engine.service.rewrite.journal import JournalFolder, Preimages, aside_of, beside, guarded
@@ -32,8 +32,7 @@ from oulipoly_engine.store.rewrite import replacements
 _LEASE = timedelta(seconds=300)  # of a replacement
 
 
-@dataclass(frozen=True, slots=True)
-class Recovery:
+class Recovery(Record):
     """Puts right what lies in the journals' folder."""
 
     data: Path  # our data folder
@@ -148,8 +147,7 @@ class Recovery:
         return Leases(self.data / "locks", self.clock)
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Record):
     """What a transcript is now, without what its CLI has appended since."""
 
     data: bytes

@@ -11,7 +11,6 @@ import contextlib
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from oulipoly_engine.clock import Clock, to_text
@@ -25,6 +24,7 @@ from oulipoly_engine.core.rewrite.steps import Kind, Step, compared
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Source, render
 from oulipoly_engine.errors import PreimageMismatch, RequestRefused, RunnerError, SessionBusy
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.rewrite.journal import JournalFolder, Preimages, guarded, write
 from oulipoly_engine.service.rewrite.recovery import Recovery
 from oulipoly_engine.service.rewrite.run import Composer, Done, Run, check_preimage
@@ -38,8 +38,7 @@ from oulipoly_engine.store.rewrite.replacements import Replacement
 _LEASE_MS = 300_000
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Record):
     """What a replacement would do."""
 
     target: Target
@@ -61,8 +60,7 @@ class Plan:
         return sum(step.is_turn and step.kind is kind for step in self.steps)
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(Record):
     """A replacement that has happened."""
 
     session_id: str
@@ -95,8 +93,7 @@ def _go_on(_step: str) -> None:
     """Do nothing at a step."""
 
 
-@dataclass(frozen=True, slots=True)
-class Replacer:
+class Replacer(Record):
     """Replaces sessions' turns."""
 
     store: Store

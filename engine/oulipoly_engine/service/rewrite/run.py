@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from oulipoly_engine.core.rewrite.rewrite import Reading, Rewrite
 from oulipoly_engine.core.sessions.lease import hash_of
 from oulipoly_engine.core.transcripts.canonical import render
 from oulipoly_engine.errors import PreimageMismatch, RunnerError, SessionBusy, TranscriptMalformed
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.rewrite import rows
 from oulipoly_engine.service.rewrite.exchange import Exchange, WrittenMeanwhile
 from oulipoly_engine.service.rewrite.journal import (
@@ -37,8 +37,7 @@ from oulipoly_engine.store.rewrite.replacements import Replacement
 Composer = Callable[[Target, Image, Reading], Rewrite]
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(Record):
     """A replacement that has happened."""
 
     preimage_sha256: str
@@ -48,8 +47,7 @@ class Done:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Record):
     """A replacement with the lease held and nobody else at the transcript."""
 
     store: Store

@@ -6,7 +6,6 @@ import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from oulipoly_engine.adapters import codex_threads, live_owner
@@ -17,13 +16,13 @@ from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.core.transcripts.canonical import Origin
 from oulipoly_engine.errors import ReplacementInvalid, RunnerError, SessionBusy
 from oulipoly_engine.process.open_files import OpenForWriting, kept_waiting
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.sessions.locate import Locator
 
 _ATTEMPTS = 4  # at a file that changes while it is read
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Record):
     """The transcript that is replaced."""
 
     session: ResolvedSession
@@ -40,8 +39,7 @@ class Target:
         return rewrite.read(self.storage_type, data, self.origin)
 
 
-@dataclass(frozen=True, slots=True)
-class Image:
+class Image(Record):
     """A transcript's bytes at one moment."""
 
     data: bytes

@@ -7,7 +7,6 @@ import os
 import tempfile
 import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -21,6 +20,7 @@ from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.errors import Interrupted, OutputFailed, ResumeMismatch, RunnerError, SpawnFailed
 from oulipoly_engine.process.command import Command, Finished
 from oulipoly_engine.process.run import StdoutClosed, run
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.runs.output_gate import Held
 
 _SILENCE_S = 60.0
@@ -41,8 +41,7 @@ class Face(Protocol):
         """Say something about the run itself, on stderr."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Record):
     """What one attempt is made of."""
 
     uuid: str
@@ -56,8 +55,7 @@ class Attempt:
     resumes: str | None = None  # the CLI's id of the session that it is to go on with; None: a new one
 
 
-@dataclass(frozen=True, slots=True)
-class Attempted:
+class Attempted(Record):
     """What came of it; the row's outcome still lacks its category, which needs a diagnosis."""
 
     outcome: Outcome
@@ -165,8 +163,7 @@ def with_category(attempted: Attempted, category: str | None, error_text: str | 
     return replace(attempted, outcome=outcome)
 
 
-@dataclass(frozen=True, slots=True)
-class _Workplace:
+class _Workplace(Record):
     command: Command
     reader: ForcedFlagReader | JsonEventReader | None
     last_message: Path | None  # where the CLI puts the visible answer, if its stdout carries events

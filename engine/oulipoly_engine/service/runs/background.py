@@ -9,7 +9,6 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from oulipoly_engine.clock import Clock
@@ -17,13 +16,13 @@ from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.events import Event, Listeners
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.run import run
+from oulipoly_engine.records import Record
 
 _MODULE = "oulipoly_engine.cli.runs.app_one_shot"
 _CLOSING_PATIENCE_S = 5.0  # the stop ladder's first two steps
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Record):
     """What a background one-shot is to do."""
 
     model: str
@@ -33,7 +32,6 @@ class Asked:
     models_dir: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
 class OneShotSaid(Event):
     """A background one-shot printed something."""
 
@@ -42,7 +40,6 @@ class OneShotSaid(Event):
     is_note: bool  # from stderr: what the runner or the CLI says about the run
 
 
-@dataclass(frozen=True, slots=True)
 class OneShotEnded(Event):
     """A background one-shot has ended."""
 

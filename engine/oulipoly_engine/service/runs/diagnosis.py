@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.accounts import arguments
@@ -13,6 +12,7 @@ from oulipoly_engine.core.runs.failure_categories import Category
 from oulipoly_engine.errors import Interrupted, RunnerError, SpawnFailed
 from oulipoly_engine.process.command import Command, Finished, inherited_environment
 from oulipoly_engine.process.run import run
+from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.runs.diagnose import Diagnosis
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 _ANSWER_TIMEOUT_S = 120.0
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnoser:
+class Diagnoser(Record):
     """Names failures. `ask` sends a prompt to the diagnostics model; None where none is configured."""
 
     note: Callable[[str], None]

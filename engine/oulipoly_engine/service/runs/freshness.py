@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 from oulipoly_engine.adapters.bundled import turn_call
+from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.quota.refresh import Kind, Refresher
 from oulipoly_engine.service.transcripts.ingest import Ingester, attach_session
 from oulipoly_engine.store.base.db import Store
@@ -14,8 +14,7 @@ from oulipoly_engine.store.sessions import imported
 from oulipoly_engine.store.transcripts import entries
 
 
-@dataclass(frozen=True, slots=True)
-class Freshness:
+class Freshness(Record):
     """Keeps what a choice rests on fresh. Whatever fails is said in a line, and the run goes on."""
 
     store: Store

@@ -10,7 +10,6 @@ import json
 import os
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -33,6 +32,7 @@ from oulipoly_engine.errors import (
 from oulipoly_engine.events import Event, InvocationEnded, InvocationStarted, Listeners
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.signals import Guard, interruptible
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.quota.choose import decide
 from oulipoly_engine.service.runs import final_write, orphans, results
 from oulipoly_engine.service.runs.attempt import Attempt, Attempted, Face, attempt, with_category
@@ -50,8 +50,7 @@ POOL_EXHAUSTED = "pool_exhausted"
 BLOCKED = "BLOCKED:all-providers-exhausted"
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Record):
     """What a one-shot is asked to do."""
 
     model: Model | None  # None: the account alone, which only a resumed session knows
@@ -62,8 +61,7 @@ class Request:
     timeout_s: float | None = None  # None: the account's own limit, if it has one
 
 
-@dataclass(frozen=True, slots=True)
-class Invoked:
+class Invoked(Record):
     """How a one-shot ended."""
 
     result: markers.InvocationResult
@@ -73,8 +71,7 @@ class Invoked:
     stdout_closed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Chosen:
+class Chosen(Record):
     """Who serves the next attempt."""
 
     account: str
@@ -111,8 +108,7 @@ class DispatchFailed(RunnerError):
         self.failure = failure
 
 
-@dataclass(slots=True)
-class Invoker:
+class Invoker(Record, frozen=False):
     """Runs one-shots against one store and one configuration."""
 
     store: Store
@@ -383,8 +379,7 @@ class Invoker:
         )
 
 
-@dataclass(slots=True)
-class _FromPool:
+class _FromPool(Record, frozen=False):
     """The balancer's choice among a model's pool."""
 
     invoker: Invoker

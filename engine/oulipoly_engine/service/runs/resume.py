@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from oulipoly_engine.clock import Clock
@@ -22,6 +21,7 @@ from oulipoly_engine.errors import (
     SessionAmbiguous,
     SessionNotFound,
 )
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.quota.choose import candidates, decide
 from oulipoly_engine.service.runs.freshness import Freshness
 from oulipoly_engine.service.runs.invoke import Chosen
@@ -32,8 +32,7 @@ from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import chains
 
 
-@dataclass(frozen=True, slots=True)
-class Wish:
+class Wish(Record):
     """What a user asks to go on with."""
 
     text: str  # an id or the beginning of one
@@ -43,8 +42,7 @@ class Wish:
     is_fork: bool = False  # begin a new session with its past, and leave it as it is
 
 
-@dataclass(frozen=True, slots=True)
-class Resumption:
+class Resumption(Record):
     """A session ready to go on."""
 
     wish: Wish
@@ -65,8 +63,7 @@ class Resumption:
         return typed if typed == self.session.chain_id else self.session.session_id
 
 
-@dataclass(frozen=True, slots=True)
-class Resumer:
+class Resumer(Record):
     """Finds sessions and settles how they go on."""
 
     store: Store
@@ -232,8 +229,7 @@ class Resumer:
         return replace(settled, session=replace(session, account=target), reason=why)
 
 
-@dataclass(slots=True)
-class ResumeChoice:
+class ResumeChoice(Record, frozen=False):
     """The account that has a session, then those to which it can be moved when that one's quota is spent."""
 
     resumer: Resumer

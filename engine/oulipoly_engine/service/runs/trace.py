@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from oulipoly_engine.core.runs.invocations import Invocation, Status
 from oulipoly_engine.core.runs.trace import DEFAULT_MAX_DEPTH, Node, SessionFacts, TranscriptState
 from oulipoly_engine.errors import InvocationNotFound
 from oulipoly_engine.process.liveness import is_alive
+from oulipoly_engine.records import Record, field
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import artifacts, invocations
 from oulipoly_engine.store.sessions import chains
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 _LOCATOR_TIMEOUT_S = 30.0
 
 
-@dataclass(slots=True)
-class Tracer:
+class Tracer(Record, frozen=False):
     """Builds the tree of one requested invocation; each session is located once."""
 
     store: Store

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from oulipoly_engine.core.accounts.storage_root import storage_root
 from oulipoly_engine.core.search.query import Query
 from oulipoly_engine.core.sessions.sessions import Conversation
 from oulipoly_engine.core.transcripts.entry_tree import TurnTree
+from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.sessions.catalogue import Catalogue, Listed, turn_tree
 from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.service.sessions.owner import claude_sessions, open_elsewhere
@@ -27,8 +27,7 @@ from oulipoly_engine.store.transcripts.entry_pages import by_row
 Owner = tuple[str, str]  # (account, session id)
 
 
-@dataclass(frozen=True, slots=True)
-class Board:
+class Board(Record):
     """All conversations at one instant, in no order."""
 
     at: datetime
@@ -52,8 +51,7 @@ class Board:
         return bool({(one.active.account, session), (one.chain_id, session)} & self.replaced)
 
 
-@dataclass(frozen=True, slots=True)
-class Inside:
+class Inside(Record):
     """What lies in one conversation: the tree of its turns, and the files of its sub-agents."""
 
     tree: TurnTree
@@ -61,8 +59,7 @@ class Inside:
     side_files: tuple[tuple[str, Path], ...] = ()  # (name, file)
 
 
-@dataclass(frozen=True, slots=True)
-class Boards:
+class Boards(Record):
     """Reads boards."""
 
     store: Store

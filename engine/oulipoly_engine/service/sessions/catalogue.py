@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import datetime
 
 from oulipoly_engine.adapters import transcript_head
@@ -32,6 +31,7 @@ from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts import entry_tree as tree
 from oulipoly_engine.core.transcripts.entry_text import said
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.sessions import facts
@@ -42,8 +42,7 @@ from oulipoly_engine.store.transcripts.entry_pages import Turn, TurnPages, links
 _AT_ONCE = 100  # sessions described in a transaction
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Record):
     """A conversation with what only configuration and disk know."""
 
     conversation: Conversation
@@ -53,8 +52,7 @@ class Listed:
     purge_at: datetime | None = None  # when its CLI deletes the transcript; None: it does not, or it is gone
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Record):
     """A part of a list, and how long the whole of it is."""
 
     rows: tuple[Listed, ...]
@@ -105,8 +103,7 @@ class Kinds:
         return self._known[name]
 
 
-@dataclass(slots=True)
-class _Asked:
+class _Asked(Record, frozen=False):
     """How long storage scripts were asked in one pass, and whose; the next pass goes on with the rest."""
 
     allowed_s: float
@@ -125,8 +122,7 @@ class _Asked:
         return frozenset(self.accounts) if self.seconds >= self.allowed_s else frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Catalogue:
+class Catalogue(Record):
     """The conversations of one state file."""
 
     store: Store

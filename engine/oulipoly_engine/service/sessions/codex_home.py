@@ -11,10 +11,10 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from oulipoly_engine.core.accounts.accounts import Account
+from oulipoly_engine.records import Record
 
 _LONGEST_META = 16 << 20  # bytes; it holds the instructions, some 100 kB
 _BUILT_IN = frozenset(("openai", "oss", "ollama", "ollama-chat", "lmstudio", "amazon-bedrock"))
@@ -22,8 +22,7 @@ _PAGINATED_SINCE = (0, 169)
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Rollout:
+class Rollout(Record):
     """What the first line of a rollout says."""
 
     model_provider: str | None

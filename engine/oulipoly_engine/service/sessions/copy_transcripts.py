@@ -9,19 +9,18 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
 from oulipoly_engine.errors import MoveRefused, SessionBusy
+from oulipoly_engine.records import Record
 
 _BLOCK = 1 << 20
 _ATTEMPTS = 3  # at a file that changes while it is read
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Record):
     """One file on its way."""
 
     source: Path
@@ -47,8 +46,7 @@ class Part:
             return False
 
 
-@dataclass(frozen=True, slots=True)
-class Carried:
+class Carried(Record):
     """What came of it, so that it can be taken back."""
 
     target: Path

@@ -15,7 +15,6 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
@@ -26,6 +25,7 @@ from oulipoly_engine.core.sessions.lease import DEFAULT_TTL_MS, MAXIMUM_TTL_MS, 
 from oulipoly_engine.errors import LeaseGone, LeaseTokenInvalid, RunnerError, SessionBusy, TtlInvalid
 from oulipoly_engine.process.liveness import has_ended, here, start_ticks
 from oulipoly_engine.process.lock import try_lock
+from oulipoly_engine.records import Record
 
 T = TypeVar("T")
 
@@ -34,8 +34,7 @@ _PAUSE_S = 0.005
 _MODE = 0o600
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
+class Lease(Record):
     """A lease as its holder gets it."""
 
     session_id: str
@@ -44,8 +43,7 @@ class Lease:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(Record):
     """The end of a lease."""
 
     session_id: str
@@ -54,8 +52,7 @@ class Release:
     was_released: bool  # already, by an earlier call with the same token
 
 
-@dataclass(frozen=True, slots=True)
-class Leases:
+class Leases(Record):
     """The leases in one folder."""
 
     folder: Path

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, Stor
 from oulipoly_engine.core.sessions.resolve import ResolvedSession, resolve, resolve_typed
 from oulipoly_engine.errors import SessionNotFound, StorageUnsupported
 from oulipoly_engine.process.script import run_script
+from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import chains
@@ -20,8 +20,7 @@ from oulipoly_engine.store.sessions import chains
 _NO_WORKSPACE = "no_workspace_root_for_other_storage"
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Record):
     """Where a session lies."""
 
     session: ResolvedSession
@@ -31,8 +30,7 @@ class Location:
     is_mutable: bool  # a hint, no permission
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Record):
     """What a storage script gave: a path, or why there is none."""
 
     path: Path | None
@@ -61,8 +59,7 @@ def find_typed(store: Store, text: str, now: datetime) -> ResolvedSession:
     return resolve_typed(text, chains.owning_prefix(store, text) if text else (), now)
 
 
-@dataclass(frozen=True, slots=True)
-class Locator:
+class Locator(Record):
     """Runs the storage scripts of the configured accounts; a bundled one that is named bare runs in this process."""
 
     accounts: Mapping[str, Account]

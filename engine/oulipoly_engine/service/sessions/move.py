@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 from oulipoly_engine.adapters.scripts import places
@@ -19,6 +18,7 @@ from oulipoly_engine.core.sessions.move import MoveReason
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import MoveRefused, SessionAmbiguous, SessionBusy
 from oulipoly_engine.process.lock import try_lock
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.sessions import codex_home, copy_transcripts
 from oulipoly_engine.service.sessions.copy_transcripts import Part
 from oulipoly_engine.service.sessions.lease import Leases, busy
@@ -31,8 +31,7 @@ from oulipoly_engine.store.sessions.chains import SegmentMove
 _LONGEST_NAME = 200  # characters; Claude Code cuts longer folder names there and adds a hash of the path
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Record):
     """A move that can be carried out."""
 
     segment: SegmentMove
@@ -44,8 +43,7 @@ class Plan:
     first_line: int  # of the transcript's part that is copied; more than 1 after a compaction
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(Record):
     """What a move did."""
 
     plan: Plan
@@ -58,8 +56,7 @@ def _nothing(_account: str) -> None:
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class Mover:
+class Mover(Record):
     """Moves sessions between the configured accounts."""
 
     store: Store

@@ -8,12 +8,12 @@ import re
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from oulipoly_engine.adapters.bundled import place_call, turn_call
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, StorageType
+from oulipoly_engine.records import Record
 
 CLEANUP_DAYS = 30.0  # Claude Code's default for cleanupPeriodDays (2.1.50 to 2.1.329)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
@@ -24,8 +24,7 @@ _ROOTS = {  # below the folder that a variable of the account's names
 _KINDS = {"claude-code": StorageType.CLAUDE_CODE, "codex": StorageType.CODEX_SESSION}
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Home(Record):
     """Where an account's CLI keeps its conversations."""
 
     account: str
@@ -47,8 +46,7 @@ class Home:
         return timedelta(days=float(days) if is_days and isinstance(days, (int, float)) else CLEANUP_DAYS)
 
 
-@dataclass(frozen=True, slots=True)
-class FoundFile:
+class FoundFile(Record):
     """A transcript, or a file in a session's own folder."""
 
     account: str

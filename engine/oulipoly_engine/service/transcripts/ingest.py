@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -29,6 +28,7 @@ from oulipoly_engine.events import Listeners, TurnsIngested
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.process.script import ScriptResult, run_script
 from oulipoly_engine.process.thread_pool import side_by_side
+from oulipoly_engine.records import Record, field, replace
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.sessions import imported
 from oulipoly_engine.store.transcripts import entries
@@ -54,8 +54,7 @@ class Kind(StrEnum):
     FAILED = "failed"  # nothing was ingested, or not all
 
 
-@dataclass(frozen=True, slots=True)
-class Ingested:
+class Ingested(Record):
     """What came of scanning one account."""
 
     account: str
@@ -72,8 +71,7 @@ class Ingested:
     sessions: tuple[str, ...] = ()  # that the new turns came with; where files were read again perhaps a few more
 
 
-@dataclass(slots=True)
-class _Tally:
+class _Tally(Record, frozen=False):
     """What has come so far."""
 
     lines: int = 0
@@ -95,8 +93,7 @@ class _Tally:
             self.errors.append(error)
 
 
-@dataclass(frozen=True, slots=True)
-class Ingester:
+class Ingester(Record):
     """Scans accounts into one store."""
 
     store: Store

@@ -13,13 +13,13 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.adapters.bundled import SessionCall, turn_call, turn_reading
 from oulipoly_engine.core.accounts.accounts import SessionScripts
+from oulipoly_engine.records import Record, field
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.transcripts import entries as turns
 
@@ -36,8 +36,7 @@ _SAME_NS = 10_000_000_000  # a change that is so little older than the last look
 _KEPT_PROBLEMS = 3
 
 
-@dataclass(slots=True)
-class Glanced:
+class Glanced(Record, frozen=False):
     """What came of a glance."""
 
     new_turns: int = 0
@@ -45,8 +44,7 @@ class Glanced:
     problems: list[str] = field(default_factory=list)  # what could not be read, one sentence each
 
 
-@dataclass(slots=True)
-class Glance:
+class Glance(Record, frozen=False):
     """One look at the transcripts of all accounts."""
 
     store: Store

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.sessions import chains
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentRow:
+class SegmentRow(Record):
     """A segment as it is stored; instants are RFC 3339."""
 
     account: str
@@ -21,8 +20,7 @@ class SegmentRow:
     last_turn_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class ChainRow:
+class ChainRow(Record):
     """A chain with its segments, the active one last."""
 
     chain_id: str

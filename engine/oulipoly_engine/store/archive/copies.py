@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
 
 _MOST_NS = (1 << 63) - 1
@@ -14,16 +14,14 @@ _COLUMNS = "id, account, session_id, path, part, device, inode, size_bytes, mtim
 _ASKED_AT_ONCE = 500  # SQLite takes a limited number of parameters
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Record):
     """A piece of a copy."""
 
     sha256: bytes  # 32 of them
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class KeptCopy:
+class KeptCopy(Record):
     """A kept copy of one file."""
 
     row_id: int

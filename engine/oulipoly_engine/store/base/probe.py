@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 from oulipoly_engine.errors import StoreUnusable
+from oulipoly_engine.records import Record
 from oulipoly_engine.store.base import schema
 
 REQUIRED_TABLES = ("invocations", "session_turns", "session_chains", "session_chain_segments")
@@ -41,8 +41,7 @@ REQUIRED_INDEXES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Probe:
+class Probe(Record):
     """What was found."""
 
     path: Path

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from oulipoly_engine.records import Record
 
 APPLICATION_ID = 0x6F_75_6C_70  # "oulp"; SQLite keeps it at byte 68 of the file
 CURRENT_VERSION = 11
@@ -10,8 +10,7 @@ MINIMUM_VERSION = 1  # older files are brought forward from here
 WAY_OUT = "run `agents migrate --rebuild` to set it aside as a backup and start a fresh one"
 
 
-@dataclass(frozen=True, slots=True)
-class Migration:
+class Migration(Record):
     """One step: the version it leads to, and its SQL."""
 
     version: int

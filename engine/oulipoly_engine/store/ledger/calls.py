@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import NamedTuple
 
 from oulipoly_engine.core.ledger.calls import Damage, Entry, Place, Tokens, call_id, place_id, storable
+from oulipoly_engine.records import Record, field
 from oulipoly_engine.store.base.db import Store
 
 # Row values compare field by field, and a place's last bits are its rank: the rule that merges lines before they come
@@ -41,8 +41,7 @@ class Cursor(NamedTuple):
 Row = tuple[int, ...]  # of a call: its number, instant, place's number, and counts
 
 
-@dataclass(slots=True)
-class Batch:
+class Batch(Record, frozen=False):
     """What one transaction writes."""
 
     calls: Iterable[Row] = ()  # best in order of their numbers: pages are then filled one after the other

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
 
 _ROW = (
@@ -71,8 +71,7 @@ def clear_exhausted(store: Store, accounts: Iterable[str]) -> None:
         store.execute(f"UPDATE account_quotas SET exhausted_at = NULL WHERE account IN ({marks})", names)  # noqa: S608
 
 
-@dataclass(frozen=True, slots=True)
-class Attempts:
+class Attempts(Record):
     """How reading an account has gone lately."""
 
     last_attempt_at: datetime | None = None

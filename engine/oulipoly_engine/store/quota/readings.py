@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from oulipoly_engine.core.quota.window_cycles import TOLERANCE, Ended
 from oulipoly_engine.core.quota.windows import Window
+from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
 
 _FULL = timedelta(days=2)  # every reading
@@ -16,8 +16,7 @@ _HOUR_MS = 3_600_000
 _DAY_MS = 24 * _HOUR_MS
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Record):
     """What one window showed at one moment."""
 
     at: datetime
@@ -26,8 +25,7 @@ class Reading:
     turns: int | None = None  # assistant turns since the reading before, where they were counted
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Record):
     """One step of a chart: the last reading within it."""
 
     at: datetime

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.errors import SchemaIncompatible
+from oulipoly_engine.records import Record
 from oulipoly_engine.store.base import schema
 from oulipoly_engine.store.base.db import Store
 
@@ -36,8 +36,7 @@ _COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(Record):
     """One replacement of a transcript; instants are RFC 3339 in the one fixed form."""
 
     operation_uuid: str
@@ -57,8 +56,7 @@ class Replacement:
     undone_at: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ReplacedTurn:
+class ReplacedTurn(Record):
     """A turn of the new transcript."""
 
     turn_id: str

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.runs.invocations import Invocation, Outcome, Status
+from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.store.sessions import chains
@@ -40,8 +40,7 @@ _FAILURE_WINDOW_COLUMNS = "model_name = ? AND finished_at > ? AND status = 'fail
 _COLUMNS = ", ".join(INVOCATION_COLUMNS)
 
 
-@dataclass(frozen=True, slots=True)
-class NewInvocation:
+class NewInvocation(Record):
     """What is known before the spawn."""
 
     uuid: str

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
 
 
-@dataclass(frozen=True, slots=True)
-class Spawned:
+class Spawned(Record):
     """One invocation as a tree shows it."""
 
     row_id: int

@@ -10,9 +10,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from oulipoly_engine.core.search import cjk
+from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
 
 PER_SECOND = 8  # numbers of documents that share a second; more of them spill into the next ones
@@ -31,8 +31,7 @@ _FORMER = {
 _OPENED = 10  # an index of which these first rows of its data are gone can be opened no more, not even to drop it
 
 
-@dataclass(frozen=True, slots=True)
-class IndexState:
+class IndexState(Record):
     """How far the index has come."""
 
     indexed_to: int  # id of a turn; later ones are not indexed yet

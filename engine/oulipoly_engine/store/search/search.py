@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import product
 
@@ -18,6 +17,7 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.search.cjk import has_runs, paired_phrase
 from oulipoly_engine.core.search.query import Field, FieldName, Term
 from oulipoly_engine.core.sessions.sessions import field_fits, glob_of
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.search.index import PER_SECOND, state
 
@@ -27,8 +27,7 @@ _FEW_SESSIONS = 400
 SessionKey = tuple[str, str]  # account, session id
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Record):
     """What to look for, with everything resolved that only configuration or other tables know."""
 
     terms: tuple[Term, ...] = ()
@@ -42,8 +41,7 @@ class Wanted:
     until: datetime | None = None  # exclusive
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(Record):
     """A turn that was found."""
 
     row_id: int
@@ -77,8 +75,7 @@ def search(store: Store, wanted: Wanted, limit: int) -> tuple[Match, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Sessions:
+class Sessions(Record):
     """Sessions that fields fit, and when they had turns."""
 
     numbers: frozenset[int]

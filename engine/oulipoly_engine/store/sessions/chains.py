@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass, replace
 from datetime import datetime
 
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL, Chain, Segment
 from oulipoly_engine.errors import SessionAmbiguous, SessionBusy
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.store.base.db import Store
 
 
@@ -93,8 +93,7 @@ def _latest_model(store: Store, account: str, session_id: str) -> str:
     return str(rows[0][0]) if rows else UNKNOWN_MODEL
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentMove:
+class SegmentMove(Record):
     """A chain's way from its active segment to another account."""
 
     chain_id: str

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
 
 _BATCH_TURNS = 20_000  # some 30 ms under the write lock: bodies are not read
@@ -25,8 +25,7 @@ _COUNTED = (
 _COLUMNS = "account, session_id, turns, assistant_turns, sidechain_turns, side_chains, first_turn_at, last_turn_at"
 
 
-@dataclass(frozen=True, slots=True)
-class Undescribed:
+class Undescribed(Record):
     """A session to describe, with what is known of it already."""
 
     account: str
@@ -37,8 +36,7 @@ class Undescribed:
     cli_model: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
+class Description(Record):
     """What was found out about a session; None: not found, and what was known stays."""
 
     of: Undescribed

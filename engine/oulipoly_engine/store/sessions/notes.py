@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
+from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
 
 
-@dataclass(frozen=True, slots=True)
-class ConversationNotes:
+class ConversationNotes(Record):
     """Everything that was said; None: nothing."""
 
     name: str | None = None

@@ -6,6 +6,7 @@ import json
 from collections.abc import Collection
 
 from oulipoly_engine.core.sessions.sessions import Conversation, Part
+from oulipoly_engine.records import replace
 from oulipoly_engine.store.base.db import Store
 
 _PARTS = (
@@ -35,7 +36,7 @@ def conversations(store: Store, chain_ids: Collection[str] | None = None) -> tup
     with store.read():
         parts: dict[str, list[Part]] = {}
         for row in store.rows(_PARTS + narrowed.format("s"), given):
-            parts.setdefault(row[-1], []).append(Part._make(row[:-1]))
+            parts.setdefault(row[-1], []).append(Part(*row[:-1]))
         rows = store.rows(_CHAINS + narrowed.format("c"), given)
         kept = set(store.rows(_KEPT if chain_ids is None else _KEPT + _KEPT_OF, given))
     found = []
@@ -44,10 +45,10 @@ def conversations(store: Store, chain_ids: Collection[str] | None = None) -> tup
         if own:
             if len(own) > 1:
                 own.sort(key=lambda part: part.started_at)
-            is_kept = own[0][:2] in kept  # account and session
+            is_kept = (own[0].account, own[0].session_id) in kept
             one = Conversation(chain_id, model, created_at, used_at, tuple(own), name, note, pinned_at, is_kept)
             if len(own) > 1:
-                one = one._replace(has_kept_copy=one.active[:2] in kept)
+                one = replace(one, has_kept_copy=(one.active.account, one.active.session_id) in kept)
             found.append(one)
     return tuple(found)
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
 
 _PAGE = 500  # rows; a long session's bodies do not fit into flat memory at once
 
 
-@dataclass(frozen=True, slots=True)
-class StoredBody:
+class StoredBody(Record):
     """A stored turn and the row it lies in."""
 
     row_id: int

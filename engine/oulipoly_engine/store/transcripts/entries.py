@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs.session_match import SessionActivity
 from oulipoly_engine.core.transcripts.turn_script import TurnLine
+from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
 
 
-@dataclass(frozen=True, slots=True)
-class TurnCounts:
+class TurnCounts(Record):
     """How many turns of a session are stored."""
 
     turns: int
@@ -21,8 +20,7 @@ class TurnCounts:
     sidechain: int
 
 
-@dataclass(frozen=True, slots=True)
-class StoredTurn:
+class StoredTurn(Record):
     """A turn as stored."""
 
     turn_id: str

@@ -8,14 +8,13 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from oulipoly_engine.core.transcripts.entry_tree import TurnLink
+from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
 
 
-@dataclass(frozen=True, slots=True)
-class Turn:
+class Turn(Record):
     """One turn with its text's raw form."""
 
     row_id: int

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import lru_cache
 
+from oulipoly_engine.records import replace
 from oulipoly_engine.terminal.protocol.remote_screen import View
 from oulipoly_engine.terminal.protocol.screen import TRUE_COLOUR, Attr, CellStyle, Colour, Cursor, Row
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import NamedTuple
 
+from oulipoly_engine.records import Record
 from oulipoly_engine.terminal.protocol.messages import (
     Action,
     Focused,
@@ -24,13 +24,13 @@ from oulipoly_engine.terminal.protocol.messages import (
 from oulipoly_engine.terminal.protocol.screen import Mods
 
 
-class Leave(NamedTuple):
+class Leave(Record):
     """The one key that is not passed on."""
 
     dropped: int = 0  # bytes that came with it, after it; nobody gets them
 
 
-class SpeaksKitty(NamedTuple):
+class SpeaksKitty(Record):
     """The real terminal has answered that it knows the kitty keyboard protocol."""
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import socket
-from dataclasses import dataclass
 from typing import Protocol
 
+from oulipoly_engine.records import Record
 from oulipoly_engine.terminal.host.crash_buffer import Memory
 from oulipoly_engine.terminal.host.runtime_folder import Place, Terminal
 from oulipoly_engine.terminal.protocol.screen import ScreenLimits
@@ -41,8 +41,7 @@ class Child(Line, Protocol):
         """Give our end back, which hangs up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Record):
     """How a terminal behaves."""
 
     limits: ScreenLimits
@@ -55,8 +54,7 @@ class Rules:
     silent_s: float = 15.0  # that it may be silent, in all: a loaded machine lets it wait
 
 
-@dataclass(frozen=True, slots=True)
-class Seat:
+class Seat(Record):
     """What both processes of one terminal share."""
 
     place: Place

@@ -15,10 +15,10 @@ import socket
 import sys
 import time
 import traceback
-from dataclasses import dataclass, replace
 from typing import Any, NoReturn, Protocol
 
 from oulipoly_engine.clock import SystemClock, to_text
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.terminal.host.handles import Child, Seat
 from oulipoly_engine.terminal.host.launcher import trim_log
 from oulipoly_engine.terminal.host.process_groups import end_session, send, spent
@@ -55,8 +55,7 @@ class Recorder(Protocol):
         """Do what is left to do once the end is recorded and told."""
 
 
-@dataclass(slots=True)
-class _Screen:
+class _Screen(Record, frozen=False):
     """The forked process."""
 
     pid: int

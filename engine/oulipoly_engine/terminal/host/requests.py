@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from functools import singledispatchmethod
 
+from oulipoly_engine.records import replace
 from oulipoly_engine.terminal.host.client_connection import ClientSeat
 from oulipoly_engine.terminal.host.clients import Audience
 from oulipoly_engine.terminal.host.handles import Seat

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import NamedTuple
 
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.terminal.emulators.choose import open_screen, restore_screen
 from oulipoly_engine.terminal.host.crash_buffer import Memory
 from oulipoly_engine.terminal.protocol.screen import Screen, ScreenLimits, ScreenUnavailable
@@ -16,7 +15,7 @@ _PLAIN = "bittty"
 _PIECE = 64 << 10
 
 
-class Opened(NamedTuple):
+class Opened(Record):
     """A screen, and what is to be said about it."""
 
     screen: Screen

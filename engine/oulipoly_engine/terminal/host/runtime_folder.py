@@ -14,13 +14,13 @@ import secrets
 import socket
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.paths import is_stand_in
+from oulipoly_engine.records import Record, replace
 
 Listener = socket.socket  # for the class whose own member has the same name
 ITSELF = "OULIPOLY_TERMINAL"  # the variable that tells a terminal's program in which one it runs
@@ -32,8 +32,7 @@ class RuntimeFolderUnsafe(RunnerError):
     """The folder of sockets is somebody else's, or cannot be made."""
 
 
-@dataclass(frozen=True, slots=True)
-class Terminal:
+class Terminal(Record):
     """What is told about a terminal."""
 
     id: str
@@ -59,8 +58,7 @@ class Terminal:
         return self.exit_code is None
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
+class Survey(Record):
     """What a look at the folder found."""
 
     terminals: tuple[Terminal, ...]  # oldest first; their hosts live
@@ -106,8 +104,7 @@ def _unusable(folder: Path, error: OSError) -> RuntimeFolderUnsafe:
     return RuntimeFolderUnsafe(f"cannot use the runtime folder {folder}: {why}; set XDG_RUNTIME_DIR to another")
 
 
-@dataclass(slots=True)
-class Place:
+class Place(Record, frozen=False):
     """One terminal's files."""
 
     folder: Path

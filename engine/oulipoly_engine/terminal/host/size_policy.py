@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from oulipoly_engine.records import Record
 
 LARGEST_COLUMNS, LARGEST_ROWS = 1000, 500  # a full picture of that size still fits into one message
 SMALLEST = "smallest"
 LAST = "last"
 
 
-class Window(NamedTuple):
+class Window(Record):
     """One client's window."""
 
     name: str
@@ -20,7 +21,7 @@ class Window(NamedTuple):
     only_reads: bool = False
 
 
-class Decided(NamedTuple):
+class Decided(Record):
     """A size, and whose window it is."""
 
     columns: int

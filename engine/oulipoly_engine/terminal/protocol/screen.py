@@ -5,11 +5,11 @@ A screen takes the child's bytes and gives frames: the rows that changed since t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import IntFlag
 from typing import Protocol
 
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.records import Record, field
 
 Colour = int | None  # None: the terminal's default; 0..255: palette; 0x1000000 | 0xRRGGBB: true colour
 TRUE_COLOUR = 0x1000000
@@ -57,8 +57,7 @@ class Mods(IntFlag):
     SUPER = 8
 
 
-@dataclass(frozen=True, slots=True)
-class CellStyle:
+class CellStyle(Record):
     """The look of a run; equal values are equal looks."""
 
     foreground: Colour = None
@@ -67,8 +66,7 @@ class CellStyle:
     link: str | None = None  # OSC 8
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Record):
     """Text of one style; its width in cells is what the emulator used, wide characters counting two."""
 
     text: str
@@ -79,8 +77,7 @@ class Run:
 Row = tuple[Run, ...]  # trailing default blanks left out
 
 
-@dataclass(frozen=True, slots=True)
-class Cursor:
+class Cursor(Record):
     """Where the cursor stands in the viewport."""
 
     x: int
@@ -89,8 +86,7 @@ class Cursor:
     shape: str = "block"  # "block", "bar", "underline"
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Record):
     """What changed since the last frame."""
 
     columns: int
@@ -106,8 +102,7 @@ class Frame:
     trimmed: int = 0  # rows that the scrollback has lost at its old end, since the screen was made
 
 
-@dataclass(frozen=True, slots=True)
-class Happenings:
+class Happenings(Record):
     """What the child said beside its picture, since it was last asked."""
 
     title: str | None = None  # a new title; None: unchanged
@@ -119,8 +114,7 @@ class Happenings:
     progress: int | None = None  # OSC 9;4: percent, 0 also when it tells no figure, -1 when it is over
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Record):
     """One key as the app names it: `a`, `enter`, `up`, `f5`, `ctrl` and others in mods."""
 
     name: str  # a Textual key name without modifiers, or a printable character
@@ -128,8 +122,7 @@ class Key:
     mods: int = 0  # of Mods
 
 
-@dataclass(frozen=True, slots=True)
-class Mouse:
+class Mouse(Record):
     """One mouse event inside the viewport."""
 
     action: str  # "press", "release", "move"
@@ -139,8 +132,7 @@ class Mouse:
     mods: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Record):
     """One hit of a search, in lines counted from the oldest row of the scrollback.
 
     A hit that runs over the end of a wrapped line is given by its part in the line that it begins in.
@@ -151,8 +143,7 @@ class Found:
     end: int  # cell after the last
 
 
-@dataclass(slots=True)
-class ScreenLimits:
+class ScreenLimits(Record, frozen=False):
     """What a screen may keep."""
 
     scrollback_rows: int = 10_000

@@ -183,7 +183,7 @@ def test_client_killed_while_output_flows_and_input_is_half_sent_leaves_the_prog
     watcher.shows("\nready")
     script = f"""
         import os, socket, sys
-        from oulipoly_engine.terminal import wire
+        from oulipoly_engine.terminal.protocol import messages as wire
         connection = socket.socket(socket.AF_UNIX)
         connection.connect({str(hosts.place(terminal).socket)!r})
         half = wire.encode(wire.Typed(b"echo lost words"))[:-5]

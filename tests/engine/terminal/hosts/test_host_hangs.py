@@ -11,7 +11,7 @@ from oulipoly_engine.terminal.protocol import messages
 
 # A host as ours, but its first screens never come out of what they draw once it holds the word.
 _HOST = """
-    from oulipoly_engine.service import terminal_host
+    from oulipoly_engine.service.interactive import terminal_host
     from oulipoly_engine.terminal.host.requests import Stage
 
     draws = Stage.take_output

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_engine.records import replace
 from oulipoly_tui.panes.sessions.undo import SessionUndo
 from oulipoly_tui.view.frame.room import room_rows
 from oulipoly_tui.view.sessions.sessions import Item, Kind, title_of
@@ -102,10 +103,10 @@ class SessionDeeds(SessionUndo):
         if item is not None and item.kind is Kind.LINE and found is not None:
             line = found.tree.lines[item.place]
             turn_id, at = found.firsts.get(line.rows[0], ("", ""))
-            return target._replace(turn_id=turn_id, at=at)
+            return replace(target, turn_id=turn_id, at=at)
         if item is not None and item.kind is Kind.FILE and found is not None:
             name, path = found.side_files[item.place]
-            return target._replace(path=str(path), side=name)
+            return replace(target, path=str(path), side=name)
         return target
 
     def open_target(self, target: Target) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from asyncio import timeout
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,6 +16,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from oulipoly_engine.core.sessions.sessions import Sort
+from oulipoly_engine.records import replace
 from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.panes.sessions.actions import SessionDeeds
 from oulipoly_tui.panes.sessions.reading import SessionReading

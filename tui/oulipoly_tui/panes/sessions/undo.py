@@ -6,7 +6,9 @@ from collections.abc import Callable
 from datetime import timedelta
 from math import ceil
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -21,7 +23,7 @@ _AT_ONCE_S = 30.0  # after that nobody remembers for sure what was done last
 _TICK_S = 1.0
 
 
-class _Deed(NamedTuple):
+class _Deed(Record):
     text: str
     take_back: Callable[[], object]
     at: float  # monotonic seconds

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.terminal.protocol import messages
 from oulipoly_tui.view.terminal.repl import Tab
 
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 _TYPED = (messages.Typed, messages.Pressed, messages.Pasted, messages.Pointed)
 
 
-@dataclass(slots=True)
-class OpenTerminal:
+class OpenTerminal(Record, frozen=False):
     """One terminal with a tab."""
 
     terminal: Terminal

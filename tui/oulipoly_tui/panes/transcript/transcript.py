@@ -14,6 +14,7 @@ from textual.binding import BindingType
 from textual.markup import escape
 from textual.widgets import Input
 
+from oulipoly_engine.records import replace
 from oulipoly_tui.driver.copying import copy
 from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.panes.transcript.jobs import find_around, inside_of, open_followed, read_page, turn_from
@@ -421,7 +422,7 @@ class TranscriptPane(Pane):
             if name is not None and name in paths:
                 if self.target is not None and not self._above:
                     self._above.append(self.target)
-                self.open_target(target._replace(path=paths[name], side=name, turn_id=""))
+                self.open_target(replace(target, path=paths[name], side=name, turn_id=""))
 
         app.push_screen(Choice("Step into which side chain?", rows), chosen)
 

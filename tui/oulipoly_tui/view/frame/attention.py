@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from oulipoly_engine.records import Record
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.transcript.spans import cells
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 PROBLEMS = "problems"  # the list of them, which is no pane
 
 
-class Attention(NamedTuple):
+class Attention(Record):
     """One thing that wants the user."""
 
     text: str  # one sentence without its full stop

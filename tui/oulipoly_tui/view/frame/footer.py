@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from oulipoly_engine.records import Record
 from oulipoly_tui.actions.action import Action
 from oulipoly_tui.keys.keymap import shown
 from oulipoly_tui.view.transcript.spans import Line, cells
 
 
-class Hint(NamedTuple):
+class Hint(Record):
     """One key of the footer, and where it stands, so that a click finds it."""
 
     id: str

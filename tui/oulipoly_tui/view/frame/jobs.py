@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import NamedTuple
 
+from oulipoly_engine.records import Record
 from oulipoly_tui.view.frame.words import span
 from oulipoly_tui.view.transcript.spans import Line, Span, cells, cut
 
 
-class Job(NamedTuple):
+class Job(Record):
     """Work as its user sees it."""
 
     title: str

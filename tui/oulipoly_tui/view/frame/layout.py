@@ -6,7 +6,9 @@ Below 50 columns one pane alone; to 79 a list above its detail; from 80 side by 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from oulipoly_engine.records import Record
 
 Column = Literal["list", "detail", "aside"]
 SINGLE_BELOW, STACKED_BELOW, TWO_BELOW = 50, 80, 160
@@ -15,7 +17,7 @@ _LIST_SHARE = 0.45
 _LIST_SHARE_OF_THREE = 0.34
 
 
-class Placed(NamedTuple):
+class Placed(Record):
     """A pane's rectangle."""
 
     id: str
@@ -25,7 +27,7 @@ class Placed(NamedTuple):
     height: int
 
 
-class Present(NamedTuple):
+class Present(Record):
     """A pane that there is."""
 
     id: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import PurePath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from oulipoly_engine.records import Record
 from oulipoly_tui.keys.keymap import shown
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.frame.attention import PROBLEMS
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _TOLD_ONCE = "do what it says and try again; it was said once and stays listed until the app ends"
 
 
-class Problem(NamedTuple):
+class Problem(Record):
     """One thing that is wrong, and what to do."""
 
     cause: str

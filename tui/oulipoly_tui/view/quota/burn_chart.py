@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate, pairwise
 
+from oulipoly_engine.records import Record
 from oulipoly_tui.view.transcript.spans import Line, Span, Tone
 
 _DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))  # of one braille cell: left and right, downwards
@@ -35,8 +35,7 @@ _TICK_CELLS = 16  # at least so many columns from one time to the next
 Point = tuple[datetime, float]  # (aware instant, used 0..1)
 
 
-@dataclass(frozen=True, slots=True)
-class Ahead:
+class Ahead(Record):
     """What is expected from now on: straight lines from the present use."""
 
     begin: Point
@@ -47,8 +46,7 @@ class Ahead:
     is_dry: bool = False  # reaches 100 % before the reset
 
 
-@dataclass(frozen=True, slots=True)
-class Burn:
+class Burn(Record):
     """One window over a range of time."""
 
     since: datetime

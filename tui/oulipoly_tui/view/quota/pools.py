@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.balance.decision import Decision, ExclusionKind, Method, Verdict
 from oulipoly_engine.core.balance.explain import exclusion_text, why_not
+from oulipoly_engine.records import Record
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.frame.problems import broken_text
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fitted, plain
@@ -25,7 +26,7 @@ _ASIDE = " · "  # begins what is said behind a state
 _UNTIL = " until "  # begins when a state ends
 
 
-class Standing(NamedTuple):
+class Standing(Record):
     """A member's state in a word, with its mark and tone."""
 
     mark: str  # one column
@@ -33,7 +34,7 @@ class Standing(NamedTuple):
     tone: Tone
 
 
-class _Column(NamedTuple):
+class _Column(Record):
     heading: str
     width: int
     right: bool = True

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.balance.balance import SPENT_AT
-from oulipoly_engine.core.balance.headroom import length_h
 from oulipoly_engine.core.quota.forecast import State
+from oulipoly_engine.core.quota.windows import length_h
+from oulipoly_engine.records import Record
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.quota.burn_chart import Ahead, Burn
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fitted, plain
@@ -32,7 +33,7 @@ _FULL, _EMPTY, _EVEN, _UNKNOWN = "█", "░", "┃", "·"
 _PACE_SLACK = 0.05  # within 5 points of the even pace is on it
 
 
-class Range(NamedTuple):
+class Range(Record):
     """How much of the past a chart shows, and how much of what is to come."""
 
     name: str
@@ -49,7 +50,7 @@ RANGES = (
 )
 
 
-class Columns(NamedTuple):
+class Columns(Record):
     """What fits beside the use; 0: a column that is left out."""
 
     name: int

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import NamedTuple
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.sessions.sessions import Conversation, Sort
 from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.records import Record
 from oulipoly_tui.view.sessions.groups import Grouping
 from oulipoly_tui.view.sessions.look import Look
 from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, fitted
@@ -28,7 +28,7 @@ _LETTERS = {  # of each heading the one that its key has, in the preset `default
 }
 
 
-class Heading(NamedTuple):
+class Heading(Record):
     """One heading, and where it stands."""
 
     sort: Sort

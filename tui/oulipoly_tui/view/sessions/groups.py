@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.search.query import Field, FieldName, Query, Term
@@ -25,6 +25,7 @@ from oulipoly_engine.core.sessions.sessions import (
     searched_text,
 )
 from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.records import Record, replace
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions import Board
@@ -40,7 +41,7 @@ class Grouping(StrEnum):
     NONE = "none"
 
 
-class Group(NamedTuple):
+class Group(Record):
     """Conversations under one heading."""
 
     key: str
@@ -48,14 +49,14 @@ class Group(NamedTuple):
     members: tuple[Listed, ...]
 
 
-class Arranged(NamedTuple):
+class Arranged(Record):
     """Groups, and where each conversation stands in them."""
 
     groups: tuple[Group, ...] = ()
     places: dict[str, tuple[int, int]] = {}  # noqa: RUF012 - never written to; chain -> (group, place in it)
 
 
-class Order(NamedTuple):
+class Order(Record):
     """What to show, and how."""
 
     query: Query
@@ -65,7 +66,7 @@ class Order(NamedTuple):
     is_reversed: bool = False
 
 
-class _Known(NamedTuple):
+class _Known(Record):
     """A conversation, and what a filter's words are looked for in."""
 
     listed: Listed
@@ -129,7 +130,7 @@ class SessionIndex:
             sort, is_reversed = order
             # A pin leads its own group; it must not pull a group of old days or a forgotten workspace to the top.
             unpinned = (
-                one.conversation._replace(pinned_at=None) if one.conversation.pinned_at else one.conversation
+                replace(one.conversation, pinned_at=None) if one.conversation.pinned_at else one.conversation
                 for one in self.board.rows
             )
             found = ordered(unpinned, sort, is_reversed=is_reversed)

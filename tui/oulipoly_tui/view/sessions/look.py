@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.sessions.sessions import Sort
+from oulipoly_engine.records import Record, field
 from oulipoly_tui.view.sessions.groups import Grouping
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions import Inside
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Record):
     """How the rows are drawn."""
 
     width: int

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from oulipoly_engine.core.runs.recovery import fix_of
+from oulipoly_engine.records import Record
 from oulipoly_tui.view.transcript.spans import Line, cut
 
 _MOST_LINES = 2000  # of one answer; a flood is cut at its front
@@ -17,8 +17,7 @@ _ANSWERED = re.compile(r"^\[routing\] (.+) answered$")  # as the one-shot's proc
 _OURS = ("[routing] ", "[diagnostics] ")  # codex writes all that it does beside its answer, which nobody asked for
 
 
-@dataclass(slots=True)
-class OneShot:
+class OneShot(Record, frozen=False):
     """One prompt and what came of it so far."""
 
     number: int

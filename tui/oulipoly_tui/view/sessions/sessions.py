@@ -10,12 +10,13 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.sessions.session_table import time_left
 from oulipoly_engine.core.sessions.sessions import Conversation, Part
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.transcripts.entry_tree import LineKind, TurnLine
+from oulipoly_engine.records import Record
 from oulipoly_tui.view.sessions.columns import columns, short_age
 from oulipoly_tui.view.sessions.groups import Arranged, Group, Grouping, places_of
 from oulipoly_tui.view.sessions.look import Look
@@ -43,7 +44,7 @@ class Kind(StrEnum):
     LOADING = "w"
 
 
-class Item(NamedTuple):
+class Item(Record):
     """One row before it is drawn."""
 
     key: str

@@ -7,10 +7,11 @@ is kept. The mode asks for what it needs to see and says what was copied; it dra
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from rich.cells import split_graphemes
+
+from oulipoly_engine.records import Record, field
 
 Runs = Sequence[tuple[str, int, int]]  # text, style number, width in cells
 Hit = tuple[int, int, int]  # line, first cell, cell after the last
@@ -23,8 +24,7 @@ class Spot(NamedTuple):
     x: int
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Record):
     """What follows from a key."""
 
     kind: Literal["nothing", "moved", "copy", "search", "leave"]
@@ -33,8 +33,7 @@ class Asked:
 NOTHING, MOVED, COPY, SEARCH, LEAVE = (Asked(kind) for kind in ("nothing", "moved", "copy", "search", "leave"))
 
 
-@dataclass(slots=True)
-class CopyMode:
+class CopyMode(Record, frozen=False):
     """Where we are in the text."""
 
     total: int  # the number after the last line's

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from oulipoly_engine.records import Record
 from oulipoly_tui.actions.action import FRAME, Action
 from oulipoly_tui.view.transcript.spans import Line, Span, cells, cut
 
@@ -36,8 +36,7 @@ _COPY_KEYS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Tab:
+class Tab(Record):
     """What a tab says."""
 
     id: str

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from oulipoly_engine.core.transcripts.document_head import fenced
+from oulipoly_engine.records import Record
 from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, fitted
 
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*?)\s*#*$")
@@ -28,7 +28,7 @@ _LONGEST_INLINE = 4_000  # characters of a line in which emphasis is looked for
 _BAR = "│ "
 
 
-class Written(NamedTuple):
+class Written(Record):
     """One line, and which code block it belongs to."""
 
     line: Line

@@ -9,7 +9,9 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from oulipoly_engine.records import Record
 
 Tone = Literal["", "dim", "good", "warn", "bad", "accent", "strong", "heading", "key", "keyword", "string"]
 Span = tuple[str, Tone]
@@ -20,7 +22,7 @@ TONES: tuple[Tone, ...] = (
 )
 
 
-class Row(NamedTuple):
+class Row(Record):
     """One row of a list."""
 
     key: str  # stays the same from one snapshot to the next

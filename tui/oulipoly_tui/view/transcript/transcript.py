@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.transcripts.dialogue import Kind, Part, Turn
+from oulipoly_engine.records import Record
 from oulipoly_tui.view.transcript.markdown import bar, code_blocks, markdown
 from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cut
 
@@ -32,7 +33,7 @@ _NAMES = {
 }
 
 
-class Target(NamedTuple):
+class Target(Record):
     """What a transcript pane is to show."""
 
     chain_id: str
@@ -50,7 +51,7 @@ class Target(NamedTuple):
         return f"{self.account}\n{self.session_id}\n{self.side}"
 
 
-class Drawn(NamedTuple):
+class Drawn(Record):
     """One line, and what of the turn it belongs to."""
 
     line: Line
@@ -58,7 +59,7 @@ class Drawn(NamedTuple):
     block: int = -1  # a code block's number in its part
 
 
-class Folds(NamedTuple):
+class Folds(Record):
     """What is unfolded."""
 
     opened: Collection[tuple[int, int]] = ()  # (place, part); with `all` those that are folded

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from oulipoly_engine.records import Record
 from oulipoly_engine.terminal.emulators.ghostty.ffi import Library, check, described
 from oulipoly_engine.terminal.emulators.ghostty.styles import STYLE_SIZE, background, rgb, style
 from oulipoly_engine.terminal.protocol.cell_text import cluster, drawable
@@ -20,7 +21,7 @@ _TEXT, _CLUSTER, _PALETTE, _RGB = range(4)  # GhosttyCellContentTag
 _TAIL = 2  # GHOSTTY_CELL_WIDE_SPACER_TAIL
 
 
-class Layout(NamedTuple):
+class Layout(Record):
     """Where a cell's fields stand, in bits; the library publishes it at run time and promises nothing else."""
 
     content: int
@@ -30,7 +31,7 @@ class Layout(NamedTuple):
     odd: int  # mask of what makes a cell more than one narrow character in a style
 
 
-class _Decoded(NamedTuple):
+class _Decoded(Record):
     """A row, and what must still hold for it to be what the same bytes mean: styles, by a cell that has each."""
 
     row: Row

@@ -1,0 +1,215 @@
+"""The one place where services are put together: every face asks it, and nothing else constructs a service.
+
+Imports are deferred to whoever asks: a one-shot must not wait for what only an import or a move needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.clock import Clock, SystemClock
+from oulipoly_engine.paths import Paths, from_environment
+from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.records import Record, field
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.accounts.accounts import Account, Model, SessionScripts, Settings
+    from oulipoly_engine.events import Listeners
+    from oulipoly_engine.service.archive.archive import Archive
+    from oulipoly_engine.service.archive.keeper import ArchiveKeeper
+    from oulipoly_engine.service.interactive.interactive import Launcher
+    from oulipoly_engine.service.quota.refresh import Refresher
+    from oulipoly_engine.service.reading.documents import Documents
+    from oulipoly_engine.service.reading.export import Exporter
+    from oulipoly_engine.service.rewrite.replace import Replacer
+    from oulipoly_engine.service.runs.freshness import Freshness
+    from oulipoly_engine.service.runs.resume import Resumer
+    from oulipoly_engine.service.sessions.catalogue import Catalogue
+    from oulipoly_engine.service.sessions.lease import Leases
+    from oulipoly_engine.service.sessions.locate import Locator
+    from oulipoly_engine.service.sessions.move import Mover
+    from oulipoly_engine.service.transcripts.ingest import Ingester
+    from oulipoly_engine.store.base.db import Store
+
+# ruff: noqa: PLC0415 - each import is deferred to the face that asks for it
+
+Note = Callable[[str], None]  # takes a line for the user
+
+
+def ignore(_text: str) -> None:
+    """Take a line for the user and tell nobody."""
+
+
+class Wiring(Record):
+    """Where everything lies, and how services are put together there."""
+
+    paths: Paths = field(default_factory=from_environment)
+    clock: Clock = field(default_factory=SystemClock)
+    models_dir: Path | None = None
+    agents_dir: Path | None = None
+
+    def leases(self) -> Leases:
+        """Return the rights to change sessions."""
+        from oulipoly_engine.service.sessions.lease import Leases
+
+        return Leases(self.paths.data / "locks", self.clock)
+
+    def locator(
+        self, accounts: Mapping[str, Account], scripts: Mapping[str, SessionScripts], timeout_s: float | None = None
+    ) -> Locator:
+        """Return what finds sessions and runs storage scripts. timeout_s: of one script; None: its usual patience."""
+        from oulipoly_engine.service.sessions.locate import Locator
+
+        patience = {} if timeout_s is None else {"timeout_s": timeout_s}
+        return Locator(
+            accounts, scripts, self.paths.data / "sessions", self.paths.home, inherited_environment(), **patience
+        )
+
+    def ingester(
+        self, store: Store, scripts: Mapping[str, SessionScripts], listeners: Listeners | None = None
+    ) -> Ingester:
+        """Return what reads the accounts' transcripts into the state file."""
+        from oulipoly_engine.service.transcripts.ingest import Ingester
+
+        return Ingester(
+            store,
+            scripts,
+            self.clock,
+            self.paths.home,
+            inherited_environment(),
+            self.paths.data / "sessions",
+            self.paths.data / "turn-scan-locks",
+            listeners=listeners,
+        )
+
+    def refresher(
+        self,
+        store: Store,
+        accounts: Mapping[str, Account],
+        scripts: Mapping[str, SessionScripts],
+        listeners: Listeners | None = None,
+    ) -> Refresher:
+        """Return what reads the accounts' quota."""
+        from oulipoly_engine.service.quota.refresh import Refresher
+
+        return Refresher(
+            store,
+            accounts,
+            scripts,
+            self.clock,
+            home=self.paths.home,
+            environ=inherited_environment(),
+            locks=self.paths.data / "usage-refresh-locks",
+            listeners=listeners,
+        )
+
+    def freshness(
+        self,
+        store: Store,
+        accounts: Mapping[str, Account],
+        scripts: Mapping[str, SessionScripts],
+        note: Note = ignore,
+        listeners: Listeners | None = None,
+    ) -> Freshness:
+        """Return what reads quota and transcripts around a run."""
+        from oulipoly_engine.service.runs.freshness import Freshness
+
+        return Freshness(
+            store, self.refresher(store, accounts, scripts, listeners), self.ingester(store, scripts), note
+        )
+
+    def archive(self, store: Store, accounts: Mapping[str, Account], scripts: Mapping[str, SessionScripts]) -> Archive:
+        """Return the kept copies of transcripts."""
+        from oulipoly_engine.service.archive.archive import Archive
+        from oulipoly_engine.service.transcripts.files import homes
+
+        known = {home.account: home for home in homes(accounts, scripts, self.paths.home)}
+        return Archive(store, self.paths.data / "archive", known, self.clock)
+
+    def archive_keeper(self, archive: Archive, settings: Settings) -> ArchiveKeeper:
+        """Return what fills the archive and prunes it."""
+        from oulipoly_engine.service.archive.keeper import ArchiveKeeper
+
+        return ArchiveKeeper(archive, settings.archive_limit_bytes)
+
+    def catalogue(
+        self,
+        store: Store,
+        accounts: Mapping[str, Account],
+        scripts: Mapping[str, SessionScripts],
+        locator: Locator | None,
+    ) -> Catalogue:
+        """Return the sessions for lists and trees."""
+        from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds
+
+        return Catalogue(store, Kinds(accounts, scripts), locator)
+
+    def documents(self, store: Store, locator: Locator, archive: Archive) -> Documents:
+        """Return sessions as documents for people."""
+        from oulipoly_engine.service.reading.documents import Documents
+
+        return Documents(store, locator, archive)
+
+    def exporter(self, store: Store, locator: Locator) -> Exporter:
+        """Return sessions as canonical lines."""
+        from oulipoly_engine.service.reading.export import Exporter
+
+        return Exporter(store, locator)
+
+    def mover(self, store: Store, locator: Locator, read: Callable[[str], object]) -> Mover:
+        """Return what moves sessions. read: stores what an account's transcripts have gained."""
+        from oulipoly_engine.service.sessions.move import Mover
+
+        return Mover(store, locator, self.leases(), self.clock, read)
+
+    def replacer(self, store: Store, locator: Locator, settings: Settings) -> Replacer:
+        """Return what replaces the entries of sessions."""
+        from oulipoly_engine.service.rewrite.replace import Replacer
+
+        limit = settings.preimage_limit_bytes
+        return Replacer(store, locator, self.clock, self.paths.data, preimage_limit_bytes=limit)
+
+    def resumer(
+        self,
+        store: Store,
+        accounts: Mapping[str, Account],
+        models: Callable[[], Mapping[str, Model]],
+        settings: Settings,
+        mover: Mover,
+        freshness: Freshness,
+        *,
+        note: Note = ignore,
+        is_shown: bool,
+    ) -> Resumer:
+        """Return what finds sessions and settles how they go on. is_shown: a person sees the CLI's screen."""
+        from oulipoly_engine.service.runs.resume import Resumer
+
+        return Resumer(store, accounts, models, settings, mover, self.clock, note, freshness, is_shown=is_shown)
+
+    def launcher(
+        self,
+        store: Store,
+        accounts: Mapping[str, Account],
+        settings: Settings,
+        freshness: Freshness,
+        *,
+        note: Note = ignore,
+        is_shown: bool,
+    ) -> Launcher:
+        """Return what starts interactive runs. is_shown: as for a resumer."""
+        from oulipoly_engine.service.interactive.interactive import Launcher
+
+        paths = self.paths
+        return Launcher(
+            store,
+            accounts,
+            settings,
+            paths.results,
+            self.clock,
+            paths.home,
+            note,
+            is_shown=is_shown,
+            freshness=freshness,
+        )
