@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 def choices_of(argument: Argument, snapshot: Snapshot) -> tuple[str, ...] | None:
     """Return what an argument may be; None: anything."""
-    return None if argument.choices is None else tuple(_CHOICES[argument.choices](snapshot))
+    return None if argument.choices is None else tuple(CHOICES[argument.choices](snapshot))
 
 
-_CHOICES: Mapping[Choices, Callable[[Snapshot], Sequence[str]]] = {
+CHOICES: Mapping[Choices, Callable[[Snapshot], Sequence[str]]] = {
     "accounts": lambda snapshot: [view.name for view in snapshot.accounts],
     "models": lambda snapshot: [view.model.name for view in snapshot.pools],
     "themes": lambda _: [theming.label(name) for name in theming.ORDER],

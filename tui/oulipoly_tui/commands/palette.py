@@ -46,7 +46,7 @@ class Commands(Provider):
         """Offer what resembles the query, and what is called so: by label, synonym, description or id."""
         matcher = self.matcher(query)
         for one in offers(self._app):
-            by_text, (by_term, term) = matcher.match(one.text), _best_term(matcher, one.action)
+            by_text, (by_term, term) = matcher.match(one.text), best_term(matcher, one.action)
             score = max(by_text, by_term)
             if score > 0:
                 text = matcher.highlight(one.text) if by_text > 0 else Content(one.text)
@@ -89,7 +89,7 @@ def _of_command(app: AppInterface, action: Action, command: Command) -> Iterator
         yield Offer(f"{command.usage} …", action.command_summary, act, action)
 
 
-def _best_term(matcher: Matcher, action: Action) -> tuple[float, str]:
+def best_term(matcher: Matcher, action: Action) -> tuple[float, str]:
     """Return how well one of an action's names holds what was typed, and which does."""
     wanted = matcher.query.lower()
     found = [(matcher.match(term), term) for term in action.terms if wanted in term.lower()]
