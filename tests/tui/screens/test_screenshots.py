@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "screenshots.py"
+SCRIPT = Path(__file__).resolve().parents[3] / "scripts" / "screenshots.py"
 
 
 @pytest.fixture

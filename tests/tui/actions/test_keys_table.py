@@ -22,7 +22,7 @@ def test_no_preset_gives_one_key_two_meanings(preset):
 
 
 def test_the_readme_lists_the_keys_that_there_are():
-    path = Path(__file__).parents[2] / "scripts" / "readme_keys.py"
+    path = Path(__file__).parents[3] / "scripts" / "readme_keys.py"
     spec = importlib.util.spec_from_file_location("readme_keys", path)
     script = importlib.util.module_from_spec(spec)
     before = list(sys.path)
