@@ -25,7 +25,8 @@ class KeyActions:
         self._alerts = alerts
         self._jobs = jobs
         frame = app.frame
-        self._of_frame: Mapping[str, Callable[..., object]] = {
+        # What the methods of the frame's actions are: each part of the app does what is its own.
+        self.of_frame: Mapping[str, Callable[..., object]] = {
             "pane": frame.turn_to_number,
             "next_pane": partial(frame.step, 1),
             "previous_pane": partial(frame.step, -1),
@@ -90,7 +91,7 @@ class KeyActions:
 
     async def _run_of_frame(self, method: str) -> None:
         _, name, arguments = parse(method)
-        done = self._of_frame[name](*arguments)
+        done = self.of_frame[name](*arguments)
         if isawaitable(done):
             await done
 

@@ -1,8 +1,10 @@
 """The registry of actions: complete, each fact once, found by every name, and asking before anything is destroyed."""
 
 from collections import Counter
+from importlib import import_module
 
 import pytest
+from textual.actions import parse
 from textual.fuzzy import Matcher
 
 from oulipoly_tui.actions.action import ANYWHERE, FRAME, LISTS, found_by
@@ -12,6 +14,7 @@ from oulipoly_tui.commands.choices import CHOICES
 from oulipoly_tui.keys.keymap import TABLE, resolve
 from oulipoly_tui.panes.table import PANES
 from oulipoly_tui.view.frame.help import help_rows
+from oulipoly_tui.widgets.lines import VirtualList
 
 PLACES = {FRAME, LISTS, *(entry.id for entry in PANES)}
 NAMED = [(action, name) for action in ACTIONS for name in (action.label, *action.synonyms)]
@@ -41,6 +44,18 @@ def test_what_has_keys_has_a_place_and_a_method_there():
         (bool(action.keys), bool(action.method), action.where in PLACES) for action in ACTIONS
     }
     assert {ANYWHERE} == {action.where for action in ACTIONS if not action.keys}
+
+
+async def test_what_keys_call_is_there(app_world, running):
+    async with running(reads_quota=False) as (app, _):
+        of_frame = set(app.key_actions.of_frame)
+
+    owners = {LISTS: VirtualList, **{one.id: getattr(import_module(one.module), one.class_name) for one in PANES}}
+    called = {(action.where, parse(action.method)[1]) for action in TABLE}
+    assert of_frame == {name for where, name in called if where == FRAME}
+    assert [] == [
+        (where, name) for where, name in called if where != FRAME and not hasattr(owners[where], f"action_{name}")
+    ]
 
 
 def test_what_stands_in_the_footer_has_a_key():
