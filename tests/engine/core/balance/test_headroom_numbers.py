@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 import pytest
 
 from oulipoly_engine.core.balance.decision import WindowVerdict
-from oulipoly_engine.core.balance.headroom import headroom, length_h
+from oulipoly_engine.core.balance.headroom import headroom
 from oulipoly_engine.core.quota.burn import RateSource
-from oulipoly_engine.core.quota.windows import Window
+from oulipoly_engine.core.quota.windows import Window, length_h
 
 AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HALF = 0.4 * math.log(2)  # what each halving of the time left is worth
