@@ -3,14 +3,20 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from datetime import UTC, datetime
 
 import pytest
 
+from oulipoly_engine.core.transcripts.turn_script import TurnLine
 from oulipoly_engine.errors import SchemaIncompatible, StoreUnusable
 from oulipoly_engine.store.base import db, schema
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.base.probe import probe
+from oulipoly_engine.store.quota import quotas
+from oulipoly_engine.store.sessions import chains
+from oulipoly_engine.store.transcripts import bodies, entries
 
 
 @pytest.fixture
@@ -105,6 +111,100 @@ def test_a_failed_write_leaves_nothing(path):
         half_a_write()
 
     assert [] == store.rows("SELECT * FROM account_quotas")
+    store.close()
+
+
+def test_an_inner_write_is_part_of_the_outer_one(path):
+    store = open_store(path)
+
+    def fails_behind_the_inner_one():
+        with store.write():
+            with store.write():
+                store.insert("account_quotas", account="a")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fails_behind_the_inner_one()
+
+    assert [] == store.rows("SELECT * FROM account_quotas")
+    store.close()
+
+
+def test_a_write_that_fails_within_leaves_the_next_one_free(path):
+    store = open_store(path)
+    with pytest.raises(StoreUnusable, match="NOT NULL"), store.write():
+        store.execute("INSERT INTO account_controls (account, changed_at) VALUES ('a', NULL)")
+    with store.write():
+        quotas.count_call(store, "a")
+
+    assert [("a",)] == store.rows("SELECT account FROM account_quotas")
+    store.close()
+
+
+def test_on_a_full_disk_the_disk_is_named_and_not_the_failed_way_back(path):
+    store = open_store(path)
+    pages = store.rows("PRAGMA page_count")[0][0]
+    store.rows(f"PRAGMA max_page_count = {pages}")
+
+    def fill():
+        with store.write():
+            for number in range(1000):
+                chains.insert(store, "a", f"s{number}", "m" * 900, started_at="", last_used_at="", reason="initial")
+
+    with pytest.raises(StoreUnusable, match=r"disk .* is full"):
+        fill()
+
+    assert [] == store.rows("SELECT * FROM session_chains")
+    store.rows("PRAGMA max_page_count = 1000000")
+    with store.write():
+        quotas.count_call(store, "a")
+    store.close()
+
+
+def test_a_file_that_is_closed_in_the_middle_of_a_look_opens_again(path):
+    store = open_store(path)
+    with store.write():
+        chains.insert(store, "a", "s", "m", started_at="", last_used_at="", reason="initial")
+        line = TurnLine("s", "t", "2026-11-22T00:00:00Z", "user", body="[]")
+        entries.insert_new(store, "a", [line], datetime(2026, 11, 22, tzinfo=UTC))
+    looking = bodies.bodies(store, "a", "s")
+    assert "t" == next(looking).turn_id
+    store.close()
+    looking.close()
+
+    assert 1 == entries.of_account(store, "a")
+    with store.write():
+        quotas.count_call(store, "a")
+    store.close()
+
+
+def test_two_files_that_are_open_at_once_do_not_mix(tmp_path):
+    one, other = open_store(tmp_path / "one.db"), open_store(tmp_path / "other.db")
+    with one.write():
+        quotas.count_call(one, "a")
+        with other.write():
+            quotas.count_call(other, "b")
+            quotas.mark_exhausted(other, "b", datetime(2026, 11, 22, tzinfo=UTC))
+
+    assert (1, 0) == tuple(quotas.states(one, ["a", "b"])[name].calls_since_refresh for name in "ab")
+    assert (0, 1) == tuple(quotas.states(other, ["a", "b"])[name].calls_since_refresh for name in "ab")
+    one.close()
+    other.close()
+
+
+def test_threads_that_write_at_once_lose_nothing(path):
+    store = open_store(path)
+
+    def count(_):
+        for _ in range(25):
+            with store.write():
+                quotas.count_call(store, "a")
+        store.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(count, range(4)))
+
+    assert 100 == quotas.states(store, ["a"])["a"].calls_since_refresh
     store.close()
 
 

@@ -1,11 +1,15 @@
-"""The models say of the tables what the migrations make of them."""
+"""The models say of the tables what the migrations make of them, and queries say nothing that only SQLite knows."""
 
 import importlib
 import pkgutil
+import re
 
+import peewee
 import pytest
 
+from oulipoly_engine import store
 from oulipoly_engine.store import models
+from oulipoly_engine.store.base.compiled import Compiled
 from oulipoly_engine.store.base.connections import Connections
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.models.base import Row
@@ -75,3 +79,22 @@ def test_conditions_of_partial_indexes_are_the_migrations_ones(migrated, modelle
         return {name: sql.rpartition("WHERE ")[2] for name, sql in connection.execute(question)}
 
     assert conditions(migrated) == conditions(modelled)
+
+
+_SQLITE_ALONE = re.compile(r'json_|strftime|rowid|GLOB|INSERT OR|IS NOT "|\b(MAX|MIN)\([^()]*,')
+_LIST = "(SELECT value FROM json_each(%s))"  # dialect.each_of, the one place
+
+
+def _compiled():
+    for module in pkgutil.walk_packages(store.__path__, f"{store.__name__}."):
+        if not module.name.endswith("migrations"):
+            for name, value in vars(importlib.import_module(module.name)).items():
+                if isinstance(value, Compiled):
+                    yield pytest.param(value, id=f"{module.name.removeprefix(store.__name__)}.{name}")
+
+
+@pytest.mark.parametrize("query", list(_compiled()))
+def test_a_query_says_nothing_that_only_sqlite_understands(query):
+    sql, _ = query.written(peewee.PostgresqlDatabase("none"))
+
+    assert None is _SQLITE_ALONE.search(sql.replace(_LIST, "()"))

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oulipoly_engine.core.quota.window_cycles import Ended
@@ -151,6 +151,7 @@ def test_thinning_leaves_other_accounts_and_windows_alone(store):
     assert [1, 1, 2] == [len(instants(store, *of)) for of in (("a", "w"), ("a", "x"), ("b", "w"))]
 
 
+@settings(deadline=None)  # each example makes a state file
 @given(st.lists(st.tuples(st.integers(0, 40 * 1440), st.integers(0, 3)), max_size=40, unique_by=lambda pair: pair[0]))
 def test_thinning_twice_takes_nothing_more_and_keeps_the_ends(tmp_path_factory, minutes):
     store = open_store(tmp_path_factory.mktemp("thin") / "state.db")
@@ -186,6 +187,7 @@ def test_a_chart_shows_nothing_beyond_its_ends(store):
     assert [0.2] == [point.used for point in points]
 
 
+@settings(deadline=None)  # as above
 @given(st.integers(0, 400), st.integers(0, 30))
 def test_a_chart_has_no_more_points_than_asked_for(tmp_path_factory, length_ms, steps):
     store = open_store(tmp_path_factory.mktemp("chart") / "state.db")

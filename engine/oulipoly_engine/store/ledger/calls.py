@@ -110,23 +110,8 @@ def index_calls(store: Store) -> None:
 
 def cursors(store: Store) -> dict[str, Cursor]:
     """Return every transcript's cursor by path."""
-    row = CursorRow
-    rows = store.rows(
-        row.select(
-            row.path,
-            row.device,
-            row.inode,
-            row.size,
-            row.mtime_ns,
-            row.offset,
-            row.head,
-            row.tail,
-            row.state,
-            row.generation,
-        )
-    )
     decode, make = os.fsdecode, Cursor._make
-    return {decode(path): make(values) for path, *values in rows}
+    return {decode(path): make(values) for path, *values in store.rows(CursorRow.select())}
 
 
 def roots(store: Store) -> dict[str, str]:
