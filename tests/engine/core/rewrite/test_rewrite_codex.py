@@ -115,6 +115,18 @@ def test_removed_message_goes_with_its_copies_and_out_of_last_words():
     assert {"type": "task_complete", "last_agent_message": None, "duration_ms": 5} == documents[3]["payload"]
 
 
+def test_copy_belongs_to_the_message_of_its_id_though_another_says_the_same_nearby():
+    data = rollout(
+        message("a1", "same", "assistant"),
+        item("AgentMessage", "a1", "same"),
+        message("a2", "same", "assistant"),
+    )
+
+    assert [META["payload"], "a2"] == [
+        payload if payload == META["payload"] else payload.get("id") for payload in payloads(kept(data, "a2"))
+    ]
+
+
 def test_removed_messages_leave_what_a_compaction_kept():
     history = [message(name, name)["payload"] for name in ("u1", "u2", "u3")]
     data = rollout(
