@@ -332,6 +332,17 @@ def test_what_opens_no_turn_stays_before_the_added_message(between):
     ]
 
 
+def test_blank_line_before_the_next_message_ends_what_belongs_to_it():
+    opening, last = (rollout(*each).split(b"\n", 1)[1] for each in (heads(), [message("u2", "two")]))
+    data = rollout(message("u1", "one")) + opening + b"\n" + last
+    known = said(data)
+
+    new_data = rewrite(StorageType.CODEX_SESSION, data, [known["u1"], new("n"), known["u2"]], ORIGIN).data
+
+    lines = new_data.splitlines()
+    assert [b"", "n", "u2"] == [lines[-3], *(json.loads(line)["payload"]["id"] for line in lines[-2:])]
+
+
 def test_added_message_goes_to_the_end_where_only_removed_ones_follow():
     data = rollout(message("u1", "one"), message("u2", "two"), event("token_count"))
     documents = kept(data, "u1", "n", n=new("n"))
