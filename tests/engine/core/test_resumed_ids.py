@@ -4,7 +4,6 @@ import pytest
 
 from oulipoly_engine.core.accounts.accounts import Account, StorageSpec, StorageType
 from oulipoly_engine.core.accounts.storage_root import storage_root
-from oulipoly_engine.core.balance.resume_decision import resumed_decision
 from oulipoly_engine.core.runs.capture import ResumedIdReader, told_on_leaving
 
 WANTED = "01a1fc4c-d561-70c0-a484-ac38dc374bba"
@@ -85,23 +84,3 @@ def test_root_is_what_the_script_names(script, root):
 
 def test_account_without_storage_has_no_root():
     assert storage_root(Account("a"), HOME) is None
-
-
-def test_decision_of_a_resumed_run_names_its_account_and_keeps_the_pool():
-    pool = {
-        "model": "m",
-        "account": "b",
-        "index": 1,
-        "error": "spent",
-        "candidates": [
-            {"index": 0, "account": "a", "chosen": False, "exclusion": None, "why_not": "more calls", "score": 1.0},
-            {"index": 1, "account": "b", "chosen": True, "exclusion": None, "why_not": None, "score": 2.0},
-            {"index": 2, "account": "c", "chosen": False, "exclusion": "drained", "why_not": "is drained"},
-        ],
-    }
-
-    decision = resumed_decision(pool, "a", "it lies there")
-
-    assert ("a", 0, "resume", None) == tuple(decision[key] for key in ("account", "index", "method", "error"))
-    assert [None, "does not have the session", "is drained"] == [one["why_not"] for one in decision["candidates"]]
-    assert [True, False, False] == [one["chosen"] for one in decision["candidates"]]

@@ -11,7 +11,6 @@ from oulipoly_engine.core.text.json_splice import Path, to_json, with_values
 from oulipoly_engine.core.transcripts.canonical import scan
 
 _RAW_LINE = re.compile(rb"[^\n]*\n|[^\n]+")
-_BOM = b"\xef\xbb\xbf"
 
 
 def raw_lines(data: bytes) -> list[bytes]:

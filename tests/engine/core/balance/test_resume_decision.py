@@ -29,8 +29,11 @@ def test_candidates_that_are_no_list_are_none(candidates):
     assert [] == resumed_decision({"candidates": candidates}, "a", "r")["candidates"]
 
 
-def test_account_with_the_session_is_chosen_by_its_index():
-    candidates = [{"index": 4, "account": "b"}, {"index": 7, "account": "a", "exclusion": "drained", "why_not": "x"}]
+def test_account_with_the_session_is_chosen_by_its_index_whoever_was_before():
+    candidates = [
+        {"index": 4, "account": "b", "chosen": True},
+        {"index": 7, "account": "a", "exclusion": "drained", "why_not": "x"},
+    ]
     decision = resumed_decision({"candidates": candidates}, "a", "r")
 
     assert 7 == decision["index"]

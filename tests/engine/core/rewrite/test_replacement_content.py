@@ -136,6 +136,7 @@ def test_what_is_already_as_wanted_needs_no_values():
         (block("one"), [("thinking", "1")], "the content of turn u1 is a single block, which cannot become several"),
         ([TOOL], [("tool_use", "x")], "the tool_use block of turn u1 holds no text, and stays as it is or goes"),
         ([block("one")], [("text", None)], "a chunk of turn u1 has lost its text"),
+        (block("one"), [("text", None)], "a chunk of turn u1 has lost its text"),
         ([block("one")], ["one", ("image", None)], "a image chunk of turn u1 has no text, so it cannot be rendered"),
         (
             [block("one")],
@@ -153,6 +154,7 @@ def test_what_is_already_as_wanted_needs_no_values():
         "block to another kind",
         "text for a tool",
         "text lost",
+        "text of a single block lost",
         "new one without text",
         "new one of another kind",
         "text to another kind",

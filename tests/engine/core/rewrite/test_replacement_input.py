@@ -156,6 +156,12 @@ def test_refusal_without_a_line_names_none():
     assert ("no turn would be left", {}) == (caught.value.message, caught.value.extra)
 
 
+def test_wanted_turn_that_no_line_was_exported_from_has_no_hash():
+    made = Wanted(0, "n", "user", "2026-04-17T08:00:00Z", ())
+
+    assert ("", False) == (made.sha256, made.is_unsupported)
+
+
 @pytest.mark.parametrize("is_unsupported", [True, False])
 def test_records_of_a_transcript_are_wanted_back_as_they_are(is_unsupported):
     source = Source("claude_code", "/t", 1, 0, 9, "ab")

@@ -223,6 +223,27 @@ def test_answer_in_front_of_all_is_of_the_model_behind_it():
     )
 
 
+def test_session_is_written_as_the_cli_writes_it():
+    data = transcript(user("u1", sessionId=SESSION.upper()))
+
+    assert SESSION.upper() == kept(data, "u1", "n", n=new("n"))[-1]["sessionId"]
+
+
+def test_turn_in_front_of_all_inherits_from_the_next_and_not_from_the_last():
+    data = transcript(user("u1", cwd="/next"), user("u2", parent="u1", cwd="/last"))
+
+    assert "/next" == kept(data, "n", "u1", "u2", n=new("n"))[0]["cwd"]
+
+
+def test_answer_named_by_half_a_pair_of_surrogates_has_an_id():
+    added = kept(transcript(user("u1")), "u1", "n", n=new("\ud800", role="assistant"))[-1]
+
+    assert ("\ud800", f"msg_{hashlib.sha256(bytes.fromhex('eda080')).hexdigest()[:24]}") == (
+        added["uuid"],
+        added["message"]["id"],
+    )
+
+
 def test_nearest_of_another_role_stands_in_where_there_is_none_of_the_same():
     data = transcript(user("u0", cwd="/far"), user("u1", parent="u0", cwd="/near"))
     added = kept(data, "u0", "u1", "n", n=new("n", role="assistant"))[-1]
@@ -312,12 +333,13 @@ def test_first_turn_may_get_another_before_it():
 
 
 def test_transcript_without_a_chain_keeps_none():
-    data = transcript(*({"type": "user", "uuid": name, "message": {"content": "x"}} for name in ("u1", "u2", "u3")))
-    records = kept(data, "u1", "u2", "n", "u3", n=new("n"))
+    names = ("u1", "u2", "u3", "u4")
+    data = transcript(*({"type": "user", "uuid": name, "message": {"content": "x"}} for name in names))
+    records = kept(data, "u1", "u2", "u3", "n", "u4", n=new("n"))
 
-    assert [("u1", None), ("u2", None), ("n", "u2"), ("u3", None)] == links(records)
-    assert "parentUuid" not in records[3]
-    assert [("n", None), ("u1", None)] == links(kept(data, "n", "u1", "u2", "u3", n=new("n")))[:2]
+    assert [("u1", None), ("u2", None), ("u3", None), ("n", "u3"), ("u4", None)] == links(records)
+    assert "parentUuid" not in records[4]
+    assert [("n", None), ("u1", None)] == links(kept(data, "n", *names, n=new("n")))[:2]
 
 
 def test_two_records_of_one_id_keep_their_children_when_one_goes():
@@ -370,10 +392,30 @@ def test_side_chain_alone_is_gone_on_with():
     assert records[1]["isSidechain"]
 
 
-def test_appended_turn_stands_alone_where_all_others_go():
-    data = transcript({"type": "mode"}, user("u1"))
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        (["mode", "u1"], ["mode", "user"]),
+        (["u1", "mode"], ["mode", "user"]),
+        (["mode", "u1", "mode", "mode"], ["mode", "mode", "mode", "user"]),
+        (["u1"], ["user"]),
+    ],
+    ids=["note before", "note behind", "notes around", "nothing else"],
+)
+def test_turn_that_replaces_all_others_goes_to_the_end(order, expected):
+    data = transcript(*(user("u1") if name == "u1" else {"type": name} for name in order))
 
-    assert [(None, None), ("n", None)] == links(kept(data, "n", n=new("n")))
+    assert expected == [record["type"] for record in kept(data, "n", n=new("n"))]
+
+
+@pytest.mark.parametrize("key", ["leafUuid", "logicalParentUuid", "parentUuid"])
+def test_link_that_stays_keeps_its_bytes(key):
+    note = transcript({"type": "summary", "uuid": "s", key: "u1"}).replace(b'"u1"', b'"u\\u0031"')
+    data = transcript(user("u1"), user("u2", parent="u1")) + note
+
+    result = rewrite(StorageType.CLAUDE_CODE, data, [said(data)["u1"]], ORIGIN)
+
+    assert result.data.endswith(note)
 
 
 # What is refused

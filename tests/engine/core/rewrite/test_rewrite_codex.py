@@ -115,6 +115,18 @@ def test_removed_message_goes_with_its_copies_and_out_of_last_words():
     assert {"type": "task_complete", "last_agent_message": None, "duration_ms": 5} == documents[3]["payload"]
 
 
+def test_copy_belongs_to_the_message_of_its_id_though_another_says_the_same_nearby():
+    data = rollout(
+        message("a1", "same", "assistant"),
+        item("AgentMessage", "a1", "same"),
+        message("a2", "same", "assistant"),
+    )
+
+    assert [META["payload"], "a2"] == [
+        payload if payload == META["payload"] else payload.get("id") for payload in payloads(kept(data, "a2"))
+    ]
+
+
 def test_removed_messages_leave_what_a_compaction_kept():
     history = [message(name, name)["payload"] for name in ("u1", "u2", "u3")]
     data = rollout(
@@ -318,6 +330,17 @@ def test_what_opens_no_turn_stays_before_the_added_message(between):
     assert ["u1", None, "n", "u2"] == [
         document["payload"].get("id") if isinstance(document["payload"], dict) else None for document in documents[1:]
     ]
+
+
+def test_blank_line_before_the_next_message_ends_what_belongs_to_it():
+    opening, last = (rollout(*each).split(b"\n", 1)[1] for each in (heads(), [message("u2", "two")]))
+    data = rollout(message("u1", "one")) + opening + b"\n" + last
+    known = said(data)
+
+    new_data = rewrite(StorageType.CODEX_SESSION, data, [known["u1"], new("n"), known["u2"]], ORIGIN).data
+
+    lines = new_data.splitlines()
+    assert [b"", "n", "u2"] == [lines[-3], *(json.loads(line)["payload"]["id"] for line in lines[-2:])]
 
 
 def test_added_message_goes_to_the_end_where_only_removed_ones_follow():
