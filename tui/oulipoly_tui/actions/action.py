@@ -73,9 +73,13 @@ class Action(Record):
 
 
 def found_by(action: Action, wanted: str) -> str | None:
-    """Return by what a search for some words finds an action, the label first; None: it does not.
+    """Return by what a search finds an action, the label first; None: it does not.
 
-    Each word may stand anywhere in it, in any case; without a word everything is found.
+    What is wanted stands in it as it is typed, or each of its words begins one, in any order and case.
     """
-    words = wanted.lower().split()
-    return next((term for term in action.terms if all(word in term.lower() for word in words)), None)
+    typed = wanted.lower().strip()
+    return next((term for term in action.terms if _holds(term.lower(), typed)), None)
+
+
+def _holds(term: str, typed: str) -> bool:
+    return typed in term or all(any(word.startswith(begun) for word in term.split()) for begun in typed.split())

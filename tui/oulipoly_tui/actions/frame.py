@@ -151,7 +151,7 @@ ACTIONS = (
         method="settings",
         command=Command(
             "settings",
-            "oulipoly_tui.commands.settings:open_settings",
+            f"{_RUN}:open_settings",
             summary="show and change settings: the app's, the accounts', the models', the keys",
         ),
     ),

@@ -20,6 +20,14 @@ def choose_theme(app: AppInterface, arguments: list[str]) -> str | None:
     return None
 
 
+def open_settings(app: AppInterface, _arguments: list[str]) -> None:
+    """Show the settings."""
+    from oulipoly_tui.screens.settings import SettingsScreen  # noqa: PLC0415 - only when it is opened
+
+    assert app.engine is not None  # noqa: S101 - the command needs an engine
+    app.push_screen(SettingsScreen(app.engine.settings))
+
+
 def leave(app: AppInterface, _arguments: list[str]) -> None:
     """Quit, and ask first where something would be lost."""
     frame_keys.leave(app)

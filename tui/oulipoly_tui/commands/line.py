@@ -84,7 +84,7 @@ def summary(line: str) -> str:
 
 
 def completions(text: str, snapshot: Snapshot | None) -> tuple[str, ...]:
-    """Return whole lines that what was typed may become: by its begin, by its last words, by what else it is called."""
+    """Return whole lines that what was typed may become: by the begin, by the last words, else by what it is called."""
     typed = text.strip().removeprefix(":").lstrip()
     name, arguments = split(typed)
     command = _command(name)
@@ -104,9 +104,9 @@ def _completed_names(typed: str) -> tuple[str, ...]:
     lines = {name: name + (" " if command.arguments else "") for name, (command, _) in commands().items()}
     begun = [line for line in lines.values() if line.startswith(typed) and line.strip() != typed]
     ended = [line for line in lines.values() if typed and line.partition(" ")[2].startswith(typed)]
-    called = search(typed) if len(typed) >= _SEARCHED_FROM else ()
-    other = [lines[action.command.name] for action in called if action.command is not None]
-    return tuple(dict.fromkeys((*begun, *ended, *(line for line in other if line.strip() != typed))))
+    if begun or ended or len(typed) < _SEARCHED_FROM:
+        return (*begun, *ended)
+    return tuple(lines[action.command.name] for action in search(typed) if action.command is not None)
 
 
 def _command(name: str) -> Command | None:

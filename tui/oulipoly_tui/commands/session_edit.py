@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from oulipoly_tui.commands.session_files import show_difference
-from oulipoly_tui.commands.sessions import find_session
+from oulipoly_tui.commands.sessions import find_session, sessions_of
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Conversation
@@ -18,7 +18,7 @@ def edit(app: AppInterface, arguments: list[str]) -> None:
     """Let the user change a session in the editor, and show the difference."""
 
     def found(one: Conversation) -> None:
-        work = partial(_sessions(app).draft, one.chain_id)
+        work = partial(sessions_of(app).draft, one.chain_id)
         app.work("edit", work, partial(_write, app, one.chain_id))
 
     find_session(app, arguments[0], found)
@@ -28,7 +28,7 @@ def _write(app: AppInterface, chain_id: str, draft: Draft) -> None:
     """Let the user write; the app has let go of the terminal."""
     try:
         with app.suspend():
-            problem = _sessions(app).edit_draft(draft)
+            problem = sessions_of(app).edit_draft(draft)
     except BaseException:
         draft.close()
         raise
@@ -37,7 +37,7 @@ def _write(app: AppInterface, chain_id: str, draft: Draft) -> None:
         draft.close()
         app.say(problem, severity="warning")
         return
-    app.work("import", partial(_read, _sessions(app), chain_id, draft), partial(_came, app, chain_id, draft))
+    app.work("import", partial(_read, sessions_of(app), chain_id, draft), partial(_came, app, chain_id, draft))
 
 
 def _read(sessions: Sessions, chain_id: str, draft: Draft) -> Import | Exception | None:
@@ -73,9 +73,3 @@ def _offer_again(app: AppInterface, chain_id: str, draft: Draft, wrong: str) -> 
             app.say("what you have written is thrown away: nothing is changed")
 
     app.push_screen(Confirm("This cannot be imported. Edit it again?", wrong, "edit again"), answered)
-
-
-def _sessions(app: AppInterface) -> Any:  # noqa: ANN401 - Sessions, whose import is deferred
-    if app.engine is None:
-        raise RuntimeError("asked before the engine was open")  # `line.run` refuses before it comes to this
-    return app.engine.sessions
