@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from oulipoly_engine.terminal.emulators.bittty_screen import BitttyScreen
+from oulipoly_engine.terminal.emulators.ghostty.screen import GhosttyScreen
 from oulipoly_engine.terminal.protocol import messages
 from oulipoly_engine.terminal.protocol.screen import Key
 
@@ -25,7 +25,7 @@ def keys(typed):
 
 
 def sent(typed, modes=b""):
-    screen = BitttyScreen()
+    screen = GhosttyScreen()
     screen.feed(modes)
     parts = []
     for event in keys(typed):

@@ -214,6 +214,29 @@ async def test_a_host_that_is_killed_is_said(repl_world, running, settled, hosts
         assert not any(map(alive, pids))
 
 
+async def test_terminal_whose_emulator_died_three_times_says_so_and_all_else_lives(
+    repl_world, running, settled, hosts, toasts, alive
+):
+    terminal, other = hosts.start("sh", "-i"), hosts.start("sh", "-c", "echo other; cat")
+    async with running((100, 30), saved={"pane": "repl", "panes": {"repl": {"terminal": terminal.id}}}) as (app, pilot):
+        await settled(pilot, lambda: "$" in shown(app))
+        victim = 0
+        for _ in range(3):
+            await settled(pilot, lambda: hosts.now(terminal).screen_pid not in (0, victim))  # noqa: B023 - called at once
+            victim = hosts.now(terminal).screen_pid
+            os.kill(victim, signal.SIGKILL)
+
+        await settled(pilot, lambda: "failed three times" in shown(app))
+        text = " ".join(shown(app).split())
+        assert "has failed three times. Nothing can be drawn here. The program runs on." in text
+        assert f"agents attach {terminal.id} or press f" in text
+        assert tabs(app).has_focus  # so that the key is the app's
+        assert alive(terminal.pid)
+        app.frame.find("repl").show(other.id)
+        await settled(pilot, lambda: "other" in shown(app))
+        assert any("failed three times; the program runs on" in text for text in toasts)
+
+
 async def test_a_host_that_was_killed_while_no_app_ran_is_said_at_the_next_start(
     repl_world, running, settled, hosts, toasts, alive
 ):

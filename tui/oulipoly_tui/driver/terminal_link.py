@@ -10,7 +10,7 @@ from oulipoly_engine.terminal.client.client import HostGone, Link
 from oulipoly_engine.terminal.protocol.messages import Attach, Message
 
 _AGAIN_EVERY_S = 0.05
-_AGAIN_TIMES = 100  # five seconds: three starts of a screen's process, the last one with the slow emulator's
+_AGAIN_TIMES = 100  # five seconds: three starts of a screen's process
 
 
 class TerminalLink:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import select
 import signal
 import socket
@@ -15,6 +16,7 @@ import tty
 from collections.abc import Callable, Iterator
 
 from oulipoly_engine.core.text import leave_key
+from oulipoly_engine.core.text.terminal_modes import TerminalModes
 from oulipoly_engine.errors import Interrupted
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.pty import size_of
@@ -32,6 +34,7 @@ _STDIN, _STDOUT = 0, 1
 _CHUNK = 64 << 10
 _ESCAPE_S = 0.025  # how long a sequence may take to come whole; tmux waits as long for an Escape at most
 _NOTE_S = 4.0
+_KITTY_ANSWER = re.compile(rb"\x1b\[\?\d{1,3}u")
 
 Write = Callable[[bytes], None]
 
@@ -66,7 +69,7 @@ def show(client: Client, terminal: Terminal, chord: str, write: Write, *, only_r
         finally:
             guard.disarm()
             with contextlib.suppress(OSError, Interrupted):
-                outside.write(ansi.leave(kitty=outside.is_kitty))
+                outside.write(outside.leave())
         if left.exited is None and left.problem is None:
             left = replace(left, dropped=left.dropped + _unread())
         return left
@@ -78,9 +81,40 @@ class _Outside(Record, frozen=False):
     write: Write
     _will: LastWill
     is_kitty: bool = False
+    has_answered: bool = False  # our own question whether it is one
+    modes: TerminalModes | None = None  # that the program itself has set; None: we draw, and it sets none
+
+    def leave(self) -> bytes:
+        """Return the bytes that give the terminal back."""
+        return ansi.leave(kitty=self.is_kitty) if self.modes is None else self.modes.undo() + b"\x1b[0m\r\n"
+
+    def begin_plain(self, text: str) -> None:
+        """Stop drawing and give the terminal to the program; a line of text is the first that it shows."""
+        if self.modes is None:
+            self.write(self.leave())
+            self.is_kitty, self.modes = False, TerminalModes()
+            self._will.say(b"")
+        self.write(f"[{text}]\r\n".encode())
+
+    def write_plain(self, data: bytes) -> None:
+        """Write what the program prints, and have what it switches on switched off again if we are killed."""
+        assert self.modes is not None  # noqa: S101 - begun by begin_plain
+        before = self.modes.undo()
+        self.modes.feed(data)
+        if self.modes.undo() != before:
+            self._will.say(self.modes.undo())
+        self.write(data)
+
+    def end_plain(self) -> None:
+        """Draw again: there is an emulator."""
+        if self.modes is not None:
+            self.write(self.leave() + ansi.ENTER)
+            self.modes = None
+            self._will.say(ansi.leave(kitty=False))
 
     def begin_kitty(self) -> None:
         """Have keys told apart, once the terminal has said that it can."""
+        self.has_answered = True
         if not self.is_kitty:
             self.is_kitty = True
             self._will.say(ansi.leave(kitty=True))
@@ -135,9 +169,12 @@ class _Showing:
                 data = os.read(_STDIN, _CHUNK)
                 if not data:
                     return Left()
-                self._pass(self._keyboard.feed(data))
+                if self._outside.modes is None:
+                    self._pass(self._keyboard.feed(data))
+                else:
+                    self._pass_plain(data)
             elif not ready:
-                if self._keyboard.is_waiting:
+                if self._keyboard.is_waiting and self._outside.modes is None:
                     self._pass(self._keyboard.flush())
                 self._drop_note(time.monotonic())
         return self._left
@@ -146,14 +183,14 @@ class _Showing:
         return [self._client.link] if self._client.link.wants_to_write else []
 
     def _patience(self) -> float | None:
-        if self._keyboard.is_waiting:
+        if self._keyboard.is_waiting and self._outside.modes is None:
             return _ESCAPE_S
         return None if self._note_until is None else max(0.0, self._note_until - time.monotonic())
 
     def _hear(self) -> Left | None:
         for message in self._client.receive(0):
             match message:
-                case messages.Picture():
+                case messages.Picture() if self._outside.modes is None:
                     changed = self._view.take(message)
                     self._write(self._painter.paint(self._view, changed, afresh=message.full))
                     self._client.link.send(messages.Seen(message.number))
@@ -164,7 +201,10 @@ class _Showing:
                     if (message.columns, message.rows) != (self._painter.columns, self._painter.rows):
                         self._note(f"{message.columns}x{message.rows}, as the window of {message.decided_by} wants it")
                 case messages.State():
-                    self._title(message.title)
+                    self._meet(message)
+                case messages.Output() if self._outside.modes is not None:
+                    self._outside.write_plain(message.data)
+                    self._has_picture = True
                 case messages.Said():
                     self._note(message.text)
                 case messages.Exited():
@@ -173,9 +213,21 @@ class _Showing:
             return None
         if not self._only_reads:
             self._client.link.send(messages.EndSeen())
-        return Left(exited=self._exited, last_lines=self._view.last_lines())
+        lines = self._view.last_lines() if self._outside.modes is None else ()  # what it printed itself stays
+        return Left(exited=self._exited, last_lines=lines)
+
+    def _meet(self, state: messages.State) -> None:
+        """Draw a terminal that has an emulator; pass the output of one that has none on as it is."""
+        if state.emulator == messages.NO_EMULATOR:
+            self._outside.begin_plain(f"{self._chord} leaves this terminal; the program runs on")
+            self._client.link.send(messages.SendOutput())
+        else:
+            self._outside.end_plain()
+            self._title(state.title)
 
     def _tell(self, happened: messages.Happened) -> None:
+        if self._outside.modes is not None:
+            return
         if happened.title is not None:
             self._title(happened.title)
         if happened.bells:
@@ -200,6 +252,17 @@ class _Showing:
             if not self._only_reads or isinstance(message, messages.Scrolled | messages.Focused):
                 self._client.link.send(message)
 
+    def _pass_plain(self, data: bytes) -> None:
+        """Send what was typed as it is, up to the key that leaves."""
+        data, leave = self._keyboard.split(data)
+        if not self._outside.has_answered and (answer := _KITTY_ANSWER.search(data)):
+            self._outside.has_answered = True  # it is ours; the next one is for a question of the program's
+            data = data[: answer.start()] + data[answer.end() :]
+        if data and not self._only_reads:
+            self._client.link.send(messages.Typed(data))
+        if leave is not None:
+            self._left = Left(dropped=leave.dropped)
+
     def _resize(self) -> None:
         with contextlib.suppress(BlockingIOError):
             while self._changes.recv(_CHUNK):
@@ -212,15 +275,20 @@ class _Showing:
             self._client.link.send(messages.Refresh())
 
     def _title(self, title: str) -> None:
-        self._write(ansi.titled(f"{title or self._label} ({self._chord} leaves)"))
+        if self._outside.modes is None:
+            self._write(ansi.titled(f"{title or self._label} ({self._chord} leaves)"))
 
     def _note(self, text: str) -> None:
+        if self._outside.modes is not None:  # the whole screen is the program's
+            return
         self._painter.note = text
         self._note_until = time.monotonic() + _NOTE_S
         self._write(self._painter.paint(self._view, (), afresh=False))
 
     def _drop_note(self, now: float | None = None) -> None:
-        if self._note_until is not None and (now is None or now >= self._note_until):
+        if self._outside.modes is not None:
+            self._note_until = None
+        elif self._note_until is not None and (now is None or now >= self._note_until):
             self._note_until = None
             self._write(self._painter.clear_note(self._view))
 

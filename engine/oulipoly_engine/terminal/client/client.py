@@ -35,7 +35,7 @@ from oulipoly_engine.terminal.protocol.messages import (
 from oulipoly_engine.terminal.protocol.peer_credentials import is_same_user
 
 _CHUNK = 64 << 10  # larger ones come from the kernel anew each time
-_AGAIN_WITHIN_S = 5.0  # three starts of a screen's process, the last one with the slow emulator's
+_AGAIN_WITHIN_S = 5.0  # three starts of a screen's process
 _AGAIN_EVERY_S = 0.05
 
 

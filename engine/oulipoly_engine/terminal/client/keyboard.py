@@ -96,6 +96,19 @@ class Keyboard:
         """Take bytes and return what they mean. Leave is the last; what came after it in one piece is dropped."""
         return self._read(data, is_whole=False)
 
+    def split(self, data: bytes) -> tuple[bytes, Leave | None]:
+        """Take bytes for a program that reads them as they are: return those before the key that leaves, and that key.
+
+        The key is looked for as `feed` does it: not in a paste, and in every form in which terminals send it.
+        """
+        meant = self._read(data, is_whole=False)
+        leave = meant[-1] if meant else None
+        if not isinstance(leave, Leave):
+            return data, None
+        end = len(data) - leave.dropped
+        start = end - 1 if data[end - 1 : end] == bytes((self._leave,)) else data.rfind(b"\x1b", 0, end)
+        return data[: max(0, start)], leave
+
     def flush(self) -> list[Meant]:
         """Take what waits as it is: Escape alone is a key too."""
         return self._read(b"", is_whole=True)

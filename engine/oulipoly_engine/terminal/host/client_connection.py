@@ -41,6 +41,7 @@ class ClientSeat:
         self.typed_at = 0.0
         self.only_reads = False
         self.looks_at: int | None = None  # a reader's first line, counted from the oldest; None: it sees what all see
+        self.output_at: int | None = None  # how much of the output it has been sent as it is; None: it gets pictures
         self.debt = Debt()
         self.trimmed: int | None = None  # the rows that it knows to be trimmed; None: it does not want to know
         self.awaiting: int | None = None  # the picture that it has not acknowledged

@@ -117,14 +117,15 @@ class Audience:
         followers = list(self._followers)
         for seat in self.seats:
             is_behind = seat in followers and (changed or seat.awaiting is not None or seat.debt.is_owed())
+            is_behind = is_behind or (seat.output_at is not None and seat.has_unsent)
             if seat.greeted and not seat.exit_told and (insist or not is_behind):
                 seat.exit_told = True
                 seat.send(exited)
 
     @property
     def _followers(self) -> Iterator[ClientSeat]:
-        """Yield the clients that see what is printed, and do not look back."""
-        return (seat for seat in self.watchers if seat.looks_at is None)
+        """Yield the clients that get pictures of what is printed, and do not look back."""
+        return (seat for seat in self.watchers if seat.looks_at is None and seat.output_at is None)
 
     def _send_picture(self, seat: ClientSeat, now: float) -> None:
         picture = self.viewport.pay(seat.debt)

@@ -46,7 +46,6 @@ class Rules(Record):
 
     limits: ScreenLimits
     size_rule: str = "smallest"  # or "last": whoever typed last
-    emulator: str | None = None  # None: the best that is there
     linger_s: float = 3600.0  # how long the host stays after the child's end when nobody has seen it
     grace_s: float = 2.0  # between HUP and KILL
     dump_every_s: float = 3.0

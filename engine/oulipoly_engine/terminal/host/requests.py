@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Callable
 from functools import singledispatchmethod
@@ -10,6 +11,8 @@ from oulipoly_engine.records import replace
 from oulipoly_engine.terminal.host.client_connection import ClientSeat
 from oulipoly_engine.terminal.host.clients import Audience
 from oulipoly_engine.terminal.host.handles import Seat
+from oulipoly_engine.terminal.host.plain_output import begin_output
+from oulipoly_engine.terminal.host.process_groups import send
 from oulipoly_engine.terminal.host.pty_writer import Typist
 from oulipoly_engine.terminal.protocol import messages
 from oulipoly_engine.terminal.protocol.screen import Cursor, Happenings, Key, Mouse, Screen
@@ -99,7 +102,8 @@ class Stage:
 
     @act.register
     def _(self, message: messages.Typed, client: ClientSeat) -> None:
-        self._type(client, message.data)
+        if client.output_at is not None or not self._is_notice:  # nobody types what nobody can see
+            self._type(client, message.data)
 
     @act.register
     def _(self, message: messages.Pressed, client: ClientSeat) -> None:
@@ -187,6 +191,12 @@ class Stage:
         client.send(messages.SearchFound(message.request, tuple((hit.line, hit.start, hit.end) for hit in hits)))
 
     @act.register
+    def _(self, message: messages.SendOutput, client: ClientSeat) -> None:
+        if self._is_notice:
+            begin_output(client, self._seat.memory)
+            send(self._seat.line, signal.SIGWINCH)  # programs that fill the screen draw it afresh
+
+    @act.register
     def _(self, message: messages.Kill, client: ClientSeat) -> None:
         if not client.only_reads:
             self._kill(message.signal)
@@ -270,6 +280,10 @@ class Stage:
         if self.audience.rule == "last":
             self.fit(client.typed_at)
 
+    @property
+    def _is_notice(self) -> bool:
+        return self.screen.name == messages.NO_EMULATOR
+
     def _state(self) -> messages.State:
         terminal = self._seat.terminal
         columns, rows = self.size
@@ -282,7 +296,7 @@ class Stage:
             folder=self.folder,
             columns=columns,
             rows=rows,
-            emulator=type(self.screen).__name__.removesuffix("Screen").lower(),
+            emulator=self.screen.name,
             unseen_bells=self.unseen_bells,
             progress=self.progress,
         )

@@ -15,9 +15,10 @@ import time
 
 from oulipoly_engine.terminal.host.client_connection import ClientSeat
 from oulipoly_engine.terminal.host.handles import Seat
+from oulipoly_engine.terminal.host.plain_output import send_output
 from oulipoly_engine.terminal.host.process_groups import send
 from oulipoly_engine.terminal.host.requests import Stage
-from oulipoly_engine.terminal.host.restore import reopen
+from oulipoly_engine.terminal.host.restore import restore_screen
 from oulipoly_engine.terminal.host.supervisor_link import Alive, Ask, Done, Drain, Drained, FromSupervisor, Titled
 from oulipoly_engine.terminal.protocol import messages
 from oulipoly_engine.terminal.protocol.peer_credentials import is_same_user
@@ -275,6 +276,7 @@ class ScreenProcess:
     def _do_due(self, now: float) -> float | None:
         """Do what time brings and return for how long to wait."""
         stage = self._stage
+        send_output(stage.audience.seats, self._memory)
         waits = [stage.fit(now)]
         if self._line_due is not None:
             waits.append(self._look_at_line(now))
@@ -320,7 +322,9 @@ class ScreenProcess:
         if now < due:
             return due - now
         self._dumped_total = self._memory.total
-        self._memory.keep_dump(self._stage.screen.dump())
+        dump = self._stage.screen.dump()
+        if dump:
+            self._memory.keep_dump(dump)
         self._dumped_at = time.monotonic()
         self._dump_pause_s = max(self._seat.rules.dump_every_s, (self._dumped_at - now) * _DUMP_SHARE)
         return None
@@ -366,14 +370,14 @@ def serve(
         with contextlib.suppress(OSError):
             control.send(messages.encode(Alive()))
 
-    opened = reopen(seat.memory, limits, deaths, seat.rules.emulator, manner=manner, alive=alive)
+    restored = restore_screen(seat.memory, limits, deaths, seat.terminal.id, manner=manner, alive=alive)
 
     def kill(number: int) -> None:
         process.tell_supervisor(messages.Kill(number))
 
-    stage = Stage(seat, opened.screen, limits_size, kill=kill)
+    stage = Stage(seat, restored.screen, limits_size, kill=kill)
     stage.title = seat.terminal.title
-    process = ScreenProcess(seat, control, stage, opened.text)
+    process = ScreenProcess(seat, control, stage, restored.text)
     if exited is not None:
         process.take_exit(exited)
     process.run()

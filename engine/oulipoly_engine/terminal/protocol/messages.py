@@ -21,6 +21,7 @@ import msgspec
 VERSION = 1
 NAME = "host"  # a host's name, and behind it what it has learned since version 1
 NUMBERS, COLOURS = "numbers-lines", "takes-colours"
+NO_EMULATOR = "none"  # for State.emulator: nothing is drawn, and a client may ask for the output as it is
 LARGEST = 32 << 20  # bytes of one frame: a paste of that size, or a thousand hits of a search, fits well
 _LENGTH = struct.Struct(">I")
 
@@ -160,6 +161,10 @@ class SearchWanted(Message, frozen=True, tag="search-wanted"):
     limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1000
 
 
+class SendOutput(Message, frozen=True, tag="send-output"):
+    """Ask for the child's output as it is, from now on and in place of pictures; for a host that has no emulator."""
+
+
 class Kill(Message, frozen=True, tag="kill"):
     """Signal the child. 0 ends it: HUP, then KILL after a grace time."""
 
@@ -259,6 +264,12 @@ class SearchFound(Message, frozen=True, tag="search-found"):
     hits: tuple[tuple[int, int, int], ...]  # line, start, end
 
 
+class Output(Message, frozen=True, tag="output"):
+    """What the child printed, as it is; the first one begins with the last that was printed before."""
+
+    data: bytes
+
+
 class Exited(Message, frozen=True, tag="exited"):
     """The child has ended; its last picture has been sent before."""
 
@@ -276,10 +287,11 @@ class Said(Message, frozen=True, tag="said"):
 
 FromClient = (
     Hello | Bye | Attach | Typed | Pressed | Pointed | Pasted | Focused | Resized | Seen | Scrolled | Refresh
-    | RowsWanted | NumberLines | LinesWanted | Coloured | SearchWanted | Kill | EndSeen
+    | RowsWanted | NumberLines | LinesWanted | Coloured | SearchWanted | SendOutput | Kill | EndSeen
 )  # fmt: skip
 FromHost = (
-    Hello | Bye | State | Picture | Happened | SizeSet | RowsFound | Trimmed | LinesFound | SearchFound | Exited | Said
+    Hello | Bye | State | Picture | Happened | SizeSet | RowsFound | Trimmed | LinesFound | SearchFound | Output
+    | Exited | Said
 )  # fmt: skip
 
 

@@ -27,7 +27,7 @@ class ScreenBroken(RunnerError):
 
 
 class ScreenUnavailable(RunnerError):
-    """No emulator library of that name can be used here, or a dump is not one that it reads."""
+    """The emulator's library cannot be used here, or a dump is not one that it reads."""
 
     slug = "terminal-screen-unavailable"
 
@@ -157,6 +157,8 @@ class ScreenLimits(Record, frozen=False):
 class Screen(Protocol):
     """One emulated terminal. Not thread-safe; every call may raise ScreenBroken, after which it is of no more use."""
 
+    name: str  # of the emulator, as clients are told it
+
     def feed(self, data: bytes) -> None:
         """Take what the child wrote."""
 
@@ -216,7 +218,10 @@ class Screen(Protocol):
         """Find plain text, ignoring case, newest hits first."""
 
     def dump(self) -> bytes:
-        """Return what `restore` of the same class makes this screen of again: picture, scrollback and modes."""
+        """Return what `restore` of the same class makes this screen of again: picture, scrollback and modes.
+
+        Empty: there is nothing that would be worth keeping.
+        """
 
     def close(self) -> None:
         """Give everything back."""

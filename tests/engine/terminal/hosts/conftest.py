@@ -50,6 +50,7 @@ class Watcher:
         self.view = View()
         self.pictures = []
         self.told = []
+        self.output = b""
         self.trimmed = 0
         self.client.attach(columns, rows, focus=focus)
 
@@ -64,6 +65,8 @@ class Watcher:
                 self.view.take(message)
                 self.pictures.append(message)
                 self.client.send(messages.Seen(message.number))
+            elif isinstance(message, messages.Output):
+                self.output += message.data
             else:
                 self.told.append(message)
                 self.trimmed = message.rows if isinstance(message, messages.Trimmed) else self.trimmed
@@ -79,6 +82,11 @@ class Watcher:
     def shows(self, text):
         """Draw until a text is there."""
         self.until(lambda: text in self.text, repr(text))
+
+    def prints(self, text):
+        """Take the program's output as it is until a text is in it."""
+        data = text.replace("\n", "\r\n").encode()
+        self.until(lambda: data in self.output, repr(text))
 
     def hears(self, kind):
         """Draw until a message of that kind has come, and return it."""

@@ -60,21 +60,50 @@ def test_colours_modes_and_scrollback_come_back(hosts, waited, alive):
     watcher.shows("[200~pasted")
 
 
-def test_third_quick_death_brings_the_emulator_that_cannot_crash(hosts, waited, alive):
-    terminal = hosts.shell()
-    watcher = hosts.watch(terminal)
-    watcher.types("echo fi''rst\n")
-    watcher.shows("first")
-
+def _kill_screen_three_times(hosts, terminal, watcher, waited, alive):
     for death in range(3):
         victim = _kill_screen(hosts, terminal, waited, alive)
         waited(lambda: hosts.now(terminal).screen_pid != victim, "the next process")  # noqa: B023 - called at once
         watcher.until(lambda: len([one for one in watcher.told if isinstance(one, messages.State)]) > death + 1)  # noqa: B023
 
+
+def test_third_quick_death_leaves_a_notice_and_the_program_to_whoever_attaches_plainly(hosts, waited, alive):
+    terminal = hosts.shell()
+    watcher = hosts.watch(terminal)
+    watcher.types("kept=yes; echo fi''rst\n")
+    watcher.shows("first")
+
+    _kill_screen_three_times(hosts, terminal, watcher, waited, alive)
+
+    watcher.shows("has failed three times. Nothing can be drawn here.")
+    assert "The program runs on." in watcher.text
+    assert f"agents attach {terminal.id}" in watcher.text
     state = [one for one in watcher.told if isinstance(one, messages.State)][-1]
-    assert "bittty" == state.emulator
-    watcher.types("echo la''st\n")
-    watcher.shows("last")
+    assert messages.NO_EMULATOR == state.emulator
+    assert alive(terminal.pid)
+    watcher.types("kept=no\n")  # typed by somebody who sees nothing of it, and so by nobody
+    plain = hosts.watch(terminal)
+    plain.client.send(messages.SendOutput())
+    plain.prints("first")  # what was printed before
+    plain.types("echo $kept la''st\n")
+    plain.prints("\nyes last")
+
+
+def test_plain_client_that_reads_slowly_holds_up_nobody_and_sees_the_end(hosts, waited, alive):
+    terminal = hosts.start("sh", "-c", "read x; seq 600000; echo over; cat")
+    watcher = hosts.watch(terminal)
+    watcher.until(lambda: watcher.pictures)
+    _kill_screen_three_times(hosts, terminal, watcher, waited, alive)
+    slow = hosts.watch(terminal)
+    slow.client.send(messages.SendOutput())
+
+    slow.types("\n")
+    quick = hosts.watch(terminal)
+    quick.client.send(messages.SendOutput())
+    quick.prints("over")
+
+    slow.prints("over")
+    assert len(slow.output) < 4 << 20
 
 
 def test_what_is_printed_between_two_processes_is_not_lost(hosts, waited, alive):

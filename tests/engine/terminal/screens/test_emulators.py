@@ -1,4 +1,4 @@
-"""Which emulator is taken, what it costs to load, and that its declarations fit the library."""
+"""What the emulator costs to load, what happens where it cannot be had, and that its declarations fit the library."""
 
 import importlib.util
 import json
@@ -9,61 +9,35 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.terminal.emulators import choose
-from oulipoly_engine.terminal.emulators.choose import open_screen, restore_screen
 from oulipoly_engine.terminal.emulators.ghostty import abi, ffi
 from oulipoly_engine.terminal.emulators.ghostty.cells import layout
+from oulipoly_engine.terminal.emulators.ghostty.screen import GhosttyScreen
 from oulipoly_engine.terminal.protocol.cell_text import cluster, drawable
-from oulipoly_engine.terminal.protocol.screen import ScreenBroken, ScreenUnavailable
+from oulipoly_engine.terminal.protocol.screen import ScreenBroken, ScreenLimits, ScreenUnavailable
 
 _ROOT = Path(__file__).resolve().parents[4]
 _LOADED = """
 import json, sys
-from oulipoly_engine.terminal.emulators.choose import open_screen
-screen = open_screen(prefer=sys.argv[1] or None)
-print(json.dumps([type(screen).__name__, sorted({name.partition(".")[0] for name in sys.modules})]))
+from oulipoly_engine.terminal.emulators.ghostty.screen import GhosttyScreen
+GhosttyScreen()
+print(json.dumps(sorted({name.partition(".")[0] for name in sys.modules})))
 """
 
 
-def loaded(prefer=""):
+def test_loading_it_brings_nothing_that_it_does_not_need():
     done = subprocess.run(
-        [sys.executable, "-c", _LOADED, prefer], capture_output=True, env=dict(os.environ), timeout=25, check=True
+        [sys.executable, "-c", _LOADED], capture_output=True, env=dict(os.environ), timeout=25, check=True
     )
-    name, modules = json.loads(done.stdout)
-    return name, set(modules)
+
+    assert set() == set(json.loads(done.stdout)) & {"pyghostty", "cffi", "pycparser", "textual", "rich", "asyncio"}
 
 
-def test_the_fast_one_is_taken_where_it_can_be_had():
-    name, modules = loaded()
-
-    assert "GhosttyScreen" == name
-    assert set() == modules & {"bittty", "pyghostty", "cffi", "pycparser", "textual", "rich", "asyncio"}
-
-
-def test_the_other_by_its_name():
-    name, modules = loaded("bittty")
-
-    assert "BitttyScreen" == name
-    assert set() == modules & {"_cffi_backend", "textual", "rich"}
-
-
-def test_without_the_fast_one_the_other_is_taken(monkeypatch):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    ffi.load.cache_clear()
-
-    screen = open_screen()
-
-    ffi.load.cache_clear()
-    assert "BitttyScreen" == type(screen).__name__
-    screen.close()
-
-
-def test_a_preferred_one_that_is_missing_is_no_reason_for_another(monkeypatch):
+def test_without_its_package_it_says_so(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     ffi.load.cache_clear()
 
     with pytest.raises(ScreenUnavailable, match="pyghostty is not installed"):
-        open_screen(prefer="ghostty")
+        GhosttyScreen()
     ffi.load.cache_clear()
 
 
@@ -72,21 +46,14 @@ def test_another_version_than_the_declarations_is_not_loaded(monkeypatch):
     ffi.load.cache_clear()
 
     with pytest.raises(ScreenUnavailable, match="not version 9"):
-        open_screen(prefer="ghostty")
+        GhosttyScreen()
     ffi.load.cache_clear()
 
 
-def test_an_unknown_name_is_refused_with_the_names():
-    with pytest.raises(ScreenUnavailable, match="ghostty, bittty"):
-        open_screen(prefer="xterm")
-
-
-@pytest.mark.parametrize(
-    "dump", [b"", b"rubbish", b"ghostty-vt 0.1.3\n", b"bittty 0.3\n{}\n", b"bittty 0.3\n\xff\xfe"], ids=ascii
-)
+@pytest.mark.parametrize("dump", [b"", b"rubbish", b"ghostty-vt 0.1.3\n", b"ghostty-vt 0.1.3\n\xff\xfe"], ids=ascii)
 def test_what_is_no_dump_is_refused(dump):
     with pytest.raises(ScreenUnavailable):
-        restore_screen(dump)
+        GhosttyScreen.restore(dump, ScreenLimits())
 
 
 def test_the_declarations_are_what_their_script_makes(tmp_path):
@@ -139,7 +106,3 @@ def test_what_a_cell_of_its_own_may_hold(text, drawn):
 )
 def test_what_a_cluster_may_hold(text, drawn):
     assert drawn == cluster(text)
-
-
-def test_the_names_are_those_of_the_setting():
-    assert ("ghostty", "bittty") == choose.NAMES

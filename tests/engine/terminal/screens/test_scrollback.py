@@ -204,8 +204,7 @@ def test_search_for_what_is_not_there_finds_nothing(shown, text):
     assert () == shown.screen.search(text)
 
 
-def test_search_finds_a_word_that_wraps(shown, gap):
-    gap("bittty", "its rows are searched one by one")
+def test_search_finds_a_word_that_wraps(shown):
     shown.feed("a" * 18 + "needle")
 
     assert (Found(0, 18, 20),) == shown.screen.search("needle")
@@ -255,8 +254,7 @@ def test_a_restored_screen_goes_on_as_the_first_would(screens):
     assert shown.screen.lines(0, 99) == again.screen.lines(0, 99)
 
 
-def test_a_dump_inside_a_sequence_goes_on_inside_it(screens, gap):
-    gap("bittty", "what its parser has begun is in no dump")
+def test_a_dump_inside_a_sequence_goes_on_inside_it(screens):
     shown = screens().feed("ab\x1b[3")
 
     assert ["ab"] == shown.text
@@ -294,7 +292,7 @@ def test_a_restored_screen_measures_clusters_after_a_reset(screens):
     assert b"\x1b[?2027;1$y" == again.screen.happenings().replies
 
 
-def test_restoring_takes_the_colours_of_today(screens, engine):
+def test_restoring_takes_the_colours_of_today(screens):
     dump = screens(foreground=0x111111).screen.dump()
     again = screens(dump=dump, foreground=0x222222)
 

@@ -27,6 +27,7 @@ class OpenTerminal(Record, frozen=False):
     link: TerminalLink | None = None
     leave: ClipboardLeave | None = None  # its program's, to write the clipboard; None until it first wants to
     progress: int | None = None  # percent that its program tells; 0: it tells none, None: nothing is under way
+    is_drawn: bool = True  # False: its emulator has failed for good, and only the whole screen shows it
     size_note: str = ""  # whose window decides the size, where it is not ours
 
     @property
@@ -52,7 +53,8 @@ class OpenTerminal(Record, frozen=False):
             self.tab = replace(self.tab, has_bell=has_bell, is_active=is_active)
 
     def described(self, message: messages.State, *, is_seen: bool) -> None:
-        """Take what happened before we came."""
+        """Take what happened before we came, and whether the terminal is drawn at all."""
+        self.is_drawn = message.emulator != messages.NO_EMULATOR
         before = messages.Happened(title=message.title or None, bells=message.unseen_bells, progress=message.progress)
         self.happened(before, is_seen=is_seen)
 

@@ -124,6 +124,8 @@ class ReplPane(TerminalTabs):
             return "no terminal is open: choose a model under Pools and press r"
         if action == "enter" and current is not None and current.tab.is_ended:
             return "its program has ended: close it with x, or begin anew with r"
+        if action == "enter" and current is not None and not current.is_drawn:
+            return "nothing can be drawn here: f gives the program the whole screen"
         if action == "kill" and current is not None and current.tab.is_ended:
             return "its program has ended: close it with x"
         if action == "new" and current is not None and not current.terminal.account:
@@ -152,7 +154,7 @@ class ReplPane(TerminalTabs):
         """Give the keys to the terminal that is shown, or to the tabs."""
         current = self._current
         self._is_waited_for = current is None
-        if current is not None and not current.tab.is_ended and not self._is_read_only:
+        if current is not None and current.is_drawn and not current.tab.is_ended and not self._is_read_only:
             current.view.focus()
         else:
             self._tabs.focus()

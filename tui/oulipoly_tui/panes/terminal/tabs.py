@@ -164,6 +164,8 @@ class TerminalTabs(Pane):
                 self._ended(opened, message)
             case messages.State():
                 opened.described(message, is_seen=self._is_seen(opened))
+                if not opened.is_drawn:
+                    self._leave_if_inside(opened)
             case messages.Happened():
                 self._happened(opened, message)
             case messages.SizeSet():
@@ -267,7 +269,7 @@ class TerminalTabs(Pane):
         opened = self._opened[identity]
         opened.seen()
         if had_keys:
-            opened.view.focus()
+            self.focus_inside()
         self._draw()
 
     def _drop(self, opened: OpenTerminal) -> None:

@@ -33,14 +33,14 @@ def load() -> Library:
     """
     found = importlib.util.find_spec("pyghostty")
     if found is None or found.origin is None:
-        raise ScreenUnavailable("pyghostty is not installed, so the screen needs the setting `bittty`")
+        raise ScreenUnavailable("pyghostty is not installed")
     folder = Path(found.origin).parent
     try:
         from oulipoly_engine.terminal.emulators.ghostty.abi import VERSION, ffi  # noqa: PLC0415 - 10 ms, and cffi may be missing
 
         version = re.search(r'__version__ = "([^"]*)"', Path(found.origin).read_text(encoding="utf-8"))
         if version is None or version[1] != VERSION:
-            raise ScreenUnavailable(f"pyghostty is not version {VERSION}: install that version, or set `bittty`")
+            raise ScreenUnavailable(f"pyghostty is not version {VERSION}: install that version")
         path = next(path for name in _LIBRARIES if (path := folder / "_lib" / name).exists())
         return Library(ffi, ffi.dlopen(str(path)))
     except (ImportError, OSError, StopIteration) as error:

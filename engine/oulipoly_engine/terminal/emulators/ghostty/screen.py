@@ -40,6 +40,8 @@ _WHEEL = {4: "up", 5: "down"}
 class GhosttyScreen:
     """One terminal; fits `Screen`."""
 
+    name = "ghostty"
+
     def __init__(self, limits: ScreenLimits | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         library = load()
         terminal = library.ffi.new("GhosttyTerminal*")
