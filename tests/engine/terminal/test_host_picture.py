@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oulipoly_engine.terminal.host.size_policy import Decided, Window, decide
+from oulipoly_engine.terminal.host.clients import Decided, Window, decide
 from oulipoly_engine.terminal.protocol.frames import STYLES_KEPT, Debt, StyleBook, Viewport
 from oulipoly_engine.terminal.protocol.messages import Decoder, FromHost, encode
 from oulipoly_engine.terminal.protocol.remote_screen import View

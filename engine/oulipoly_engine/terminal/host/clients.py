@@ -1,20 +1,79 @@
-"""The clients of one terminal: who is attached, whose window decides the size, who is owed a picture and when."""
+"""The clients of one terminal: who is attached, whose window decides the size, who is owed a picture and when.
+
+Of a terminal that no emulator draws they get the child's output as it is. They read it out of the crash buffer, each at
+its own pace: what the buffer has lost meanwhile is left out, and nobody waits for anybody.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
+from oulipoly_engine.records import Record
 from oulipoly_engine.terminal.host.client_connection import ClientSeat
-from oulipoly_engine.terminal.host.size_policy import Decided, Window, decide
+from oulipoly_engine.terminal.host.crash_buffer import Memory
 from oulipoly_engine.terminal.protocol.frames import Viewport
-from oulipoly_engine.terminal.protocol.messages import Exited, Happened, Message, SizeSet
+from oulipoly_engine.terminal.protocol.messages import Exited, Happened, Message, Output, SizeSet
 from oulipoly_engine.terminal.protocol.screen import Frame
 
 _INTERVALS_S = {"focused": 1 / 60, "unfocused": 1 / 20}
 _FLOOD_INTERVAL_S = 1 / 30
 _ACTIVITY_S = 1.0
 _LOOKS_AWAY_S = 1.0
+LARGEST_COLUMNS, LARGEST_ROWS = 1000, 500  # a full picture of that size still fits into one message
+SMALLEST = "smallest"
+LAST = "last"
+
+_RECENT = 64 << 10  # bytes that a client is shown of what was printed before it came
+_PIECE = 256 << 10  # bytes of one message
+# Modes that the program has switched on and off: the real terminal needs them all, however old they are.
+_SWITCH = re.compile(rb"\x1b\[(?:\?[0-9;]{1,40}[hl]|[<>][0-9;]{0,12}u)")
+# Questions that the program asked its terminal. A second answer to an old one would be typed into whatever runs now:
+# device attributes and status, modes, versions, the kitty keyboard, sizes, colours, the clipboard, terminfo, settings.
+_QUERY = re.compile(
+    rb"\x1b\[[?>=]?[0-9;]{0,20}[cn]|\x1b\[\??[0-9;]{1,20}\$p|\x1b\[>[0-9;]{0,9}q|\x1b\[\?u|\x1b\[(?:1[1-9]|2[01])t"
+    rb"|\x1b\][0-9;]{1,20}[^\x07\x1b]{0,20};\?(?:\x07|\x1b\\)|\x1bP[+$]q[^\x1b]{0,200}\x1b\\"
+)
+
+
+class Window(Record):
+    """One client's window."""
+
+    name: str
+    columns: int
+    rows: int
+    typed_at: float
+    only_reads: bool = False
+
+
+class Decided(Record):
+    """A size, and whose window it is."""
+
+    columns: int
+    rows: int
+    by: str
+
+
+def decide(windows: Sequence[Window], rule: str) -> Decided | None:
+    """Return the size by the rule, "smallest" or "last" to type; None when no window is shown.
+
+    Windows that only read have a say where there is no other.
+    """
+    windows = [window for window in windows if not window.only_reads] or windows
+    if not windows:
+        return None
+    if rule == LAST:
+        last = max(windows, key=lambda window: window.typed_at)
+        return _bounded(last.columns, last.rows, last.name)
+    narrow = min(windows, key=lambda window: window.columns)
+    low = min(windows, key=lambda window: window.rows)
+    by = narrow if narrow.rows == low.rows else low if low.columns == narrow.columns else None
+    return _bounded(narrow.columns, low.rows, by.name if by else f"{narrow.name} and {low.name}")
+
+
+def _bounded(columns: int, rows: int, by: str) -> Decided:
+    return Decided(max(2, min(columns, LARGEST_COLUMNS)), max(1, min(rows, LARGEST_ROWS)), by)
 
 
 class FrameSource(Protocol):
@@ -139,3 +198,25 @@ class Audience:
 def _wait(seat: ClientSeat, now: float, *, flooding: bool) -> float:
     interval = _INTERVALS_S[seat.focus]
     return seat.painted_at + (max(interval, _FLOOD_INTERVAL_S) if flooding else interval) - now
+
+
+def begin_output(client: ClientSeat, memory: Memory) -> None:
+    """Send a client what was printed last, and from now on what comes."""
+    before, _ = memory.output_since(0)
+    recent, _ = memory.output_since(max(0, memory.total - _RECENT))
+    if len(recent) < len(before):
+        recent = recent[recent.find(b"\n") + 1 :]  # not from the middle of a sequence on
+    modes = b"".join(_SWITCH.findall(before[: len(before) - len(recent)]))
+    client.output_at = memory.total
+    client.send(Output(modes + _QUERY.sub(b"", recent)))
+
+
+def send_output(clients: Iterable[ClientSeat], memory: Memory) -> None:
+    """Send every client that wants it what was printed since it was last sent some, as far as it reads."""
+    for client in clients:
+        while client.output_at is not None and client.output_at < memory.total and not client.has_unsent:
+            data, _ = memory.output_since(client.output_at)
+            piece = data[:_PIECE]
+            client.output_at = memory.total - len(data) + len(piece)
+            if piece:
+                client.send(Output(piece))

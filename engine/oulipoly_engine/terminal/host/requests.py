@@ -9,9 +9,8 @@ from functools import singledispatchmethod
 
 from oulipoly_engine.records import replace
 from oulipoly_engine.terminal.host.client_connection import ClientSeat
-from oulipoly_engine.terminal.host.clients import Audience
+from oulipoly_engine.terminal.host.clients import Audience, begin_output
 from oulipoly_engine.terminal.host.handles import Seat
-from oulipoly_engine.terminal.host.plain_output import begin_output
 from oulipoly_engine.terminal.host.process_groups import send
 from oulipoly_engine.terminal.host.pty_writer import Typist
 from oulipoly_engine.terminal.protocol import messages

@@ -14,8 +14,8 @@ import socket
 import time
 
 from oulipoly_engine.terminal.host.client_connection import ClientSeat
+from oulipoly_engine.terminal.host.clients import send_output
 from oulipoly_engine.terminal.host.handles import Seat
-from oulipoly_engine.terminal.host.plain_output import send_output
 from oulipoly_engine.terminal.host.process_groups import send
 from oulipoly_engine.terminal.host.requests import Stage
 from oulipoly_engine.terminal.host.restore import restore_screen

@@ -3,7 +3,7 @@
 import pytest
 
 from oulipoly_engine.terminal.client.client import Client
-from oulipoly_engine.terminal.host.size_policy import Decided, Window, decide
+from oulipoly_engine.terminal.host.clients import Decided, Window, decide
 from oulipoly_engine.terminal.protocol import messages
 from oulipoly_engine.terminal.protocol.remote_screen import View
 
