@@ -30,9 +30,9 @@ def sent(typed, modes=b""):
     parts = []
     for event in keys(typed):
         match pressed(event):
-            case messages.Typed(data):
+            case messages.TextInput(data):
                 parts.append(data)
-            case messages.Pressed(name, text, mods):
+            case messages.KeyInput(name, text, mods):
                 parts.append(screen.encode_key(Key(name, text, mods)))
     return b"".join(parts)
 

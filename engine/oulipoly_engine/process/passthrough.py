@@ -33,7 +33,7 @@ _LEAVE = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _HANDLED = (*_LEAVE, signal.SIGINT, signal.SIGWINCH, signal.SIGCHLD, signal.SIGCONT, signal.SIGTSTP)
 
 
-class Passed(Record):
+class PassthroughResult(Record):
     """How an interactive run ended."""
 
     exit_code: int  # 128 plus the signal's number if a signal killed it
@@ -56,7 +56,7 @@ def require_terminal() -> None:
 
 def pass_through(
     command: Command, started: Callable[[int], None] | None = None, tick: Callable[[], None] | None = None
-) -> Passed:
+) -> PassthroughResult:
     """Run a command in the user's terminal to its end. Call it in the main thread, after `require_terminal`.
 
     started: called with its pid once it runs. tick: called a few times a second at most while it runs.
@@ -87,7 +87,7 @@ def pass_through(
                 if child.poll() is None:
                     child.stop()
                 child.close()
-    return Passed(code, killed_by, passage.stopped_for, passage.tail, time.monotonic() - begun)
+    return PassthroughResult(code, killed_by, passage.stopped_for, passage.tail, time.monotonic() - begun)
 
 
 class _Terminal:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import IO
 
 from oulipoly_engine.errors import Interrupted, SpawnFailed
-from oulipoly_engine.process.command import Command, Finished, Sink
+from oulipoly_engine.process.command import Command, ProcessResult, Sink
 from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.process.stop import TERM_LADDER, group_lives, stop
 
@@ -32,7 +32,7 @@ class StdoutClosed(Exception):
     """Raised by a sink: nobody reads our output any more."""
 
 
-def run(command: Command, sink: Sink, started: Callable[[int], None] | None = None) -> Finished:
+def run(command: Command, sink: Sink, started: Callable[[int], None] | None = None) -> ProcessResult:
     """Run a command to its end and return how it ended.
 
     started: called with the child's pid once it runs.
@@ -63,7 +63,7 @@ def run(command: Command, sink: Sink, started: Callable[[int], None] | None = No
                 stop(process, TERM_LADDER)
             flow.close()
         code = process.wait()
-    return Finished(
+    return ProcessResult(
         exit_code=code if code >= 0 else 128 - code,
         killed_by=-code if code < 0 else None,
         stopped_for=reason,

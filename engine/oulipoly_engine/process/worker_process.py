@@ -25,7 +25,7 @@ _PIPE_SIZE = 1 << 20  # a frame should fit, so that the partner does not wait fo
 _LADDER = ((signal.SIGKILL, 5.0),)  # it holds nothing that would have to be put in order
 
 
-class Partner:
+class WorkerProcess:
     """A module that runs in a process of its own and calls `read_order` and `answer`."""
 
     def __init__(self, module: str, order: bytes, descriptor: int) -> None:
@@ -48,7 +48,7 @@ class Partner:
         self._thread = threading.Thread(target=self._serve, args=(order,), daemon=True)
         self._thread.start()
 
-    def __enter__(self) -> Partner:
+    def __enter__(self) -> WorkerProcess:
         """Return the partner, which ends with the block."""
         return self
 

@@ -8,9 +8,16 @@ from hypothesis import strategies as st
 
 from oulipoly_engine.core.text.leave_key import BYTES
 from oulipoly_engine.terminal.client.ansi import Painter, sgr, titled
-from oulipoly_engine.terminal.client.keyboard import Keyboard, Leave, SpeaksKitty
-from oulipoly_engine.terminal.protocol.messages import Focused, Pasted, Pointed, Pressed, Scrolled, Typed
-from oulipoly_engine.terminal.protocol.remote_screen import View
+from oulipoly_engine.terminal.client.keyboard import Keyboard, KittySupport, LeaveKey
+from oulipoly_engine.terminal.protocol.messages import (
+    FocusChange,
+    KeyInput,
+    MouseInput,
+    PasteInput,
+    ScrollRequest,
+    TextInput,
+)
+from oulipoly_engine.terminal.protocol.remote_screen import RemoteScreen
 from oulipoly_engine.terminal.protocol.screen import Attr, CellStyle, Cursor, Mods, Run
 
 _CTRL, _ALT, _SHIFT = int(Mods.CTRL), int(Mods.ALT), int(Mods.SHIFT)
@@ -23,32 +30,32 @@ def _keyboard():
 @pytest.mark.parametrize(
     ("data", "meant"),
     [
-        (b"hello", [Typed(b"hello")]),
-        ("ü世".encode(), [Typed("ü世".encode())]),
-        (b"\r", [Pressed("enter")]),
-        (b"\t", [Pressed("tab")]),
-        (b"\x7f", [Pressed("backspace")]),
-        (b"\x03", [Pressed("c", mods=_CTRL)]),
-        (b"\x1b[A", [Pressed("up")]),
-        (b"\x1bOA", [Pressed("up")]),
-        (b"\x1b[1;5C", [Pressed("right", mods=_CTRL)]),
-        (b"\x1b[3~", [Pressed("delete")]),
-        (b"\x1b[15;2~", [Pressed("f5", mods=_SHIFT)]),
-        (b"\x1bOP", [Pressed("f1")]),
-        (b"\x1b[Z", [Pressed("tab", mods=_SHIFT)]),
-        (b"\x1bx", [Pressed("x", mods=_ALT)]),
-        (b"\x1b[5;2~", [Scrolled(-20)]),
-        (b"\x1b[6;2~", [Scrolled(20)]),
-        (b"\x1b[I", [Focused("focused")]),
-        (b"\x1b[O", [Focused("unfocused")]),
-        (b"\x1b[<0;5;3M", [Pointed("press", 1, 4, 2)]),
-        (b"\x1b[<0;5;3m", [Pointed("release", 1, 4, 2)]),
-        (b"\x1b[<35;5;3M", [Pointed("move", 0, 4, 2)]),
-        (b"\x1b[<64;1;1M", [Pointed("press", 4, 0, 0)]),
-        (b"\x1b[200~a\x1dpaste\x1b[201~b", [Pasted("a\x1dpaste"), Typed(b"b")]),
-        (b"a\x1b[?62;c\x1b[Bb", [Typed(b"a"), Typed(b"\x1b[?62;c"), Pressed("down"), Typed(b"b")]),
-        (b"one\x1dtwo", [Typed(b"one"), Leave(3)]),
-        (b"\x1d", [Leave()]),
+        (b"hello", [TextInput(b"hello")]),
+        ("ü世".encode(), [TextInput("ü世".encode())]),
+        (b"\r", [KeyInput("enter")]),
+        (b"\t", [KeyInput("tab")]),
+        (b"\x7f", [KeyInput("backspace")]),
+        (b"\x03", [KeyInput("c", mods=_CTRL)]),
+        (b"\x1b[A", [KeyInput("up")]),
+        (b"\x1bOA", [KeyInput("up")]),
+        (b"\x1b[1;5C", [KeyInput("right", mods=_CTRL)]),
+        (b"\x1b[3~", [KeyInput("delete")]),
+        (b"\x1b[15;2~", [KeyInput("f5", mods=_SHIFT)]),
+        (b"\x1bOP", [KeyInput("f1")]),
+        (b"\x1b[Z", [KeyInput("tab", mods=_SHIFT)]),
+        (b"\x1bx", [KeyInput("x", mods=_ALT)]),
+        (b"\x1b[5;2~", [ScrollRequest(-20)]),
+        (b"\x1b[6;2~", [ScrollRequest(20)]),
+        (b"\x1b[I", [FocusChange("focused")]),
+        (b"\x1b[O", [FocusChange("unfocused")]),
+        (b"\x1b[<0;5;3M", [MouseInput("press", 1, 4, 2)]),
+        (b"\x1b[<0;5;3m", [MouseInput("release", 1, 4, 2)]),
+        (b"\x1b[<35;5;3M", [MouseInput("move", 0, 4, 2)]),
+        (b"\x1b[<64;1;1M", [MouseInput("press", 4, 0, 0)]),
+        (b"\x1b[200~a\x1dpaste\x1b[201~b", [PasteInput("a\x1dpaste"), TextInput(b"b")]),
+        (b"a\x1b[?62;c\x1b[Bb", [TextInput(b"a"), TextInput(b"\x1b[?62;c"), KeyInput("down"), TextInput(b"b")]),
+        (b"one\x1dtwo", [TextInput(b"one"), LeaveKey(3)]),
+        (b"\x1d", [LeaveKey()]),
     ],
     ids=repr,
 )
@@ -59,32 +66,32 @@ def test_keys_are_understood(data, meant):
 @pytest.mark.parametrize(
     ("data", "meant"),
     [
-        (b"\x1b[13;2u", [Pressed("enter", mods=_SHIFT)]),
-        (b"\x1b[27u", [Pressed("escape")]),
-        (b"\x1b[105;5u", [Pressed("i", mods=_CTRL)]),
-        (b"\x1b[109;69u", [Pressed("m", mods=_CTRL)]),
-        (b"\x1b[9;5u", [Pressed("tab", mods=_CTRL)]),
-        (b"\x1b[127;3u", [Pressed("backspace", mods=_ALT)]),
-        (b"\x1b[97:65;4u", [Pressed("A", mods=_ALT | _SHIFT)]),
-        (b"\x1b[49:33;4u", [Pressed("!", mods=_ALT | _SHIFT)]),
-        (b"\x1b[1089::99;5u", [Pressed("c", mods=_CTRL)]),
-        (b"\x1b[97;1u", [Typed(b"a")]),
-        (b"\x1b[252:220;2u", [Typed("Ü".encode())]),
-        (b"\x1b[32;5u", [Pressed("space", mods=_CTRL)]),
-        (b"\x1b[57403u", [Typed(b"4")]),
-        (b"\x1b[57414u", [Pressed("enter")]),
-        (b"\x1b[57376;5u", [Pressed("f13", mods=_CTRL)]),
+        (b"\x1b[13;2u", [KeyInput("enter", mods=_SHIFT)]),
+        (b"\x1b[27u", [KeyInput("escape")]),
+        (b"\x1b[105;5u", [KeyInput("i", mods=_CTRL)]),
+        (b"\x1b[109;69u", [KeyInput("m", mods=_CTRL)]),
+        (b"\x1b[9;5u", [KeyInput("tab", mods=_CTRL)]),
+        (b"\x1b[127;3u", [KeyInput("backspace", mods=_ALT)]),
+        (b"\x1b[97:65;4u", [KeyInput("A", mods=_ALT | _SHIFT)]),
+        (b"\x1b[49:33;4u", [KeyInput("!", mods=_ALT | _SHIFT)]),
+        (b"\x1b[1089::99;5u", [KeyInput("c", mods=_CTRL)]),
+        (b"\x1b[97;1u", [TextInput(b"a")]),
+        (b"\x1b[252:220;2u", [TextInput("Ü".encode())]),
+        (b"\x1b[32;5u", [KeyInput("space", mods=_CTRL)]),
+        (b"\x1b[57403u", [TextInput(b"4")]),
+        (b"\x1b[57414u", [KeyInput("enter")]),
+        (b"\x1b[57376;5u", [KeyInput("f13", mods=_CTRL)]),
         (b"\x1b[57441;2u", []),
         (b"\x1b[1;1:3A\x1b[3;1:3~\x1b[97;1:3u", []),
-        (b"\x1b[1;2:1A", [Pressed("up", mods=_SHIFT)]),
-        (b"\x1b[27;2;13~", [Pressed("enter", mods=_SHIFT)]),
-        (b"\x1b[?0u\x1b[?5u", [SpeaksKitty(), SpeaksKitty()]),
-        (b"a\x1b[93;5urm -rf", [Typed(b"a"), Leave(6)]),
-        (b"\x1b[53;5u", [Leave()]),
-        (b"\x1b[27;5;93~", [Leave()]),
-        (b"\x1b[1098:1066:93;5u", [Leave()]),
-        (b"\x1b[93;7u", [Pressed("]", mods=_ALT | _CTRL)]),
-        (b"\x1b[99999999u", [Typed(b"\x1b[99999999u")]),
+        (b"\x1b[1;2:1A", [KeyInput("up", mods=_SHIFT)]),
+        (b"\x1b[27;2;13~", [KeyInput("enter", mods=_SHIFT)]),
+        (b"\x1b[?0u\x1b[?5u", [KittySupport(), KittySupport()]),
+        (b"a\x1b[93;5urm -rf", [TextInput(b"a"), LeaveKey(6)]),
+        (b"\x1b[53;5u", [LeaveKey()]),
+        (b"\x1b[27;5;93~", [LeaveKey()]),
+        (b"\x1b[1098:1066:93;5u", [LeaveKey()]),
+        (b"\x1b[93;7u", [KeyInput("]", mods=_ALT | _CTRL)]),
+        (b"\x1b[99999999u", [TextInput(b"\x1b[99999999u")]),
         (b"\x1b[1114112;5u\x1b[55296;5u", []),
     ],
     ids=repr,
@@ -101,7 +108,7 @@ def test_key_that_leaves_is_known_in_every_form(chord):
     also = f":{ord(sign)}" if sign in shifted else ""
     forms = (bytes([BYTES[chord]]), f"\x1b[{code}{also};{mods}u".encode(), f"\x1b[27;{mods};{ord(sign)}~".encode())
 
-    assert [[Leave()]] * 3 == [Keyboard(BYTES[chord]).feed(form) for form in forms]
+    assert [[LeaveKey()]] * 3 == [Keyboard(BYTES[chord]).feed(form) for form in forms]
 
 
 @given(sequence=st.from_regex(rb"\x1b\[\??[0-9:;]{0,20}[u~A]", fullmatch=True))
@@ -116,7 +123,7 @@ def test_escape_alone_is_a_key_once_nothing_follows():
 
     assert [] == keyboard.feed(b"\x1b")
     assert keyboard.is_waiting
-    assert [Pressed("escape")] == keyboard.flush()
+    assert [KeyInput("escape")] == keyboard.flush()
     assert not keyboard.is_waiting
 
 
@@ -128,10 +135,10 @@ def test_sequences_are_understood_in_any_pieces(cuts):
     for start, end in pairwise(edges):
         found += keyboard.feed(data[start:end])
 
-    typed = b"".join(one.data for one in found if isinstance(one, Typed))
-    others = [one for one in found if not isinstance(one, Typed)]
-    expected = [Pressed("up"), Pasted("pü"), Pointed("press", 1, 4, 2), Pressed("x", mods=_ALT)]
-    assert (b"abc", [*expected, Pressed("f5", mods=_SHIFT)]) == (typed, others)
+    typed = b"".join(one.data for one in found if isinstance(one, TextInput))
+    others = [one for one in found if not isinstance(one, TextInput)]
+    expected = [KeyInput("up"), PasteInput("pü"), MouseInput("press", 1, 4, 2), KeyInput("x", mods=_ALT)]
+    assert (b"abc", [*expected, KeyInput("f5", mods=_SHIFT)]) == (typed, others)
 
 
 @given(data=st.binary(max_size=300))
@@ -155,7 +162,7 @@ def test_looks_are_set_whatever_was_set_before(style, sequence):
 
 
 def _view(*rows, cursor=Cursor(0, 0, True)):  # noqa: B008 - frozen
-    view = View()
+    view = RemoteScreen()
     view.rows = [tuple(row) for row in rows]
     view.cursor = cursor
     return view

@@ -3,10 +3,10 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oulipoly_engine.terminal.host.clients import Decided, Window, decide
-from oulipoly_engine.terminal.protocol.frames import STYLES_KEPT, Debt, StyleBook, Viewport
+from oulipoly_engine.terminal.host.clients import SizeDecision, Window, decide_size
+from oulipoly_engine.terminal.protocol.frames import STYLES_KEPT, StyleNumbers, UnsentRows, Viewport
 from oulipoly_engine.terminal.protocol.messages import Decoder, FromHost, encode
-from oulipoly_engine.terminal.protocol.remote_screen import View
+from oulipoly_engine.terminal.protocol.remote_screen import RemoteScreen
 from oulipoly_engine.terminal.protocol.screen import CellStyle, Cursor, Frame, Run
 
 _ROWS = 4
@@ -31,57 +31,57 @@ def _carry(view, picture):
     reads=st.lists(st.booleans(), min_size=12, max_size=12),
 )
 def test_client_that_takes_pictures_now_and_then_shows_the_same_rows_in_the_end(frames, reads):
-    viewport, debt, view = Viewport(), Debt(), View()
+    viewport, unsent, view = Viewport(), UnsentRows(), RemoteScreen()
     rows = [()] * _ROWS
-    viewport.take(_frame(enumerate(rows), full=True), [debt])
+    viewport.take(_frame(enumerate(rows), full=True), [unsent])
     for frame, is_read in zip(frames, reads, strict=False):
         for y, row in frame.items():
             rows[y] = row
-        viewport.take(_frame(frame.items()), [debt])
+        viewport.take(_frame(frame.items()), [unsent])
         if is_read:
-            _carry(view, viewport.pay(debt))
-    _carry(view, viewport.pay(debt))
+            _carry(view, viewport.pay(unsent))
+    _carry(view, viewport.pay(unsent))
 
     assert rows == view.rows
 
 
 def test_nothing_is_owed_after_a_picture_and_only_the_changed_row_after_a_change():
-    viewport, debt = Viewport(), Debt()
-    viewport.take(_frame([(y, ()) for y in range(_ROWS)], full=True), [debt])
-    assert viewport.pay(debt).full
-    assert not debt.is_owed()
+    viewport, unsent = Viewport(), UnsentRows()
+    viewport.take(_frame([(y, ()) for y in range(_ROWS)], full=True), [unsent])
+    assert viewport.pay(unsent).full
+    assert not unsent.has_any()
 
-    viewport.take(_frame([(2, (Run("x", CellStyle(), 1),))]), [debt])
+    viewport.take(_frame([(2, (Run("x", CellStyle(), 1),))]), [unsent])
 
-    assert (2,) == tuple(y for y, _ in viewport.pay(debt).changed)
+    assert (2,) == tuple(y for y, _ in viewport.pay(unsent).changed)
 
 
 def test_style_is_told_once():
-    viewport, debt = Viewport(), Debt()
+    viewport, unsent = Viewport(), UnsentRows()
     red = (Run("x", CellStyle(1), 1),)
-    viewport.take(_frame([(0, red), (1, ()), (2, ()), (3, ())], full=True), [debt])
+    viewport.take(_frame([(0, red), (1, ()), (2, ()), (3, ())], full=True), [unsent])
 
-    first = viewport.pay(debt)
-    viewport.take(_frame([(1, red)]), [debt])
-    second = viewport.pay(debt)
+    first = viewport.pay(unsent)
+    viewport.take(_frame([(1, red)]), [unsent])
+    second = viewport.pay(unsent)
 
     assert (((0, 1, None, 0, None),), ()) == (first.styles, second.styles)
 
 
 def test_endless_styles_begin_afresh_and_clients_follow():
-    viewport, debt, view = Viewport(), Debt(), View()
-    viewport.take(_frame([(y, ()) for y in range(_ROWS)], full=True), [debt])
+    viewport, unsent, view = Viewport(), UnsentRows(), RemoteScreen()
+    viewport.take(_frame([(y, ()) for y in range(_ROWS)], full=True), [unsent])
     for start in range(0, STYLES_KEPT * 2, 2000):
         row = tuple(Run("x", CellStyle(colour), 1) for colour in range(start, start + 2000))
-        viewport.take(_frame([(1, row)]), [debt])
-        _carry(view, viewport.pay(debt))
+        viewport.take(_frame([(1, row)]), [unsent])
+        _carry(view, viewport.pay(unsent))
         assert row == view.rows[1]
 
     assert len(viewport.book.told) <= STYLES_KEPT + 2000
 
 
 def test_book_numbers_equal_styles_alike():
-    book = StyleBook()
+    book = StyleNumbers()
 
     assert (
         book.encode(0, (Run("a", CellStyle(1), 1),))[1][0][1] == book.encode(1, (Run("b", CellStyle(1), 1),))[1][0][1]
@@ -91,9 +91,9 @@ def test_book_numbers_equal_styles_alike():
 def test_smallest_in_each_direction_wins_and_both_are_named():
     wide, high = Window("wide", 120, 20, 0), Window("high", 60, 50, 0)
 
-    assert Decided(60, 20, "high and wide") == decide([wide, high], "smallest")
+    assert SizeDecision(60, 20, "high and wide") == decide_size([wide, high], "smallest")
 
 
 def test_no_window_decides_nothing_and_a_huge_one_is_bounded():
-    assert decide([], "smallest") is None
-    assert Decided(1000, 500, "huge") == decide([Window("huge", 9999, 9999, 0)], "last")
+    assert decide_size([], "smallest") is None
+    assert SizeDecision(1000, 500, "huge") == decide_size([Window("huge", 9999, 9999, 0)], "last")

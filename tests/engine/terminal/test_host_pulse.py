@@ -2,16 +2,16 @@
 
 from functools import partial
 
-from oulipoly_engine.terminal.host.watchdog import EVERY_S, Pulse
+from oulipoly_engine.terminal.host.watchdog import EVERY_S, Watchdog
 
 
 def _pulse():
-    return Pulse(0.0, looping_s=3.0, silent_s=15.0)
+    return Watchdog(0.0, looping_s=3.0, silent_s=15.0)
 
 
-def _looked_at(pulse, instants, spent=lambda now: 0.0):
+def _looked_at(watchdog, instants, spent=lambda now: 0.0):
     """Look at these instants and return the one at which it is taken for gone."""
-    return next((now for now in instants if pulse.is_gone(now, partial(spent, now))), None)
+    return next((now for now in instants if watchdog.is_gone(now, partial(spent, now))), None)
 
 
 def _quarters(begin, end):
@@ -19,30 +19,30 @@ def _quarters(begin, end):
 
 
 def test_answers_are_asked_for_every_few_seconds():
-    pulse = _pulse()
-    pulse.hear(0.5)
+    watchdog = _pulse()
+    watchdog.take_answer(0.5)
 
-    assert not pulse.is_due(0.4 + EVERY_S)
-    assert pulse.is_due(0.5 + EVERY_S)
-    assert not pulse.is_due(0.6 + EVERY_S)
-    pulse.hear(3.0)
-    assert EVERY_S == pulse.wait(3.0)
+    assert not watchdog.is_due(0.4 + EVERY_S)
+    assert watchdog.is_due(0.5 + EVERY_S)
+    assert not watchdog.is_due(0.6 + EVERY_S)
+    watchdog.take_answer(3.0)
+    assert EVERY_S == watchdog.wait(3.0)
 
 
 def test_one_that_works_without_an_answer_is_gone_by_the_time_that_it_has_spent():
-    pulse = _pulse()
-    pulse.hear(0.0)
-    pulse.is_due(EVERY_S)
+    watchdog = _pulse()
+    watchdog.take_answer(0.0)
+    watchdog.is_due(EVERY_S)
 
-    assert 5.0 < _looked_at(pulse, _quarters(EVERY_S, 30), spent=lambda now: now) < 6.0
+    assert 5.0 < _looked_at(watchdog, _quarters(EVERY_S, 30), spent=lambda now: now) < 6.0
 
 
 def test_starved_one_is_waited_for_longer():
-    pulse = _pulse()
+    watchdog = _pulse()
 
-    assert _looked_at(pulse, _quarters(0, 14), spent=lambda now: now / 10) is None
-    pulse.hear(14.0)
-    assert _looked_at(pulse, _quarters(14, 16)) is None
+    assert _looked_at(watchdog, _quarters(0, 14), spent=lambda now: now / 10) is None
+    watchdog.take_answer(14.0)
+    assert _looked_at(watchdog, _quarters(14, 16)) is None
 
 
 def test_one_that_sleeps_for_ever_is_gone_by_the_clock():
@@ -50,10 +50,10 @@ def test_one_that_sleeps_for_ever_is_gone_by_the_clock():
 
 
 def test_time_in_which_we_were_stopped_ourselves_does_not_count():
-    pulse = _pulse()
-    _looked_at(pulse, _quarters(0, 2))
+    watchdog = _pulse()
+    _looked_at(watchdog, _quarters(0, 2))
 
-    assert _looked_at(pulse, [1000.0, *_quarters(1000.25, 1010)]) is None
+    assert _looked_at(watchdog, [1000.0, *_quarters(1000.25, 1010)]) is None
 
 
 def test_where_nobody_tells_of_processor_time_the_clock_decides():

@@ -46,11 +46,11 @@ def _run(context: Context, arguments: Sequence[str]) -> int:
 
 def _show(context: Context, terminal: Terminal, chord: str) -> int:
     from oulipoly_engine.cli import diagnostics, output  # noqa: PLC0415 - as in `run`
-    from oulipoly_engine.terminal.host.runtime_folder import Place  # noqa: PLC0415 - as in `run`
+    from oulipoly_engine.terminal.host.runtime_folder import TerminalFiles  # noqa: PLC0415 - as in `run`
     from oulipoly_tui.single.bare_terminal import BareTerminal  # noqa: PLC0415 - Textual, 200 ms, once the program is on its way
     from oulipoly_tui.view.frame.chords import named  # noqa: PLC0415 - beside the app
 
-    app = BareTerminal(Place(context.paths.runtime, terminal.id).socket, terminal, named(chord))
+    app = BareTerminal(TerminalFiles(context.paths.runtime, terminal.id).socket, terminal, named(chord))
     code = app.run(mouse=True)
     if app.last_lines:
         output.write_line("\n".join(app.last_lines))

@@ -161,7 +161,7 @@ class BareTerminal(App[int], inherit_bindings=False):
             case messages.Exited():
                 self._exited = message
                 self.set_timer(_LAST_PICTURE_S, lambda: self._end(message))
-            case messages.Happened():
+            case messages.SideEffectReport():
                 if message.bells:
                     self.bell()
                 if message.title:
@@ -169,9 +169,9 @@ class BareTerminal(App[int], inherit_bindings=False):
                     self._say()
                 if message.notices:
                     self._say(message.notices[-1])
-            case messages.Said():
+            case messages.HostNotice():
                 self._say(message.text)
-            case messages.SizeSet() if (message.columns, message.rows) != self._view.size:
+            case messages.SizeReport() if (message.columns, message.rows) != self._view.size:
                 self._say(f"{message.columns}x{message.rows}, as the window of {message.decided_by} wants it")
             case _:
                 pass
@@ -184,7 +184,7 @@ class BareTerminal(App[int], inherit_bindings=False):
     def _end(self, exited: messages.Exited) -> None:
         if self._is_leaving:
             return
-        self._send(messages.EndSeen())
+        self._send(messages.EndReceipt())
         self.last_lines = self._view.last_lines()
         if exited.signal is not None:
             self.farewell = f"{self._terminal.id} ended: killed by signal {exited.signal}"

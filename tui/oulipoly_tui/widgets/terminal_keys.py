@@ -13,7 +13,7 @@ _ESC, _CTRL_H = "\x1b", "\x08"
 _MODS = {"shift": Mods.SHIFT, "ctrl": Mods.CTRL, "alt": Mods.ALT, "super": Mods.SUPER, "meta": Mods.ALT}
 
 
-def pressed(event: events.Key) -> messages.Pressed | messages.Typed:
+def pressed(event: events.Key) -> messages.KeyInput | messages.TextInput:
     """Return a key as the host encodes it, or what the terminal sent where that may be one key or another.
 
     ESC and a letter are that letter with Alt, or Escape and the letter in haste; 0x08 is Ctrl+H or a backspace. Only
@@ -21,7 +21,7 @@ def pressed(event: events.Key) -> messages.Pressed | messages.Typed:
     """
     text = event.character or ""
     if text == _CTRL_H or _is_behind_escape(event):
-        return messages.Typed(text.encode("utf-8", "replace"))
+        return messages.TextInput(text.encode("utf-8", "replace"))
     *held, name = event.key.split("+") if event.key != "+" else [event.key]
     mods = Mods.NONE
     for word in held:
@@ -32,7 +32,7 @@ def pressed(event: events.Key) -> messages.Pressed | messages.Typed:
         text = ""
     if text and mods == Mods.SHIFT:
         mods = Mods.NONE  # the character has it already
-    return messages.Pressed(name, text, int(mods))
+    return messages.KeyInput(name, text, int(mods))
 
 
 def is_one_of(event: events.Key, chords: Collection[str]) -> bool:

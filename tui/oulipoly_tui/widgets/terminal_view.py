@@ -98,7 +98,7 @@ class TerminalView(Widget, can_focus=True):
         self._request = 0
         self._wants_copy = False
         self._takes_colours = False  # the host has the program know which colours are ours
-        self._coloured: messages.Coloured | None = None  # what it was told
+        self._coloured: messages.Colours | None = None  # what it was told
         self._has_numbers = False  # the host tells which number a line has for good
         self._trimmed = self._oldest = 0  # rows, at the last word and in the picture: added to a line they give it
         self._wants_mouse = self._is_alternate = False
@@ -130,20 +130,20 @@ class TerminalView(Widget, can_focus=True):
                 self._draw(message)
             case messages.Hello():
                 self._meet(message)
-            case messages.Trimmed():
+            case messages.TrimReport():
                 self._trimmed = message.rows
                 if self._copying is not None:
                     self._copying.trimmed(message.rows)
-            case messages.RowsFound():
+            case messages.RowsAnswer():
                 self._take_rows(message.styles, message.rows, anew=message.anew)
-            case messages.LinesFound():
+            case messages.LinesAnswer():
                 if self._copying is not None:
                     self._copying.goes_on.update((line, line in message.goes_on) for line, _ in message.rows)
                 self._take_rows(message.styles, message.rows, anew=message.anew)
-            case messages.SearchFound() if self._copying is not None:
+            case messages.SearchAnswer() if self._copying is not None:
                 self._copying.found([(line + self._trimmed, start, end) for line, start, end in message.hits])
                 self._copy_moved()
-            case messages.Happened():
+            case messages.SideEffectReport():
                 for text in message.copied:
                     self.post_message(self.Copied(self, text, by_child=True))
             case _:
@@ -158,7 +158,7 @@ class TerminalView(Widget, can_focus=True):
         self._takes_colours = messages.understands(host, messages.COLOURS)
         self._coloured = None
         if self._has_numbers:
-            self._send(messages.NumberLines())
+            self._send(messages.LineNumbersRequest())
 
     def _draw(self, picture: messages.Picture) -> None:
         was_above = self.above
@@ -183,10 +183,10 @@ class TerminalView(Widget, can_focus=True):
             dirty.add(picture.rows - 1)
         regions = self._regions(dirty, whole=resized)
         if self._copying is not None or not regions or paint_at_once(self, regions, self.render_line):
-            self._send(messages.Seen(picture.number))
+            self._send(messages.PictureReceipt(picture.number))
         else:
             self.refresh(*regions)
-            self.call_after_refresh(self._send, messages.Seen(picture.number))
+            self.call_after_refresh(self._send, messages.PictureReceipt(picture.number))
 
     def _regions(self, dirty: set[int], *, whole: bool) -> list[Region]:
         width, height = self.size
@@ -222,7 +222,7 @@ class TerminalView(Widget, can_focus=True):
         front, back = (one and one.triplet for one in (self._own_style.color, self._own_style.bgcolor))
         if front is None or back is None:
             return
-        told = messages.Coloured(int(front.hex[1:], 16), int(back.hex[1:], 16), self.app.current_theme.dark)
+        told = messages.Colours(int(front.hex[1:], 16), int(back.hex[1:], 16), self.app.current_theme.dark)
         if told != self._coloured:
             self._coloured = told
             self._send(told)
@@ -252,7 +252,7 @@ class TerminalView(Widget, can_focus=True):
         elif self._copying is not None:
             self._copy_key(event)
         elif event.key in _SCROLL_KEYS and not self._is_alternate:
-            self._send(messages.Scrolled(_SCROLL_KEYS[event.key] * max(1, self.size.height - 1)))
+            self._send(messages.ScrollRequest(_SCROLL_KEYS[event.key] * max(1, self.size.height - 1)))
         else:
             self._send(pressed(event))
 
@@ -267,7 +267,7 @@ class TerminalView(Widget, can_focus=True):
     def _leads_out(self, event: events.Key) -> bool:
         is_chord = is_one_of(event, self.leave_chords)
         if is_chord and event.key not in self.leave_chords and self._copying is None:
-            self._send(messages.Pressed("escape"))  # which came before it, in the same breath
+            self._send(messages.KeyInput("escape"))  # which came before it, in the same breath
         return is_chord or self._is_second_escape(event.key)
 
     def _is_second_escape(self, key: str) -> bool:
@@ -278,7 +278,7 @@ class TerminalView(Widget, can_focus=True):
         """Pass a paste on."""
         event.stop()
         if self._copying is None:
-            self._send(messages.Pasted(event.text))
+            self._send(messages.PasteInput(event.text))
 
     def on_focus(self) -> None:
         """Say that we have the focus."""
@@ -331,7 +331,7 @@ class TerminalView(Widget, can_focus=True):
         self.focus()
         event.stop()
         if self.above and self._copying is None and event.y == self._strips.count - 1:  # the mark
-            self._send(messages.Scrolled(0))
+            self._send(messages.ScrollRequest(0))
             return
         if event.ctrl and (address := self._strips.link_at(event.x, event.y)) is not None:
             self.post_message(self.LinkChosen(address))
@@ -399,7 +399,7 @@ class TerminalView(Widget, can_focus=True):
         if text:
             self.begin_copying()
             self._request += 1
-            self._send(messages.SearchWanted(self._request, text))
+            self._send(messages.SearchRequest(self._request, text))
 
     def _copy_key(self, event: events.Key) -> None:
         mode = self._copying
@@ -450,13 +450,13 @@ class TerminalView(Widget, can_focus=True):
 
     def _ask_rows(self, first: int, count: int) -> None:
         self._request += 1
-        wanted = messages.LinesWanted if self._has_numbers else messages.RowsWanted
+        wanted = messages.LinesRequest if self._has_numbers else messages.RowsRequest
         self._send(wanted(self._request, max(0, first), count))
 
     def _take_rows(self, styles: Sequence[messages.WireStyle], rows: Sequence[messages.WireRow], *, anew: bool) -> None:
         self._past.learn(styles, anew=anew)
         if anew:
-            self._send(messages.Refresh())  # the numbers in the rows of the screen mean nothing any more
+            self._send(messages.RefreshRequest())  # the numbers in the rows of the screen mean nothing any more
         mode = self._copying
         if mode is None:
             return
@@ -499,22 +499,22 @@ class TerminalView(Widget, can_focus=True):
             self._point("press", _WHEEL_UP if up else _WHEEL_DOWN, event)
         elif self._is_alternate:  # as terminals do where the program shows a screen of its own: less, man, vim
             for _ in range(_WHEEL_LINES):
-                self._send(messages.Pressed("up" if up else "down"))
+                self._send(messages.KeyInput("up" if up else "down"))
         else:
-            self._send(messages.Scrolled(-_WHEEL_LINES if up else _WHEEL_LINES))
+            self._send(messages.ScrollRequest(-_WHEEL_LINES if up else _WHEEL_LINES))
 
     def _point(self, action: str, button: int, event: events.MouseEvent) -> None:
         held = (event.shift and Mods.SHIFT) | (event.ctrl and Mods.CTRL) | (event.meta and Mods.ALT)
         x, y = max(0, event.x), max(0, event.y)
-        self._send(messages.Pointed(action, button, x, y, int(held)))  # type: ignore[arg-type]
+        self._send(messages.MouseInput(action, button, x, y, int(held)))  # type: ignore[arg-type]
 
     def _focus_is(self, focus: messages.Focus) -> None:
         if self._is_attached:
-            self._send(messages.Focused(focus))
+            self._send(messages.FocusChange(focus))
         if 0 <= self._cursor[1] < self.size.height:
             self.refresh(Region(0, self._cursor[1], self.size.width, 1))
 
     def _tell_size(self) -> None:
         self._resizing = None
         if self.size.width > 0 and self.size.height > 0:
-            self._send(messages.Resized(self.size.width, self.size.height))
+            self._send(messages.WindowSize(self.size.width, self.size.height))

@@ -24,11 +24,11 @@ from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.terminal.client import ansi
 from oulipoly_engine.terminal.client.client import Client, HostGone, Link
-from oulipoly_engine.terminal.client.keyboard import Keyboard, Leave, Meant, SpeaksKitty
+from oulipoly_engine.terminal.client.keyboard import Input, Keyboard, KittySupport, LeaveKey
 from oulipoly_engine.terminal.host.runtime_folder import Terminal
-from oulipoly_engine.terminal.host.terminal_restorer import LastWill
+from oulipoly_engine.terminal.host.terminal_restorer import TerminalRestorer
 from oulipoly_engine.terminal.protocol import messages
-from oulipoly_engine.terminal.protocol.remote_screen import View
+from oulipoly_engine.terminal.protocol.remote_screen import RemoteScreen
 
 _STDIN, _STDOUT = 0, 1
 _CHUNK = 64 << 10
@@ -57,7 +57,7 @@ def show(client: Client, terminal: Terminal, chord: str, write: Write, *, only_r
     Raises Interrupted for a signal that ends us; the real terminal is given back first in every case, and by somebody
     else if we are killed.
     """
-    with interruptible() as guard, LastWill() as will, _raw(), _window_changes() as changes:
+    with interruptible() as guard, TerminalRestorer() as will, _raw(), _window_changes() as changes:
         will.say(ansi.leave(kitty=False))
         outside = _Outside(write, will)
         outside.write(ansi.ENTER)
@@ -79,7 +79,7 @@ class _Outside(Record, frozen=False):
     """The real terminal."""
 
     write: Write
-    _will: LastWill
+    _will: TerminalRestorer
     is_kitty: bool = False
     has_answered: bool = False  # our own question whether it is one
     modes: TerminalModes | None = None  # that the program itself has set; None: we draw, and it sets none
@@ -139,7 +139,7 @@ class _Showing:
         self._write = outside.write
         self._changes = changes
         self._label = terminal.label
-        self._view = View()
+        self._view = RemoteScreen()
         self._painter = ansi.Painter(size.columns, size.rows, has_colour=not inherited_environment().get("NO_COLOR"))
         self._keyboard = Keyboard(leave_key.BYTES[chord])
         self._keyboard.page = max(1, size.rows - 1)
@@ -161,7 +161,7 @@ class _Showing:
             if self._changes in ready:
                 self._resize()
             if self._client.link in ready:
-                ended = self._hear()
+                ended = self._read_client()
                 if ended is not None:
                     return ended
             self._client.link.flush()
@@ -187,17 +187,17 @@ class _Showing:
             return _ESCAPE_S
         return None if self._note_until is None else max(0.0, self._note_until - time.monotonic())
 
-    def _hear(self) -> Left | None:
+    def _read_client(self) -> Left | None:
         for message in self._client.receive(0):
             match message:
                 case messages.Picture() if self._outside.modes is None:
                     changed = self._view.take(message)
                     self._write(self._painter.paint(self._view, changed, afresh=message.full))
-                    self._client.link.send(messages.Seen(message.number))
+                    self._client.link.send(messages.PictureReceipt(message.number))
                     self._has_picture = True
-                case messages.Happened():
+                case messages.SideEffectReport():
                     self._tell(message)
-                case messages.SizeSet():
+                case messages.SizeReport():
                     if (message.columns, message.rows) != (self._painter.columns, self._painter.rows):
                         self._note(f"{message.columns}x{message.rows}, as the window of {message.decided_by} wants it")
                 case messages.State():
@@ -205,14 +205,14 @@ class _Showing:
                 case messages.Output() if self._outside.modes is not None:
                     self._outside.write_plain(message.data)
                     self._has_picture = True
-                case messages.Said():
+                case messages.HostNotice():
                     self._note(message.text)
                 case messages.Exited():
                     self._exited = message
         if self._exited is None or not self._has_picture:  # a program that dies at once leaves its words nevertheless
             return None
         if not self._only_reads:
-            self._client.link.send(messages.EndSeen())
+            self._client.link.send(messages.EndReceipt())
         lines = self._view.last_lines() if self._outside.modes is None else ()  # what it printed itself stays
         return Left(exited=self._exited, last_lines=lines)
 
@@ -220,12 +220,12 @@ class _Showing:
         """Draw a terminal that has an emulator; pass the output of one that has none on as it is."""
         if state.emulator == messages.NO_EMULATOR:
             self._outside.begin_plain(f"{self._chord} leaves this terminal; the program runs on")
-            self._client.link.send(messages.SendOutput())
+            self._client.link.send(messages.OutputRequest())
         else:
             self._outside.end_plain()
             self._title(state.title)
 
-    def _tell(self, happened: messages.Happened) -> None:
+    def _tell(self, happened: messages.SideEffectReport) -> None:
         if self._outside.modes is not None:
             return
         if happened.title is not None:
@@ -238,18 +238,18 @@ class _Showing:
             # Nobody can be asked here, and a program must not fill the clipboard unasked.
             self._note(f"the program wants to copy {len(text)} characters: that is left to the app, which asks first")
 
-    def _pass(self, meant: list[Meant]) -> None:
+    def _pass(self, meant: list[Input]) -> None:
         """Send what was typed, as far as it is for the program."""
         for message in meant:
-            if isinstance(message, Leave):
+            if isinstance(message, LeaveKey):
                 self._left = Left(dropped=message.dropped)
                 return
-            if isinstance(message, SpeaksKitty):
+            if isinstance(message, KittySupport):
                 self._outside.begin_kitty()
                 continue
-            if not isinstance(message, messages.Focused | messages.Pointed):
+            if not isinstance(message, messages.FocusChange | messages.MouseInput):
                 self._drop_note()
-            if not self._only_reads or isinstance(message, messages.Scrolled | messages.Focused):
+            if not self._only_reads or isinstance(message, messages.ScrollRequest | messages.FocusChange):
                 self._client.link.send(message)
 
     def _pass_plain(self, data: bytes) -> None:
@@ -259,7 +259,7 @@ class _Showing:
             self._outside.has_answered = True  # it is ours; the next one is for a question of the program's
             data = data[: answer.start()] + data[answer.end() :]
         if data and not self._only_reads:
-            self._client.link.send(messages.Typed(data))
+            self._client.link.send(messages.TextInput(data))
         if leave is not None:
             self._left = Left(dropped=leave.dropped)
 
@@ -271,8 +271,8 @@ class _Showing:
         if (size.columns, size.rows) != (self._painter.columns, self._painter.rows):
             self._painter.columns, self._painter.rows = size.columns, size.rows
             self._keyboard.page = max(1, size.rows - 1)
-            self._client.link.send(messages.Resized(size.columns, size.rows))
-            self._client.link.send(messages.Refresh())
+            self._client.link.send(messages.WindowSize(size.columns, size.rows))
+            self._client.link.send(messages.RefreshRequest())
 
     def _title(self, title: str) -> None:
         if self._outside.modes is None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from oulipoly_engine.records import replace
-from oulipoly_engine.terminal.protocol.remote_screen import View
+from oulipoly_engine.terminal.protocol.remote_screen import RemoteScreen
 from oulipoly_engine.terminal.protocol.screen import TRUE_COLOUR, Attr, CellStyle, Colour, Cursor, Row
 
 # The title and the mode of the wheel kept; the alternate screen, a wheel that types no arrows, bracketed paste and
@@ -60,7 +60,7 @@ class Painter:
         self._mouse = False
         self._shape = ""
 
-    def paint(self, view: View, changed: Iterable[int], *, afresh: bool) -> bytes:
+    def paint(self, view: RemoteScreen, changed: Iterable[int], *, afresh: bool) -> bytes:
         """Return the bytes that draw the changed rows and the cursor; afresh: what was there before is wiped."""
         parts = [_BEGIN, b"\x1b[?25l"]
         if afresh:
@@ -77,7 +77,7 @@ class Painter:
         parts += [self._cursor(view.cursor), _END]
         return b"".join(parts)
 
-    def clear_note(self, view: View) -> bytes:
+    def clear_note(self, view: RemoteScreen) -> bytes:
         """Return the bytes that show what the note covered."""
         self.note = ""
         wipe = f"\x1b[{self.rows};1H\x1b[0m\x1b[2K".encode()

@@ -24,11 +24,11 @@ from oulipoly_engine.terminal.protocol.messages import (
     Attach,
     Bye,
     Decoder,
-    Focused,
+    FocusChange,
     FromHost,
     Hello,
     Message,
-    Resized,
+    WindowSize,
     WireBroken,
     encode,
 )
@@ -80,9 +80,9 @@ class Link:
     def send(self, message: Message) -> None:
         """Send a message, or keep what the host does not take at once for `flush`."""
         attached = self._attached
-        if isinstance(message, Resized) and attached is not None:
+        if isinstance(message, WindowSize) and attached is not None:
             self._attached = Attach(message.columns, message.rows, attached.focus, attached.only_reads)
-        elif isinstance(message, Focused) and attached is not None:
+        elif isinstance(message, FocusChange) and attached is not None:
             self._attached = Attach(attached.columns, attached.rows, message.focus, attached.only_reads)
         self._out += encode(message)
         self.flush()

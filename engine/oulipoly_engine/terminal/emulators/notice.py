@@ -9,14 +9,14 @@ from oulipoly_engine.terminal.protocol.messages import NO_EMULATOR
 from oulipoly_engine.terminal.protocol.screen import (
     CellStyle,
     Cursor,
-    Found,
     Frame,
-    Happenings,
     Key,
     Mouse,
     Row,
     Run,
     ScreenLimits,
+    SearchHit,
+    SideEffects,
 )
 
 _NO_CURSOR = Cursor(0, 0, visible=False)
@@ -37,9 +37,9 @@ class NoticeScreen:
     def feed(self, data: bytes) -> None:
         """Ignore what the program prints: clients that ask for it get it as it is."""
 
-    def happenings(self) -> Happenings:
+    def take_side_effects(self) -> SideEffects:
         """Return that nothing happened."""
-        return Happenings()
+        return SideEffects()
 
     def frame(self, *, full: bool = False) -> Frame | None:
         """Return the text once for each size."""
@@ -100,7 +100,7 @@ class NoticeScreen:
         """Return that no row is lost."""
         return 0
 
-    def search(self, text: str, limit: int = 1000) -> tuple[Found, ...]:
+    def search(self, text: str, limit: int = 1000) -> tuple[SearchHit, ...]:
         """Find nothing."""
         return ()
 

@@ -6,7 +6,7 @@ import os
 from urllib.parse import unquote, urlsplit
 
 from oulipoly_engine.terminal.protocol.cell_text import label
-from oulipoly_engine.terminal.protocol.screen import Happenings
+from oulipoly_engine.terminal.protocol.screen import SideEffects
 
 _LABEL = 1024  # characters of a title, a notice or a folder
 _KEPT = 16  # notices and copies between two questions; the newest win
@@ -14,7 +14,7 @@ COPY_BYTES = 4 << 20  # of one OSC 52 text
 OVER = -1  # progress: there is none any more
 
 
-class Heard:
+class SideEffectLog:
     """A collection of happenings."""
 
     def __init__(self) -> None:
@@ -57,9 +57,9 @@ class Heard:
         """Take an answer to one of its queries."""
         self._replies.append(data)
 
-    def take(self) -> Happenings:
+    def take(self) -> SideEffects:
         """Return everything and forget it."""
-        taken = Happenings(
+        taken = SideEffects(
             self._title,
             self._folder,
             self.bells,

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import socket
 
-from oulipoly_engine.terminal.protocol.frames import Debt
+from oulipoly_engine.terminal.protocol.frames import UnsentRows
 from oulipoly_engine.terminal.protocol.messages import (
     Bye,
     Decoder,
     Focus,
     FromClient,
-    Happened,
     Hello,
     Message,
-    Trimmed,
+    SideEffectReport,
+    TrimReport,
     WireBroken,
     encode,
 )
@@ -27,7 +27,7 @@ _CHUNK = 64 << 10  # larger ones come from the kernel anew each time
 _NOTICES = 16  # kept for a client that does not read
 
 
-class ClientSeat:
+class ClientConnection:
     """A connection from a client."""
 
     def __init__(self, connection: socket.socket) -> None:
@@ -42,17 +42,17 @@ class ClientSeat:
         self.only_reads = False
         self.looks_at: int | None = None  # a reader's first line, counted from the oldest; None: it sees what all see
         self.output_at: int | None = None  # how much of the output it has been sent as it is; None: it gets pictures
-        self.debt = Debt()
+        self.unsent = UnsentRows()
         self.trimmed: int | None = None  # the rows that it knows to be trimmed; None: it does not want to know
         self.awaiting: int | None = None  # the picture that it has not acknowledged
         self.painted_at = 0.0
         self.active_at = 0.0
-        self.exit_told = False
+        self.has_exit = False
         self.closing = False
         self.watched = 0  # the events that the selector looks for
         self._decoder = Decoder(FromClient)
         self._out = bytearray()
-        self._happened: Happened | None = None
+        self._happened: SideEffectReport | None = None
 
     @property
     def counts(self) -> bool:
@@ -62,7 +62,7 @@ class ClientSeat:
     def look_at(self, line: int | None) -> None:
         """Look back at the text from a line on, or see what all see again."""
         self.looks_at = line
-        self.debt.is_full = True  # once it sees that
+        self.unsent.is_full = True  # once it sees that
 
     @property
     def is_clogged(self) -> bool:
@@ -87,9 +87,9 @@ class ClientSeat:
         """Say how many rows have been trimmed, if the client wants to know and does not."""
         if self.trimmed is not None and trimmed != self.trimmed:
             self.trimmed = trimmed
-            self.send(Trimmed(trimmed))
+            self.send(TrimReport(trimmed))
 
-    def tell(self, happened: Happened) -> None:
+    def tell(self, happened: SideEffectReport) -> None:
         """Send what happened, or fold it into what waits already."""
         if self._happened is not None:
             self._happened = _folded(self._happened, happened)
@@ -137,8 +137,8 @@ class ClientSeat:
             return len(data)
 
 
-def _folded(first: Happened, then: Happened) -> Happened:
-    return Happened(
+def _folded(first: SideEffectReport, then: SideEffectReport) -> SideEffectReport:
+    return SideEffectReport(
         title=first.title if then.title is None else then.title,
         folder=first.folder if then.folder is None else then.folder,
         bells=first.bells + then.bells,

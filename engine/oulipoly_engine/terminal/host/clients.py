@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from oulipoly_engine.records import Record
-from oulipoly_engine.terminal.host.client_connection import ClientSeat
-from oulipoly_engine.terminal.host.crash_buffer import Memory
+from oulipoly_engine.terminal.host.client_connection import ClientConnection
+from oulipoly_engine.terminal.host.crash_buffer import CrashBuffer
 from oulipoly_engine.terminal.protocol.frames import Viewport
-from oulipoly_engine.terminal.protocol.messages import Exited, Happened, Message, Output, SizeSet
+from oulipoly_engine.terminal.protocol.messages import Exited, Message, Output, SideEffectReport, SizeReport
 from oulipoly_engine.terminal.protocol.screen import Frame
 
 _INTERVALS_S = {"focused": 1 / 60, "unfocused": 1 / 20}
@@ -47,7 +47,7 @@ class Window(Record):
     only_reads: bool = False
 
 
-class Decided(Record):
+class SizeDecision(Record):
     """A size, and whose window it is."""
 
     columns: int
@@ -55,7 +55,7 @@ class Decided(Record):
     by: str
 
 
-def decide(windows: Sequence[Window], rule: str) -> Decided | None:
+def decide_size(windows: Sequence[Window], rule: str) -> SizeDecision | None:
     """Return the size by the rule, "smallest" or "last" to type; None when no window is shown.
 
     Windows that only read have a say where there is no other.
@@ -72,8 +72,8 @@ def decide(windows: Sequence[Window], rule: str) -> Decided | None:
     return _bounded(narrow.columns, low.rows, by.name if by else f"{narrow.name} and {low.name}")
 
 
-def _bounded(columns: int, rows: int, by: str) -> Decided:
-    return Decided(max(2, min(columns, LARGEST_COLUMNS)), max(1, min(rows, LARGEST_ROWS)), by)
+def _bounded(columns: int, rows: int, by: str) -> SizeDecision:
+    return SizeDecision(max(2, min(columns, LARGEST_COLUMNS)), max(1, min(rows, LARGEST_ROWS)), by)
 
 
 class FrameSource(Protocol):
@@ -86,67 +86,69 @@ class FrameSource(Protocol):
         """Return for how long the picture is held."""
 
 
-class Audience:
+class Clients:
     """All connections of one terminal."""
 
     def __init__(self, rule: str) -> None:
         self.rule = rule
-        self.seats: list[ClientSeat] = []
+        self.connections: list[ClientConnection] = []
         self.viewport = Viewport()
-        self.decided: Decided | None = None
+        self.size_decision: SizeDecision | None = None
 
     @property
-    def watchers(self) -> Iterator[ClientSeat]:
+    def watchers(self) -> Iterator[ClientConnection]:
         """Yield the clients that see pictures."""
-        return (seat for seat in self.seats if seat.counts)
+        return (client for client in self.connections if client.counts)
 
     @property
     def has_focus(self) -> bool:
         """Return whether the window of any client that types has the focus."""
-        return any(seat.attached and seat.focus == "focused" and not seat.only_reads for seat in self.seats)
+        return any(
+            client.attached and client.focus == "focused" and not client.only_reads for client in self.connections
+        )
 
     def is_watched(self, now: float) -> bool:
         """Return whether anybody sees pictures; one who has left a picture unanswered for a second does not look."""
-        return any(seat.awaiting is None or now - seat.painted_at < _LOOKS_AWAY_S for seat in self.watchers)
+        return any(client.awaiting is None or now - client.painted_at < _LOOKS_AWAY_S for client in self.watchers)
 
-    def wanted_size(self) -> Decided | None:
+    def requested_size(self) -> SizeDecision | None:
         """Return the size that the windows ask for; None while none is shown."""
         windows = [Window(one.name, one.columns, one.rows, one.typed_at, one.only_reads) for one in self.watchers]
-        return decide(windows, self.rule)
+        return decide_size(windows, self.rule)
 
     def tell_size(self, columns: int, rows: int) -> None:
         """Tell every attached client which size it is, and whose."""
-        if self.decided is not None:
+        if self.size_decision is not None:
             count = sum(1 for _ in self.watchers)
-            self.broadcast(SizeSet(columns, rows, self.decided.by, self.rule, count))
+            self.broadcast(SizeReport(columns, rows, self.size_decision.by, self.rule, count))
 
     def broadcast(self, message: Message) -> None:
         """Send a message to every attached client."""
-        for seat in self.seats:
-            if seat.attached:
-                seat.send(message)
+        for client in self.connections:
+            if client.attached:
+                client.send(message)
 
-    def tell(self, happened: Happened) -> None:
+    def tell(self, happened: SideEffectReport) -> None:
         """Tell every attached client what happened."""
-        for seat in self.seats:
-            if seat.attached:
-                seat.tell(happened)
+        for client in self.connections:
+            if client.attached:
+                client.tell(happened)
 
-    def owe_all(self) -> None:
+    def send_all_anew(self) -> None:
         """Owe every client a full picture, of another size; those who look back have lost their place."""
-        for seat in self.seats:
-            seat.look_at(None)
+        for client in self.connections:
+            client.look_at(None)
 
     def take(self, frame: Frame) -> None:
         """Take a frame of the screen."""
-        self.viewport.take(frame, [seat.debt for seat in self.seats])
+        self.viewport.take(frame, [client.unsent for client in self.connections])
 
     def mark_active(self, now: float) -> None:
         """Tell hidden clients that something was printed, at most once a second."""
-        for seat in self.seats:
-            if seat.attached and seat.focus == "hidden" and now - seat.active_at >= _ACTIVITY_S:
-                seat.active_at = now
-                seat.tell(Happened(active=True))
+        for client in self.connections:
+            if client.attached and client.focus == "hidden" and now - client.active_at >= _ACTIVITY_S:
+                client.active_at = now
+                client.tell(SideEffectReport(active=True))
 
     def paint(self, screen: FrameSource, now: float, *, changed: bool, flooding: bool) -> tuple[bool, float | None]:
         """Send the pictures that are due.
@@ -154,7 +156,9 @@ class Audience:
         Returns whether the screen still has changes that nobody has taken, and how many seconds until there is
         something to do again, None if only an event can bring it.
         """
-        waits = [(seat, _wait(seat, now, flooding=flooding)) for seat in self._followers if seat.awaiting is None]
+        waits = [
+            (client, _wait(client, now, flooding=flooding)) for client in self._followers if client.awaiting is None
+        ]
         hold = 0.0
         if changed and any(wait <= 0 for _, wait in waits):
             frame = screen.frame(full=not self.viewport.is_known)
@@ -163,10 +167,10 @@ class Audience:
             hold = screen.hold_left()
             changed = hold > 0
         least: float | None = None
-        for seat, wait in waits:
-            if wait <= 0 and seat.debt.is_owed():
-                self._send_picture(seat, now)
-            elif changed or seat.debt.is_owed():
+        for client, wait in waits:
+            if wait <= 0 and client.unsent.has_any():
+                self._send_picture(client, now)
+            elif changed or client.unsent.has_any():
                 due = max(wait, hold, 0.001)
                 least = due if least is None else min(least, due)
         return changed, least
@@ -174,49 +178,49 @@ class Audience:
     def tell_exit(self, exited: Exited, *, insist: bool, changed: bool) -> None:
         """Tell each client that the child has ended, once it has its last picture."""
         followers = list(self._followers)
-        for seat in self.seats:
-            is_behind = seat in followers and (changed or seat.awaiting is not None or seat.debt.is_owed())
-            is_behind = is_behind or (seat.output_at is not None and seat.has_unsent)
-            if seat.greeted and not seat.exit_told and (insist or not is_behind):
-                seat.exit_told = True
-                seat.send(exited)
+        for client in self.connections:
+            is_behind = client in followers and (changed or client.awaiting is not None or client.unsent.has_any())
+            is_behind = is_behind or (client.output_at is not None and client.has_unsent)
+            if client.greeted and not client.has_exit and (insist or not is_behind):
+                client.has_exit = True
+                client.send(exited)
 
     @property
-    def _followers(self) -> Iterator[ClientSeat]:
+    def _followers(self) -> Iterator[ClientConnection]:
         """Yield the clients that get pictures of what is printed, and do not look back."""
-        return (seat for seat in self.watchers if seat.looks_at is None and seat.output_at is None)
+        return (client for client in self.watchers if client.looks_at is None and client.output_at is None)
 
-    def _send_picture(self, seat: ClientSeat, now: float) -> None:
-        picture = self.viewport.pay(seat.debt)
+    def _send_picture(self, client: ClientConnection, now: float) -> None:
+        picture = self.viewport.pay(client.unsent)
         if picture is not None:
-            seat.awaiting = picture.number
-            seat.painted_at = now
-            seat.number(self.viewport.trimmed)
-            seat.send(picture)
+            client.awaiting = picture.number
+            client.painted_at = now
+            client.number(self.viewport.trimmed)
+            client.send(picture)
 
 
-def _wait(seat: ClientSeat, now: float, *, flooding: bool) -> float:
-    interval = _INTERVALS_S[seat.focus]
-    return seat.painted_at + (max(interval, _FLOOD_INTERVAL_S) if flooding else interval) - now
+def _wait(client: ClientConnection, now: float, *, flooding: bool) -> float:
+    interval = _INTERVALS_S[client.focus]
+    return client.painted_at + (max(interval, _FLOOD_INTERVAL_S) if flooding else interval) - now
 
 
-def begin_output(client: ClientSeat, memory: Memory) -> None:
+def begin_output(client: ClientConnection, crash_buffer: CrashBuffer) -> None:
     """Send a client what was printed last, and from now on what comes."""
-    before, _ = memory.output_since(0)
-    recent, _ = memory.output_since(max(0, memory.total - _RECENT))
+    before, _ = crash_buffer.output_since(0)
+    recent, _ = crash_buffer.output_since(max(0, crash_buffer.total - _RECENT))
     if len(recent) < len(before):
         recent = recent[recent.find(b"\n") + 1 :]  # not from the middle of a sequence on
     modes = b"".join(_SWITCH.findall(before[: len(before) - len(recent)]))
-    client.output_at = memory.total
+    client.output_at = crash_buffer.total
     client.send(Output(modes + _QUERY.sub(b"", recent)))
 
 
-def send_output(clients: Iterable[ClientSeat], memory: Memory) -> None:
+def send_output(clients: Iterable[ClientConnection], crash_buffer: CrashBuffer) -> None:
     """Send every client that wants it what was printed since it was last sent some, as far as it reads."""
     for client in clients:
-        while client.output_at is not None and client.output_at < memory.total and not client.has_unsent:
-            data, _ = memory.output_since(client.output_at)
+        while client.output_at is not None and client.output_at < crash_buffer.total and not client.has_unsent:
+            data, _ = crash_buffer.output_since(client.output_at)
             piece = data[:_PIECE]
-            client.output_at = memory.total - len(data) + len(piece)
+            client.output_at = crash_buffer.total - len(data) + len(piece)
             if piece:
                 client.send(Output(piece))

@@ -20,7 +20,7 @@ _SIZE_AT = 32
 _HEADER = 4096
 
 
-class Memory:
+class CrashBuffer:
     """A ring of output and two slots for dumps."""
 
     def __init__(self, ring: int = RING, dump_slot: int = DUMP_SLOT) -> None:

@@ -19,11 +19,19 @@ from typing import Any, NoReturn, Protocol
 
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.terminal.host.handles import Child, Seat
+from oulipoly_engine.terminal.host.handles import ChildProcess, TerminalHandles
 from oulipoly_engine.terminal.host.launcher import trim_log
 from oulipoly_engine.terminal.host.process_groups import end_session, send, spent
-from oulipoly_engine.terminal.host.supervisor_link import Alive, Ask, Done, Drain, Drained, FromScreen, Titled
-from oulipoly_engine.terminal.host.watchdog import Pulse
+from oulipoly_engine.terminal.host.supervisor_link import (
+    AliveReport,
+    AliveRequest,
+    DrainReport,
+    DrainRequest,
+    EndReport,
+    FromScreen,
+    TitleReport,
+)
+from oulipoly_engine.terminal.host.watchdog import Watchdog
 from oulipoly_engine.terminal.protocol import messages as wire
 
 QUICK_S = 10.0  # a screen's process that dies sooner has died of what it was started from
@@ -62,18 +70,18 @@ class _Screen(Record, frozen=False):
     control: socket.socket
     decoder: wire.Decoder
     begun: float
-    pulse: Pulse
+    watchdog: Watchdog
     has_hung: bool = False
 
 
 class Host:
     """The supervisor's loop."""
 
-    def __init__(self, seat: Seat, child: Child, recorder: Recorder) -> None:
-        self._seat = seat
+    def __init__(self, handles: TerminalHandles, child: ChildProcess, recorder: Recorder) -> None:
+        self._handles = handles
         self._child = child
         self._recorder = recorder
-        self._terminal = seat.terminal
+        self._terminal = handles.terminal
         self._selector = selectors.DefaultSelector()
         self._screen: _Screen | None = None
         self._deaths = 0
@@ -84,7 +92,7 @@ class Host:
         self._look_at: float | None = 0.0 if recorder.looks else None
         self._kill_at: float | None = None
         self._sent: int | None = None  # the last signal that a user has sent it
-        self._is_told_to_go = False
+        self._must_end = False
         self._done = False
 
     def run(self) -> None:
@@ -96,7 +104,7 @@ class Host:
         for number in _IGNORED:
             signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.signal(signal.SIGTERM, self._told_to_go)
+        signal.signal(signal.SIGTERM, self._end_on_signal)
         self._selector.register(wake_reader, selectors.EVENT_READ, lambda: wake_reader.recv(_CHUNK))
         self._look_at_child()  # it may have ended before anybody listened
         while not self._done:
@@ -117,7 +125,7 @@ class Host:
         code = self._child.poll()
         if code is None:
             return
-        self._exited = wire.Exited(code, self._child.killed_by, self._stopped_for(code))
+        self._exited = wire.Exited(code, self._child.killed_by, self._end_signal(code))
         self._kill_at = None
         self._look_at = None
         send(self._child, signal.SIGHUP)  # whoever is left of its group, as when a window is closed
@@ -125,22 +133,22 @@ class Host:
             self._record(self._exited)
         else:
             self._record_at = time.monotonic() + _DRAINING_S
-            self._tell(Drain())
+            self._tell(DrainRequest())
 
     def _record(self, exited: wire.Exited) -> None:
         """Record the child's end, and tell it then: whoever hears of it finds it recorded."""
         self._record_at = None
         ended_at = to_text(SystemClock().now())
-        memory = self._seat.memory
+        crash_buffer = self._handles.crash_buffer
         try:
-            self._recorder.end(exited, memory.output_since(max(0, memory.total - _TAIL))[0])
+            self._recorder.end(exited, crash_buffer.output_since(max(0, crash_buffer.total - _TAIL))[0])
         except Exception:  # a border: the terminal's end must be told even if it cannot be recorded
             _log("the end of the program could not be recorded:")
             traceback.print_exc()
         # Only now: of a host that is killed before it, the next one to look records the end.
         self._describe(exit_code=exited.code, ended_at=ended_at)
         self._tell(exited)
-        if self._is_told_to_go:
+        if self._must_end:
             self._done = True
             return
         try:
@@ -170,17 +178,17 @@ class Host:
             return
         send(self._child, signal.SIGHUP)
         send(self._child, signal.SIGCONT)
-        self._kill_at = self._kill_at or time.monotonic() + self._seat.rules.grace_s
+        self._kill_at = self._kill_at or time.monotonic() + self._handles.rules.grace_s
 
-    def _stopped_for(self, code: int) -> int | None:
+    def _end_signal(self, code: int) -> int | None:
         """Return the signal for which it has ended: one that ends a program, or one that its exit code tells of."""
         if self._sent in _ENDING or (self._sent is not None and code == 128 + self._sent):
             return self._sent
         return None
 
-    def _told_to_go(self, *_: object) -> None:
+    def _end_on_signal(self, *_: object) -> None:
         """End the child and ourselves, nobody's having seen it notwithstanding: the machine may be going down."""
-        self._is_told_to_go = True
+        self._must_end = True
         if self._exited is not None and self._record_at is None:
             self._done = True
         self._kill(0)
@@ -202,15 +210,15 @@ class Host:
             self._be_screen(theirs)
         theirs.close()
         ours.setblocking(False)
-        self._screen = _Screen(pid, ours, wire.Decoder(FromScreen), now, self._new_pulse(now))
-        self._selector.register(ours, selectors.EVENT_READ, self._hear_screen)
+        self._screen = _Screen(pid, ours, wire.Decoder(FromScreen), now, self._new_watchdog(now))
+        self._selector.register(ours, selectors.EVENT_READ, self._read_screen)
         self._start_at = None
-        self._tell(Ask())
+        self._tell(AliveRequest())
         self._describe(screen_pid=pid)
 
-    def _new_pulse(self, now: float) -> Pulse:
-        rules = self._seat.rules
-        return Pulse(now, looping_s=rules.looping_s, silent_s=rules.silent_s)
+    def _new_watchdog(self, now: float) -> Watchdog:
+        rules = self._handles.rules
+        return Watchdog(now, looping_s=rules.looping_s, silent_s=rules.silent_s)
 
     def _be_screen(self, control: socket.socket) -> NoReturn:
         """Go on as the screen's process. Never returns."""
@@ -223,11 +231,11 @@ class Host:
             from oulipoly_engine.terminal.host import screen_process  # noqa: PLC0415 - the emulator stays out of the supervisor
 
             screen_process.serve(
-                replace(self._seat, terminal=self._terminal),
+                replace(self._handles, terminal=self._terminal),
                 control,
                 deaths=self._deaths,
                 exited=self._exited,
-                limits_size=self._seat.memory.size,
+                limits_size=self._handles.crash_buffer.size,
                 manner=self._manner,
             )
             code = 0
@@ -247,7 +255,7 @@ class Host:
             pid, status = screen.pid, 0
         if pid == 0:
             return
-        self._hear_screen()  # what it said last
+        self._read_screen()  # what it said last
         self._unwatch(screen.control)
         screen.control.close()
         self._screen = None
@@ -258,12 +266,12 @@ class Host:
         now = time.monotonic()
         self._manner = "hung" if screen.has_hung else "died"
         # One that hung has lived until it last answered, however long it took us to be sure.
-        lived = (screen.pulse.heard_at or screen.begun) - screen.begun if screen.has_hung else now - screen.begun
+        lived = (screen.watchdog.answered_at or screen.begun) - screen.begun if screen.has_hung else now - screen.begun
         self._deaths = self._deaths + 1 if lived < QUICK_S else 1
         self._start_at = now + _PAUSES_S[min(self._deaths, len(_PAUSES_S) - 1)]
         _log(f"the screen's process ended with {os.waitstatus_to_exitcode(status)}, death {self._deaths} in a row")
 
-    def _hear_screen(self) -> None:
+    def _read_screen(self) -> None:
         if self._screen is None:
             return
         try:
@@ -275,15 +283,15 @@ class Host:
             self._unwatch(self._screen.control)
         for message in messages:
             match message:
-                case Titled():
+                case TitleReport():
                     self._describe(title=message.title)
                 case wire.Kill():
                     self._kill(message.signal)
-                case Alive():
-                    self._screen.pulse.hear(time.monotonic())
-                case Drained() if self._record_at is not None and self._exited is not None:
+                case AliveReport():
+                    self._screen.watchdog.take_answer(time.monotonic())
+                case DrainReport() if self._record_at is not None and self._exited is not None:
                     self._record(self._exited)
-                case Done():
+                case EndReport():
                     self._done = True
 
     def _unwatch(self, control: socket.socket) -> None:
@@ -295,23 +303,23 @@ class Host:
             with contextlib.suppress(OSError):
                 self._screen.control.send(wire.encode(message))
 
-    def _feel_pulse(self, screen: _Screen, now: float) -> float:
+    def _check_screen(self, screen: _Screen, now: float) -> float:
         """Ask whether the screen's process hangs, and kill it if it does; returns when to look again."""
         if screen.has_hung:
-            return screen.pulse.wait(now)
-        if screen.pulse.is_due(now):
-            self._tell(Ask())
-        elif screen.pulse.is_gone(now, lambda: spent(screen.pid)):
+            return screen.watchdog.wait(now)
+        if screen.watchdog.is_due(now):
+            self._tell(AliveRequest())
+        elif screen.watchdog.is_gone(now, lambda: spent(screen.pid)):
             _log("the screen's process hangs, and is killed")
             screen.has_hung = True
             os.kill(screen.pid, signal.SIGKILL)
-        return screen.pulse.wait(now)
+        return screen.watchdog.wait(now)
 
     # Time, and the end -----------------------------------------------------------------------------------------------
     def _do_due(self, now: float) -> float | None:
         waits = []
         if self._screen is not None:
-            waits.append(self._feel_pulse(self._screen, now))
+            waits.append(self._check_screen(self._screen, now))
         if self._look_at is not None:
             waits.append(self._look(now) if now >= self._look_at else self._look_at - now)
         if self._record_at is not None and self._exited is not None:
@@ -327,7 +335,7 @@ class Host:
         if self._kill_at is not None:
             if now >= self._kill_at:
                 end_session(self._child)
-                self._kill_at = now + self._seat.rules.grace_s
+                self._kill_at = now + self._handles.rules.grace_s
             waits.append(self._kill_at - now)
         return min(waits, default=None)
 
@@ -336,7 +344,7 @@ class Host:
             self._tell(wire.Bye("the terminal's host was told to end"))
             self._reap(self._screen.pid, time.monotonic() + _PARTING_S)
         self._child.close()
-        self._seat.place.remove()
+        self._handles.place.remove()
 
     def _reap(self, pid: int, deadline: float) -> None:
         with contextlib.suppress(ChildProcessError):
@@ -350,7 +358,7 @@ class Host:
     def _describe(self, **changes: Any) -> None:  # noqa: ANN401 - the fields of a Terminal
         self._terminal = replace(self._terminal, **changes)
         try:
-            self._seat.place.describe(self._terminal)
+            self._handles.place.describe(self._terminal)
         except OSError as error:  # a full disk: the terminal itself works on
             _log(f"cannot describe the terminal: {error}")
 

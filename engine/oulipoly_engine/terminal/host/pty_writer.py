@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 
-from oulipoly_engine.terminal.host.handles import Line
+from oulipoly_engine.terminal.host.handles import ChildPty
 
 LIMIT = 16 << 20  # bytes that wait: the largest paste that a child which does not read may leave with us
 _PIECE = 4096  # a Linux terminal takes no more at once
 
 
-class Typist:
+class PtyWriter:
     """The queue of one terminal's input."""
 
-    def __init__(self, line: Line) -> None:
-        self._line = line
+    def __init__(self, pty: ChildPty) -> None:
+        self._pty = pty
         self._queue: deque[memoryview] = deque()
         self._waiting = 0
 
@@ -37,7 +37,7 @@ class Typist:
     def flush(self) -> None:
         """Write what the terminal takes now."""
         while self._queue:
-            count = self._line.write(self._queue[0][:_PIECE])
+            count = self._pty.write(self._queue[0][:_PIECE])
             if count == 0:
                 return
             self._waiting -= count

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from oulipoly_engine.records import Record
 from oulipoly_engine.terminal.emulators.ghostty.screen import GhosttyScreen
 from oulipoly_engine.terminal.emulators.notice import NoticeScreen
-from oulipoly_engine.terminal.host.crash_buffer import Memory
+from oulipoly_engine.terminal.host.crash_buffer import CrashBuffer
 from oulipoly_engine.terminal.protocol.screen import Screen, ScreenLimits, ScreenUnavailable
 
 # By how often the emulator has failed in quick succession.
@@ -23,7 +23,7 @@ class RestoredScreen(Record):
 
 
 def restore_screen(
-    memory: Memory,
+    crash_buffer: CrashBuffer,
     limits: ScreenLimits,
     deaths: int,
     identity: str,
@@ -42,7 +42,7 @@ def restore_screen(
     if deaths >= GIVEN_UP:
         return _notice("the terminal's emulator has failed three times", identity, limits)
     try:
-        return _restore(memory, limits, deaths, manner, alive)
+        return _restore(crash_buffer, limits, deaths, manner, alive)
     except ScreenUnavailable as error:
         return _notice(f"no terminal emulator can be used here: {error.message}", identity, limits)
 
@@ -57,15 +57,15 @@ def _notice(reason: str, identity: str, limits: ScreenLimits) -> RestoredScreen:
 
 
 def _restore(
-    memory: Memory, limits: ScreenLimits, deaths: int, manner: str, alive: Callable[[], None]
+    crash_buffer: CrashBuffer, limits: ScreenLimits, deaths: int, manner: str, alive: Callable[[], None]
 ) -> RestoredScreen:
     if deaths == FRESH:
         return RestoredScreen(GhosttyScreen(limits))
-    screen, position = _load_dump(memory.dump(), limits)
+    screen, position = _load_dump(crash_buffer.dump(), limits)
     if deaths == DUMP_ONLY:
         text = f"the terminal's emulator {manner} twice: what was printed in its last moments is not shown"
         return RestoredScreen(screen, text)
-    data, is_whole = memory.output_since(position)
+    data, is_whole = crash_buffer.output_since(position)
     _replay(screen, data, alive)
     gap = "" if is_whole else "; some of the scrollback is missing"
     return RestoredScreen(screen, f"the terminal's emulator {manner} and was started again, the program runs on{gap}")
@@ -87,4 +87,4 @@ def _replay(screen: Screen, data: bytes, alive: Callable[[], None]) -> None:
     for start in range(0, len(data), _PIECE):
         screen.feed(data[start : start + _PIECE])
         alive()
-        screen.happenings()  # its queries were answered, its bells rung when it first said so
+        screen.take_side_effects()  # its queries were answered, its bells rung when it first said so

@@ -104,7 +104,7 @@ def _unusable(folder: Path, error: OSError) -> RuntimeFolderUnsafe:
     return RuntimeFolderUnsafe(f"cannot use the runtime folder {folder}: {why}; set XDG_RUNTIME_DIR to another")
 
 
-class Place(Record, frozen=False):
+class TerminalFiles(Record, frozen=False):
     """One terminal's files."""
 
     folder: Path
@@ -157,14 +157,14 @@ class Place(Record, frozen=False):
         _drop_if_empty(self.folder)
 
 
-def claim(folder: Path) -> tuple[Place, int]:
+def claim(folder: Path) -> tuple[TerminalFiles, int]:
     """Take a new id in the folder; returns its place and the locked descriptor that makes it ours while it is open.
 
     Raises RuntimeFolderUnsafe, or OSError when nothing can be written there.
     """
     for _ in range(_TRIES):
         ensure(folder)
-        place = Place(folder, secrets.token_hex(3))
+        place = TerminalFiles(folder, secrets.token_hex(3))
         with contextlib.suppress(FileExistsError, FileNotFoundError):
             descriptor = os.open(place.lock, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             if _lock(descriptor) and os.fstat(descriptor).st_nlink:
@@ -189,7 +189,7 @@ def survey(folder: Path, runs_on: Callable[[Terminal], bool] = lambda _: False) 
     ensure(folder)
     living, lost, orphaned, stale = [], [], [], 0
     for identity in sorted({found[1] for name in names if (found := _OURS.fullmatch(name))}):
-        place = Place(folder, identity)
+        place = TerminalFiles(folder, identity)
         terminal = read(place)
         with _unheld(place) as is_dead:
             if not is_dead:
@@ -209,7 +209,7 @@ def survey(folder: Path, runs_on: Callable[[Terminal], bool] = lambda _: False) 
     return Survey(oldest_first, tuple(lost), tuple(orphaned), stale)
 
 
-def read(place: Place) -> Terminal | None:
+def read(place: TerminalFiles) -> Terminal | None:
     """Return a terminal's description; None when there is none that can be read."""
     try:
         terminal = msgspec.json.decode(place.description.read_bytes(), type=Terminal)
@@ -219,7 +219,7 @@ def read(place: Place) -> Terminal | None:
 
 
 @contextlib.contextmanager
-def _unheld(place: Place) -> Iterator[bool]:
+def _unheld(place: TerminalFiles) -> Iterator[bool]:
     """Hold a terminal's lock for the block if nobody does; yields whether nobody did."""
     try:
         descriptor = os.open(place.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -13,13 +13,21 @@ import signal
 import socket
 import time
 
-from oulipoly_engine.terminal.host.client_connection import ClientSeat
+from oulipoly_engine.terminal.host.client_connection import ClientConnection
 from oulipoly_engine.terminal.host.clients import send_output
-from oulipoly_engine.terminal.host.handles import Seat
+from oulipoly_engine.terminal.host.handles import TerminalHandles
 from oulipoly_engine.terminal.host.process_groups import send
-from oulipoly_engine.terminal.host.requests import Stage
+from oulipoly_engine.terminal.host.requests import RequestHandler
 from oulipoly_engine.terminal.host.restore import restore_screen
-from oulipoly_engine.terminal.host.supervisor_link import Alive, Ask, Done, Drain, Drained, FromSupervisor, Titled
+from oulipoly_engine.terminal.host.supervisor_link import (
+    AliveReport,
+    AliveRequest,
+    DrainReport,
+    DrainRequest,
+    EndReport,
+    FromSupervisor,
+    TitleReport,
+)
 from oulipoly_engine.terminal.protocol import messages
 from oulipoly_engine.terminal.protocol.peer_credentials import is_same_user
 
@@ -45,31 +53,33 @@ _TITLE_S = 1.0
 class ScreenProcess:
     """The running loop."""
 
-    def __init__(self, seat: Seat, control: socket.socket, stage: Stage, text: str | None) -> None:
-        self._seat = seat
-        self._line = seat.line
-        self._memory = seat.memory
-        self._stage = stage
+    def __init__(
+        self, handles: TerminalHandles, control: socket.socket, handler: RequestHandler, text: str | None
+    ) -> None:
+        self._handles = handles
+        self._pty = handles.pty
+        self._crash_buffer = handles.crash_buffer
+        self._handler = handler
         self._control = control
         self._from_supervisor = messages.Decoder(FromSupervisor)
         self._selector = selectors.DefaultSelector()
-        self._announced = None if text is None else messages.Said(text, "warning")
+        self._announced = None if text is None else messages.HostNotice(text, "warning")
         self._gulp = _GULP_LEAST * 4
         self._since_picture = 0
         self._busy_at = time.monotonic()
-        self._line_events = 0
-        self._line_due: float | None = None  # when to look again at a line that nobody holds
+        self._pty_events = 0
+        self._pty_due: float | None = None  # when to look again at a line that nobody holds
         self._rest_until = 0.0  # when to read again what nobody watches
         self._exited_at = 0.0
         self._dumped_at = self._busy_at
         self._dumped_total = -1
-        self._dump_pause_s = seat.rules.dump_every_s
-        self._title_told = seat.terminal.title
+        self._dump_pause_s = handles.rules.dump_every_s
+        self._title_sent = handles.terminal.title
         self._title_at = 0.0
         self.finished = False
         control.setblocking(False)
-        self._selector.register(control, READ, self._hear_supervisor)
-        self._selector.register(seat.listener, READ, self._welcome)
+        self._selector.register(control, READ, self._read_supervisor)
+        self._selector.register(handles.listener, READ, self._accept)
 
     def run(self) -> None:
         """Serve until all is over."""
@@ -77,28 +87,28 @@ class ScreenProcess:
             timeout = self._do_due(time.monotonic())
             if self.finished:
                 break
-            self._watch_line()
+            self._watch_pty()
             for key, events in self._selector.select(timeout):
                 key.data(events)
 
     # The child -------------------------------------------------------------------------------------------------------
-    def _watch_line(self) -> None:
+    def _watch_pty(self) -> None:
         events = 0
-        if self._line_due is None:
-            events = (0 if self._rest_until else READ) | (WRITE if self._stage.typist.is_waiting else 0)
-        if events == self._line_events:
+        if self._pty_due is None:
+            events = (0 if self._rest_until else READ) | (WRITE if self._handler.pty_writer.is_waiting else 0)
+        if events == self._pty_events:
             return
         if not events:
-            self._selector.unregister(self._line.fd)
-        elif self._line_events:
-            self._selector.modify(self._line.fd, events, self._serve_line)
+            self._selector.unregister(self._pty.fd)
+        elif self._pty_events:
+            self._selector.modify(self._pty.fd, events, self._serve_pty)
         else:
-            self._selector.register(self._line.fd, events, self._serve_line)
-        self._line_events = events
+            self._selector.register(self._pty.fd, events, self._serve_pty)
+        self._pty_events = events
 
-    def _serve_line(self, events: int) -> None:
+    def _serve_pty(self, events: int) -> None:
         if events & WRITE:
-            self._stage.typist.flush()
+            self._handler.pty_writer.flush()
         if events & READ:
             self._drain()
 
@@ -109,19 +119,19 @@ class ScreenProcess:
         terminal that is watched, and the app, a tenth of the machine.
         """
         begun = time.monotonic()
-        is_watched = self._stage.audience.is_watched(begun)
+        is_watched = self._handler.clients.is_watched(begun)
         most = self._gulp if is_watched else min(self._gulp, _UNSEEN_GULP)
         pieces: list[bytes] = []
         size = 0
         while size < most:
-            data = self._line.read(_CHUNK)
+            data = self._pty.read(_CHUNK)
             if data is None:
                 break
             if not data:
-                self._line_due = begun + _HELD_LINE_S
-                self._stage.typist.forget()
+                self._pty_due = begun + _HELD_LINE_S
+                self._handler.pty_writer.forget()
                 break
-            self._memory.append(data)  # before it is drawn: drawing may kill us
+            self._crash_buffer.append(data)  # before it is drawn: drawing may kill us
             pieces.append(data)
             size += len(data)
             if len(data) < _SHORT:
@@ -137,7 +147,7 @@ class ScreenProcess:
 
     def _draw(self, data: bytes) -> None:
         begun = time.monotonic()
-        self._stage.take_output(data)
+        self._handler.take_output(data)
         now = time.monotonic()
         if now - begun > _GULP_S:  # a slow emulator gets less at once
             self._gulp = max(_GULP_LEAST, self._gulp // 2)
@@ -145,35 +155,35 @@ class ScreenProcess:
             self._gulp = min(_GULP_MOST, self._gulp * 2)
         self._since_picture += len(data)
         self._busy_at = now
-        self._stage.audience.mark_active(now)
+        self._handler.clients.mark_active(now)
 
     # Clients ---------------------------------------------------------------------------------------------------------
-    def _welcome(self, _events: int) -> None:
+    def _accept(self, _events: int) -> None:
         try:
-            connection, _ = self._seat.listener.accept()
+            connection, _ = self._handles.listener.accept()
         except OSError:
             return
-        seats = self._stage.audience.seats
-        if not is_same_user(connection) or len(seats) >= _MOST_CLIENTS:
+        connections = self._handler.clients.connections
+        if not is_same_user(connection) or len(connections) >= _MOST_CLIENTS:
             connection.close()
             return
-        client = ClientSeat(connection)
-        seats.append(client)
+        client = ClientConnection(connection)
+        connections.append(client)
         client.watched = READ
         self._selector.register(connection, READ, lambda events: self._serve(client, events))
 
-    def _serve(self, client: ClientSeat, events: int) -> None:
+    def _serve(self, client: ClientConnection, events: int) -> None:
         if events & WRITE:
             client.flush()
         if events & READ and not client.closing:
-            self._hear(client)
+            self._read_client(client)
         if client.closing:
             self._drop(client)
 
-    def _hear(self, client: ClientSeat) -> None:
+    def _read_client(self, client: ClientConnection) -> None:
         try:
             for message in client.receive():
-                self._stage.act(message, client)
+                self._handler.handle(message, client)
                 if client.closing:
                     break
                 if isinstance(message, messages.Hello) and self._announced is not None:
@@ -184,16 +194,16 @@ class ScreenProcess:
         except messages.WireBroken as error:
             self._drop(client, str(error))
 
-    def _drop(self, client: ClientSeat, text: str | None = None) -> None:
-        if client not in self._stage.audience.seats:
+    def _drop(self, client: ClientConnection, text: str | None = None) -> None:
+        if client not in self._handler.clients.connections:
             return
-        self._stage.audience.seats.remove(client)
+        self._handler.clients.connections.remove(client)
         self._selector.unregister(client.connection)
         client.close(text)
-        self._stage.lost(client)
+        self._handler.drop_client(client)
 
     def _watch_clients(self) -> None:
-        for client in list(self._stage.audience.seats):
+        for client in list(self._handler.clients.connections):
             if client.closing:
                 self._drop(client)
                 continue
@@ -203,7 +213,7 @@ class ScreenProcess:
                 client.watched = events
 
     # The supervisor --------------------------------------------------------------------------------------------------
-    def _hear_supervisor(self, _events: int) -> None:
+    def _read_supervisor(self, _events: int) -> None:
         try:
             data = self._control.recv(_CHUNK)
         except BlockingIOError:
@@ -215,25 +225,25 @@ class ScreenProcess:
             return
         for message in self._from_supervisor.feed(data):
             match message:
-                case Ask():
-                    self.tell_supervisor(Alive())
-                case Drain():
+                case AliveRequest():
+                    self.tell_supervisor(AliveReport())
+                case DrainRequest():
                     self._drain_the_rest()
-                    self.tell_supervisor(Drained())
+                    self.tell_supervisor(DrainReport())
                 case messages.Exited():
                     self.take_exit(message)
                 case messages.Bye():
-                    self._part(message.text)
+                    self._say_goodbye(message.text)
 
     def take_exit(self, exited: messages.Exited) -> None:
         """Take the news of the child's end, and what it printed last."""
-        self._stage.exited = exited
+        self._handler.exited = exited
         self._exited_at = time.monotonic()
         self._drain_the_rest()
 
     def _drain_the_rest(self) -> None:
         until = time.monotonic() + _END_PATIENCE_S
-        while self._line_due is None and time.monotonic() < until and self._drain():
+        while self._pty_due is None and time.monotonic() < until and self._drain():
             pass
 
     def tell_supervisor(self, message: messages.Message) -> None:
@@ -244,29 +254,29 @@ class ScreenProcess:
     def _end_alone(self) -> None:
         """End the child, which nobody can wait for any more, and say so: the supervisor was killed."""
         text = "the process that held this terminal was killed; the program in it is being ended"
-        self._stage.audience.broadcast(messages.Said(text, "error"))
+        self._handler.clients.broadcast(messages.HostNotice(text, "error"))
         for number in (signal.SIGHUP, signal.SIGKILL):
-            send(self._line, number)
-            send(self._line, signal.SIGCONT)
-            if self._gone_within(self._seat.rules.grace_s):
+            send(self._pty, number)
+            send(self._pty, signal.SIGCONT)
+            if self._gone_within(self._handles.rules.grace_s):
                 break
-        self._part(text)
+        self._say_goodbye(text)
         # The description stays for whoever looks next: it says that there was something, and what became of it.
         with contextlib.suppress(OSError):
-            self._seat.place.socket.unlink()
+            self._handles.place.socket.unlink()
 
-    def _part(self, text: str) -> None:
-        for client in list(self._stage.audience.seats):
+    def _say_goodbye(self, text: str) -> None:
+        for client in list(self._handler.clients.connections):
             self._drop(client, text)
         self.finished = True
 
     def _gone_within(self, patience_s: float) -> bool:
         deadline = time.monotonic() + patience_s
         while time.monotonic() < deadline:
-            while self._line.read(_CHUNK):
+            while self._pty.read(_CHUNK):
                 pass  # a full terminal would keep it from ending
             try:
-                os.kill(self._line.pid, 0)
+                os.kill(self._pty.pid, 0)
             except OSError:
                 return True
             time.sleep(0.02)
@@ -275,45 +285,45 @@ class ScreenProcess:
     # What is due -----------------------------------------------------------------------------------------------------
     def _do_due(self, now: float) -> float | None:
         """Do what time brings and return for how long to wait."""
-        stage = self._stage
-        send_output(stage.audience.seats, self._memory)
-        waits = [stage.fit(now)]
-        if self._line_due is not None:
-            waits.append(self._look_at_line(now))
+        handler = self._handler
+        send_output(handler.clients.connections, self._crash_buffer)
+        waits = [handler.fit_size(now)]
+        if self._pty_due is not None:
+            waits.append(self._look_at_pty(now))
         if self._rest_until:
             self._rest_until = self._rest_until if now < self._rest_until else 0.0
             waits.append(self._rest_until - now if self._rest_until else None)
-        was_owed = stage.changed
-        stage.changed, wait = stage.audience.paint(
-            stage.screen, now, changed=stage.changed, flooding=self._since_picture > _FLOOD
+        was_owed = handler.changed
+        handler.changed, wait = handler.clients.paint(
+            handler.screen, now, changed=handler.changed, flooding=self._since_picture > _FLOOD
         )
-        if was_owed and not stage.changed:
+        if was_owed and not handler.changed:
             self._since_picture = 0
         waits += [wait, self._tell_title(now), self._dump(now), self._end(now)]
         self._watch_clients()
         return min((wait for wait in waits if wait is not None), default=None)
 
-    def _look_at_line(self, now: float) -> float | None:
-        if self._stage.exited is not None:
+    def _look_at_pty(self, now: float) -> float | None:
+        if self._handler.exited is not None:
             return None
-        if now >= (self._line_due or 0):
-            self._line_due = None
+        if now >= (self._pty_due or 0):
+            self._pty_due = None
             self._drain()
-        return None if self._line_due is None else max(self._line_due - now, 0.001)
+        return None if self._pty_due is None else max(self._pty_due - now, 0.001)
 
     def _tell_title(self, now: float) -> float | None:
-        if self._stage.title == self._title_told:
+        if self._handler.title == self._title_sent:
             return None
         left = self._title_at + _TITLE_S - now
         if left > 0:
             return left
-        self._title_told, self._title_at = self._stage.title, now
-        self.tell_supervisor(Titled(self._stage.title))
+        self._title_sent, self._title_at = self._handler.title, now
+        self.tell_supervisor(TitleReport(self._handler.title))
         return None
 
     def _dump(self, now: float) -> float | None:
         """Keep the screen for the one who comes after us: when it is quiet, or overdue."""
-        if self._memory.total == self._dumped_total or self._stage.exited is not None:
+        if self._crash_buffer.total == self._dumped_total or self._handler.exited is not None:
             return None
         quiet = self._busy_at + _QUIET_S
         due = min(
@@ -321,36 +331,36 @@ class ScreenProcess:
         )
         if now < due:
             return due - now
-        self._dumped_total = self._memory.total
-        dump = self._stage.screen.dump()
+        self._dumped_total = self._crash_buffer.total
+        dump = self._handler.screen.dump()
         if dump:
-            self._memory.keep_dump(dump)
+            self._crash_buffer.keep_dump(dump)
         self._dumped_at = time.monotonic()
-        self._dump_pause_s = max(self._seat.rules.dump_every_s, (self._dumped_at - now) * _DUMP_SHARE)
+        self._dump_pause_s = max(self._handles.rules.dump_every_s, (self._dumped_at - now) * _DUMP_SHARE)
         return None
 
     def _end(self, now: float) -> float | None:
-        stage = self._stage
-        if stage.exited is None:
+        handler = self._handler
+        if handler.exited is None:
             return None
         since = now - self._exited_at
-        is_drained = self._line_due is not None or since >= _END_PATIENCE_S
+        is_drained = self._pty_due is not None or since >= _END_PATIENCE_S
         if is_drained:
-            stage.audience.tell_exit(stage.exited, insist=since >= _SLOW_CLIENT_S, changed=stage.changed)
-        left = self._exited_at + self._seat.rules.linger_s - now
-        if left <= 0 or (stage.end_seen and not any(seat.attached for seat in stage.audience.seats)):
-            for client in list(stage.audience.seats):
+            handler.clients.tell_exit(handler.exited, insist=since >= _SLOW_CLIENT_S, changed=handler.changed)
+        left = self._exited_at + self._handles.rules.linger_s - now
+        if left <= 0 or (handler.end_seen and not any(client.attached for client in handler.clients.connections)):
+            for client in list(handler.clients.connections):
                 self._drop(client, "the terminal has ended")
-            self.tell_supervisor(Done())
+            self.tell_supervisor(EndReport())
             self.finished = True
             return None
-        if is_drained and all(seat.exit_told for seat in stage.audience.seats):
+        if is_drained and all(client.has_exit for client in handler.clients.connections):
             return left
         return min(left, _END_PATIENCE_S)
 
 
 def serve(
-    seat: Seat,
+    handles: TerminalHandles,
     control: socket.socket,
     *,
     deaths: int,
@@ -363,21 +373,21 @@ def serve(
     deaths: how many died in quick succession before this one. exited: the child has ended already. manner: in which
     the last one ended.
     """
-    limits = seat.rules.limits
+    limits = handles.rules.limits
     limits.columns, limits.rows = limits_size
 
     def alive() -> None:
         with contextlib.suppress(OSError):
-            control.send(messages.encode(Alive()))
+            control.send(messages.encode(AliveReport()))
 
-    restored = restore_screen(seat.memory, limits, deaths, seat.terminal.id, manner=manner, alive=alive)
+    restored = restore_screen(handles.crash_buffer, limits, deaths, handles.terminal.id, manner=manner, alive=alive)
 
     def kill(number: int) -> None:
         process.tell_supervisor(messages.Kill(number))
 
-    stage = Stage(seat, restored.screen, limits_size, kill=kill)
-    stage.title = seat.terminal.title
-    process = ScreenProcess(seat, control, stage, restored.text)
+    handler = RequestHandler(handles, restored.screen, limits_size, kill=kill)
+    handler.title = handles.terminal.title
+    process = ScreenProcess(handles, control, handler, restored.text)
     if exited is not None:
         process.take_exit(exited)
     process.run()

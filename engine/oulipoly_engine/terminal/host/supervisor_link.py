@@ -5,31 +5,31 @@ from __future__ import annotations
 from oulipoly_engine.terminal.protocol.messages import Bye, Exited, Kill, Message
 
 
-class Titled(Message, frozen=True, tag="titled"):
+class TitleReport(Message, frozen=True, tag="titled"):
     """The child has given itself a title."""
 
     title: str
 
 
-class Alive(Message, frozen=True, tag="alive"):
+class AliveReport(Message, frozen=True, tag="alive"):
     """The screen's process works: the answer to Ask, and told in between while it draws what was lost."""
 
 
-class Drained(Message, frozen=True, tag="drained"):
+class DrainReport(Message, frozen=True, tag="drained"):
     """The answer to Drain: all that the ended child has printed is kept."""
 
 
-class Ask(Message, frozen=True, tag="ask"):
+class AliveRequest(Message, frozen=True, tag="ask"):
     """The supervisor wants to know whether the screen's process hangs."""
 
 
-class Drain(Message, frozen=True, tag="drain"):
+class DrainRequest(Message, frozen=True, tag="drain"):
     """The child has ended: read what it printed last."""
 
 
-class Done(Message, frozen=True, tag="done"):
+class EndReport(Message, frozen=True, tag="done"):
     """The child has ended, and somebody has seen it or an hour has passed: the host may go."""
 
 
-FromScreen = Titled | Kill | Done | Alive | Drained
-FromSupervisor = Exited | Bye | Ask | Drain  # Bye: the host was told to end
+FromScreen = TitleReport | Kill | EndReport | AliveReport | DrainReport
+FromSupervisor = Exited | Bye | AliveRequest | DrainRequest  # Bye: the host was told to end

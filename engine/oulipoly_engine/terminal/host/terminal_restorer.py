@@ -16,7 +16,7 @@ _PATIENCE_S = 2.0  # for the shell to end once it has nothing to do
 _SCRIPT = "trap '' HUP INT QUIT TERM TSTP; w=; while IFS= read -r line; do w=$line; done; printf %b \"$w\""
 
 
-class LastWill:
+class TerminalRestorer:
     """A shell that outlives us."""
 
     def __init__(self) -> None:

@@ -13,31 +13,31 @@ _AGAIN_S = 0.25  # between two looks at one that owes an answer
 _OURS_S = 2.0  # a look that comes so much later than it was due: we were stopped ourselves, and so perhaps was it
 
 
-class Pulse:
+class Watchdog:
     """One process' answers. It owes one from its start on: its first work is what the one before may have died of."""
 
     def __init__(self, now: float, *, looping_s: float, silent_s: float) -> None:
         """Begin to wait. looping_s: processor time, silent_s: time that it may take for an answer."""
         self._looping_s = looping_s
         self._silent_s = silent_s
-        self._heard_at: float | None = None
+        self._answered_at: float | None = None
         self._is_asked = True
         self._since = self._looked_at = now
         self._spent_before: float | None = None
 
     @property
-    def heard_at(self) -> float | None:
+    def answered_at(self) -> float | None:
         """Return when it last answered; None: never yet."""
-        return self._heard_at
+        return self._answered_at
 
-    def hear(self, now: float) -> None:
+    def take_answer(self, now: float) -> None:
         """Take an answer."""
-        self._heard_at = self._looked_at = now
+        self._answered_at = self._looked_at = now
         self._is_asked = False
 
     def is_due(self, now: float) -> bool:
         """Tell whether it is time to ask; asked means that an answer is owed from now on."""
-        if self._is_asked or now - (self._heard_at or 0.0) < EVERY_S:
+        if self._is_asked or now - (self._answered_at or 0.0) < EVERY_S:
             return False
         self._is_asked = True
         self._since = self._looked_at = now
@@ -61,4 +61,4 @@ class Pulse:
 
     def wait(self, now: float) -> float:
         """Return the seconds until the next question or look."""
-        return _AGAIN_S if self._is_asked else max(0.0, (self._heard_at or 0.0) + EVERY_S - now)
+        return _AGAIN_S if self._is_asked else max(0.0, (self._answered_at or 0.0) + EVERY_S - now)

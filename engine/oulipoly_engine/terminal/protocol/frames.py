@@ -14,7 +14,7 @@ from oulipoly_engine.terminal.protocol.screen import CellStyle, Frame, Row
 STYLES_KEPT = 16_384  # before numbering begins afresh; a gradient over a whole screen has 4,800
 
 
-class StyleBook:
+class StyleNumbers:
     """The numbers of styles, the same for all clients."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class StyleBook:
         return number
 
 
-class Debt:
+class UnsentRows:
     """What one client has not been sent yet."""
 
     def __init__(self) -> None:
@@ -54,11 +54,11 @@ class Debt:
         self._styles = 0
         self._number = 0
 
-    def is_owed(self) -> bool:
+    def has_any(self) -> bool:
         """Return whether there is anything to send."""
         return self.is_full or self.moved or bool(self.rows)
 
-    def styles_for(self, book: StyleBook) -> tuple[tuple[WireStyle, ...], bool]:
+    def styles_for(self, book: StyleNumbers) -> tuple[tuple[WireStyle, ...], bool]:
         """Return the styles that this client has not been told, and whether their numbers begin afresh."""
         anew = self._generation != book.generation
         styles = tuple(book.told[0 if anew else self._styles :])
@@ -75,7 +75,7 @@ class Viewport:
     """The last complete picture."""
 
     def __init__(self) -> None:
-        self.book = StyleBook()
+        self.book = StyleNumbers()
         self._rows: list[Row] = []
         self._wire: list[WireRow | None] = []
         self._frame: Frame | None = None
@@ -99,7 +99,7 @@ class Viewport:
         """Take the next frame for the first: the one before was of another size."""
         self._frame = None
 
-    def take(self, frame: Frame, debts: Iterable[Debt]) -> None:
+    def take(self, frame: Frame, debts: Iterable[UnsentRows]) -> None:
         """Take what changed, and note it for every client."""
         if frame.full or len(self._rows) != frame.rows:
             self._rows = [()] * frame.rows
@@ -108,39 +108,39 @@ class Viewport:
             self._rows[y] = row
             self._wire[y] = None
         self._frame = frame
-        for debt in debts:
-            debt.moved = True
+        for unsent in debts:
+            unsent.moved = True
             if frame.full:
-                debt.is_full = True
-            elif not debt.is_full:
-                debt.rows.update(y for y, _ in frame.changed)
+                unsent.is_full = True
+            elif not unsent.is_full:
+                unsent.rows.update(y for y, _ in frame.changed)
 
-    def pay(self, debt: Debt) -> Picture | None:
+    def pay(self, unsent: UnsentRows) -> Picture | None:
         """Return the picture that a client is owed; None while there is none."""
         frame = self._frame
         if frame is None:
             return None
         self._make_room()
-        full = debt.is_full
-        changed = tuple(self._wire_row(y) for y in (range(len(self._rows)) if full else sorted(debt.rows)))
-        debt.rows.clear()
-        debt.is_full = debt.moved = False
-        return self._picture(debt, frame, changed, full=full)
+        full = unsent.is_full
+        changed = tuple(self._wire_row(y) for y in (range(len(self._rows)) if full else sorted(unsent.rows)))
+        unsent.rows.clear()
+        unsent.is_full = unsent.moved = False
+        return self._picture(unsent, frame, changed, full=full)
 
-    def past(self, debt: Debt, beside: Frame, rows: Iterable[Row]) -> Picture:
+    def past(self, unsent: UnsentRows, beside: Frame, rows: Iterable[Row]) -> Picture:
         """Return a picture of rows that one client alone sees. beside: what else is told of it."""
         self._make_room()
-        return self._picture(debt, beside, tuple(self.book.encode(y, row) for y, row in enumerate(rows)), full=True)
+        return self._picture(unsent, beside, tuple(self.book.encode(y, row) for y, row in enumerate(rows)), full=True)
 
     def _make_room(self) -> None:
         if self.book.begin_afresh():
             self._wire = [None] * len(self._rows)
 
-    def _picture(self, debt: Debt, frame: Frame, changed: tuple[WireRow, ...], *, full: bool) -> Picture:
-        styles, anew = debt.styles_for(self.book)
+    def _picture(self, unsent: UnsentRows, frame: Frame, changed: tuple[WireRow, ...], *, full: bool) -> Picture:
+        styles, anew = unsent.styles_for(self.book)
         cursor = frame.cursor
         return Picture(
-            number=debt.next_number(),
+            number=unsent.next_number(),
             columns=frame.columns,
             rows=frame.rows,
             full=full,

@@ -4,8 +4,8 @@ A frame is four bytes of length, big-endian, and a msgpack array: the name of th
 The first message names the version, and another version is refused with a sentence.
 
 A client says Hello, then Attach if it wants pictures (without, it only looks, asks or kills). It draws each Picture and
-acknowledges it by Seen: the host sends the next one only then, so that a slow client gets fewer pictures, never late
-ones. Everything else may come at any time, in both directions.
+acknowledges it by PictureReceipt. The host sends the next one only then, so that a slow client gets fewer pictures,
+never late ones. Everything else may come at any time, in both directions.
 
 Hosts live for weeks, so either end may be older than the other. Fields are refused where they are not known; what was
 added later is a message of its own, which is sent only to an end that is known to understand it: `understands`.
@@ -66,13 +66,13 @@ class Attach(Message, frozen=True, tag="attach"):
     only_reads: bool = False  # what it types is nobody's, and other windows decide the size
 
 
-class Typed(Message, frozen=True, tag="typed"):
+class TextInput(Message, frozen=True, tag="typed"):
     """Bytes for the child, as they are."""
 
     data: bytes
 
 
-class Pressed(Message, frozen=True, tag="pressed"):
+class KeyInput(Message, frozen=True, tag="pressed"):
     """A key, encoded by the host in the child's present modes."""
 
     name: str
@@ -80,7 +80,7 @@ class Pressed(Message, frozen=True, tag="pressed"):
     mods: int = 0
 
 
-class Pointed(Message, frozen=True, tag="pointed"):
+class MouseInput(Message, frozen=True, tag="pointed"):
     """A mouse event inside the viewport."""
 
     action: Action
@@ -90,42 +90,42 @@ class Pointed(Message, frozen=True, tag="pointed"):
     mods: int = 0
 
 
-class Pasted(Message, frozen=True, tag="pasted"):
+class PasteInput(Message, frozen=True, tag="pasted"):
     """Text from the clipboard."""
 
     text: str
 
 
-class Focused(Message, frozen=True, tag="focused"):
+class FocusChange(Message, frozen=True, tag="focused"):
     """The client's window has got or lost the focus, or is not shown any more."""
 
     focus: Focus
 
 
-class Resized(Message, frozen=True, tag="resized"):
+class WindowSize(Message, frozen=True, tag="resized"):
     """The client's window has a new size."""
 
     columns: Size
     rows: Size
 
 
-class Seen(Message, frozen=True, tag="seen"):
+class PictureReceipt(Message, frozen=True, tag="seen"):
     """A picture is drawn; the next may come."""
 
     number: Count
 
 
-class Scrolled(Message, frozen=True, tag="scrolled"):
+class ScrollRequest(Message, frozen=True, tag="scrolled"):
     """Move the viewport, for all who type, or a reader's own: negative is up. `delta` 0 goes to the bottom."""
 
     delta: Annotated[int, msgspec.Meta(ge=-(1 << 31), le=1 << 31)]
 
 
-class Refresh(Message, frozen=True, tag="refresh"):
+class RefreshRequest(Message, frozen=True, tag="refresh"):
     """Ask for a full picture."""
 
 
-class RowsWanted(Message, frozen=True, tag="rows-wanted"):
+class RowsRequest(Message, frozen=True, tag="rows-wanted"):
     """Ask for styled rows, counted from the oldest of the scrollback, without moving the viewport."""
 
     request: Count
@@ -133,11 +133,11 @@ class RowsWanted(Message, frozen=True, tag="rows-wanted"):
     count: Annotated[int, msgspec.Meta(ge=0, le=1000)]
 
 
-class NumberLines(Message, frozen=True, tag="number-lines"):
+class LineNumbersRequest(Message, frozen=True, tag="number-lines"):
     """Ask to be told by Trimmed, from now on, what has to be added to a line to get a number that stays its own."""
 
 
-class Coloured(Message, frozen=True, tag="coloured"):
+class Colours(Message, frozen=True, tag="coloured"):
     """The colours that the client draws the child's defaults in; the child is told them when it asks."""
 
     foreground: Rgb
@@ -145,7 +145,7 @@ class Coloured(Message, frozen=True, tag="coloured"):
     dark: bool
 
 
-class LinesWanted(Message, frozen=True, tag="lines-wanted"):
+class LinesRequest(Message, frozen=True, tag="lines-wanted"):
     """Ask for styled rows by their lasting numbers."""
 
     request: Count
@@ -153,7 +153,7 @@ class LinesWanted(Message, frozen=True, tag="lines-wanted"):
     count: Annotated[int, msgspec.Meta(ge=0, le=1000)]
 
 
-class SearchWanted(Message, frozen=True, tag="search-wanted"):
+class SearchRequest(Message, frozen=True, tag="search-wanted"):
     """Search the whole text, ignoring case."""
 
     request: Count
@@ -161,7 +161,7 @@ class SearchWanted(Message, frozen=True, tag="search-wanted"):
     limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1000
 
 
-class SendOutput(Message, frozen=True, tag="send-output"):
+class OutputRequest(Message, frozen=True, tag="send-output"):
     """Ask for the child's output as it is, from now on and in place of pictures; for a host that has no emulator."""
 
 
@@ -171,7 +171,7 @@ class Kill(Message, frozen=True, tag="kill"):
     signal: Annotated[int, msgspec.Meta(ge=0, le=64)] = 0
 
 
-class EndSeen(Message, frozen=True, tag="end-seen"):
+class EndReceipt(Message, frozen=True, tag="end-seen"):
     """Somebody has seen how the child ended: the host may go once nobody is attached."""
 
 
@@ -209,7 +209,7 @@ class Picture(Message, frozen=True, tag="picture"):
     anew: bool = False  # style ids begin afresh: forget those told before
 
 
-class Happened(Message, frozen=True, tag="happened"):
+class SideEffectReport(Message, frozen=True, tag="happened"):
     """What the child said beside its picture; None and empty are "nothing new"."""
 
     title: str | None = None
@@ -221,7 +221,7 @@ class Happened(Message, frozen=True, tag="happened"):
     active: bool = False  # for hidden clients, at most once a second: something was printed
 
 
-class SizeSet(Message, frozen=True, tag="size-set"):
+class SizeReport(Message, frozen=True, tag="size-set"):
     """Which size the terminal has now, and whose window decided it."""
 
     columns: int
@@ -231,8 +231,8 @@ class SizeSet(Message, frozen=True, tag="size-set"):
     clients: int
 
 
-class RowsFound(Message, frozen=True, tag="rows-found"):
-    """The answer to RowsWanted; styles as in Picture. Fewer rows than asked for: the text ends there."""
+class RowsAnswer(Message, frozen=True, tag="rows-found"):
+    """The answer to RowsRequest; styles as in Picture. Fewer rows than asked for: the text ends there."""
 
     request: int
     first: int
@@ -241,14 +241,14 @@ class RowsFound(Message, frozen=True, tag="rows-found"):
     anew: bool = False
 
 
-class Trimmed(Message, frozen=True, tag="trimmed"):
+class TrimReport(Message, frozen=True, tag="trimmed"):
     """So many rows the scrollback has lost at its old end; true of the picture, rows or hits that follow."""
 
     rows: Count
 
 
-class LinesFound(Message, frozen=True, tag="lines-found"):
-    """The answer to LinesWanted: those of the rows that are kept, by their lasting numbers; styles as in Picture."""
+class LinesAnswer(Message, frozen=True, tag="lines-found"):
+    """The answer to LinesRequest: those of the rows that are kept, by their lasting numbers; styles as in Picture."""
 
     request: int
     styles: tuple[WireStyle, ...]
@@ -257,8 +257,8 @@ class LinesFound(Message, frozen=True, tag="lines-found"):
     anew: bool = False
 
 
-class SearchFound(Message, frozen=True, tag="search-found"):
-    """The answer to SearchWanted, newest first."""
+class SearchAnswer(Message, frozen=True, tag="search-found"):
+    """The answer to SearchRequest, newest first."""
 
     request: int
     hits: tuple[tuple[int, int, int], ...]  # line, start, end
@@ -278,7 +278,7 @@ class Exited(Message, frozen=True, tag="exited"):
     stopped_for: int | None = None  # the signal by which a user ended it; None: it ended by itself
 
 
-class Said(Message, frozen=True, tag="said"):
+class HostNotice(Message, frozen=True, tag="said"):
     """Something the user should know about the terminal itself."""
 
     text: str
@@ -286,17 +286,18 @@ class Said(Message, frozen=True, tag="said"):
 
 
 FromClient = (
-    Hello | Bye | Attach | Typed | Pressed | Pointed | Pasted | Focused | Resized | Seen | Scrolled | Refresh
-    | RowsWanted | NumberLines | LinesWanted | Coloured | SearchWanted | SendOutput | Kill | EndSeen
+    Hello | Bye | Attach | TextInput | KeyInput | MouseInput | PasteInput | FocusChange | WindowSize | PictureReceipt
+    | ScrollRequest | RefreshRequest | RowsRequest | LineNumbersRequest | LinesRequest | Colours | SearchRequest
+    | OutputRequest | Kill | EndReceipt
 )  # fmt: skip
 FromHost = (
-    Hello | Bye | State | Picture | Happened | SizeSet | RowsFound | Trimmed | LinesFound | SearchFound | Output
-    | Exited | Said
+    Hello | Bye | State | Picture | SideEffectReport | SizeReport | RowsAnswer | TrimReport | LinesAnswer | SearchAnswer
+    | Output | Exited | HostNotice
 )  # fmt: skip
 
 
 def understands(host: Hello, what: str) -> bool:
-    """Tell whether a host understands NumberLines and LinesWanted (NUMBERS), or Coloured (COLOURS)."""
+    """Tell whether a host understands LineNumbersRequest and LinesRequest (NUMBERS), or Coloured (COLOURS)."""
     return what in host.name.split()
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from oulipoly_engine.terminal.protocol.messages import Picture, RowsFound, WireRow, WireStyle
+from oulipoly_engine.terminal.protocol.messages import Picture, RowsAnswer, WireRow, WireStyle
 from oulipoly_engine.terminal.protocol.screen import CellStyle, Cursor, Row, Run
 
 _UNTOLD = CellStyle()
 
 
-class View:
+class RemoteScreen:
     """The rows that a client shows."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class View:
         self.alternate, self.mouse = picture.alternate, picture.mouse
         return tuple(range(len(self.rows))) if picture.full else tuple(y for y, _ in picture.changed)
 
-    def found(self, answer: RowsFound) -> tuple[tuple[int, Row], ...]:
+    def found(self, answer: RowsAnswer) -> tuple[tuple[int, Row], ...]:
         """Return the rows of an answer with their lines, counted from the oldest."""
         self._learn(answer.styles, anew=answer.anew)
         return tuple(self._resolved(answer.rows))

@@ -102,7 +102,7 @@ class Frame(Record):
     trimmed: int = 0  # rows that the scrollback has lost at its old end, since the screen was made
 
 
-class Happenings(Record):
+class SideEffects(Record):
     """What the child said beside its picture, since it was last asked."""
 
     title: str | None = None  # a new title; None: unchanged
@@ -132,7 +132,7 @@ class Mouse(Record):
     mods: int = 0
 
 
-class Found(Record):
+class SearchHit(Record):
     """One hit of a search, in lines counted from the oldest row of the scrollback.
 
     A hit that runs over the end of a wrapped line is given by its part in the line that it begins in.
@@ -162,7 +162,7 @@ class Screen(Protocol):
     def feed(self, data: bytes) -> None:
         """Take what the child wrote."""
 
-    def happenings(self) -> Happenings:
+    def take_side_effects(self) -> SideEffects:
         """Return and forget what the child said beside its picture. Replies must be written to the PTY at once."""
 
     def frame(self, *, full: bool = False) -> Frame | None:
@@ -214,7 +214,7 @@ class Screen(Protocol):
         between two calls was nobody's to see, and need not be counted.
         """
 
-    def search(self, text: str, limit: int = 1000) -> tuple[Found, ...]:
+    def search(self, text: str, limit: int = 1000) -> tuple[SearchHit, ...]:
         """Find plain text, ignoring case, newest hits first."""
 
     def dump(self) -> bytes:

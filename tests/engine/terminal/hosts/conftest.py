@@ -16,9 +16,9 @@ from oulipoly_engine.process.command import Command
 from oulipoly_engine.service.interactive import terminals
 from oulipoly_engine.terminal.client.client import Client, HostGone
 from oulipoly_engine.terminal.host.handles import Rules
-from oulipoly_engine.terminal.host.runtime_folder import Place, read
+from oulipoly_engine.terminal.host.runtime_folder import TerminalFiles, read
 from oulipoly_engine.terminal.protocol import messages
-from oulipoly_engine.terminal.protocol.remote_screen import View
+from oulipoly_engine.terminal.protocol.remote_screen import RemoteScreen
 from oulipoly_engine.terminal.protocol.screen import ScreenLimits
 
 PATIENCE_S = 20.0  # a loaded machine; nothing waits that long unless a promise is broken
@@ -47,7 +47,7 @@ class Watcher:
 
     def __init__(self, path, name="watcher", columns=80, rows=24, focus="focused"):
         self.client = Client(path, name)
-        self.view = View()
+        self.view = RemoteScreen()
         self.pictures = []
         self.told = []
         self.output = b""
@@ -64,12 +64,12 @@ class Watcher:
             if isinstance(message, messages.Picture):
                 self.view.take(message)
                 self.pictures.append(message)
-                self.client.send(messages.Seen(message.number))
+                self.client.send(messages.PictureReceipt(message.number))
             elif isinstance(message, messages.Output):
                 self.output += message.data
             else:
                 self.told.append(message)
-                self.trimmed = message.rows if isinstance(message, messages.Trimmed) else self.trimmed
+                self.trimmed = message.rows if isinstance(message, messages.TrimReport) else self.trimmed
 
     def until(self, claim, what="the picture that was waited for"):
         """Draw until a claim holds and return its value."""
@@ -93,7 +93,7 @@ class Watcher:
         return self.until(lambda: next((one for one in self.told if isinstance(one, kind)), None), kind.__name__)
 
     def types(self, text):
-        self.client.send(messages.Typed(text.encode()))
+        self.client.send(messages.TextInput(text.encode()))
 
     def close(self):
         self.client.close()
@@ -130,7 +130,7 @@ class Hosts:
         return self.start("sh", "-i", **options)
 
     def place(self, terminal):
-        return Place(self.paths.runtime, terminal.id)
+        return TerminalFiles(self.paths.runtime, terminal.id)
 
     def watch(self, terminal, **options):
         """Attach to a terminal."""

@@ -43,7 +43,7 @@ def piece(dice, kind):
 def once(screen, dice, kind):
     """Do one round."""
     screen.feed(b"".join(piece(dice, kind) for _ in range(40)))
-    title = screen.happenings().title
+    title = screen.take_side_effects().title
     assert title is None or title.isprintable()
     roll = dice.random()
     if roll < 0.05:

@@ -3,7 +3,7 @@
 import pytest
 
 from oulipoly_engine.terminal.protocol.rows import text_of
-from oulipoly_engine.terminal.protocol.screen import CellStyle, Found, Key, ScreenLimits, ScreenUnavailable
+from oulipoly_engine.terminal.protocol.screen import CellStyle, Key, ScreenLimits, ScreenUnavailable, SearchHit
 
 
 def numbered(count):
@@ -173,16 +173,16 @@ def test_no_size_is_too_odd(shown, size):
 
 def test_a_child_that_asked_for_it_is_told_of_a_new_size(shown):
     shown.feed("\x1b[?2048h")
-    shown.screen.happenings()
+    shown.screen.take_side_effects()
     shown.screen.resize(33, 9)
 
-    assert b"\x1b[48;9;33;144;264t" == shown.screen.happenings().replies
+    assert b"\x1b[48;9;33;144;264t" == shown.screen.take_side_effects().replies
 
 
 def test_search_finds_text_in_the_past_and_on_the_screen_newest_first(shown):
     shown.feed(f"{numbered(50)}LINE 7!")
 
-    assert (Found(50, 0, 6), Found(7, 0, 6)) == shown.screen.search("line 7")
+    assert (SearchHit(50, 0, 6), SearchHit(7, 0, 6)) == shown.screen.search("line 7")
 
 
 def test_search_counts_cells(shown):
@@ -207,7 +207,7 @@ def test_search_for_what_is_not_there_finds_nothing(shown, text):
 def test_search_finds_a_word_that_wraps(shown):
     shown.feed("a" * 18 + "needle")
 
-    assert (Found(0, 18, 20),) == shown.screen.search("needle")
+    assert (SearchHit(0, 18, 20),) == shown.screen.search("needle")
 
 
 def restored(screens, shown):
@@ -266,7 +266,7 @@ def test_replies_and_events_work_after_a_restore(screens):
 
     again.screen.feed(b"\x1b[6n\x1b]0;t\x07\a\x1b]10;?\x07")
 
-    said = again.screen.happenings()
+    said = again.screen.take_side_effects()
     assert ("t", 1) == (said.title, said.bells)
     assert said.replies.startswith(b"\x1b[1;2R\x1b]10;rgb:d0d0")
 
@@ -289,7 +289,7 @@ def test_a_restored_screen_measures_clusters_after_a_reset(screens):
 
     again.screen.feed(b"\x1bc\x1b[?2027$p")
 
-    assert b"\x1b[?2027;1$y" == again.screen.happenings().replies
+    assert b"\x1b[?2027;1$y" == again.screen.take_side_effects().replies
 
 
 def test_restoring_takes_the_colours_of_today(screens):
@@ -298,7 +298,7 @@ def test_restoring_takes_the_colours_of_today(screens):
 
     again.screen.feed(b"\x1b]10;?\x07")
 
-    assert b"\x1b]10;rgb:2222/2222/2222\x07" == again.screen.happenings().replies
+    assert b"\x1b]10;rgb:2222/2222/2222\x07" == again.screen.take_side_effects().replies
 
 
 def test_the_default_limits_are_those_of_the_contract():

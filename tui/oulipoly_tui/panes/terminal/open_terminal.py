@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from oulipoly_tui.driver.terminal_link import TerminalLink
     from oulipoly_tui.widgets.terminal_view import TerminalView
 
-_TYPED = (messages.Typed, messages.Pressed, messages.Pasted, messages.Pointed)
+_TYPED = (messages.TextInput, messages.KeyInput, messages.PasteInput, messages.MouseInput)
 
 
 class OpenTerminal(Record, frozen=False):
@@ -42,7 +42,7 @@ class OpenTerminal(Record, frozen=False):
         if self.link is not None and ((may_type and not self.tab.is_ended) or not isinstance(message, _TYPED)):
             self.link.send(message)
 
-    def happened(self, message: messages.Happened, *, is_seen: bool) -> None:
+    def happened(self, message: messages.SideEffectReport, *, is_seen: bool) -> None:
         """Take a title, a bell, activity."""
         if message.title:
             self.tab = replace(self.tab, label=message.title)
@@ -55,10 +55,12 @@ class OpenTerminal(Record, frozen=False):
     def described(self, message: messages.State, *, is_seen: bool) -> None:
         """Take what happened before we came, and whether the terminal is drawn at all."""
         self.is_drawn = message.emulator != messages.NO_EMULATOR
-        before = messages.Happened(title=message.title or None, bells=message.unseen_bells, progress=message.progress)
+        before = messages.SideEffectReport(
+            title=message.title or None, bells=message.unseen_bells, progress=message.progress
+        )
         self.happened(before, is_seen=is_seen)
 
-    def sized(self, message: messages.SizeSet) -> None:
+    def sized(self, message: messages.SizeReport) -> None:
         """Take whose window decides the size."""
         is_ours = (message.columns, message.rows) == tuple(self.view.size)
         self.size_note = "" if is_ours else f"{message.columns}x{message.rows}, as {message.decided_by} wants it"

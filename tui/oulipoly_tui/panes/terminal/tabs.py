@@ -166,11 +166,11 @@ class TerminalTabs(Pane):
                 opened.described(message, is_seen=self._is_seen(opened))
                 if not opened.is_drawn:
                     self._leave_if_inside(opened)
-            case messages.Happened():
+            case messages.SideEffectReport():
                 self._happened(opened, message)
-            case messages.SizeSet():
+            case messages.SizeReport():
                 opened.sized(message)
-            case messages.Said():
+            case messages.HostNotice():
                 self._say(opened, message.text, severity="warning")
             case _:
                 pass
@@ -180,10 +180,10 @@ class TerminalTabs(Pane):
     def _ended(self, opened: OpenTerminal, message: messages.Exited) -> None:
         opened.ended(message.code, is_seen=self._is_seen(opened))
         if opened.link is not None and not self._is_read_only:
-            opened.link.send(messages.EndSeen())
+            opened.link.send(messages.EndReceipt())
         self._leave_if_inside(opened)
 
-    def _happened(self, opened: OpenTerminal, message: messages.Happened) -> None:
+    def _happened(self, opened: OpenTerminal, message: messages.SideEffectReport) -> None:
         is_seen = self._is_seen(opened)
         opened.happened(message, is_seen=is_seen)
         if message.bells and not is_seen:

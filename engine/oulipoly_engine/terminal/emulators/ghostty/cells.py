@@ -21,7 +21,7 @@ _TEXT, _CLUSTER, _PALETTE, _RGB = range(4)  # GhosttyCellContentTag
 _TAIL = 2  # GHOSTTY_CELL_WIDE_SPACER_TAIL
 
 
-class Layout(Record):
+class CellLayout(Record):
     """Where a cell's fields stand, in bits; the library publishes it at run time and promises nothing else."""
 
     content: int
@@ -38,7 +38,7 @@ class _Decoded(Record):
     styles: tuple[tuple[int, bytes], ...]
 
 
-def layout(library: Library) -> Layout:
+def layout(library: Library) -> CellLayout:
     """Read the layout of a cell.
 
     Raises ScreenBroken when it is none that the decoder below can cut by whole bytes.
@@ -51,7 +51,7 @@ def layout(library: Library) -> Layout:
     if not fits or tag != {**tag, "lsb": 0, "width": 2} or kind - content != 24 or content > kind:
         raise ScreenBroken("the terminal emulator lays out its cells in a way that this program does not know")
     odd = sum(((1 << field["width"]) - 1) << field["lsb"] for field in (tag, wide, link))
-    return Layout(content, kind, wide["lsb"], link["lsb"], odd)
+    return CellLayout(content, kind, wide["lsb"], link["lsb"], odd)
 
 
 class CellReader:

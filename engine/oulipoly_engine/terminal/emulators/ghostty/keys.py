@@ -47,7 +47,7 @@ _ALL_KEYS = 8  # of kitty's protocol: letters too come as sequences
 _SENT = 256  # bytes; the longest sequence of a key has fewer than 64
 
 
-class Encoders:
+class InputEncoders:
     """The library's encoders for one terminal."""
 
     def __init__(self, library: Library, terminal: Any) -> None:  # noqa: ANN401 - cffi's values have no types

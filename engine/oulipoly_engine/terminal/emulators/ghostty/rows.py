@@ -7,7 +7,7 @@ from typing import Any
 from oulipoly_engine.terminal.emulators.ghostty.ffi import Library, check, sized
 
 
-class Lines:
+class LineNumbers:
     """The lines of a terminal, counted from the oldest that is kept."""
 
     def __init__(self, library: Library, terminal: Any) -> None:  # noqa: ANN401 - cffi's values have no types

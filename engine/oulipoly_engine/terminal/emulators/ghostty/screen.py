@@ -6,26 +6,26 @@ import time
 from collections.abc import Callable
 from typing import Any, Self
 
-from oulipoly_engine.terminal.emulators.ghostty.callbacks import CELL_PIXELS, Ears
+from oulipoly_engine.terminal.emulators.ghostty.callbacks import CELL_PIXELS, Callbacks
 from oulipoly_engine.terminal.emulators.ghostty.cells import CellReader
 from oulipoly_engine.terminal.emulators.ghostty.ffi import Library, check, load, sized
-from oulipoly_engine.terminal.emulators.ghostty.keys import Encoders
-from oulipoly_engine.terminal.emulators.ghostty.rows import Lines
+from oulipoly_engine.terminal.emulators.ghostty.keys import InputEncoders
+from oulipoly_engine.terminal.emulators.ghostty.rows import LineNumbers
 from oulipoly_engine.terminal.emulators.ghostty.search import find
 from oulipoly_engine.terminal.protocol.keys import paste
 from oulipoly_engine.terminal.protocol.limits import HOLD_S, WHEEL_ROWS, bounded
 from oulipoly_engine.terminal.protocol.rows import text_of
 from oulipoly_engine.terminal.protocol.screen import (
     Cursor,
-    Found,
     Frame,
-    Happenings,
     Key,
     Mouse,
     Row,
     ScreenBroken,
     ScreenLimits,
     ScreenUnavailable,
+    SearchHit,
+    SideEffects,
 )
 
 DUMP = b"ghostty-vt 0.1.3\n"  # what a dump begins with; the library reads its own snapshots only
@@ -101,12 +101,12 @@ class GhosttyScreen:
         self._set("MODE_DEFAULT", self._clusters)  # as Ink and Rich measure them, also after a reset
         self._set("KITTY_IMAGE_STORAGE_LIMIT", self._ffi.new("uint64_t*", 0))
         self._set("CONTINUATION_MAX_BYTES", self._ffi.new("size_t*", _CONTINUATION))
-        self._ears = Ears(library, limits, clock)
-        self._ears.size = (self._columns, self._rows)
-        self._ears.attach(self._handle)
+        self._callbacks = Callbacks(library, limits, clock)
+        self._callbacks.size = (self._columns, self._rows)
+        self._callbacks.attach(self._handle)
         self._reader = CellReader(library, self._handle)
-        self._lines = Lines(library, self._handle)
-        self._encoders = Encoders(library, self._handle)
+        self._lines = LineNumbers(library, self._handle)
+        self._encoders = InputEncoders(library, self._handle)
         self._scrollbar = self._ffi.new("GhosttyTerminalScrollbar*")
         self._cursor = sized(self._ffi, "GhosttyRenderStateCursor")
         self._mode = self._ffi.new("GhosttyTerminalModeConfig*")
@@ -119,13 +119,13 @@ class GhosttyScreen:
             # The child asked for 132 columns (DECCOLM): the size is not its to say.
             check(self._lib.ghostty_terminal_resize(terminal, self._columns, self._rows, *CELL_PIXELS), "resize")
 
-    def happenings(self) -> Happenings:
+    def take_side_effects(self) -> SideEffects:
         """Return and forget what the child said beside its picture."""
-        return self._ears.heard.take()
+        return self._callbacks.side_effects.take()
 
     def hold_left(self) -> float:
         """Return the seconds for which the child may still hold the picture."""
-        since = self._ears.held_since
+        since = self._callbacks.held_since
         return 0.0 if since is None else max(0.0, since + HOLD_S - self._clock())
 
     def frame(self, *, full: bool = False) -> Frame | None:
@@ -162,7 +162,7 @@ class GhosttyScreen:
         columns, rows = bounded(columns, rows)
         if (columns, rows) == (self._columns, self._rows):
             return
-        self._ears.size = (columns, rows)  # before: the call below reports the size to a child that asked for it
+        self._callbacks.size = (columns, rows)  # before: the call below reports the size to a child that asked for it
         self._columns, self._rows = columns, rows
         self.trimmed()
         self._room_for_scrollback()
@@ -173,10 +173,10 @@ class GhosttyScreen:
     def recolour(self, foreground: int, background: int, *, dark: bool) -> None:
         """Take the colours of what the child leaves at its defaults; one that wants it is told of light and dark."""
         self._colour(foreground, background)
-        if dark != self._ears.dark:
-            self._ears.dark = dark
+        if dark != self._callbacks.dark:
+            self._callbacks.dark = dark
             if self._on(_SCHEME):
-                self._ears.heard.reply(b"\x1b[?997;1n" if dark else b"\x1b[?997;2n")
+                self._callbacks.side_effects.reply(b"\x1b[?997;1n" if dark else b"\x1b[?997;2n")
 
     def scroll(self, delta: int) -> None:
         """Move the viewport: negative is up, into the past."""
@@ -247,7 +247,7 @@ class GhosttyScreen:
         bar = self._bar()
         return self._lines.trimmed(bar.total - bar.len, bar.len)
 
-    def search(self, text: str, limit: int = 1000) -> tuple[Found, ...]:
+    def search(self, text: str, limit: int = 1000) -> tuple[SearchHit, ...]:
         """Find plain text, newest hits first; letters of ASCII in either case."""
         return find(self._library, self._terminal, text, limit)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from oulipoly_engine.terminal.emulators.ghostty.ffi import Library, check
-from oulipoly_engine.terminal.protocol.screen import Found
+from oulipoly_engine.terminal.protocol.screen import SearchHit
 
 _WIDE = 1  # GHOSTTY_CELL_WIDE_WIDE
 
 
-def find(library: Library, terminal: Any, text: str, limit: int) -> tuple[Found, ...]:  # noqa: ANN401 - as in ghostty
+def find(library: Library, terminal: Any, text: str, limit: int) -> tuple[SearchHit, ...]:  # noqa: ANN401 - as in ghostty
     """Return where text stands, newest first."""
     ffi, lib = library
     needle = text.encode("utf-8", "replace")
@@ -36,7 +36,7 @@ def find(library: Library, terminal: Any, text: str, limit: int) -> tuple[Found,
         lib.ghostty_search_free(search[0])
 
 
-def _found(library: Library, terminal: Any, hit: Any) -> Found | None:  # noqa: ANN401 - as above
+def _found(library: Library, terminal: Any, hit: Any) -> SearchHit | None:  # noqa: ANN401 - as above
     ffi, lib = library
     places = []
     for end in (hit.start, hit.end):
@@ -50,8 +50,8 @@ def _found(library: Library, terminal: Any, hit: Any) -> Found | None:  # noqa: 
     if last > line:
         columns = ffi.new("uint16_t*")
         check(lib.ghostty_terminal_get(terminal, lib.GHOSTTY_TERMINAL_DATA_COLS, columns), "columns")
-        return Found(line, start, columns[0])
+        return SearchHit(line, start, columns[0])
     cell, wide = ffi.new("GhosttyCell*"), ffi.new("int*")
     lib.ghostty_grid_ref_cell(ffi.new("GhosttyGridRef*", hit.end), cell)
     lib.ghostty_cell_get(cell[0], lib.GHOSTTY_CELL_DATA_WIDE, wide)
-    return Found(line, start, end_cell + (2 if wide[0] == _WIDE else 1))
+    return SearchHit(line, start, end_cell + (2 if wide[0] == _WIDE else 1))
