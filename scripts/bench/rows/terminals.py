@@ -196,7 +196,7 @@ class Terminal:
         """Take what comes."""
         for message in self.client.receive(0.2):
             if isinstance(message, self._wire.Picture):
-                self.view.take(message)
+                self.view.apply(message)
                 self.client.send(self._wire.Seen(message.number))
 
     def run(self, command: str, mark: str) -> float:

@@ -22,7 +22,7 @@ def _frame(changed, *, full=False, x=0):
 
 def _carry(view, picture):
     (arrived,) = Decoder(FromHost).feed(encode(picture))
-    view.take(arrived)
+    view.apply(arrived)
 
 
 @settings(max_examples=60)
@@ -33,58 +33,59 @@ def _carry(view, picture):
 def test_client_that_takes_pictures_now_and_then_shows_the_same_rows_in_the_end(frames, reads):
     viewport, unsent, view = Viewport(), UnsentRows(), RemoteScreen()
     rows = [()] * _ROWS
-    viewport.take(_frame(enumerate(rows), full=True), [unsent])
+    viewport.add_frame(_frame(enumerate(rows), full=True), [unsent])
     for frame, is_read in zip(frames, reads, strict=False):
         for y, row in frame.items():
             rows[y] = row
-        viewport.take(_frame(frame.items()), [unsent])
+        viewport.add_frame(_frame(frame.items()), [unsent])
         if is_read:
-            _carry(view, viewport.pay(unsent))
-    _carry(view, viewport.pay(unsent))
+            _carry(view, viewport.next_picture(unsent))
+    _carry(view, viewport.next_picture(unsent))
 
     assert rows == view.rows
 
 
 def test_nothing_is_owed_after_a_picture_and_only_the_changed_row_after_a_change():
     viewport, unsent = Viewport(), UnsentRows()
-    viewport.take(_frame([(y, ()) for y in range(_ROWS)], full=True), [unsent])
-    assert viewport.pay(unsent).full
+    viewport.add_frame(_frame([(y, ()) for y in range(_ROWS)], full=True), [unsent])
+    assert viewport.next_picture(unsent).full
     assert not unsent.has_any()
 
-    viewport.take(_frame([(2, (Run("x", CellStyle(), 1),))]), [unsent])
+    viewport.add_frame(_frame([(2, (Run("x", CellStyle(), 1),))]), [unsent])
 
-    assert (2,) == tuple(y for y, _ in viewport.pay(unsent).changed)
+    assert (2,) == tuple(y for y, _ in viewport.next_picture(unsent).changed)
 
 
 def test_style_is_told_once():
     viewport, unsent = Viewport(), UnsentRows()
     red = (Run("x", CellStyle(1), 1),)
-    viewport.take(_frame([(0, red), (1, ()), (2, ()), (3, ())], full=True), [unsent])
+    viewport.add_frame(_frame([(0, red), (1, ()), (2, ()), (3, ())], full=True), [unsent])
 
-    first = viewport.pay(unsent)
-    viewport.take(_frame([(1, red)]), [unsent])
-    second = viewport.pay(unsent)
+    first = viewport.next_picture(unsent)
+    viewport.add_frame(_frame([(1, red)]), [unsent])
+    second = viewport.next_picture(unsent)
 
     assert (((0, 1, None, 0, None),), ()) == (first.styles, second.styles)
 
 
 def test_endless_styles_begin_afresh_and_clients_follow():
     viewport, unsent, view = Viewport(), UnsentRows(), RemoteScreen()
-    viewport.take(_frame([(y, ()) for y in range(_ROWS)], full=True), [unsent])
+    viewport.add_frame(_frame([(y, ()) for y in range(_ROWS)], full=True), [unsent])
     for start in range(0, STYLES_KEPT * 2, 2000):
         row = tuple(Run("x", CellStyle(colour), 1) for colour in range(start, start + 2000))
-        viewport.take(_frame([(1, row)]), [unsent])
-        _carry(view, viewport.pay(unsent))
+        viewport.add_frame(_frame([(1, row)]), [unsent])
+        _carry(view, viewport.next_picture(unsent))
         assert row == view.rows[1]
 
-    assert len(viewport.book.told) <= STYLES_KEPT + 2000
+    assert len(viewport.style_numbers.styles) <= STYLES_KEPT + 2000
 
 
 def test_book_numbers_equal_styles_alike():
-    book = StyleNumbers()
+    numbers = StyleNumbers()
 
     assert (
-        book.encode(0, (Run("a", CellStyle(1), 1),))[1][0][1] == book.encode(1, (Run("b", CellStyle(1), 1),))[1][0][1]
+        numbers.encode(0, (Run("a", CellStyle(1), 1),))[1][0][1]
+        == numbers.encode(1, (Run("b", CellStyle(1), 1),))[1][0][1]
     )
 
 

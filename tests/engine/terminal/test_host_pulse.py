@@ -9,9 +9,9 @@ def _pulse():
     return Watchdog(0.0, looping_s=3.0, silent_s=15.0)
 
 
-def _looked_at(watchdog, instants, spent=lambda now: 0.0):
+def _looked_at(watchdog, instants, cpu_time_s=lambda now: 0.0):
     """Look at these instants and return the one at which it is taken for gone."""
-    return next((now for now in instants if watchdog.is_gone(now, partial(spent, now))), None)
+    return next((now for now in instants if watchdog.hangs(now, partial(cpu_time_s, now))), None)
 
 
 def _quarters(begin, end):
@@ -22,9 +22,9 @@ def test_answers_are_asked_for_every_few_seconds():
     watchdog = _pulse()
     watchdog.take_answer(0.5)
 
-    assert not watchdog.is_due(0.4 + EVERY_S)
-    assert watchdog.is_due(0.5 + EVERY_S)
-    assert not watchdog.is_due(0.6 + EVERY_S)
+    assert not watchdog.must_ask(0.4 + EVERY_S)
+    assert watchdog.must_ask(0.5 + EVERY_S)
+    assert not watchdog.must_ask(0.6 + EVERY_S)
     watchdog.take_answer(3.0)
     assert EVERY_S == watchdog.wait(3.0)
 
@@ -32,15 +32,15 @@ def test_answers_are_asked_for_every_few_seconds():
 def test_one_that_works_without_an_answer_is_gone_by_the_time_that_it_has_spent():
     watchdog = _pulse()
     watchdog.take_answer(0.0)
-    watchdog.is_due(EVERY_S)
+    watchdog.must_ask(EVERY_S)
 
-    assert 5.0 < _looked_at(watchdog, _quarters(EVERY_S, 30), spent=lambda now: now) < 6.0
+    assert 5.0 < _looked_at(watchdog, _quarters(EVERY_S, 30), cpu_time_s=lambda now: now) < 6.0
 
 
 def test_starved_one_is_waited_for_longer():
     watchdog = _pulse()
 
-    assert _looked_at(watchdog, _quarters(0, 14), spent=lambda now: now / 10) is None
+    assert _looked_at(watchdog, _quarters(0, 14), cpu_time_s=lambda now: now / 10) is None
     watchdog.take_answer(14.0)
     assert _looked_at(watchdog, _quarters(14, 16)) is None
 
@@ -57,4 +57,4 @@ def test_time_in_which_we_were_stopped_ourselves_does_not_count():
 
 
 def test_where_nobody_tells_of_processor_time_the_clock_decides():
-    assert 15.0 < _looked_at(_pulse(), _quarters(0, 30), spent=lambda _: None) < 16.0
+    assert 15.0 < _looked_at(_pulse(), _quarters(0, 30), cpu_time_s=lambda _: None) < 16.0

@@ -41,9 +41,9 @@ class Strips:
         """Return how many rows there are."""
         return len(self._rows)
 
-    def learn(self, styles: Sequence[WireStyle], *, anew: bool) -> None:
+    def learn(self, styles: Sequence[WireStyle], *, resets_styles: bool) -> None:
         """Keep styles by their numbers; anew: those told before mean nothing any more."""
-        if anew:
+        if resets_styles:
             self._styles.clear()
         for number, foreground, background, attrs, link in styles:
             self._styles[number] = _style(foreground, background, attrs, link)

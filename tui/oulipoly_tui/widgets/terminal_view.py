@@ -135,11 +135,11 @@ class TerminalView(Widget, can_focus=True):
                 if self._copying is not None:
                     self._copying.trimmed(message.rows)
             case messages.RowsAnswer():
-                self._take_rows(message.styles, message.rows, anew=message.anew)
+                self._take_rows(message.styles, message.rows, resets_styles=message.resets_styles)
             case messages.LinesAnswer():
                 if self._copying is not None:
                     self._copying.goes_on.update((line, line in message.goes_on) for line, _ in message.rows)
-                self._take_rows(message.styles, message.rows, anew=message.anew)
+                self._take_rows(message.styles, message.rows, resets_styles=message.resets_styles)
             case messages.SearchAnswer() if self._copying is not None:
                 self._copying.found([(line + self._trimmed, start, end) for line, start, end in message.hits])
                 self._copy_moved()
@@ -171,7 +171,7 @@ class TerminalView(Widget, can_focus=True):
         self.scrollback, self.above = picture.scrollback, picture.offset
         self._is_alternate, self._wants_mouse = picture.alternate, picture.mouse
         self._strips.base(self._own_style)
-        self._strips.learn(picture.styles, anew=picture.anew)
+        self._strips.learn(picture.styles, resets_styles=picture.resets_styles)
         if self._coloured is None:
             self._tell_colours()
         resized = self._strips.count != picture.rows or picture.full
@@ -453,9 +453,11 @@ class TerminalView(Widget, can_focus=True):
         wanted = messages.LinesRequest if self._has_numbers else messages.RowsRequest
         self._send(wanted(self._request, max(0, first), count))
 
-    def _take_rows(self, styles: Sequence[messages.WireStyle], rows: Sequence[messages.WireRow], *, anew: bool) -> None:
-        self._past.learn(styles, anew=anew)
-        if anew:
+    def _take_rows(
+        self, styles: Sequence[messages.WireStyle], rows: Sequence[messages.WireRow], *, resets_styles: bool
+    ) -> None:
+        self._past.learn(styles, resets_styles=resets_styles)
+        if resets_styles:
             self._send(messages.RefreshRequest())  # the numbers in the rows of the screen mean nothing any more
         mode = self._copying
         if mode is None:

@@ -57,29 +57,29 @@ def show(client: Client, terminal: Terminal, chord: str, write: Write, *, only_r
     Raises Interrupted for a signal that ends us; the real terminal is given back first in every case, and by somebody
     else if we are killed.
     """
-    with interruptible() as guard, TerminalRestorer() as will, _raw(), _window_changes() as changes:
-        will.say(ansi.leave(kitty=False))
-        outside = _Outside(write, will)
-        outside.write(ansi.ENTER)
+    with interruptible() as guard, TerminalRestorer() as restorer, _raw(), _window_changes() as changes:
+        restorer.set_bytes(ansi.leave(kitty=False))
+        real = _RealTerminal(write, restorer)
+        real.write(ansi.ENTER)
         try:
             guard.arm()
-            left = _Showing(client, terminal, chord, outside, changes, only_reads=only_reads).run()
+            left = _Session(client, terminal, chord, real, changes, only_reads=only_reads).run()
         except HostGone as gone:
             left = Left(problem=gone.message)
         finally:
             guard.disarm()
             with contextlib.suppress(OSError, Interrupted):
-                outside.write(outside.leave())
+                real.write(real.leave())
         if left.exited is None and left.problem is None:
             left = replace(left, dropped=left.dropped + _unread())
         return left
 
 
-class _Outside(Record, frozen=False):
+class _RealTerminal(Record, frozen=False):
     """The real terminal."""
 
     write: Write
-    _will: TerminalRestorer
+    _restorer: TerminalRestorer
     is_kitty: bool = False
     has_answered: bool = False  # our own question whether it is one
     modes: TerminalModes | None = None  # that the program itself has set; None: we draw, and it sets none
@@ -93,7 +93,7 @@ class _Outside(Record, frozen=False):
         if self.modes is None:
             self.write(self.leave())
             self.is_kitty, self.modes = False, TerminalModes()
-            self._will.say(b"")
+            self._restorer.set_bytes(b"")
         self.write(f"[{text}]\r\n".encode())
 
     def write_plain(self, data: bytes) -> None:
@@ -102,7 +102,7 @@ class _Outside(Record, frozen=False):
         before = self.modes.undo()
         self.modes.feed(data)
         if self.modes.undo() != before:
-            self._will.say(self.modes.undo())
+            self._restorer.set_bytes(self.modes.undo())
         self.write(data)
 
     def end_plain(self) -> None:
@@ -110,24 +110,24 @@ class _Outside(Record, frozen=False):
         if self.modes is not None:
             self.write(self.leave() + ansi.ENTER)
             self.modes = None
-            self._will.say(ansi.leave(kitty=False))
+            self._restorer.set_bytes(ansi.leave(kitty=False))
 
     def begin_kitty(self) -> None:
         """Have keys told apart, once the terminal has said that it can."""
         self.has_answered = True
         if not self.is_kitty:
             self.is_kitty = True
-            self._will.say(ansi.leave(kitty=True))
+            self._restorer.set_bytes(ansi.leave(kitty=True))
             self.write(ansi.KITTY)
 
 
-class _Showing:
+class _Session:
     def __init__(
         self,
         client: Client,
         terminal: Terminal,
         chord: str,
-        outside: _Outside,
+        real: _RealTerminal,
         changes: socket.socket,
         *,
         only_reads: bool,
@@ -135,8 +135,8 @@ class _Showing:
         size = size_of(_STDOUT)
         self._client = client
         self._chord = chord
-        self._outside = outside
-        self._write = outside.write
+        self._real = real
+        self._write = real.write
         self._changes = changes
         self._label = terminal.label
         self._view = RemoteScreen()
@@ -169,12 +169,12 @@ class _Showing:
                 data = os.read(_STDIN, _CHUNK)
                 if not data:
                     return Left()
-                if self._outside.modes is None:
+                if self._real.modes is None:
                     self._pass(self._keyboard.feed(data))
                 else:
                     self._pass_plain(data)
             elif not ready:
-                if self._keyboard.is_waiting and self._outside.modes is None:
+                if self._keyboard.is_waiting and self._real.modes is None:
                     self._pass(self._keyboard.flush())
                 self._drop_note(time.monotonic())
         return self._left
@@ -183,15 +183,15 @@ class _Showing:
         return [self._client.link] if self._client.link.wants_to_write else []
 
     def _patience(self) -> float | None:
-        if self._keyboard.is_waiting and self._outside.modes is None:
+        if self._keyboard.is_waiting and self._real.modes is None:
             return _ESCAPE_S
         return None if self._note_until is None else max(0.0, self._note_until - time.monotonic())
 
     def _read_client(self) -> Left | None:
         for message in self._client.receive(0):
             match message:
-                case messages.Picture() if self._outside.modes is None:
-                    changed = self._view.take(message)
+                case messages.Picture() if self._real.modes is None:
+                    changed = self._view.apply(message)
                     self._write(self._painter.paint(self._view, changed, afresh=message.full))
                     self._client.link.send(messages.PictureReceipt(message.number))
                     self._has_picture = True
@@ -202,8 +202,8 @@ class _Showing:
                         self._note(f"{message.columns}x{message.rows}, as the window of {message.decided_by} wants it")
                 case messages.State():
                     self._meet(message)
-                case messages.Output() if self._outside.modes is not None:
-                    self._outside.write_plain(message.data)
+                case messages.Output() if self._real.modes is not None:
+                    self._real.write_plain(message.data)
                     self._has_picture = True
                 case messages.HostNotice():
                     self._note(message.text)
@@ -213,20 +213,20 @@ class _Showing:
             return None
         if not self._only_reads:
             self._client.link.send(messages.EndReceipt())
-        lines = self._view.last_lines() if self._outside.modes is None else ()  # what it printed itself stays
+        lines = self._view.last_lines() if self._real.modes is None else ()  # what it printed itself stays
         return Left(exited=self._exited, last_lines=lines)
 
     def _meet(self, state: messages.State) -> None:
         """Draw a terminal that has an emulator; pass the output of one that has none on as it is."""
         if state.emulator == messages.NO_EMULATOR:
-            self._outside.begin_plain(f"{self._chord} leaves this terminal; the program runs on")
+            self._real.begin_plain(f"{self._chord} leaves this terminal; the program runs on")
             self._client.link.send(messages.OutputRequest())
         else:
-            self._outside.end_plain()
+            self._real.end_plain()
             self._title(state.title)
 
     def _tell(self, happened: messages.SideEffectReport) -> None:
-        if self._outside.modes is not None:
+        if self._real.modes is not None:
             return
         if happened.title is not None:
             self._title(happened.title)
@@ -245,7 +245,7 @@ class _Showing:
                 self._left = Left(dropped=message.dropped)
                 return
             if isinstance(message, KittySupport):
-                self._outside.begin_kitty()
+                self._real.begin_kitty()
                 continue
             if not isinstance(message, messages.FocusChange | messages.MouseInput):
                 self._drop_note()
@@ -255,8 +255,8 @@ class _Showing:
     def _pass_plain(self, data: bytes) -> None:
         """Send what was typed as it is, up to the key that leaves."""
         data, leave = self._keyboard.split(data)
-        if not self._outside.has_answered and (answer := _KITTY_ANSWER.search(data)):
-            self._outside.has_answered = True  # it is ours; the next one is for a question of the program's
+        if not self._real.has_answered and (answer := _KITTY_ANSWER.search(data)):
+            self._real.has_answered = True  # it is ours; the next one is for a question of the program's
             data = data[: answer.start()] + data[answer.end() :]
         if data and not self._only_reads:
             self._client.link.send(messages.TextInput(data))
@@ -275,18 +275,18 @@ class _Showing:
             self._client.link.send(messages.RefreshRequest())
 
     def _title(self, title: str) -> None:
-        if self._outside.modes is None:
+        if self._real.modes is None:
             self._write(ansi.titled(f"{title or self._label} ({self._chord} leaves)"))
 
     def _note(self, text: str) -> None:
-        if self._outside.modes is not None:  # the whole screen is the program's
+        if self._real.modes is not None:  # the whole screen is the program's
             return
         self._painter.note = text
         self._note_until = time.monotonic() + _NOTE_S
         self._write(self._painter.paint(self._view, (), afresh=False))
 
     def _drop_note(self, now: float | None = None) -> None:
-        if self._outside.modes is not None:
+        if self._real.modes is not None:
             self._note_until = None
         elif self._note_until is not None and (now is None or now >= self._note_until):
             self._note_until = None

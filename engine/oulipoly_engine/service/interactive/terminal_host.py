@@ -75,7 +75,9 @@ def _host(order: Order) -> None:
     try:
         place, lock = runtime_folder.claim(Path(order.runtime))
         listener = place.listen()
-        env = {restored(key): restored(value) for key, value in order.env.items()} | {runtime_folder.ITSELF: place.id}
+        env = {restored(key): restored(value) for key, value in order.env.items()} | {
+            runtime_folder.TERMINAL_VARIABLE: place.id
+        }
         argv, cwd = tuple(map(restored, order.argv)), Path(restored(order.cwd))
         command = Command(argv, env, cwd, is_configured=order.terminal.get("account") is not None)
         child = spawn(command, columns=limits.columns, rows=limits.rows)

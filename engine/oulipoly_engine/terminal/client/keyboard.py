@@ -101,8 +101,8 @@ class Keyboard:
 
         The key is looked for as `feed` does it: not in a paste, and in every form in which terminals send it.
         """
-        meant = self._read(data, is_whole=False)
-        leave = meant[-1] if meant else None
+        keys = self._read(data, is_whole=False)
+        leave = keys[-1] if keys else None
         if not isinstance(leave, LeaveKey):
             return data, None
         end = len(data) - leave.dropped
@@ -114,16 +114,16 @@ class Keyboard:
         return self._read(b"", is_whole=True)
 
     def _read(self, data: bytes, *, is_whole: bool) -> list[Input]:
-        found: list[Input] = []
+        inputs: list[Input] = []
         data, self._pending = self._pending + data, b""
         while data:
             if self._paste is not None:
-                data = self._more_of(self._paste, data, found)
+                data = self._more_of(self._paste, data, inputs)
             else:
-                data = self._keys(data, found, is_whole=is_whole)
-        return found
+                data = self._keys(data, inputs, is_whole=is_whole)
+        return inputs
 
-    def _more_of(self, paste: bytearray, data: bytes, found: list[Input]) -> bytes:
+    def _more_of(self, paste: bytearray, data: bytes, inputs: list[Input]) -> bytes:
         """Add to a paste, and return what came after its end."""
         looked_at = max(0, len(paste) - len(_PASTE_END))
         paste += data
@@ -131,31 +131,31 @@ class Keyboard:
         if end < 0 and len(paste) < _PASTE_LIMIT:
             return b""
         end = len(paste) if end < 0 else end
-        rest = bytes(paste[end + len(_PASTE_END) :])
-        found.append(PasteInput(paste[:end].decode("utf-8", "replace").replace("\r", "\n")))
+        remainder = bytes(paste[end + len(_PASTE_END) :])
+        inputs.append(PasteInput(paste[:end].decode("utf-8", "replace").replace("\r", "\n")))
         self._paste = None
-        return rest
+        return remainder
 
-    def _keys(self, data: bytes, found: list[Input], *, is_whole: bool) -> bytes:
+    def _keys(self, data: bytes, inputs: list[Input], *, is_whole: bool) -> bytes:
         """Read keys up to the beginning of a paste, and return what is in it."""
         at = text = 0
 
         def plain(end: int) -> None:
             if end > text:
-                found.append(TextInput(data[text:end]))
+                inputs.append(TextInput(data[text:end]))
 
         while at < len(data):
             byte = data[at]
             if byte == self._leave:
                 plain(at)
-                found.append(LeaveKey(len(data) - at - 1))
+                inputs.append(LeaveKey(len(data) - at - 1))
                 return b""
             if byte >= 0x20 and byte != 0x7F:
                 at += 1
                 continue
             plain(at)
             if byte != 0x1B:
-                found.append(_control(byte))
+                inputs.append(_control(byte))
                 at += 1
             elif data.startswith(_PASTE, at):
                 self._paste = bytearray()
@@ -165,13 +165,13 @@ class Keyboard:
                 return b""
             elif match := _SEQUENCE.match(data, at):
                 at = match.end()
-                meant = self._sequence(match)
-                if LeaveKey() in meant:
-                    found.append(LeaveKey(len(data) - at))
+                keys = self._sequence(match)
+                if LeaveKey() in keys:
+                    inputs.append(LeaveKey(len(data) - at))
                     return b""
-                found += meant
+                inputs += keys
             else:
-                found.append(KeyInput("escape"))
+                inputs.append(KeyInput("escape"))
                 at += 1
             text = at
         plain(at)
@@ -264,11 +264,11 @@ def _texts(codes: bytes | None) -> str:
 def _mods(number: bytes | None) -> int:
     """Return our modifiers for xterm's number, which is one more than the sum of its bits: Shift, Alt, Ctrl, Meta."""
     bits = max(0, int(number or 1) - 1)
-    ours = Mods.NONE
+    mods = Mods.NONE
     for bit, mod in ((1, Mods.SHIFT), (2, Mods.ALT), (4, Mods.CTRL), (8, Mods.SUPER)):
         if bits & bit:
-            ours |= mod
-    return int(ours)
+            mods |= mod
+    return int(mods)
 
 
 def _mouse(number: int, x: int, y: int, *, is_up: bool) -> list[Input]:

@@ -85,9 +85,9 @@ class NoticeScreen:
 
     def lines(self, first: int, count: int) -> tuple[str, ...]:
         """Return plain lines of the text."""
-        return tuple("".join(run.text for run in row) for row in self.rows_at(first, count))
+        return tuple("".join(run.text for run in row) for row in self.styled_rows(first, count))
 
-    def rows_at(self, first: int, count: int) -> tuple[Row, ...]:
+    def styled_rows(self, first: int, count: int) -> tuple[Row, ...]:
         """Return lines of the text."""
         first = max(0, first)
         return self._lines()[first : first + max(0, count)]

@@ -11,7 +11,7 @@ from oulipoly_engine.terminal.protocol.screen import SideEffects
 _LABEL = 1024  # characters of a title, a notice or a folder
 _KEPT = 16  # notices and copies between two questions; the newest win
 COPY_BYTES = 4 << 20  # of one OSC 52 text
-OVER = -1  # progress: there is none any more
+PROGRESS_ENDED = -1  # progress: there is none any more
 
 
 class SideEffectLog:
@@ -29,11 +29,11 @@ class SideEffectLog:
         self._notices: list[str] = []
         self._replies: list[bytes] = []
 
-    def title(self, text: str) -> None:
+    def set_title(self, text: str) -> None:
         """Take a new title."""
         self._title = label(text, _LABEL)
 
-    def folder(self, uri: str) -> None:
+    def set_folder(self, uri: str) -> None:
         """Take what OSC 7 gave; a folder of another machine is none of ours."""
         parts = urlsplit(uri) if uri.isprintable() and "[" not in uri else None
         if parts is None or parts.scheme not in {"file", "kitty-shell-cwd"}:
@@ -43,23 +43,23 @@ class SideEffectLog:
             if path.startswith("/") and path.isprintable() and len(path) <= _LABEL:
                 self._folder = path
 
-    def copied(self, text: str) -> None:
+    def add_copy(self, text: str) -> None:
         """Take a text that it wants on the clipboard."""
         self._copied = [*self._copied[1 - _KEPT :], text]
 
-    def notice(self, *parts: str) -> None:
+    def add_notice(self, *parts: str) -> None:
         """Take a notice, of a title and a text perhaps."""
         text = label(": ".join(part for part in parts if part), _LABEL)
         if text:
             self._notices = [*self._notices[1 - _KEPT :], text]
 
-    def reply(self, data: bytes) -> None:
+    def add_reply(self, data: bytes) -> None:
         """Take an answer to one of its queries."""
         self._replies.append(data)
 
     def take(self) -> SideEffects:
         """Return everything and forget it."""
-        taken = SideEffects(
+        effects = SideEffects(
             self._title,
             self._folder,
             self.bells,
@@ -69,4 +69,4 @@ class SideEffectLog:
             self.progress,
         )
         self._forget()
-        return taken
+        return effects

@@ -52,7 +52,7 @@ class ClientConnection:
         self.watched = 0  # the events that the selector looks for
         self._decoder = Decoder(FromClient)
         self._out = bytearray()
-        self._happened: SideEffectReport | None = None
+        self._report: SideEffectReport | None = None
 
     @property
     def counts(self) -> bool:
@@ -83,28 +83,28 @@ class ClientConnection:
         sent = self._write(data)
         self._out += memoryview(data)[sent:]
 
-    def number(self, trimmed: int) -> None:
+    def send_trimmed(self, trimmed: int) -> None:
         """Say how many rows have been trimmed, if the client wants to know and does not."""
         if self.trimmed is not None and trimmed != self.trimmed:
             self.trimmed = trimmed
             self.send(TrimReport(trimmed))
 
-    def tell(self, happened: SideEffectReport) -> None:
+    def send_report(self, report: SideEffectReport) -> None:
         """Send what happened, or fold it into what waits already."""
-        if self._happened is not None:
-            self._happened = _folded(self._happened, happened)
+        if self._report is not None:
+            self._report = _merge(self._report, report)
         elif self._out:
-            self._happened = happened
+            self._report = report
         else:
-            self.send(happened)
+            self.send(report)
 
     def flush(self) -> None:
         """Send what waits, as far as the client reads."""
         if self._out:
             del self._out[: self._write(self._out)]
-        if not self._out and self._happened is not None:
-            happened, self._happened = self._happened, None
-            self.send(happened)
+        if not self._out and self._report is not None:
+            report, self._report = self._report, None
+            self.send(report)
 
     def receive(self) -> list[Message]:
         """Return the messages that have come. Raises EOFError when the client is gone, WireBroken for rubbish."""
@@ -116,11 +116,11 @@ class ClientConnection:
             raise EOFError from error
         if not data:
             raise EOFError
-        found = self._decoder.feed(data)
-        if not self.greeted and found and not isinstance(found[0], Hello):
+        received = self._decoder.feed(data)
+        if not self.greeted and received and not isinstance(received[0], Hello):
             text = "the first message must be hello"
             raise WireBroken(text)
-        return found
+        return received
 
     def close(self, text: str | None = None) -> None:
         """Close the connection, with a word if the client still reads."""
@@ -137,7 +137,7 @@ class ClientConnection:
             return len(data)
 
 
-def _folded(first: SideEffectReport, then: SideEffectReport) -> SideEffectReport:
+def _merge(first: SideEffectReport, then: SideEffectReport) -> SideEffectReport:
     return SideEffectReport(
         title=first.title if then.title is None else then.title,
         folder=first.folder if then.folder is None else then.folder,

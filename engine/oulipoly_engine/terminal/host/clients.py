@@ -113,10 +113,13 @@ class Clients:
 
     def requested_size(self) -> SizeDecision | None:
         """Return the size that the windows ask for; None while none is shown."""
-        windows = [Window(one.name, one.columns, one.rows, one.typed_at, one.only_reads) for one in self.watchers]
+        windows = [
+            Window(client.name, client.columns, client.rows, client.typed_at, client.only_reads)
+            for client in self.watchers
+        ]
         return decide_size(windows, self.rule)
 
-    def tell_size(self, columns: int, rows: int) -> None:
+    def send_size(self, columns: int, rows: int) -> None:
         """Tell every attached client which size it is, and whose."""
         if self.size_decision is not None:
             count = sum(1 for _ in self.watchers)
@@ -128,29 +131,31 @@ class Clients:
             if client.attached:
                 client.send(message)
 
-    def tell(self, happened: SideEffectReport) -> None:
+    def send_report(self, report: SideEffectReport) -> None:
         """Tell every attached client what happened."""
         for client in self.connections:
             if client.attached:
-                client.tell(happened)
+                client.send_report(report)
 
-    def send_all_anew(self) -> None:
+    def owe_full_pictures(self) -> None:
         """Owe every client a full picture, of another size; those who look back have lost their place."""
         for client in self.connections:
             client.look_at(None)
 
-    def take(self, frame: Frame) -> None:
+    def add_frame(self, frame: Frame) -> None:
         """Take a frame of the screen."""
-        self.viewport.take(frame, [client.unsent for client in self.connections])
+        self.viewport.add_frame(frame, [client.unsent for client in self.connections])
 
     def mark_active(self, now: float) -> None:
         """Tell hidden clients that something was printed, at most once a second."""
         for client in self.connections:
             if client.attached and client.focus == "hidden" and now - client.active_at >= _ACTIVITY_S:
                 client.active_at = now
-                client.tell(SideEffectReport(active=True))
+                client.send_report(SideEffectReport(active=True))
 
-    def paint(self, screen: FrameSource, now: float, *, changed: bool, flooding: bool) -> tuple[bool, float | None]:
+    def send_pictures(
+        self, screen: FrameSource, now: float, *, changed: bool, flooding: bool
+    ) -> tuple[bool, float | None]:
         """Send the pictures that are due.
 
         Returns whether the screen still has changes that nobody has taken, and how many seconds until there is
@@ -163,7 +168,7 @@ class Clients:
         if changed and any(wait <= 0 for _, wait in waits):
             frame = screen.frame(full=not self.viewport.is_known)
             if frame is not None:
-                self.take(frame)
+                self.add_frame(frame)
             hold = screen.hold_left()
             changed = hold > 0
         least: float | None = None
@@ -175,7 +180,7 @@ class Clients:
                 least = due if least is None else min(least, due)
         return changed, least
 
-    def tell_exit(self, exited: Exited, *, insist: bool, changed: bool) -> None:
+    def send_exit(self, exited: Exited, *, insist: bool, changed: bool) -> None:
         """Tell each client that the child has ended, once it has its last picture."""
         followers = list(self._followers)
         for client in self.connections:
@@ -191,11 +196,11 @@ class Clients:
         return (client for client in self.watchers if client.looks_at is None and client.output_at is None)
 
     def _send_picture(self, client: ClientConnection, now: float) -> None:
-        picture = self.viewport.pay(client.unsent)
+        picture = self.viewport.next_picture(client.unsent)
         if picture is not None:
             client.awaiting = picture.number
             client.painted_at = now
-            client.number(self.viewport.trimmed)
+            client.send_trimmed(self.viewport.trimmed)
             client.send(picture)
 
 

@@ -21,7 +21,7 @@ from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.terminal.host.handles import ChildProcess, TerminalHandles
 from oulipoly_engine.terminal.host.launcher import trim_log
-from oulipoly_engine.terminal.host.process_groups import end_session, send, spent
+from oulipoly_engine.terminal.host.process_groups import cpu_time_s, end_session, send
 from oulipoly_engine.terminal.host.supervisor_link import (
     AliveReport,
     AliveRequest,
@@ -69,7 +69,7 @@ class _Screen(Record, frozen=False):
     pid: int
     control: socket.socket
     decoder: wire.Decoder
-    begun: float
+    started_at: float
     watchdog: Watchdog
     has_hung: bool = False
 
@@ -91,9 +91,9 @@ class Host:
         self._record_at: float | None = None  # the child has ended, and its last words are being read
         self._look_at: float | None = 0.0 if recorder.looks else None
         self._kill_at: float | None = None
-        self._sent: int | None = None  # the last signal that a user has sent it
+        self._last_signal: int | None = None  # the last signal that a user has sent it
         self._must_end = False
-        self._done = False
+        self._is_done = False
 
     def run(self) -> None:
         """Hold the terminal until it is over."""
@@ -107,16 +107,16 @@ class Host:
         signal.signal(signal.SIGTERM, self._end_on_signal)
         self._selector.register(wake_reader, selectors.EVENT_READ, lambda: wake_reader.recv(_CHUNK))
         self._look_at_child()  # it may have ended before anybody listened
-        while not self._done:
+        while not self._is_done:
             timeout = self._do_due(time.monotonic())
-            if self._done:
+            if self._is_done:
                 break
             for key, _ in self._selector.select(timeout):
                 with contextlib.suppress(BlockingIOError):
                     key.data()
             self._look_at_child()
             self._look_at_screen()
-        self._leave()
+        self._close()
 
     # The child -------------------------------------------------------------------------------------------------------
     def _look_at_child(self) -> None:
@@ -133,7 +133,7 @@ class Host:
             self._record(self._exited)
         else:
             self._record_at = time.monotonic() + _DRAINING_S
-            self._tell(DrainRequest())
+            self._send(DrainRequest())
 
     def _record(self, exited: wire.Exited) -> None:
         """Record the child's end, and tell it then: whoever hears of it finds it recorded."""
@@ -147,9 +147,9 @@ class Host:
             traceback.print_exc()
         # Only now: of a host that is killed before it, the next one to look records the end.
         self._describe(exit_code=exited.code, ended_at=ended_at)
-        self._tell(exited)
+        self._send(exited)
         if self._must_end:
-            self._done = True
+            self._is_done = True
             return
         try:
             self._recorder.follow_up()
@@ -172,7 +172,7 @@ class Host:
     def _kill(self, number: int) -> None:
         if self._exited is not None:
             return
-        self._sent = number or signal.SIGHUP
+        self._last_signal = number or signal.SIGHUP
         if number:
             send(self._child, number)
             return
@@ -182,38 +182,38 @@ class Host:
 
     def _end_signal(self, code: int) -> int | None:
         """Return the signal for which it has ended: one that ends a program, or one that its exit code tells of."""
-        if self._sent in _ENDING or (self._sent is not None and code == 128 + self._sent):
-            return self._sent
+        if self._last_signal in _ENDING or (self._last_signal is not None and code == 128 + self._last_signal):
+            return self._last_signal
         return None
 
     def _end_on_signal(self, *_: object) -> None:
         """End the child and ourselves, nobody's having seen it notwithstanding: the machine may be going down."""
         self._must_end = True
         if self._exited is not None and self._record_at is None:
-            self._done = True
+            self._is_done = True
         self._kill(0)
 
     # The screen's process --------------------------------------------------------------------------------------------
     def _start_screen(self, now: float) -> None:
         trim_log()
-        ours, theirs = socket.socketpair()
+        our_end, their_end = socket.socketpair()
         try:
             pid = os.fork()
         except OSError as error:
             _log(f"cannot fork: {error}")
-            ours.close()
-            theirs.close()
+            our_end.close()
+            their_end.close()
             self._start_at = now + 1.0
             return
         if pid == 0:
-            ours.close()
-            self._be_screen(theirs)
-        theirs.close()
-        ours.setblocking(False)
-        self._screen = _Screen(pid, ours, wire.Decoder(FromScreen), now, self._new_watchdog(now))
-        self._selector.register(ours, selectors.EVENT_READ, self._read_screen)
+            our_end.close()
+            self._be_screen(their_end)
+        their_end.close()
+        our_end.setblocking(False)
+        self._screen = _Screen(pid, our_end, wire.Decoder(FromScreen), now, self._new_watchdog(now))
+        self._selector.register(our_end, selectors.EVENT_READ, self._read_screen)
         self._start_at = None
-        self._tell(AliveRequest())
+        self._send(AliveRequest())
         self._describe(screen_pid=pid)
 
     def _new_watchdog(self, now: float) -> Watchdog:
@@ -261,12 +261,16 @@ class Host:
         self._screen = None
         if self._record_at is not None and self._exited is not None:
             self._record(self._exited)
-        if self._done:
+        if self._is_done:
             return
         now = time.monotonic()
         self._manner = "hung" if screen.has_hung else "died"
         # One that hung has lived until it last answered, however long it took us to be sure.
-        lived = (screen.watchdog.answered_at or screen.begun) - screen.begun if screen.has_hung else now - screen.begun
+        lived = (
+            (screen.watchdog.answered_at or screen.started_at) - screen.started_at
+            if screen.has_hung
+            else now - screen.started_at
+        )
         self._deaths = self._deaths + 1 if lived < QUICK_S else 1
         self._start_at = now + _PAUSES_S[min(self._deaths, len(_PAUSES_S) - 1)]
         _log(f"the screen's process ended with {os.waitstatus_to_exitcode(status)}, death {self._deaths} in a row")
@@ -292,13 +296,13 @@ class Host:
                 case DrainReport() if self._record_at is not None and self._exited is not None:
                     self._record(self._exited)
                 case EndReport():
-                    self._done = True
+                    self._is_done = True
 
     def _unwatch(self, control: socket.socket) -> None:
         with contextlib.suppress(KeyError):
             self._selector.unregister(control)
 
-    def _tell(self, message: wire.Message) -> None:
+    def _send(self, message: wire.Message) -> None:
         if self._screen is not None:
             with contextlib.suppress(OSError):
                 self._screen.control.send(wire.encode(message))
@@ -307,9 +311,9 @@ class Host:
         """Ask whether the screen's process hangs, and kill it if it does; returns when to look again."""
         if screen.has_hung:
             return screen.watchdog.wait(now)
-        if screen.watchdog.is_due(now):
-            self._tell(AliveRequest())
-        elif screen.watchdog.is_gone(now, lambda: spent(screen.pid)):
+        if screen.watchdog.must_ask(now):
+            self._send(AliveRequest())
+        elif screen.watchdog.hangs(now, lambda: cpu_time_s(screen.pid)):
             _log("the screen's process hangs, and is killed")
             screen.has_hung = True
             os.kill(screen.pid, signal.SIGKILL)
@@ -339,9 +343,9 @@ class Host:
             waits.append(self._kill_at - now)
         return min(waits, default=None)
 
-    def _leave(self) -> None:
+    def _close(self) -> None:
         if self._screen is not None:
-            self._tell(wire.Bye("the terminal's host was told to end"))
+            self._send(wire.Bye("the terminal's host was told to end"))
             self._reap(self._screen.pid, time.monotonic() + _PARTING_S)
         self._child.close()
         self._handles.place.remove()

@@ -43,7 +43,7 @@ def _kill_members(session: int) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def spent(pid: int) -> float | None:
+def cpu_time_s(pid: int) -> float | None:
     """Return the processor time that a process has taken so far, in seconds; None where the kernel lists none."""
     try:
         fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()

@@ -23,7 +23,7 @@ class PtyWriter:
         """Return whether something is still to be written when the terminal takes more."""
         return bool(self._queue)
 
-    def type(self, data: bytes) -> bool:
+    def write(self, data: bytes) -> bool:
         """Write bytes after all that waits; returns False when so much waits that they are refused, all of them."""
         if self._waiting + len(data) > LIMIT:
             return False
@@ -46,7 +46,7 @@ class PtyWriter:
             else:
                 self._queue.popleft()
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Drop what waits: nobody is left to read it."""
         self._queue.clear()
         self._waiting = 0

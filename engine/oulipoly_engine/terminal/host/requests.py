@@ -46,17 +46,17 @@ class RequestHandler:
         """Draw what the child printed and answer its questions."""
         self.screen.feed(data)
         self.changed = True
-        self._take(self.screen.take_side_effects())
+        self._apply_side_effects(self.screen.take_side_effects())
 
-    def _take(self, take_side_effects: SideEffects) -> None:
+    def _apply_side_effects(self, take_side_effects: SideEffects) -> None:
         if take_side_effects.replies:
-            self.pty_writer.type(take_side_effects.replies)
+            self.pty_writer.write(take_side_effects.replies)
         self.title = self.title if take_side_effects.title is None else take_side_effects.title
         self.folder = self.folder if take_side_effects.folder is None else take_side_effects.folder
         self.progress = self.progress if take_side_effects.progress is None else take_side_effects.progress
         if not any(self.clients.watchers):
             self.unseen_bells += take_side_effects.bells
-        told = messages.SideEffectReport(
+        report = messages.SideEffectReport(
             title=take_side_effects.title,
             folder=take_side_effects.folder,
             bells=take_side_effects.bells,
@@ -64,8 +64,8 @@ class RequestHandler:
             notices=take_side_effects.notices,
             progress=take_side_effects.progress,
         )
-        if told != messages.SideEffectReport():
-            self.clients.tell(told)
+        if report != messages.SideEffectReport():
+            self.clients.send_report(report)
 
     # What clients do -------------------------------------------------------------------------------------------------
     @singledispatchmethod
@@ -78,9 +78,9 @@ class RequestHandler:
     def _(self, message: messages.Hello, client: ClientConnection) -> None:
         client.name, client.greeted = message.name[:80], True
         if message.version != messages.VERSION:
-            ours = f"this terminal's host speaks version {messages.VERSION} of the protocol, not {message.version}"
+            text = f"this terminal's host speaks version {messages.VERSION} of the protocol, not {message.version}"
             client.send(
-                messages.Bye(f"{ours}: it was started by another release; end it, or use that release to attach")
+                messages.Bye(f"{text}: it was started by another release; end it, or use that release to attach")
             )
             client.closing = True
             return
@@ -119,7 +119,7 @@ class RequestHandler:
         if client.only_reads:
             return
         event = Mouse(message.action, message.button, message.x, message.y, message.mods)
-        self.pty_writer.type(self.screen.encode_mouse(event))
+        self.pty_writer.write(self.screen.encode_mouse(event))
 
     @handle.register
     def _(self, message: messages.FocusChange, client: ClientConnection) -> None:
@@ -154,11 +154,11 @@ class RequestHandler:
 
     @handle.register
     def _(self, message: messages.RowsRequest, client: ClientConnection) -> None:
-        found = self.screen.rows_at(message.first, message.count)
-        book = self.clients.viewport.book
-        rows = tuple(book.encode(message.first + index, row) for index, row in enumerate(found))
-        styles, anew = client.unsent.styles_for(book)
-        client.send(messages.RowsAnswer(message.request, message.first, styles, rows, anew))
+        found_rows = self.screen.styled_rows(message.first, message.count)
+        style_numbers = self.clients.viewport.style_numbers
+        rows = tuple(style_numbers.encode(message.first + index, row) for index, row in enumerate(found_rows))
+        styles, resets_styles = client.unsent.styles_for(style_numbers)
+        client.send(messages.RowsAnswer(message.request, message.first, styles, rows, resets_styles))
 
     @handle.register
     def _(self, message: messages.LineNumbersRequest, client: ClientConnection) -> None:
@@ -170,25 +170,25 @@ class RequestHandler:
     def _(self, message: messages.Colours, client: ClientConnection) -> None:
         if not client.only_reads:
             self.screen.recolour(message.foreground, message.background, dark=message.dark)
-            self._take(self.screen.take_side_effects())
+            self._apply_side_effects(self.screen.take_side_effects())
 
     @handle.register
     def _(self, message: messages.LinesRequest, client: ClientConnection) -> None:
         trimmed = self.screen.trimmed()
         first = max(0, message.first - trimmed)
-        found = self.screen.rows_at(first, max(0, message.first + message.count - trimmed - first))
+        found_rows = self.screen.styled_rows(first, max(0, message.first + message.count - trimmed - first))
         number = trimmed + first
-        book = self.clients.viewport.book
-        rows = tuple(book.encode(number + index, row) for index, row in enumerate(found))
-        goes_on = tuple(trimmed + line for line in self.screen.goes_on(first, len(found)))
-        styles, anew = client.unsent.styles_for(book)
-        client.number(trimmed)
-        client.send(messages.LinesAnswer(message.request, styles, rows, goes_on, anew))
+        style_numbers = self.clients.viewport.style_numbers
+        rows = tuple(style_numbers.encode(number + index, row) for index, row in enumerate(found_rows))
+        goes_on = tuple(trimmed + line for line in self.screen.goes_on(first, len(found_rows)))
+        styles, resets_styles = client.unsent.styles_for(style_numbers)
+        client.send_trimmed(trimmed)
+        client.send(messages.LinesAnswer(message.request, styles, rows, goes_on, resets_styles))
 
     @handle.register
     def _(self, message: messages.SearchRequest, client: ClientConnection) -> None:
         hits = self.screen.search(message.text, message.limit) if message.text else ()
-        client.number(self.screen.trimmed())
+        client.send_trimmed(self.screen.trimmed())
         client.send(messages.SearchAnswer(message.request, tuple((hit.line, hit.start, hit.end) for hit in hits)))
 
     @handle.register
@@ -218,18 +218,18 @@ class RequestHandler:
     # Sizes and focus -------------------------------------------------------------------------------------------------
     def fit_size(self, now: float) -> float | None:
         """Give the terminal the size that its windows ask for; returns the seconds until it is due, None: it is so."""
-        wanted = self.clients.requested_size()
-        if wanted is None:
+        requested = self.clients.requested_size()
+        if requested is None:
             return None
-        if (wanted.columns, wanted.rows) != self.size:
-            left = self._resized_at + _RESIZE_PAUSE_S - now
-            if left > 0:
-                return left
-            self._resize(wanted.columns, wanted.rows, now)
-        elif wanted == self.clients.size_decision:
+        if (requested.columns, requested.rows) != self.size:
+            wait_s = self._resized_at + _RESIZE_PAUSE_S - now
+            if wait_s > 0:
+                return wait_s
+            self._resize(requested.columns, requested.rows, now)
+        elif requested == self.clients.size_decision:
             return None
-        self.clients.size_decision = wanted
-        self.clients.tell_size(*self.size)
+        self.clients.size_decision = requested
+        self.clients.send_size(*self.size)
         return None
 
     def _resize(self, columns: int, rows: int, now: float) -> None:
@@ -238,35 +238,35 @@ class RequestHandler:
         self._handles.crash_buffer.size = self.size
         self.screen.resize(columns, rows)  # before the child hears of it and draws for the new size
         self._handles.pty.resize(columns, rows)
-        self._take(self.screen.take_side_effects())
+        self._apply_side_effects(self.screen.take_side_effects())
         self.clients.viewport.forget()
-        self.clients.send_all_anew()
+        self.clients.owe_full_pictures()
         self.changed = True
 
     def _windows_changed(self) -> None:
         focused = self.clients.has_focus
         if focused != self._focused:
             self._focused = focused
-            self.pty_writer.type(self.screen.encode_focus(gained=focused))
+            self.pty_writer.write(self.screen.encode_focus(gained=focused))
         self.fit_size(time.monotonic())
 
     def _look_back(self, client: ClientConnection, delta: int) -> None:
         """Show a reader another part of the text, and nobody else: it stays with that while more is printed."""
         viewport = self.clients.viewport
-        fresh = self.screen.frame(full=not viewport.is_known)
-        if fresh is not None:
-            self.clients.take(fresh)
-        shown = viewport.frame
-        if shown is None:
+        changed_frame = self.screen.frame(full=not viewport.is_known)
+        if changed_frame is not None:
+            self.clients.add_frame(changed_frame)
+        frame = viewport.frame
+        if frame is None:
             return
-        before = shown.scrollback - shown.offset if client.looks_at is None else client.looks_at
+        before = frame.scrollback - frame.offset if client.looks_at is None else client.looks_at
         top = max(0, before + delta)
-        if not delta or top >= shown.scrollback:
+        if not delta or top >= frame.scrollback:
             client.look_at(None)
             return
         client.look_at(top)
-        past = replace(shown, offset=shown.scrollback - top, cursor=_NO_CURSOR)
-        picture = viewport.past(client.unsent, past, self.screen.rows_at(top, shown.rows))
+        scrollback = replace(frame, offset=frame.scrollback - top, cursor=_NO_CURSOR)
+        picture = viewport.scrollback_picture(client.unsent, scrollback, self.screen.styled_rows(top, frame.rows))
         client.awaiting = picture.number
         client.send(picture)
 
@@ -275,7 +275,7 @@ class RequestHandler:
             return
         client.typed_at = time.monotonic()
         self.screen.scroll_to_bottom()
-        if not self.pty_writer.type(data):
+        if not self.pty_writer.write(data):
             text = f"the program does not read its input: {len(data)} bytes were not typed"
             client.send(messages.HostNotice(text, "warning"))
         if self.clients.rule == "last":

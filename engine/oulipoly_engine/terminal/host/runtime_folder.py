@@ -23,7 +23,7 @@ from oulipoly_engine.paths import is_stand_in
 from oulipoly_engine.records import Record, replace
 
 Listener = socket.socket  # for the class whose own member has the same name
-ITSELF = "OULIPOLY_TERMINAL"  # the variable that tells a terminal's program in which one it runs
+TERMINAL_VARIABLE = "OULIPOLY_TERMINAL"  # the variable that tells a terminal's program in which one it runs
 _TRIES = 100
 _OURS = re.compile(r"([0-9a-f]{6})\.(?:sock|sock\.new|json|json\.new|lock)")
 
@@ -191,7 +191,7 @@ def survey(folder: Path, runs_on: Callable[[Terminal], bool] = lambda _: False) 
     for identity in sorted({found[1] for name in names if (found := _OURS.fullmatch(name))}):
         place = TerminalFiles(folder, identity)
         terminal = read(place)
-        with _unheld(place) as is_dead:
+        with _lock_if_free(place) as is_dead:
             if not is_dead:
                 if terminal is not None:
                     living.append(terminal)
@@ -205,7 +205,7 @@ def survey(folder: Path, runs_on: Callable[[Terminal], bool] = lambda _: False) 
             if terminal is not None and terminal.is_running:
                 lost.append(terminal)
     _drop_if_empty(folder)
-    oldest_first = tuple(sorted(living, key=lambda one: (one.started_at, one.id)))
+    oldest_first = tuple(sorted(living, key=lambda terminal: (terminal.started_at, terminal.id)))
     return Survey(oldest_first, tuple(lost), tuple(orphaned), stale)
 
 
@@ -219,7 +219,7 @@ def read(place: TerminalFiles) -> Terminal | None:
 
 
 @contextlib.contextmanager
-def _unheld(place: TerminalFiles) -> Iterator[bool]:
+def _lock_if_free(place: TerminalFiles) -> Iterator[bool]:
     """Hold a terminal's lock for the block if nobody does; yields whether nobody did."""
     try:
         descriptor = os.open(place.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -227,7 +227,7 @@ def _unheld(place: TerminalFiles) -> Iterator[bool]:
         yield False
         return
     try:
-        yield _lock(descriptor) and not _answers(place.socket)
+        yield _lock(descriptor) and not _has_listener(place.socket)
     finally:
         os.close(descriptor)
 
@@ -240,7 +240,7 @@ def _lock(descriptor: int) -> bool:
     return True
 
 
-def _answers(path: Path) -> bool:
+def _has_listener(path: Path) -> bool:
     """Tell whether anybody listens at a socket; the lock said no, so this only guards against a lost lock file."""
     if not path.exists():
         return False

@@ -35,14 +35,17 @@ READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 _MOST_CLIENTS = 64
 _CHUNK = 64 << 10
 _SHORT = 1 << 10  # bytes: a terminal that has more gives more
-_GULP_LEAST, _GULP_MOST = 4 << 10, 256 << 10  # bytes between two looks at the clients
-_GULP_S = 0.003
+_BATCH_LEAST, _BATCH_MOST = 4 << 10, 256 << 10  # bytes between two looks at the clients
+_BATCH_S = 0.003
 _FLOOD = 64 << 10  # bytes since the last picture that make a flood
-_UNSEEN_GULP, _UNSEEN_PAUSE_S = 64 << 10, 0.02  # 3 MB a second at most while nobody watches, ...
-_UNSEEN_SHARE, _UNSEEN_MOST_S = 20, 0.2  # ... and a twentieth of the time: on a machine that is busy it takes longer
-_UNSEEN_LEAST = 4 << 10  # bytes at once below which a program that nobody watches is not made to wait
-_HELD_LINE_S = 0.5  # how often a line that nobody held is looked at again: the child may open /dev/tty afresh
-_END_PATIENCE_S = 0.25  # for a grandchild that holds the line after the child's end, and may go on printing
+_UNWATCHED_BATCH, _UNWATCHED_PAUSE_S = 64 << 10, 0.02  # 3 MB a second at most while nobody watches, ...
+_UNWATCHED_SHARE, _UNWATCHED_MOST_S = (
+    20,
+    0.2,
+)  # ... and a twentieth of the time, which is longer on a busy machine
+_UNWATCHED_LEAST = 4 << 10  # bytes at once below which a program that nobody watches is not made to wait
+_PTY_RETRY_S = 0.5  # how often a PTY that nobody held open is looked at again: the child may open /dev/tty afresh
+_END_PATIENCE_S = 0.25  # for a grandchild that holds the PTY open after the child's end, and may go on printing
 _SLOW_CLIENT_S = 2.0  # before a client that has not drawn the last picture is told of the end nevertheless
 _QUIET_S = 1.0  # without output or input before a dump is made, ...
 _DUMP_OVERDUE = 5  # ... unless it is this many times overdue
@@ -64,11 +67,11 @@ class ScreenProcess:
         self._from_supervisor = messages.Decoder(FromSupervisor)
         self._selector = selectors.DefaultSelector()
         self._announced = None if text is None else messages.HostNotice(text, "warning")
-        self._gulp = _GULP_LEAST * 4
-        self._since_picture = 0
+        self._batch = _BATCH_LEAST * 4
+        self._bytes_since_picture = 0
         self._busy_at = time.monotonic()
         self._pty_events = 0
-        self._pty_due: float | None = None  # when to look again at a line that nobody holds
+        self._pty_due: float | None = None  # when to look again at a PTY that nobody holds open
         self._rest_until = 0.0  # when to read again what nobody watches
         self._exited_at = 0.0
         self._dumped_at = self._busy_at
@@ -76,16 +79,16 @@ class ScreenProcess:
         self._dump_pause_s = handles.rules.dump_every_s
         self._title_sent = handles.terminal.title
         self._title_at = 0.0
-        self.finished = False
+        self.is_finished = False
         control.setblocking(False)
         self._selector.register(control, READ, self._read_supervisor)
         self._selector.register(handles.listener, READ, self._accept)
 
     def run(self) -> None:
         """Serve until all is over."""
-        while not self.finished:
+        while not self.is_finished:
             timeout = self._do_due(time.monotonic())
-            if self.finished:
+            if self.is_finished:
                 break
             self._watch_pty()
             for key, events in self._selector.select(timeout):
@@ -110,17 +113,17 @@ class ScreenProcess:
         if events & WRITE:
             self._handler.pty_writer.flush()
         if events & READ:
-            self._drain()
+            self._read_output()
 
-    def _drain(self) -> int:
+    def _read_output(self) -> int:
         """Read what is there, within a budget of bytes and time, draw it, and return how much it was.
 
         A flood that nobody watches waits for us, as in any slow terminal: ten of them at full speed would leave the
         terminal that is watched, and the app, a tenth of the machine.
         """
-        begun = time.monotonic()
-        is_watched = self._handler.clients.is_watched(begun)
-        most = self._gulp if is_watched else min(self._gulp, _UNSEEN_GULP)
+        started = time.monotonic()
+        is_watched = self._handler.clients.is_watched(started)
+        most = self._batch if is_watched else min(self._batch, _UNWATCHED_BATCH)
         pieces: list[bytes] = []
         size = 0
         while size < most:
@@ -128,32 +131,32 @@ class ScreenProcess:
             if data is None:
                 break
             if not data:
-                self._pty_due = begun + _HELD_LINE_S
-                self._handler.pty_writer.forget()
+                self._pty_due = started + _PTY_RETRY_S
+                self._handler.pty_writer.clear()
                 break
             self._crash_buffer.append(data)  # before it is drawn: drawing may kill us
             pieces.append(data)
             size += len(data)
             if len(data) < _SHORT:
                 break  # it was all; if not, we are told
-            if time.monotonic() - begun > _GULP_S:
+            if time.monotonic() - started > _BATCH_S:
                 break
         if size:
             self._draw(pieces[0] if len(pieces) == 1 else b"".join(pieces))
-        if size > _UNSEEN_LEAST and not is_watched:
-            taken = time.monotonic() - begun
-            self._rest_until = begun + min(_UNSEEN_MOST_S, max(_UNSEEN_PAUSE_S, _UNSEEN_SHARE * taken))
+        if size > _UNWATCHED_LEAST and not is_watched:
+            duration = time.monotonic() - started
+            self._rest_until = started + min(_UNWATCHED_MOST_S, max(_UNWATCHED_PAUSE_S, _UNWATCHED_SHARE * duration))
         return size
 
     def _draw(self, data: bytes) -> None:
-        begun = time.monotonic()
+        started = time.monotonic()
         self._handler.take_output(data)
         now = time.monotonic()
-        if now - begun > _GULP_S:  # a slow emulator gets less at once
-            self._gulp = max(_GULP_LEAST, self._gulp // 2)
-        elif len(data) >= self._gulp:
-            self._gulp = min(_GULP_MOST, self._gulp * 2)
-        self._since_picture += len(data)
+        if now - started > _BATCH_S:  # a slow emulator gets less at once
+            self._batch = max(_BATCH_LEAST, self._batch // 2)
+        elif len(data) >= self._batch:
+            self._batch = min(_BATCH_MOST, self._batch * 2)
+        self._bytes_since_picture += len(data)
         self._busy_at = now
         self._handler.clients.mark_active(now)
 
@@ -221,15 +224,15 @@ class ScreenProcess:
         except OSError:
             data = b""
         if not data:
-            self._end_alone()
+            self._end_without_supervisor()
             return
         for message in self._from_supervisor.feed(data):
             match message:
                 case AliveRequest():
-                    self.tell_supervisor(AliveReport())
+                    self.send_to_supervisor(AliveReport())
                 case DrainRequest():
-                    self._drain_the_rest()
-                    self.tell_supervisor(DrainReport())
+                    self._read_remaining_output()
+                    self.send_to_supervisor(DrainReport())
                 case messages.Exited():
                     self.take_exit(message)
                 case messages.Bye():
@@ -239,26 +242,26 @@ class ScreenProcess:
         """Take the news of the child's end, and what it printed last."""
         self._handler.exited = exited
         self._exited_at = time.monotonic()
-        self._drain_the_rest()
+        self._read_remaining_output()
 
-    def _drain_the_rest(self) -> None:
+    def _read_remaining_output(self) -> None:
         until = time.monotonic() + _END_PATIENCE_S
-        while self._pty_due is None and time.monotonic() < until and self._drain():
+        while self._pty_due is None and time.monotonic() < until and self._read_output():
             pass
 
-    def tell_supervisor(self, message: messages.Message) -> None:
+    def send_to_supervisor(self, message: messages.Message) -> None:
         """Send the supervisor a message; without one, nobody needs it."""
         with contextlib.suppress(OSError):
             self._control.send(messages.encode(message))
 
-    def _end_alone(self) -> None:
+    def _end_without_supervisor(self) -> None:
         """End the child, which nobody can wait for any more, and say so: the supervisor was killed."""
         text = "the process that held this terminal was killed; the program in it is being ended"
         self._handler.clients.broadcast(messages.HostNotice(text, "error"))
         for number in (signal.SIGHUP, signal.SIGKILL):
             send(self._pty, number)
             send(self._pty, signal.SIGCONT)
-            if self._gone_within(self._handles.rules.grace_s):
+            if self._ends_within(self._handles.rules.grace_s):
                 break
         self._say_goodbye(text)
         # The description stays for whoever looks next: it says that there was something, and what became of it.
@@ -268,9 +271,9 @@ class ScreenProcess:
     def _say_goodbye(self, text: str) -> None:
         for client in list(self._handler.clients.connections):
             self._drop(client, text)
-        self.finished = True
+        self.is_finished = True
 
-    def _gone_within(self, patience_s: float) -> bool:
+    def _ends_within(self, patience_s: float) -> bool:
         deadline = time.monotonic() + patience_s
         while time.monotonic() < deadline:
             while self._pty.read(_CHUNK):
@@ -294,12 +297,12 @@ class ScreenProcess:
             self._rest_until = self._rest_until if now < self._rest_until else 0.0
             waits.append(self._rest_until - now if self._rest_until else None)
         was_owed = handler.changed
-        handler.changed, wait = handler.clients.paint(
-            handler.screen, now, changed=handler.changed, flooding=self._since_picture > _FLOOD
+        handler.changed, wait = handler.clients.send_pictures(
+            handler.screen, now, changed=handler.changed, flooding=self._bytes_since_picture > _FLOOD
         )
         if was_owed and not handler.changed:
-            self._since_picture = 0
-        waits += [wait, self._tell_title(now), self._dump(now), self._end(now)]
+            self._bytes_since_picture = 0
+        waits += [wait, self._send_title(now), self._dump(now), self._end(now)]
         self._watch_clients()
         return min((wait for wait in waits if wait is not None), default=None)
 
@@ -308,17 +311,17 @@ class ScreenProcess:
             return None
         if now >= (self._pty_due or 0):
             self._pty_due = None
-            self._drain()
+            self._read_output()
         return None if self._pty_due is None else max(self._pty_due - now, 0.001)
 
-    def _tell_title(self, now: float) -> float | None:
+    def _send_title(self, now: float) -> float | None:
         if self._handler.title == self._title_sent:
             return None
         left = self._title_at + _TITLE_S - now
         if left > 0:
             return left
         self._title_sent, self._title_at = self._handler.title, now
-        self.tell_supervisor(TitleReport(self._handler.title))
+        self.send_to_supervisor(TitleReport(self._handler.title))
         return None
 
     def _dump(self, now: float) -> float | None:
@@ -346,13 +349,13 @@ class ScreenProcess:
         since = now - self._exited_at
         is_drained = self._pty_due is not None or since >= _END_PATIENCE_S
         if is_drained:
-            handler.clients.tell_exit(handler.exited, insist=since >= _SLOW_CLIENT_S, changed=handler.changed)
+            handler.clients.send_exit(handler.exited, insist=since >= _SLOW_CLIENT_S, changed=handler.changed)
         left = self._exited_at + self._handles.rules.linger_s - now
         if left <= 0 or (handler.end_seen and not any(client.attached for client in handler.clients.connections)):
             for client in list(handler.clients.connections):
                 self._drop(client, "the terminal has ended")
-            self.tell_supervisor(EndReport())
-            self.finished = True
+            self.send_to_supervisor(EndReport())
+            self.is_finished = True
             return None
         if is_drained and all(client.has_exit for client in handler.clients.connections):
             return left
@@ -383,7 +386,7 @@ def serve(
     restored = restore_screen(handles.crash_buffer, limits, deaths, handles.terminal.id, manner=manner, alive=alive)
 
     def kill(number: int) -> None:
-        process.tell_supervisor(messages.Kill(number))
+        process.send_to_supervisor(messages.Kill(number))
 
     handler = RequestHandler(handles, restored.screen, limits_size, kill=kill)
     handler.title = handles.terminal.title

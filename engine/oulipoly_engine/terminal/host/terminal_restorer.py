@@ -39,7 +39,7 @@ class TerminalRestorer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Have it write nothing, and end it."""
-        self.say(b"")
+        self.set_bytes(b"")
         if self._shell is None:
             return
         with contextlib.suppress(OSError):
@@ -50,7 +50,7 @@ class TerminalRestorer:
             self._shell.kill()
             self._shell.wait()
 
-    def say(self, data: bytes) -> None:
+    def set_bytes(self, data: bytes) -> None:
         """Have these bytes written instead of those said before; none: nothing."""
         if self._shell is not None:
             with contextlib.suppress(OSError):

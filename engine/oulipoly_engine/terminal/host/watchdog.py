@@ -23,7 +23,7 @@ class Watchdog:
         self._answered_at: float | None = None
         self._is_asked = True
         self._since = self._looked_at = now
-        self._spent_before: float | None = None
+        self._cpu_s_before: float | None = None
 
     @property
     def answered_at(self) -> float | None:
@@ -35,27 +35,27 @@ class Watchdog:
         self._answered_at = self._looked_at = now
         self._is_asked = False
 
-    def is_due(self, now: float) -> bool:
+    def must_ask(self, now: float) -> bool:
         """Tell whether it is time to ask; asked means that an answer is owed from now on."""
         if self._is_asked or now - (self._answered_at or 0.0) < EVERY_S:
             return False
         self._is_asked = True
         self._since = self._looked_at = now
-        self._spent_before = None
+        self._cpu_s_before = None
         return True
 
-    def is_gone(self, now: float, spent: Callable[[], float | None]) -> bool:
+    def hangs(self, now: float, cpu_time_s: Callable[[], float | None]) -> bool:
         """Tell whether it hangs. spent: its processor time so far, in seconds; None where nobody tells."""
         if not self._is_asked:
             return False
         late = now - self._looked_at
         self._looked_at = now
-        used = spent()
+        used = cpu_time_s()
         if late > _AGAIN_S + _OURS_S:
-            self._since, self._spent_before = now, used
-        elif self._spent_before is None:
-            self._spent_before = used
-        elif used is not None and used - self._spent_before > self._looping_s:
+            self._since, self._cpu_s_before = now, used
+        elif self._cpu_s_before is None:
+            self._cpu_s_before = used
+        elif used is not None and used - self._cpu_s_before > self._looping_s:
             return True
         return now - self._since > self._silent_s
 

@@ -206,7 +206,7 @@ class Picture(Message, frozen=True, tag="picture"):
     offset: int
     alternate: bool
     mouse: bool
-    anew: bool = False  # style ids begin afresh: forget those told before
+    resets_styles: bool = False  # style ids begin afresh: forget those told before
 
 
 class SideEffectReport(Message, frozen=True, tag="happened"):
@@ -238,7 +238,7 @@ class RowsAnswer(Message, frozen=True, tag="rows-found"):
     first: int
     styles: tuple[WireStyle, ...]
     rows: tuple[WireRow, ...]
-    anew: bool = False
+    resets_styles: bool = False
 
 
 class TrimReport(Message, frozen=True, tag="trimmed"):
@@ -254,7 +254,7 @@ class LinesAnswer(Message, frozen=True, tag="lines-found"):
     styles: tuple[WireStyle, ...]
     rows: tuple[WireRow, ...]
     goes_on: tuple[int, ...]  # those that were broken only because they were full
-    anew: bool = False
+    resets_styles: bool = False
 
 
 class SearchAnswer(Message, frozen=True, tag="search-found"):
@@ -296,9 +296,9 @@ FromHost = (
 )  # fmt: skip
 
 
-def understands(host: Hello, what: str) -> bool:
+def understands(host: Hello, feature: str) -> bool:
     """Tell whether a host understands LineNumbersRequest and LinesRequest (NUMBERS), or Coloured (COLOURS)."""
-    return what in host.name.split()
+    return feature in host.name.split()
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -328,7 +328,7 @@ class Decoder:
         """
         pending = self._pending
         pending += data
-        found = []
+        decoded = []
         start = 0
         while len(pending) - start >= _LENGTH.size:
             (size,) = _LENGTH.unpack_from(pending, start)
@@ -338,11 +338,11 @@ class Decoder:
             end = start + _LENGTH.size + size
             if len(pending) < end:
                 break
-            found.append(self._read(bytes(pending[start + _LENGTH.size : end])))
+            decoded.append(self._read(bytes(pending[start + _LENGTH.size : end])))
             start = end
         if start:
             del pending[:start]
-        return found
+        return decoded
 
     def _read(self, data: bytes) -> Any:  # noqa: ANN401 - one of the union
         try:

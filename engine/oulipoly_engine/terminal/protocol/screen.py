@@ -201,7 +201,7 @@ class Screen(Protocol):
     def lines(self, first: int, count: int) -> tuple[str, ...]:
         """Return plain lines, counted from the oldest row of the scrollback; what a copy mode shows and copies."""
 
-    def rows_at(self, first: int, count: int) -> tuple[Row, ...]:
+    def styled_rows(self, first: int, count: int) -> tuple[Row, ...]:
         """Return styled rows by the same count, without moving the viewport."""
 
     def goes_on(self, first: int, count: int) -> tuple[int, ...]:

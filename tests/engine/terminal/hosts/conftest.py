@@ -62,7 +62,7 @@ class Watcher:
         """Take what comes within a moment, and acknowledge pictures."""
         for message in self.client.receive(timeout):
             if isinstance(message, messages.Picture):
-                self.view.take(message)
+                self.view.apply(message)
                 self.pictures.append(message)
                 self.client.send(messages.PictureReceipt(message.number))
             elif isinstance(message, messages.Output):
@@ -155,8 +155,8 @@ class Hosts:
             watcher.close()
         pids = set()
         for terminal in self._started:
-            described = self.now(terminal) or terminal
-            pids |= {described.host_pid, described.screen_pid, described.pid} - {0}
+            type_description = self.now(terminal) or terminal
+            pids |= {type_description.host_pid, type_description.screen_pid, type_description.pid} - {0}
             if lives(terminal.host_pid):
                 with contextlib.suppress(OSError):
                     os.kill(terminal.host_pid, signal.SIGCONT)

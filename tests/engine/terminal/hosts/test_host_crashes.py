@@ -53,7 +53,7 @@ def test_colours_modes_and_scrollback_come_back(hosts, waited, alive):
 
     watcher.client.send(messages.RowsRequest(1, 0, 2))
     assert ["1", "2"] == [
-        "".join(run.text for run in row) for _, row in watcher.view.found(watcher.hears(messages.RowsAnswer))
+        "".join(run.text for run in row) for _, row in watcher.view.answered_rows(watcher.hears(messages.RowsAnswer))
     ]
     watcher.client.send(messages.PasteInput("pasted"))
     watcher.types("\n")

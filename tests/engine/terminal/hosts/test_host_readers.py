@@ -88,17 +88,17 @@ def test_reader_scrolls_its_own_view_and_nobody_elses(hosts, read):
     watcher = hosts.watch(terminal)
     watcher.shows("200")
     reader, view = read(terminal, 80, 24), RemoteScreen()
-    view.take(side_effects(reader, messages.Picture))
+    view.apply(side_effects(reader, messages.Picture))
     reader.send(messages.ScrollRequest(-100))
     back = side_effects(reader, messages.Picture, lambda picture: picture.offset)
-    view.take(back)
+    view.apply(back)
 
     assert (100, "78", "101") == (back.offset, view.text()[0], view.text()[-1])
     watcher.types("\n")
     watcher.shows("one more")
     assert {0} == {picture.offset for picture in watcher.pictures}
     reader.send(messages.ScrollRequest(0))
-    view.take(side_effects(reader, messages.Picture))
+    view.apply(side_effects(reader, messages.Picture))
     assert "one more" in view.text()
 
 
@@ -112,7 +112,7 @@ def test_reader_that_looks_back_goes_on_from_there_while_more_is_printed(hosts, 
     watcher.types("\n")
     watcher.shows("300")
     reader.send(messages.ScrollRequest(-8))
-    view.take(side_effects(reader, messages.Picture))
+    view.apply(side_effects(reader, messages.Picture))
 
     assert ("70", "93") == (view.text()[0], view.text()[-1])
     assert watcher.text.endswith("300\n")

@@ -123,7 +123,7 @@ def test_old_rows_and_hits_can_be_asked_for_without_moving_the_picture(hosts):
     watcher.client.send(messages.RowsRequest(1, 4, 2))
     watcher.client.send(messages.SearchRequest(2, "42"))
 
-    rows = watcher.view.found(watcher.hears(messages.RowsAnswer))
+    rows = watcher.view.answered_rows(watcher.hears(messages.RowsAnswer))
     assert [(4, "5"), (5, "6")] == [(line, "".join(run.text for run in row)) for line, row in rows]
     assert ((41, 0, 2),) == watcher.hears(messages.SearchAnswer).hits
     assert 0 == watcher.view.offset

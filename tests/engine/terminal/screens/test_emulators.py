@@ -70,9 +70,9 @@ def test_the_declarations_are_what_their_script_makes(tmp_path):
 
 def test_a_layout_that_the_decoder_cannot_cut_is_refused(monkeypatch):
     library = ffi.load()
-    cell = ffi.described(library, "GhosttyCell")
+    cell = ffi.type_description(library, "GhosttyCell")
     cell["bits"]["style_id"]["lsb"] += 1
-    monkeypatch.setattr("oulipoly_engine.terminal.emulators.ghostty.cells.described", lambda *_: cell)
+    monkeypatch.setattr("oulipoly_engine.terminal.emulators.ghostty.cells.type_description", lambda *_: cell)
 
     with pytest.raises(ScreenBroken, match="lays out its cells"):
         layout(library)

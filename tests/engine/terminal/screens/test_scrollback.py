@@ -94,7 +94,7 @@ def test_reading_the_past_moves_nothing(shown):
     shown.look()
     before = shown.text, shown.frame.offset
 
-    shown.screen.rows_at(0, 100)
+    shown.screen.styled_rows(0, 100)
     shown.look()
 
     assert before == (shown.text, shown.frame.offset)
@@ -103,14 +103,14 @@ def test_reading_the_past_moves_nothing(shown):
 def test_styled_rows_of_the_past(shown):
     shown.feed(f"\x1b[31mred\x1b[0m\r\n{numbered(50)}")
 
-    assert CellStyle(foreground=1) == shown.screen.rows_at(0, 1)[0][0].style
+    assert CellStyle(foreground=1) == shown.screen.styled_rows(0, 1)[0][0].style
 
 
 @pytest.mark.parametrize(("first", "count"), [(-5, 2), (0, 0), (0, -1), (1000, 5)])
 def test_reading_beyond_either_end_gives_what_there_is(shown, first, count):
     shown.feed(numbered(10))
 
-    assert len(shown.screen.rows_at(first, count)) <= max(0, count)
+    assert len(shown.screen.styled_rows(first, count)) <= max(0, count)
 
 
 def test_the_child_can_have_the_past_erased(shown):
@@ -225,7 +225,7 @@ def test_a_dump_makes_the_same_screen_again(screens):
 
     assert shown.rows == again.rows
     assert shown.frame.cursor == again.frame.cursor
-    assert shown.screen.rows_at(0, 99) == again.screen.rows_at(0, 99)
+    assert shown.screen.styled_rows(0, 99) == again.screen.styled_rows(0, 99)
     assert (40, 6) == (again.frame.columns, again.frame.rows)
 
 

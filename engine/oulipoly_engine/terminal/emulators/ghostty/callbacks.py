@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from oulipoly_engine.terminal.emulators.ghostty.ffi import Library, check
-from oulipoly_engine.terminal.emulators.side_effects import COPY_BYTES, OVER, SideEffectLog
+from oulipoly_engine.terminal.emulators.side_effects import COPY_BYTES, PROGRESS_ENDED, SideEffectLog
 from oulipoly_engine.terminal.protocol.screen import ScreenLimits
 
 NAME = b"agent-runner"  # what XTVERSION is answered with
@@ -21,7 +21,7 @@ class Callbacks:
         self._clock = clock
         self._name = self._ffi.new("char[]", NAME)
         self.dark = limits.dark
-        self._kept: list[Any] = []
+        self._references: list[Any] = []
         self.side_effects = SideEffectLog()
         self.size = (limits.columns, limits.rows)
         self.held_since: float | None = None
@@ -43,7 +43,7 @@ class Callbacks:
         }.items():
             kind = "".join(part.capitalize() for part in option.split("_"))
             callback = self._ffi.callback(f"GhosttyTerminal{kind}Fn", function)
-            self._kept.append(callback)
+            self._references.append(callback)
             check(
                 self._lib.ghostty_terminal_set(
                     terminal, getattr(self._lib, f"GHOSTTY_TERMINAL_OPT_{option}"), callback
@@ -62,7 +62,7 @@ class Callbacks:
         return self._text(string) if self._lib.ghostty_terminal_get(terminal, data, string) == 0 else ""
 
     def _reply(self, _terminal: Any, _user: Any, data: Any, length: int) -> None:  # noqa: ANN401 - as above
-        self.side_effects.reply(bytes(self._ffi.buffer(data, length)))
+        self.side_effects.add_reply(bytes(self._ffi.buffer(data, length)))
 
     def _bell(self, _terminal: Any, _user: Any) -> None:  # noqa: ANN401 - as above
         self.side_effects.bells += 1
@@ -73,10 +73,10 @@ class Callbacks:
         return string[0]
 
     def _title(self, terminal: Any, _user: Any) -> None:  # noqa: ANN401 - as above
-        self.side_effects.title(self._string(terminal, self._lib.GHOSTTY_TERMINAL_DATA_TITLE))
+        self.side_effects.set_title(self._string(terminal, self._lib.GHOSTTY_TERMINAL_DATA_TITLE))
 
     def _folder(self, terminal: Any, _user: Any) -> None:  # noqa: ANN401 - as above
-        self.side_effects.folder(self._string(terminal, self._lib.GHOSTTY_TERMINAL_DATA_PWD))
+        self.side_effects.set_folder(self._string(terminal, self._lib.GHOSTTY_TERMINAL_DATA_PWD))
 
     def _size(self, _terminal: Any, _user: Any, size: Any) -> bool:  # noqa: ANN401 - as above
         size.columns, size.rows = self.size
@@ -92,7 +92,7 @@ class Callbacks:
         for place in range(write.contents_len):
             content = write.contents[place]
             if self._bytes(content.mime).startswith(b"text/plain") and content.data.len <= COPY_BYTES:
-                self.side_effects.copied(self._text(content.data))
+                self.side_effects.add_copy(self._text(content.data))
                 break
         # Nothing is copied here: whoever sits at the pane is asked first, long after this call.
         answer = self._ffi.new("GhosttyClipboardWriteReply*")
@@ -101,11 +101,11 @@ class Callbacks:
         write.reply(write, answer)
 
     def _notice(self, _terminal: Any, _user: Any, notice: Any) -> None:  # noqa: ANN401 - as above
-        self.side_effects.notice(self._text(notice.title), self._text(notice.body))
+        self.side_effects.add_notice(self._text(notice.title), self._text(notice.body))
 
     def _progress(self, _terminal: Any, _user: Any, report: Any) -> None:  # noqa: ANN401 - as above
         over = report.state == self._lib.GHOSTTY_TERMINAL_PROGRESS_STATE_REMOVE
-        self.side_effects.progress = OVER if over else max(0, report.progress)
+        self.side_effects.progress = PROGRESS_ENDED if over else max(0, report.progress)
 
-    def _hold(self, _terminal: Any, _user: Any, held: bool) -> None:  # noqa: ANN401, FBT001, RUF100 - as above
-        self.held_since = self._clock() if held else None
+    def _hold(self, _terminal: Any, _user: Any, is_held: bool) -> None:  # noqa: ANN401, FBT001, RUF100 - as above
+        self.held_since = self._clock() if is_held else None

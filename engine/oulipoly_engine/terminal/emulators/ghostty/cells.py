@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from oulipoly_engine.records import Record
-from oulipoly_engine.terminal.emulators.ghostty.ffi import Library, check, described
+from oulipoly_engine.terminal.emulators.ghostty.ffi import Library, check, type_description
 from oulipoly_engine.terminal.emulators.ghostty.styles import STYLE_SIZE, background, rgb, style
 from oulipoly_engine.terminal.protocol.cell_text import cluster, drawable
 from oulipoly_engine.terminal.protocol.rows import PLAIN, finished
@@ -43,7 +43,7 @@ def layout(library: Library) -> CellLayout:
 
     Raises ScreenBroken when it is none that the decoder below can cut by whole bytes.
     """
-    cell = described(library, "GhosttyCell")
+    cell = type_description(library, "GhosttyCell")
     bits = cell["bits"]
     content, kind = bits["content"]["lsb"], bits["style_id"]["lsb"]
     tag, wide, link = (bits[name] for name in ("content_tag", "wide", "hyperlink"))
@@ -117,9 +117,9 @@ class CellReader:
         self._decoded.clear()
 
     def _make(self, kind: str, maker: Any) -> Any:  # noqa: ANN401 - as above
-        made = self._ffi.new(f"{kind}*")
-        check(maker(self._ffi.NULL, made), kind)
-        return made
+        value = self._ffi.new(f"{kind}*")
+        check(maker(self._ffi.NULL, value), kind)
+        return value
 
     def _row(self, y: int) -> Row:
         lib = self._lib
@@ -128,22 +128,22 @@ class CellReader:
             "cells",
         )
         raw: bytes = self._ffi.buffer(self._view.ptr, self._view.len * _CELL)[:]
-        known = self._decoded.get(raw)
-        if known is not None and not known.styles:
-            return known.row
+        cached = self._decoded.get(raw)
+        if cached is not None and not cached.styles:
+            return cached.row
         # Where a style, a cluster or a link is asked for, the library wants its own view of the row.
         check(
             lib.ghostty_render_state_row_get(self._rows[0], lib.GHOSTTY_RENDER_STATE_ROW_DATA_CELLS, self._cells),
             "row",
         )
-        if known is not None and all(self._style_bytes(x) == kept for x, kept in known.styles):
-            return known.row
-        made, keep = self._decode(raw, int.from_bytes(raw, "little"), y)
+        if cached is not None and all(self._style_bytes(x) == style_bytes for x, style_bytes in cached.styles):
+            return cached.row
+        decoded, keep = self._decode(raw, int.from_bytes(raw, "little"), y)
         if keep:
             if len(self._decoded) >= _KEPT_ROWS:
                 self._decoded.clear()
-            self._decoded[raw] = made
-        return made.row
+            self._decoded[raw] = decoded
+        return decoded.row
 
     def _decode(self, raw: bytes, number: int, y: int) -> tuple[_Decoded, bool]:
         """Decode a row; False: its bytes do not say all, so that equal bytes may be another row."""
@@ -180,7 +180,7 @@ class CellReader:
         """Decode a row with wide characters, clusters, links or blanks that have a colour and no style."""
         seen: dict[int, tuple[int, bytes]] = {}
         runs: list[tuple[str, CellStyle, int]] = []
-        whole = True
+        is_cacheable = True
         for x, cell in enumerate(cells):
             tag, content = cell & 3, cell >> self._layout.content & 0xFFFFFF
             if (cell >> self._layout.wide & 3) == _TAIL:
@@ -190,9 +190,9 @@ class CellReader:
                 continue
             link = self._link(x, y) if cell >> self._layout.link & 1 else None
             text = self._cluster(x) if tag == _CLUSTER else drawable(chr(content)) if tag == _TEXT else " "
-            whole = whole and link is None and tag != _CLUSTER
+            is_cacheable = is_cacheable and link is None and tag != _CLUSTER
             runs.append((text, self._look(x, cell, link, seen), 1))
-        return _Decoded(finished(runs), tuple(seen.values())), whole
+        return _Decoded(finished(runs), tuple(seen.values())), is_cacheable
 
     def _look(self, x: int, cell: int, link: str | None, seen: dict[int, tuple[int, bytes]]) -> CellStyle:
         content = cell >> self._layout.content & 0xFFFFFF
@@ -231,8 +231,8 @@ class CellReader:
         self._reference.size = self._ffi.sizeof("GhosttyGridRef")
         if self._grid_reference(self._terminal, self._point[0], self._reference) != lib.GHOSTTY_SUCCESS:
             return None
-        done = lib.ghostty_grid_ref_hyperlink_uri(self._reference, self._link_bytes, _LINK_BYTES, self._length)
-        if done != lib.GHOSTTY_SUCCESS or not self._length[0]:
+        result = lib.ghostty_grid_ref_hyperlink_uri(self._reference, self._link_bytes, _LINK_BYTES, self._length)
+        if result != lib.GHOSTTY_SUCCESS or not self._length[0]:
             return None  # none, or one longer than anything that could be opened
         return bytes(self._ffi.buffer(self._link_bytes, self._length[0])).decode("utf-8", "replace")
 

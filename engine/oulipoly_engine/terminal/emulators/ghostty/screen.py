@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from oulipoly_engine.terminal.emulators.ghostty.callbacks import CELL_PIXELS, Callbacks
 from oulipoly_engine.terminal.emulators.ghostty.cells import CellReader
-from oulipoly_engine.terminal.emulators.ghostty.ffi import Library, check, load, sized
+from oulipoly_engine.terminal.emulators.ghostty.ffi import Library, check, load, new_struct
 from oulipoly_engine.terminal.emulators.ghostty.keys import InputEncoders
 from oulipoly_engine.terminal.emulators.ghostty.rows import LineNumbers
 from oulipoly_engine.terminal.emulators.ghostty.search import find
@@ -62,9 +62,9 @@ class GhosttyScreen:
         if not dump.startswith(DUMP):
             raise ScreenUnavailable("this is no dump of a ghostty screen")
         data = dump[len(DUMP) :]
-        kept = ffi.from_buffer("uint8_t[]", data)
+        buffer = ffi.from_buffer("uint8_t[]", data)
         decoder, terminal = ffi.new("GhosttySnapshotDecoder*"), ffi.new("GhosttyTerminal*")
-        check(lib.ghostty_snapshot_decoder_new_buf(ffi.NULL, decoder, kept, len(data)), "reading a dump")
+        check(lib.ghostty_snapshot_decoder_new_buf(ffi.NULL, decoder, buffer, len(data)), "reading a dump")
         try:
             most = ffi.new("size_t*", _CONTINUATION)
             option = lib.GHOSTTY_SNAPSHOT_DECODER_OPT_MAX_CONTINUATION_BYTES
@@ -91,10 +91,10 @@ class GhosttyScreen:
         self._limits = limits
         self._columns = self._number("COLS", "uint16_t")
         self._rows = self._number("ROWS", "uint16_t")
-        self._shown: list[Row | None] = [None] * self._rows
-        self._told: tuple[object, ...] = ()
-        self._stale = True
-        self._room_for_scrollback()
+        self._last_rows: list[Row | None] = [None] * self._rows
+        self._last_state: tuple[object, ...] = ()
+        self._must_read_all = True
+        self._set_scrollback_limit()
         self._set("SCROLLBACK_MAX_LINES", self._ffi.NULL)  # a limit in lines makes ascii six times slower to feed
         self._colour(limits.foreground, limits.background)
         self._clusters = self._ffi.new("GhosttyTerminalModeConfig*", {"mode": 2027, "value": True})
@@ -105,10 +105,10 @@ class GhosttyScreen:
         self._callbacks.size = (self._columns, self._rows)
         self._callbacks.attach(self._handle)
         self._reader = CellReader(library, self._handle)
-        self._lines = LineNumbers(library, self._handle)
+        self._line_numbers = LineNumbers(library, self._handle)
         self._encoders = InputEncoders(library, self._handle)
         self._scrollbar = self._ffi.new("GhosttyTerminalScrollbar*")
-        self._cursor = sized(self._ffi, "GhosttyRenderStateCursor")
+        self._cursor = new_struct(self._ffi, "GhosttyRenderStateCursor")
         self._mode = self._ffi.new("GhosttyTerminalModeConfig*")
 
     def feed(self, data: bytes) -> None:
@@ -133,16 +133,16 @@ class GhosttyScreen:
         if not full and self.hold_left():
             return None
         self._check_open()
-        every = self._reader.update() or full or self._stale
-        whole = full or self._shown[:1] == [None]
+        every = self._reader.update() or full or self._must_read_all
+        is_full = full or self._last_rows[:1] == [None]
         changed = []
         for y, row in self._reader.rows(every=every):
-            if whole or row != self._shown[y]:
-                self._shown[y] = row
+            if is_full or row != self._last_rows[y]:
+                self._last_rows[y] = row
                 changed.append((y, row))
-        self._stale = False
+        self._must_read_all = False
         bar = self._bar()
-        beside = (
+        state = (
             self._cursor_now(),
             bar.total - bar.len,
             bar.total - bar.len - bar.offset,
@@ -150,12 +150,12 @@ class GhosttyScreen:
             bool(self._number("MOUSE_TRACKING", "bool")),
             self._on(_BRACKETED),
         )
-        if not changed and not whole and beside == self._told:
+        if not changed and not is_full and state == self._last_state:
             return None
-        self._told = beside
-        cursor, scrollback, _, alternate, *_ = beside
-        trimmed = self._lines.known_trimmed if alternate else self._lines.trimmed(scrollback, bar.len)
-        return Frame(self._columns, self._rows, tuple(changed), cursor, whole, *beside[1:], trimmed)
+        self._last_state = state
+        cursor, scrollback, _, alternate, *_ = state
+        trimmed = self._line_numbers.known_trimmed if alternate else self._line_numbers.trimmed(scrollback, bar.len)
+        return Frame(self._columns, self._rows, tuple(changed), cursor, is_full, *state[1:], trimmed)
 
     def resize(self, columns: int, rows: int) -> None:
         """Change the size; the primary screen and its scrollback flow anew."""
@@ -165,10 +165,10 @@ class GhosttyScreen:
         self._callbacks.size = (columns, rows)  # before: the call below reports the size to a child that asked for it
         self._columns, self._rows = columns, rows
         self.trimmed()
-        self._room_for_scrollback()
+        self._set_scrollback_limit()
         check(self._lib.ghostty_terminal_resize(self._terminal, columns, rows, *CELL_PIXELS), "resize")
-        self._shown = [None] * rows
-        self._lines.loosen()
+        self._last_rows = [None] * rows
+        self._line_numbers.forget_anchor()
 
     def recolour(self, foreground: int, background: int, *, dark: bool) -> None:
         """Take the colours of what the child leaves at its defaults; one that wants it is told of light and dark."""
@@ -176,7 +176,7 @@ class GhosttyScreen:
         if dark != self._callbacks.dark:
             self._callbacks.dark = dark
             if self._on(_SCHEME):
-                self._callbacks.side_effects.reply(b"\x1b[?997;1n" if dark else b"\x1b[?997;2n")
+                self._callbacks.side_effects.add_reply(b"\x1b[?997;1n" if dark else b"\x1b[?997;2n")
 
     def scroll(self, delta: int) -> None:
         """Move the viewport: negative is up, into the past."""
@@ -193,12 +193,12 @@ class GhosttyScreen:
 
     def encode_mouse(self, mouse: Mouse) -> bytes:
         """Return what a mouse event sends; the wheel sends arrow keys where the child wants that instead (1007)."""
-        sent = b""
+        data = b""
         if self._number("MOUSE_TRACKING", "bool"):
-            sent = self._encoders.mouse(mouse, self._columns, self._rows)
+            data = self._encoders.mouse(mouse, self._columns, self._rows)
         elif mouse.button in _WHEEL and mouse.action == "press" and self._alternate() and self._on(_WHEEL_KEYS):
-            sent = self._encoders.key(Key(_WHEEL[mouse.button])) * WHEEL_ROWS
-        return sent
+            data = self._encoders.key(Key(_WHEEL[mouse.button])) * WHEEL_ROWS
+        return data
 
     def encode_paste(self, text: str) -> bytes:
         """Return what a paste sends."""
@@ -210,9 +210,9 @@ class GhosttyScreen:
 
     def lines(self, first: int, count: int) -> tuple[str, ...]:
         """Return plain lines, counted from the oldest row of the scrollback."""
-        return tuple(text_of(row) for row in self.rows_at(first, count))
+        return tuple(text_of(row) for row in self.styled_rows(first, count))
 
-    def rows_at(self, first: int, count: int) -> tuple[Row, ...]:
+    def styled_rows(self, first: int, count: int) -> tuple[Row, ...]:
         """Return styled rows by the same count."""
         bar = self._bar()
         total, offset, height = bar.total, bar.offset, bar.len
@@ -227,7 +227,7 @@ class GhosttyScreen:
             rows += page[first - top : min(height, last - top)]
             first = top + height
         if rows:
-            self._stale = True  # what was dirty has been read, but not for a frame
+            self._must_read_all = True  # what was dirty has been read, but not for a frame
             following = offset == total - height
             self._scroll(
                 self._lib.GHOSTTY_SCROLL_VIEWPORT_BOTTOM if following else self._lib.GHOSTTY_SCROLL_VIEWPORT_ROW,
@@ -238,14 +238,14 @@ class GhosttyScreen:
     def goes_on(self, first: int, count: int) -> tuple[int, ...]:
         """Return those of so many lines that go on in the next."""
         self._check_open()
-        return self._lines.goes_on(max(0, first), min(max(0, count), self._bar().total))
+        return self._line_numbers.goes_on(max(0, first), min(max(0, count), self._bar().total))
 
     def trimmed(self) -> int:
         """Return how many rows the scrollback has lost at its old end."""
         if self._alternate():  # which has no scrollback; the library's lines are those of the screen that is shown
-            return self._lines.known_trimmed
+            return self._line_numbers.known_trimmed
         bar = self._bar()
-        return self._lines.trimmed(bar.total - bar.len, bar.len)
+        return self._line_numbers.trimmed(bar.total - bar.len, bar.len)
 
     def search(self, text: str, limit: int = 1000) -> tuple[SearchHit, ...]:
         """Find plain text, newest hits first; letters of ASCII in either case."""
@@ -266,7 +266,7 @@ class GhosttyScreen:
         if self._handle is not None:
             self._encoders.close()
             self._reader.close()
-            self._lines.close()
+            self._line_numbers.close()
             self._lib.ghostty_terminal_free(self._handle)
             self._handle = None
 
@@ -323,7 +323,7 @@ class GhosttyScreen:
         )
         move(self._terminal, to[0])
 
-    def _room_for_scrollback(self) -> None:
+    def _set_scrollback_limit(self) -> None:
         # By default the library keeps 10 kB, some 400 rows; its limit in bytes costs nothing, one in lines does.
         row = max(self._columns, _ROW_CELLS) * _CELL_BYTES + _ROW_BYTES
         self._set("SCROLLBACK_MAX_BYTES", self._ffi.new("size_t*", self._limits.scrollback_rows * row))

@@ -19,31 +19,31 @@ def find(library: Library, terminal: Any, text: str, limit: int) -> tuple[Search
     search = ffi.new("GhosttySearch*")
     check(lib.ghostty_search_new(ffi.NULL, search, terminal), "search")
     try:
-        kept = ffi.new("uint8_t[]", needle)
-        wanted = ffi.new("GhosttyString*", {"ptr": kept, "len": len(needle)})
-        check(lib.ghostty_search_set(search[0], lib.GHOSTTY_SEARCH_OPT_NEEDLE, wanted), "search for")
+        buffer = ffi.new("uint8_t[]", needle)
+        needle_string = ffi.new("GhosttyString*", {"ptr": buffer, "len": len(needle)})
+        check(lib.ghostty_search_set(search[0], lib.GHOSTTY_SEARCH_OPT_NEEDLE, needle_string), "search for")
         check(lib.ghostty_search_run(search[0]), "search run")
         total = ffi.new("size_t*")
         check(lib.ghostty_search_get(search[0], lib.GHOSTTY_SEARCH_DATA_TOTAL_MATCHES, total), "search total")
-        room = ffi.new("GhosttySelection[]", max(1, total[0]))
-        for place in range(len(room)):
-            room[place].size = ffi.sizeof("GhosttySelection")
-        hits = ffi.new("GhosttySelectionBuffer*", {"ptr": room, "cap": len(room), "len": 0})
+        selections = ffi.new("GhosttySelection[]", max(1, total[0]))
+        for place in range(len(selections)):
+            selections[place].size = ffi.sizeof("GhosttySelection")
+        hits = ffi.new("GhosttySelectionBuffer*", {"ptr": selections, "cap": len(selections), "len": 0})
         check(lib.ghostty_search_get(search[0], lib.GHOSTTY_SEARCH_DATA_MATCHES, hits), "search matches")
-        found = (_found(library, terminal, room[place]) for place in range(min(hits.len, limit)))
-        return tuple(hit for hit in found if hit is not None)
+        results = (_to_hit(library, terminal, selections[place]) for place in range(min(hits.len, limit)))
+        return tuple(hit for hit in results if hit is not None)
     finally:
         lib.ghostty_search_free(search[0])
 
 
-def _found(library: Library, terminal: Any, hit: Any) -> SearchHit | None:  # noqa: ANN401 - as above
+def _to_hit(library: Library, terminal: Any, hit: Any) -> SearchHit | None:  # noqa: ANN401 - as above
     ffi, lib = library
     places = []
     for end in (hit.start, hit.end):
         place = ffi.new("GhosttyPointCoordinate*")
         reference = ffi.new("GhosttyGridRef*", end)
-        done = lib.ghostty_terminal_point_from_grid_ref(terminal, reference, lib.GHOSTTY_POINT_TAG_SCREEN, place)
-        if done != lib.GHOSTTY_SUCCESS:
+        result = lib.ghostty_terminal_point_from_grid_ref(terminal, reference, lib.GHOSTTY_POINT_TAG_SCREEN, place)
+        if result != lib.GHOSTTY_SUCCESS:
             return None
         places.append((place.y, place.x))
     (line, start), (last, end_cell) = sorted(places)
