@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from oulipoly_demo import ids
 from oulipoly_demo.clis import turn
-from oulipoly_demo.clis.terminal_input import Seat
+from oulipoly_demo.clis.context import CliContext
 from oulipoly_demo.past.claude import PastClaude
 from oulipoly_demo.past.codex import PastCodex
 from oulipoly_demo.past.quota import AccountPast, Habit, account_past
@@ -106,7 +106,7 @@ def _furnish(folder: Path, space: Workspace) -> None:
 def _session(world: World, story: Story, past: AccountPast, now: float) -> PastSession:
     space = WORKSPACES[story.workspace]
     dice = random.Random(f"{SEED} {story.asks}")  # noqa: S311 - a demo's dice, meant to fall the same way every time
-    seat = Seat(
+    context = CliContext(
         vendor=past.vendor,
         account=story.account,
         home=world.account_home(story.account),
@@ -116,14 +116,14 @@ def _session(world: World, story: Story, past: AccountPast, now: float) -> PastS
         thinking_s=0.0,
         colour=False,
     )
-    said = exchanges(story, space, dice)
+    dialogue = exchanges(story, space, dice)
     instants = _instants(story, past, now, dice)
     model = _POOLS[story.model][0] if story.model else turn.model_name(past.vendor, None)
     if past.vendor == "claude":
-        writer: PastClaude | PastCodex = PastClaude(story, space, seat, model, dice)
+        writer: PastClaude | PastCodex = PastClaude(story, space, context, model, dice)
     else:
-        writer = PastCodex(story, space, seat, model, dice, past)
-    path, end = writer.write(said, instants)
+        writer = PastCodex(story, space, context, model, dice, past)
+    path, end = writer.write(dialogue, instants)
     for written in (path, *path.with_suffix("").glob("**/*.jsonl")):
         os.utime(written, (end, end))
     return PastSession(story, writer.session_id, path, instants[0], end, writer.calls)
@@ -135,29 +135,29 @@ def _instants(story: Story, past: AccountPast, now: float, dice: random.Random) 
     if "long" in story.traits:
         marks = past.marks_after(wanted)
         each = -(-story.exchanges // len(marks))
-        found = [mark + 110.0 * place for mark in marks for place in range(each)]
-        found.sort()
-        found = found[: story.exchanges]
+        instants_found = [mark + 110.0 * place for mark in marks for place in range(each)]
+        instants_found.sort()
+        instants_found = instants_found[: story.exchanges]
     else:
         begin = wanted if wanted < past.cycles[0].begin else past.works_near(wanted)
-        found = [begin]
-        while len(found) < story.exchanges:
-            found.append(found[-1] + dice.uniform(50, 150))
-    late = max(0.0, found[-1] + _LATEST + 60 - now)
-    return [at - late for at in found]
+        instants_found = [begin]
+        while len(instants_found) < story.exchanges:
+            instants_found.append(instants_found[-1] + dice.uniform(50, 150))
+    late = max(0.0, instants_found[-1] + _LATEST + 60 - now)
+    return [at - late for at in instants_found]
 
 
 def _runs(accounts: Mapping[str, AccountPast], sessions: Sequence[PastSession], now: float) -> Iterator[PastRun]:
     dice = random.Random(SEED)  # noqa: S311 - as above
-    found = [_of_session(session, dice) for session in sessions if session.story.model]
+    instants_found = [_of_session(session, dice) for session in sessions if session.story.model]
     for number in range(_ONE_SHOTS):
         model = dice.choice(tuple(_POOLS))
         ago = 20 * 86_400 * (number + 0.5) / _ONE_SHOTS
         failure = dice.choice(_FAILURES) if number % 7 == 3 and ago > 7200 else None
-        found.append(_one_shot(accounts, model, now - ago, dice, failure=failure))
+        instants_found.append(_one_shot(accounts, model, now - ago, dice, failure=failure))
     for days in _FAMILIES:
-        found += _family(accounts, now - days * 86_400, dice)
-    yield from sorted((run for run in found if run.end < now - 60), key=lambda run: run.begin)
+        instants_found += _family(accounts, now - days * 86_400, dice)
+    yield from sorted((run for run in instants_found if run.end < now - 60), key=lambda run: run.begin)
 
 
 def _of_session(session: PastSession, dice: random.Random) -> PastRun:

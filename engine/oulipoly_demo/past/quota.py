@@ -116,9 +116,9 @@ class AccountPast(NamedTuple):
 def account_past(account: str, vendor: str, habit: Habit, now: float, seed: int) -> AccountPast:
     """Make up an account's last weeks."""
     dice = random.Random(f"{seed} {account}")  # noqa: S311 - a demo's dice, meant to fall the same way every time
-    every = tuple(_cycles(habit, now, dice))
-    found = min((_since(every, now - days * DAY) for days in range(*_DAYS)), key=lambda some: _miss(some, habit, now))
-    bare = AccountPast(account, vendor, found, tuple((begin, 1.0) for begin in _long_begins(found)))
+    cycles = tuple(_cycles(habit, now, dice))
+    chosen = min((_since(cycles, now - days * DAY) for days in range(*_DAYS)), key=lambda some: _miss(some, habit, now))
+    bare = AccountPast(account, vendor, chosen, tuple((begin, 1.0) for begin in _long_begins(chosen)))
     past = bare._replace(longs=tuple(_scaled(bare, habit, now, dice)))
     readings = tuple(_readings(past, now, dice))
     return past._replace(readings=readings, ended=tuple(_ended(past, readings, now)))

@@ -38,7 +38,7 @@ def run(command: Command, sink: Sink, started: Callable[[int], None] | None = No
     started: called with the child's pid once it runs.
     Raises SpawnFailed if it cannot be started, and Interrupted after the child's group has been stopped.
     """
-    begun = time.monotonic()
+    started_at = time.monotonic()
     with interruptible() as guard:
         process = _spawn(command)
         flow = _Flow(process, command, sink)
@@ -70,7 +70,7 @@ def run(command: Command, sink: Sink, started: Callable[[int], None] | None = No
         stdout_tail=flow.stdout_tail.value(),
         stderr_tail=flow.stderr_tail.value(),
         stdout_bytes=flow.stdout_bytes,
-        duration_s=time.monotonic() - begun,
+        duration_s=time.monotonic() - started_at,
     )
 
 
@@ -138,26 +138,26 @@ class _Flow:
 
     def pump(self) -> str | None:
         """Pass bytes until the child and its pipes are done; return why we gave up on it, if we did."""
-        begun = last = time.monotonic()
+        started_at = last = time.monotonic()
         while self._selector.get_map():
             ready = self._selector.select(_TICK_S)
             now = time.monotonic()
             for key, _events in ready:
                 if key.data():
                     last = now
-            if self._command.timeout_s is not None and now - begun > self._command.timeout_s:
+            if self._command.timeout_s is not None and now - started_at > self._command.timeout_s:
                 return "timeout"
             if not ready:
                 self._sink.tick(now - last)
                 if self._is_abandoned(now):
                     return None
-        self._wait(begun)
+        self._wait(started_at)
         return "timeout" if self._process.returncode is None else None
 
-    def _wait(self, begun: float) -> None:
+    def _wait(self, started_at: float) -> None:
         """Wait for a child that has closed its pipes but still runs."""
         limit = self._command.timeout_s
-        remaining = None if limit is None else max(0.0, begun + limit - time.monotonic())
+        remaining = None if limit is None else max(0.0, started_at + limit - time.monotonic())
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=remaining)
 
@@ -197,13 +197,13 @@ class _Flow:
 
     def unread(self) -> bytes:
         """Return what waits in the child's stdout; it is not passed on, for nobody may be reading us any more."""
-        found = bytearray()
+        collected = bytearray()
         for _ in range(_CHUNKS_A_TURN):
             data = self._take(self._process.stdout, self.stdout_tail)
             if not data:
                 break
-            found += data
-        return bytes(found)
+            collected += data
+        return bytes(collected)
 
     def _feed(self) -> bool:
         stream = self._process.stdin

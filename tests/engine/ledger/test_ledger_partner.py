@@ -108,4 +108,4 @@ def test_unreadable_files_are_noted_by_a_partner(bench):
 def test_a_partner_that_does_not_answer_in_frames_has_ended(module):
     with Path(os.devnull).open() as file, WorkerProcess(module, b"", file.fileno()) as partner:
         assert partner.next() is None
-        assert [] == list(partner.come())
+        assert [] == list(partner.take_ready())

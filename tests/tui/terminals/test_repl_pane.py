@@ -139,8 +139,8 @@ async def test_hidden_terminals_mark_their_tabs_and_get_no_pictures(repl_world, 
     async with running((100, 30)) as (app, pilot):
         await pilot.press("5")
         pane = app.frame.find("repl")
-        await settled(pilot, lambda: len(pane._opened) == 2)
-        second = list(pane._opened.values())[1]
+        await settled(pilot, lambda: len(pane._terminals) == 2)
+        second = list(pane._terminals.values())[1]
         await settled(pilot, lambda: second.tab.has_bell)
         assert [second.id] == [one.key for one in pane.attention()]
 
@@ -386,7 +386,7 @@ async def test_app_does_not_show_the_terminal_that_it_runs_in(repl_world, runnin
             await pilot.press("5")
             await settled(pilot, lambda: has_keys(app))
 
-            assert [other.id] == list(app.frame.find("repl")._opened)
+            assert [other.id] == list(app.frame.find("repl")._terminals)
 
 
 async def test_the_last_shown_terminal_is_shown_again(repl_world, running, settled, hosts):
@@ -394,7 +394,7 @@ async def test_the_last_shown_terminal_is_shown_again(repl_world, running, settl
     second = hosts.start("sh", "-c", "echo second; cat")
     async with running((100, 30), saved={"pane": "repl", "panes": {"repl": {"terminal": second.id}}}) as (app, pilot):
         await settled(pilot, lambda: "second" in shown(app))
-        assert 2 == len(app.frame.find("repl")._opened)
+        assert 2 == len(app.frame.find("repl")._terminals)
 
 
 async def test_a_chord_that_the_tmux_around_takes_is_told_and_another_works(

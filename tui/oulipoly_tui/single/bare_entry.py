@@ -18,8 +18,8 @@ _OWN_LINES = 1  # below the terminal
 
 def is_for_pane(arguments: Sequence[str]) -> bool:
     """Tell whether the arguments of `terminal` ask for a pane, and there is a screen for one."""
-    ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    return not any(word in _ELSEWHERE for word in ours) and os.isatty(0) and os.isatty(1)
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return not any(word in _ELSEWHERE for word in own) and os.isatty(0) and os.isatty(1)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -40,8 +40,8 @@ def _run(context: Context, arguments: Sequence[str]) -> int:
     from oulipoly_engine.cli import terminals  # noqa: PLC0415 - only this command needs it
 
     chord = terminals.leave_chord(context)
-    begun = terminals.begin(context, f"{context.program} terminal", list(arguments), lines_kept=_OWN_LINES)
-    return _show(context, begun.terminal, chord)
+    start = terminals.begin(context, f"{context.program} terminal", list(arguments), lines_kept=_OWN_LINES)
+    return _show(context, start.terminal, chord)
 
 
 def _show(context: Context, terminal: Terminal, chord: str) -> int:

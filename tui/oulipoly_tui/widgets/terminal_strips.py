@@ -62,7 +62,7 @@ class Strips:
         """Keep a row; returns whether it differs from the one that stood there."""
         if not 0 <= y < len(self._rows):
             return False
-        strip = self._made(runs)
+        strip = self._make(runs)
         before = self._strips[y]
         self._rows[y], self._strips[y] = runs, strip
         return before is None or before != strip
@@ -77,10 +77,10 @@ class Strips:
         """Return a row."""
         if not 0 <= y < len(self._rows):
             return Strip.blank(self._width, self._base)
-        found = self._strips[y]
-        if found is None:
-            found = self._strips[y] = self._made(self._rows[y])
-        return found
+        strip = self._strips[y]
+        if strip is None:
+            strip = self._strips[y] = self._make(self._rows[y])
+        return strip
 
     def runs(self, y: int) -> Runs:
         """Return a row as it was told."""
@@ -99,14 +99,14 @@ class Strips:
             begin += width
         return None
 
-    def _made(self, runs: Runs) -> Strip:
-        base, segments, taken = self._base, [], 0
+    def _make(self, runs: Runs) -> Strip:
+        base, segments, used = self._base, [], 0
         for text, number, width in runs:
             segments.append(Segment(text, base + self._styles.get(number, _NULL)))
-            taken += width
-        if taken < self._width:
-            segments.append(Segment(" " * (self._width - taken), base))
-        return Strip(segments, max(taken, self._width))
+            used += width
+        if used < self._width:
+            segments.append(Segment(" " * (self._width - used), base))
+        return Strip(segments, max(used, self._width))
 
 
 _NULL = Style.null()
@@ -123,7 +123,9 @@ def as_told(filters: Sequence[LineFilter], app: App[Any]) -> Sequence[LineFilter
     if app.no_color or not app.current_theme.dark:
         return filters
     own = [] if app.console.color_system == "standard" else [_AS_TOLD]
-    return [kept for one in filters for kept in (own if isinstance(one, ANSIToTruecolor) else [one])]
+    return [
+        each for line_filter in filters for each in (own if isinstance(line_filter, ANSIToTruecolor) else [line_filter])
+    ]
 
 
 def marked(strip: Strip, begin: int, end: int, style: Style) -> Strip:
@@ -139,18 +141,18 @@ def marked(strip: Strip, begin: int, end: int, style: Style) -> Strip:
 
 @lru_cache(maxsize=4096)
 def _style(foreground: int | None, background: int | None, attrs: int, link: str | None) -> Style:
-    held = Attr(attrs & 0x1FF)
+    attributes = Attr(attrs & 0x1FF)
     return Style(
         color=_colour(foreground),
         bgcolor=_colour(background),
-        bold=True if Attr.BOLD in held else None,
-        dim=True if Attr.DIM in held else None,
-        italic=True if Attr.ITALIC in held else None,
-        underline=True if Attr.UNDERLINE in held else None,
-        blink=True if Attr.BLINK in held else None,
-        reverse=True if Attr.REVERSE in held else None,
-        conceal=True if Attr.HIDDEN in held else None,
-        strike=True if Attr.STRIKE in held else None,
+        bold=True if Attr.BOLD in attributes else None,
+        dim=True if Attr.DIM in attributes else None,
+        italic=True if Attr.ITALIC in attributes else None,
+        underline=True if Attr.UNDERLINE in attributes else None,
+        blink=True if Attr.BLINK in attributes else None,
+        reverse=True if Attr.REVERSE in attributes else None,
+        conceal=True if Attr.HIDDEN in attributes else None,
+        strike=True if Attr.STRIKE in attributes else None,
         link=link,
     )
 

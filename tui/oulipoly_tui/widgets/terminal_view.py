@@ -92,13 +92,13 @@ class TerminalView(Widget, can_focus=True):
         self._send = send
         self._base: Style | None = None
         self._strips = Strips()
-        self._past = Strips(self._strips)  # what copy mode shows
+        self._history = Strips(self._strips)  # what copy mode shows
         self._cursor: tuple[int, int, bool, str] = (0, 0, False, "block")
         self._copying: CopyMode | None = None
         self._request = 0
         self._wants_copy = False
         self._takes_colours = False  # the host has the program know which colours are ours
-        self._coloured: messages.Colours | None = None  # what it was told
+        self._colours_sent: messages.Colours | None = None  # what it was told
         self._has_numbers = False  # the host tells which number a line has for good
         self._trimmed = self._oldest = 0  # rows, at the last word and in the picture: added to a line they give it
         self._wants_mouse = self._is_alternate = False
@@ -129,7 +129,7 @@ class TerminalView(Widget, can_focus=True):
             case messages.Picture():
                 self._draw(message)
             case messages.Hello():
-                self._meet(message)
+                self._take_hello(message)
             case messages.TrimReport():
                 self._trimmed = message.rows
                 if self._copying is not None:
@@ -149,14 +149,14 @@ class TerminalView(Widget, can_focus=True):
             case _:
                 pass
 
-    def _meet(self, host: messages.Hello) -> None:
+    def _take_hello(self, host: messages.Hello) -> None:
         """Begin anew with a host, or with the process that took over for it: it counts from its own beginning."""
         if self._copying is not None:
             self.end_copying()
         self._trimmed = self._oldest = 0
         self._has_numbers = messages.understands(host, messages.NUMBERS)
         self._takes_colours = messages.understands(host, messages.COLOURS)
-        self._coloured = None
+        self._colours_sent = None
         if self._has_numbers:
             self._send(messages.LineNumbersRequest())
 
@@ -172,7 +172,7 @@ class TerminalView(Widget, can_focus=True):
         self._is_alternate, self._wants_mouse = picture.alternate, picture.mouse
         self._strips.base(self._own_style)
         self._strips.learn(picture.styles, resets_styles=picture.resets_styles)
-        if self._coloured is None:
+        if self._colours_sent is None:
             self._tell_colours()
         resized = self._strips.count != picture.rows or picture.full
         self._strips.resize(picture.columns, picture.rows)
@@ -181,16 +181,16 @@ class TerminalView(Widget, can_focus=True):
         self._cursor = picture.cursor
         if self.above or was_above:  # the mark in the last row tells how far
             dirty.add(picture.rows - 1)
-        regions = self._regions(dirty, whole=resized)
+        regions = self._regions(dirty, is_full=resized)
         if self._copying is not None or not regions or paint_at_once(self, regions, self.render_line):
             self._send(messages.PictureReceipt(picture.number))
         else:
             self.refresh(*regions)
             self.call_after_refresh(self._send, messages.PictureReceipt(picture.number))
 
-    def _regions(self, dirty: set[int], *, whole: bool) -> list[Region]:
+    def _regions(self, dirty: set[int], *, is_full: bool) -> list[Region]:
         width, height = self.size
-        if whole or len(dirty) * 2 > height:
+        if is_full or len(dirty) * 2 > height:
             return [Region(0, 0, width, height)]
         return [Region(0, y, width, 1) for y in sorted(dirty) if y < height]
 
@@ -212,20 +212,20 @@ class TerminalView(Widget, can_focus=True):
         """Forget the style of what the child left at its defaults: the theme has another."""
         self._base = None
         super().notify_style_update()
-        if self._coloured is not None:
+        if self._colours_sent is not None:
             self.call_after_refresh(self._tell_colours)
 
     def _tell_colours(self) -> None:
         """Have the program know what it is drawn in, but for a theme whose colours only the terminal knows."""
         if not self._takes_colours:
             return
-        front, back = (one and one.triplet for one in (self._own_style.color, self._own_style.bgcolor))
+        front, back = (colour and colour.triplet for colour in (self._own_style.color, self._own_style.bgcolor))
         if front is None or back is None:
             return
-        told = messages.Colours(int(front.hex[1:], 16), int(back.hex[1:], 16), self.app.current_theme.dark)
-        if told != self._coloured:
-            self._coloured = told
-            self._send(told)
+        colours = messages.Colours(int(front.hex[1:], 16), int(back.hex[1:], 16), self.app.current_theme.dark)
+        if colours != self._colours_sent:
+            self._colours_sent = colours
+            self._send(colours)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return what changes the strips' colours before they are drawn."""
@@ -239,8 +239,8 @@ class TerminalView(Widget, can_focus=True):
 
     def _with_mark(self, strip: Strip, width: int) -> Strip:
         text = cut(f" {back_from(self.above, self.new_lines)} ", width)
-        kept = strip.crop(0, width - cells(text))
-        return Strip.join((kept, Strip([Segment(text, self._own_style + _CURSOR)], cells(text))))
+        text_strip = strip.crop(0, width - cells(text))
+        return Strip.join((text_strip, Strip([Segment(text, self._own_style + _CURSOR)], cells(text))))
 
     # What the user does ----------------------------------------------------------------------------------------------
     def on_key(self, event: events.Key) -> None:
@@ -381,8 +381,8 @@ class TerminalView(Widget, can_focus=True):
         total = self._oldest + self.scrollback + self._strips.count
         self._copying = CopyMode(total, self.size.width, height, top, cursor, first=self._oldest)
         self._copying.wrapped_at = self._strips.width
-        self._past.base(self._own_style)
-        self._past.resize(self.size.width, height)
+        self._history.base(self._own_style)
+        self._history.resize(self.size.width, height)
         self._copying.learn(top, [self._strips.runs(y) for y in range(self._strips.count)])
         self._ask_rows(top, height)
         self._copy_moved()
@@ -421,7 +421,7 @@ class TerminalView(Widget, can_focus=True):
         mode = self._copying
         if mode is not None:
             for line in range(mode.top, min(mode.top + mode.height, mode.first)):  # nobody has them any more but we
-                self._past.put(line - mode.top, mode.lines.get(line, ()))
+                self._history.put(line - mode.top, mode.lines.get(line, ()))
             self._ask_rows(mode.top, mode.height)
         self.post_message(self.ModeChanged())
         self.refresh()
@@ -450,20 +450,20 @@ class TerminalView(Widget, can_focus=True):
 
     def _ask_rows(self, first: int, count: int) -> None:
         self._request += 1
-        wanted = messages.LinesRequest if self._has_numbers else messages.RowsRequest
-        self._send(wanted(self._request, max(0, first), count))
+        request_type = messages.LinesRequest if self._has_numbers else messages.RowsRequest
+        self._send(request_type(self._request, max(0, first), count))
 
     def _take_rows(
         self, styles: Sequence[messages.WireStyle], rows: Sequence[messages.WireRow], *, resets_styles: bool
     ) -> None:
-        self._past.learn(styles, resets_styles=resets_styles)
+        self._history.learn(styles, resets_styles=resets_styles)
         if resets_styles:
             self._send(messages.RefreshRequest())  # the numbers in the rows of the screen mean nothing any more
         mode = self._copying
         if mode is None:
             return
         for line, runs in rows:
-            self._past.put(line - mode.top, runs)
+            self._history.put(line - mode.top, runs)
         mode.lines.update(rows)
         if self._wants_copy and not rows:  # the text ends there: it was trimmed meanwhile
             first, count = mode.wanted()
@@ -474,7 +474,7 @@ class TerminalView(Widget, can_focus=True):
         self.refresh()
 
     def _past_line(self, mode: CopyMode, y: int) -> Strip:
-        strip = self._past.strip(y)
+        strip = self._history.strip(y)
         line = mode.top + y
         if (cells := mode.selected(line)) is not None:
             strip = marked(strip, *cells, _SELECTED)
@@ -506,9 +506,9 @@ class TerminalView(Widget, can_focus=True):
             self._send(messages.ScrollRequest(-_WHEEL_LINES if up else _WHEEL_LINES))
 
     def _point(self, action: str, button: int, event: events.MouseEvent) -> None:
-        held = (event.shift and Mods.SHIFT) | (event.ctrl and Mods.CTRL) | (event.meta and Mods.ALT)
+        mods = (event.shift and Mods.SHIFT) | (event.ctrl and Mods.CTRL) | (event.meta and Mods.ALT)
         x, y = max(0, event.x), max(0, event.y)
-        self._send(messages.MouseInput(action, button, x, y, int(held)))  # type: ignore[arg-type]
+        self._send(messages.MouseInput(action, button, x, y, int(mods)))  # type: ignore[arg-type]
 
     def _focus_is(self, focus: messages.Focus) -> None:
         if self._is_attached:

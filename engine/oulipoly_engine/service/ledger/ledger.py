@@ -154,7 +154,7 @@ class Ledger:
                 for seen in taken:
                     reading.read(seen.path, seen.source, known.get(seen.path))
                     if shared is not None:
-                        for frame in shared[1].come():
+                        for frame in shared[1].take_ready():
                             self._take(frame)
                     progress(self._bytes_done(), total)
                 reading.flush()
