@@ -12,7 +12,7 @@ if sys.platform != "linux":
     pytest.skip("elsewhere the app keeps Textual's own driver", allow_module_level=True)
 
 from oulipoly_tui.driver.driver import _Sequences
-from oulipoly_tui.widgets.terminal_keys import is_one_of, pressed
+from oulipoly_tui.widgets.terminal_keys import is_one_of, key_message
 
 
 def keys(typed):
@@ -29,7 +29,7 @@ def sent(typed, modes=b""):
     screen.feed(modes)
     parts = []
     for event in keys(typed):
-        match pressed(event):
+        match key_message(event):
             case messages.TextInput(data):
                 parts.append(data)
             case messages.KeyInput(name, text, mods):

@@ -1,7 +1,7 @@
 """The bundled demo CLI: a small real program that behaves like an agent CLI of either vendor, with made-up answers.
 
 `python -m oulipoly_demo.clis.agent_cli claude|codex|quota ARGUMENTS…`. Standard library only and quick to start:
-tests and demos spawn it often. A program of its own: it alone reads the variables listed in `seat.from_environment`.
+tests and demos spawn it often. A program of its own: it alone reads the variables listed in `context.from_environment`.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-def lived_at(pid: int, instant: datetime) -> bool:
+def was_alive_at(pid: int, instant: datetime) -> bool:
     """Tell whether a process lives that was there at an instant; one that began later has only got its number."""
     if not is_alive(pid):
         return False

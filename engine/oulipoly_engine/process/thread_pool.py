@@ -15,7 +15,7 @@ R = TypeVar("R")
 _ENDING_PATIENCE_S = 5.0
 
 
-def side_by_side(
+def run_in_threads(
     work: Callable[[T], R], items: Sequence[T], *, at_most: int, cancel: Callable[[], None]
 ) -> Generator[R, None, None]:
     """Do the work for every item, `at_most` at once, and yield results as they come.

@@ -13,7 +13,7 @@ _ESC, _CTRL_H = "\x1b", "\x08"
 _MODS = {"shift": Mods.SHIFT, "ctrl": Mods.CTRL, "alt": Mods.ALT, "super": Mods.SUPER, "meta": Mods.ALT}
 
 
-def pressed(event: events.Key) -> messages.KeyInput | messages.TextInput:
+def key_message(event: events.Key) -> messages.KeyInput | messages.TextInput:
     """Return a key as the host encodes it, or what the terminal sent where that may be one key or another.
 
     ESC and a letter are that letter with Alt, or Escape and the letter in haste; 0x08 is Ctrl+H or a backspace. Only

@@ -114,7 +114,7 @@ _PARTS = [(colour >> 16, colour >> 8 & 0xFF, colour & 0xFF) for colour in PALETT
 _AS_TOLD = ANSIToTruecolor(TerminalTheme(_PARTS[0], _PARTS[7], _PARTS[:8], _PARTS[8:]))
 
 
-def as_told(filters: Sequence[LineFilter], app: App[Any]) -> Sequence[LineFilter]:
+def line_filters(filters: Sequence[LineFilter], app: App[Any]) -> Sequence[LineFilter]:
     """Return an app's filters with the child's 16 colours as it is told them; the app's own have two that are alike.
 
     A theme that keeps the terminal's colours has no such filter, and a light one has colours that can be read on it. A
@@ -128,7 +128,7 @@ def as_told(filters: Sequence[LineFilter], app: App[Any]) -> Sequence[LineFilter
     ]
 
 
-def marked(strip: Strip, begin: int, end: int, style: Style) -> Strip:
+def highlight(strip: Strip, begin: int, end: int, style: Style) -> Strip:
     """Return a strip whose cells from `begin` to before `end` are drawn with a style on top."""
     width = strip.cell_length
     begin, end = max(0, begin), min(end, width)

@@ -26,8 +26,8 @@ from oulipoly_tui.view.terminal.copy_mode import CopyMode, Spot
 from oulipoly_tui.view.terminal.repl import back_from
 from oulipoly_tui.view.transcript.spans import cells, cut
 from oulipoly_tui.widgets.painting import paint_at_once
-from oulipoly_tui.widgets.terminal_keys import is_one_of, pressed
-from oulipoly_tui.widgets.terminal_strips import Strips, as_told, marked
+from oulipoly_tui.widgets.terminal_keys import is_one_of, key_message
+from oulipoly_tui.widgets.terminal_strips import Strips, highlight, line_filters
 
 LEAVE = "ctrl+right_square_bracket"  # ctrl+]
 
@@ -203,7 +203,7 @@ class TerminalView(Widget, can_focus=True):
         strip = self._strips.strip(y)
         x, row, visible, _ = self._cursor
         if visible and row == y and not self.above:
-            strip = marked(strip, x, x + 1, _CURSOR if self.has_focus else _RESTING_CURSOR)
+            strip = highlight(strip, x, x + 1, _CURSOR if self.has_focus else _RESTING_CURSOR)
         if self.above and y == self._strips.count - 1:
             return self._with_mark(strip.adjust_cell_length(width, base), width)
         return strip.adjust_cell_length(width, base)
@@ -229,7 +229,7 @@ class TerminalView(Widget, can_focus=True):
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return what changes the strips' colours before they are drawn."""
-        return as_told(super().get_line_filters(), self.app)
+        return line_filters(super().get_line_filters(), self.app)
 
     @property
     def _own_style(self) -> Style:
@@ -254,14 +254,14 @@ class TerminalView(Widget, can_focus=True):
         elif event.key in _SCROLL_KEYS and not self._is_alternate:
             self._send(messages.ScrollRequest(_SCROLL_KEYS[event.key] * max(1, self.size.height - 1)))
         else:
-            self._send(pressed(event))
+            self._send(key_message(event))
 
     def take_key(self, event: events.Key) -> bool:
         """Pass a plain key on before its turn, which saves it two turns of the loop; False: it means something here."""
         if self._copying is not None or event.key in _NEVER_AT_ONCE or is_one_of(event, self.leave_chords):
             return False
         self._escaped_at = 0.0
-        self._send(pressed(event))
+        self._send(key_message(event))
         return True
 
     def _leads_out(self, event: events.Key) -> bool:
@@ -477,9 +477,9 @@ class TerminalView(Widget, can_focus=True):
         strip = self._history.strip(y)
         line = mode.top + y
         if (cells := mode.selected(line)) is not None:
-            strip = marked(strip, *cells, _SELECTED)
+            strip = highlight(strip, *cells, _SELECTED)
         if mode.cursor.line == line:
-            strip = marked(strip, mode.cursor.x, mode.cursor.x + 1, _CURSOR)
+            strip = highlight(strip, mode.cursor.x, mode.cursor.x + 1, _CURSOR)
         return strip.adjust_cell_length(self.size.width, self._own_style)
 
     def _select_to(self, x: int, y: int) -> None:

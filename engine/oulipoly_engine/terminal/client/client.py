@@ -1,7 +1,7 @@
 """The client's end of a terminal.
 
 `Link` never waits: it has a descriptor for any event loop, takes what has come and sends what it can. `Client` waits,
-for commands and tests. `Picture`s become rows again in a `View`.
+for commands and tests. A `RemoteScreen` makes rows of `Picture`s.
 
 The host's process that we are connected to may die of its emulator at any moment. The socket then still listens, and
 the next process takes over: a link that breaks without a goodbye is made again, and everything that was asked for is

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from oulipoly_engine.terminal.protocol.limits import bounded
+from oulipoly_engine.terminal.protocol.limits import clamp_size
 from oulipoly_engine.terminal.protocol.messages import NO_EMULATOR
 from oulipoly_engine.terminal.protocol.screen import (
     CellStyle,
@@ -31,7 +31,7 @@ class NoticeScreen:
     def __init__(self, text: str, limits: ScreenLimits) -> None:
         """Show a text; its lines are wrapped at the screen's width."""
         self._text = text
-        self._columns, self._rows = bounded(limits.columns, limits.rows)
+        self._columns, self._rows = clamp_size(limits.columns, limits.rows)
         self._is_sent = False
 
     def feed(self, data: bytes) -> None:
@@ -55,7 +55,7 @@ class NoticeScreen:
 
     def resize(self, columns: int, rows: int) -> None:
         """Wrap the text anew."""
-        self._columns, self._rows = bounded(columns, rows)
+        self._columns, self._rows = clamp_size(columns, rows)
         self._is_sent = False
 
     def recolour(self, foreground: int, background: int, *, dark: bool) -> None:

@@ -1,11 +1,11 @@
-"""What a child said beside its picture, collected until somebody asks; bounded, because a child may say it for ever."""
+"""Collect what a child does besides drawing, until it is asked for; bounded, because a child may do it for ever."""
 
 from __future__ import annotations
 
 import os
 from urllib.parse import unquote, urlsplit
 
-from oulipoly_engine.terminal.protocol.cell_text import label
+from oulipoly_engine.terminal.protocol.cell_text import clean_label
 from oulipoly_engine.terminal.protocol.screen import SideEffects
 
 _LABEL = 1024  # characters of a title, a notice or a folder
@@ -15,7 +15,7 @@ PROGRESS_ENDED = -1  # progress: there is none any more
 
 
 class SideEffectLog:
-    """A collection of happenings."""
+    """The side effects since the last call of `take`."""
 
     def __init__(self) -> None:
         self._forget()
@@ -30,11 +30,11 @@ class SideEffectLog:
         self._replies: list[bytes] = []
 
     def set_title(self, text: str) -> None:
-        """Take a new title."""
-        self._title = label(text, _LABEL)
+        """Set the title."""
+        self._title = clean_label(text, _LABEL)
 
     def set_folder(self, uri: str) -> None:
-        """Take what OSC 7 gave; a folder of another machine is none of ours."""
+        """Set the folder from OSC 7, unless it is another machine's."""
         parts = urlsplit(uri) if uri.isprintable() and "[" not in uri else None
         if parts is None or parts.scheme not in {"file", "kitty-shell-cwd"}:
             return
@@ -44,17 +44,17 @@ class SideEffectLog:
                 self._folder = path
 
     def add_copy(self, text: str) -> None:
-        """Take a text that it wants on the clipboard."""
+        """Add a text for the clipboard."""
         self._copied = [*self._copied[1 - _KEPT :], text]
 
     def add_notice(self, *parts: str) -> None:
-        """Take a notice, of a title and a text perhaps."""
-        text = label(": ".join(part for part in parts if part), _LABEL)
+        """Add a notice, made of a title and a text, or of one of them."""
+        text = clean_label(": ".join(part for part in parts if part), _LABEL)
         if text:
             self._notices = [*self._notices[1 - _KEPT :], text]
 
     def add_reply(self, data: bytes) -> None:
-        """Take an answer to one of its queries."""
+        """Add an answer to one of its queries."""
         self._replies.append(data)
 
     def take(self) -> SideEffects:

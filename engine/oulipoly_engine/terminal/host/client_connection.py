@@ -1,7 +1,7 @@
 """One client as the host sees it: its socket, what it asked for, and what waits to be sent to it.
 
-What may wait is bounded: pictures are owed, not queued; happenings that cannot be sent are folded into one; and a
-client that does not read its answers is not read from either.
+What waits is bounded. Pictures are not queued: only the latest is made when the client is ready. Side effects that
+cannot be sent are merged into one report. From a client that does not read its answers nothing is read.
 """
 
 from __future__ import annotations

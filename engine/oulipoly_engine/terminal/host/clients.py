@@ -1,4 +1,4 @@
-"""The clients of one terminal: who is attached, whose window decides the size, who is owed a picture and when.
+"""The clients of one terminal: who is attached, whose window decides the size, and who gets a picture when.
 
 Of a terminal that no emulator draws they get the child's output as it is. They read it out of the crash buffer, each at
 its own pace: what the buffer has lost meanwhile is left out, and nobody waits for anybody.
@@ -137,8 +137,8 @@ class Clients:
             if client.attached:
                 client.send_report(report)
 
-    def owe_full_pictures(self) -> None:
-        """Owe every client a full picture, of another size; those who look back have lost their place."""
+    def mark_all_unsent(self) -> None:
+        """Mark everything as unsent for every client, after a change of size; readers see the present again."""
         for client in self.connections:
             client.look_at(None)
 

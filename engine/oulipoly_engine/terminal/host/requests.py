@@ -21,7 +21,7 @@ _NO_CURSOR = Cursor(0, 0, visible=False)
 
 
 class RequestHandler:
-    """Everything that a message of a client can touch."""
+    """Handles the messages of all clients of one terminal."""
 
     def __init__(
         self, handles: TerminalHandles, screen: Screen, size: tuple[int, int], *, kill: Callable[[int], None]
@@ -240,7 +240,7 @@ class RequestHandler:
         self._handles.pty.resize(columns, rows)
         self._apply_side_effects(self.screen.take_side_effects())
         self.clients.viewport.forget()
-        self.clients.owe_full_pictures()
+        self.clients.mark_all_unsent()
         self.changed = True
 
     def _windows_changed(self) -> None:

@@ -36,7 +36,7 @@ class Watchdog:
         self._is_asked = False
 
     def must_ask(self, now: float) -> bool:
-        """Tell whether it is time to ask; asked means that an answer is owed from now on."""
+        """Return whether to ask now; if so, an answer is expected from now on."""
         if self._is_asked or now - (self._answered_at or 0.0) < EVERY_S:
             return False
         self._is_asked = True
@@ -45,7 +45,7 @@ class Watchdog:
         return True
 
     def hangs(self, now: float, cpu_time_s: Callable[[], float | None]) -> bool:
-        """Tell whether it hangs. spent: its processor time so far, in seconds; None where nobody tells."""
+        """Tell whether it hangs. cpu_time_s: returns its processor time so far; None where the system does not tell."""
         if not self._is_asked:
             return False
         late = now - self._looked_at

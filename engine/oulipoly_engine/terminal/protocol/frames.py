@@ -1,7 +1,7 @@
-"""The viewport as clients get it: rows in wire form, styles told once by number. Pure.
+"""The viewport as it is sent to clients: rows in wire form, each style sent once with its number. Pure.
 
-Each client has its own account of which rows it has not been sent yet. That set can never grow beyond the viewport:
-however slow a client is, it is owed at most one full picture.
+For each client it is known which rows it has not been sent yet. That set never grows beyond the viewport, so a slow
+client is behind by one full picture at most.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class StyleNumbers:
         return y, tuple((run.text, self._number(run.style), run.width) for run in row)
 
     def reset_if_full(self) -> bool:
-        """Forget every number if there are too many; tells whether that was so, and wire rows are void."""
+        """Forget every number if there are too many. Returns whether it did; rows in wire form are void then."""
         if len(self.styles) < STYLES_KEPT:
             return False
         self.generation += 1
@@ -59,7 +59,7 @@ class UnsentRows:
         return self.is_full or self.has_moved or bool(self.rows)
 
     def styles_for(self, style_numbers: StyleNumbers) -> tuple[tuple[WireStyle, ...], bool]:
-        """Return the styles that this client has not been told, and whether their numbers begin afresh."""
+        """Return the styles that this client has not been sent, and whether their numbers start again at 0."""
         resets_styles = self._generation != style_numbers.generation
         styles = tuple(style_numbers.styles[0 if resets_styles else self._styles :])
         self._generation, self._styles = style_numbers.generation, len(style_numbers.styles)
@@ -96,11 +96,11 @@ class Viewport:
         return 0 if self._frame is None else self._frame.trimmed
 
     def forget(self) -> None:
-        """Take the next frame for the first: the one before was of another size."""
+        """Treat the next frame as the first, because the size has changed."""
         self._frame = None
 
     def add_frame(self, frame: Frame, unsent_rows: Iterable[UnsentRows]) -> None:
-        """Take what changed, and note it for every client."""
+        """Add what changed to the picture, and to the unsent rows of every client."""
         if frame.full or len(self._rows) != frame.rows:
             self._rows = [()] * frame.rows
             self._wire = [None] * frame.rows
@@ -116,7 +116,7 @@ class Viewport:
                 unsent.rows.update(y for y, _ in frame.changed)
 
     def next_picture(self, unsent: UnsentRows) -> Picture | None:
-        """Return the picture that a client is owed; None while there is none."""
+        """Return a picture of what a client has not been sent; None before the first frame."""
         frame = self._frame
         if frame is None:
             return None

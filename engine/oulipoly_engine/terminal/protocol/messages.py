@@ -35,7 +35,7 @@ WireRow = tuple[int, tuple[tuple[str, int, int], ...]]  # y or line; runs of tex
 
 
 class WireBroken(Exception):
-    """What came is no message of ours: the connection is of no more use."""
+    """The received bytes are no message of ours; the connection cannot be used any more."""
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -116,7 +116,7 @@ class PictureReceipt(Message, frozen=True, tag="seen"):
 
 
 class ScrollRequest(Message, frozen=True, tag="scrolled"):
-    """Move the viewport, for all who type, or a reader's own: negative is up. `delta` 0 goes to the bottom."""
+    """Move the viewport of all clients that type, or a reader's own. Negative is up, 0 goes to the bottom."""
 
     delta: Annotated[int, msgspec.Meta(ge=-(1 << 31), le=1 << 31)]
 
@@ -134,11 +134,11 @@ class RowsRequest(Message, frozen=True, tag="rows-wanted"):
 
 
 class LineNumbersRequest(Message, frozen=True, tag="number-lines"):
-    """Ask to be told by Trimmed, from now on, what has to be added to a line to get a number that stays its own."""
+    """Ask for TrimReports from now on. Added to a line, their count gives a number that stays the line's own."""
 
 
 class Colours(Message, frozen=True, tag="coloured"):
-    """The colours that the client draws the child's defaults in; the child is told them when it asks."""
+    """The client's default colours, for a child that asks for them."""
 
     foreground: Rgb
     background: Rgb
@@ -172,7 +172,7 @@ class Kill(Message, frozen=True, tag="kill"):
 
 
 class EndReceipt(Message, frozen=True, tag="end-seen"):
-    """Somebody has seen how the child ended: the host may go once nobody is attached."""
+    """A user has seen how the child ended. The host may end once nobody is attached."""
 
 
 # From the host -------------------------------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ class Picture(Message, frozen=True, tag="picture"):
 
 
 class SideEffectReport(Message, frozen=True, tag="happened"):
-    """What the child said beside its picture; None and empty are "nothing new"."""
+    """What the child did besides drawing. None and empty mean that nothing has changed."""
 
     title: str | None = None
     folder: str | None = None
@@ -242,13 +242,13 @@ class RowsAnswer(Message, frozen=True, tag="rows-found"):
 
 
 class TrimReport(Message, frozen=True, tag="trimmed"):
-    """So many rows the scrollback has lost at its old end; true of the picture, rows or hits that follow."""
+    """How many of its oldest rows the scrollback has lost. It holds for the picture, rows or hits that follow."""
 
     rows: Count
 
 
 class LinesAnswer(Message, frozen=True, tag="lines-found"):
-    """The answer to LinesRequest: those of the rows that are kept, by their lasting numbers; styles as in Picture."""
+    """The answer to LinesRequest: the rows that still exist, by their lasting numbers; styles as in Picture."""
 
     request: int
     styles: tuple[WireStyle, ...]
@@ -297,7 +297,7 @@ FromHost = (
 
 
 def understands(host: Hello, feature: str) -> bool:
-    """Tell whether a host understands LineNumbersRequest and LinesRequest (NUMBERS), or Coloured (COLOURS)."""
+    """Tell whether a host understands LineNumbersRequest and LinesRequest (NUMBERS), or Colours (COLOURS)."""
     return feature in host.name.split()
 
 
@@ -314,7 +314,7 @@ def encode(message: Message) -> bytes:
 
 
 class Decoder:
-    """Takes bytes in any pieces and gives whole messages; keeps no more than one frame and one piece."""
+    """Turns bytes, cut anywhere, into messages. It holds one frame and one piece at most."""
 
     def __init__(self, messages: Any, largest: int = LARGEST) -> None:  # noqa: ANN401 - a union type is no type[...]
         self._decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(messages)

@@ -1,4 +1,4 @@
-"""A terminal's picture at the client: the messages of the host made into rows again. Pure."""
+"""A terminal's picture at the client: rows decoded from the host's messages. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class RemoteScreen:
         self._styles: dict[int, CellStyle] = {}
 
     def apply(self, picture: Picture) -> tuple[int, ...]:
-        """Take a picture and return which rows are new: all of them when it is full."""
+        """Apply a picture and return the numbers of the rows that changed: all of them when it is full."""
         self._add_styles(picture.styles, resets_styles=picture.resets_styles)
         self.columns, self.height = picture.columns, picture.rows
         if picture.full or len(self.rows) != picture.rows:

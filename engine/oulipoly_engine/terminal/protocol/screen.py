@@ -1,4 +1,4 @@
-"""What a pane needs of a terminal emulator: one small interface, so that the library behind it can be replaced.
+"""The small interface that a terminal emulator has for the rest of the program, so that it can be replaced.
 
 A screen takes the child's bytes and gives frames: the rows that changed since the last frame, as runs of one style.
 """
@@ -21,7 +21,7 @@ PALETTE = (
 
 
 class ScreenBroken(RunnerError):
-    """A screen is of no more use: its library failed, or it was closed."""
+    """A screen cannot be used any more: its library failed, or it was closed."""
 
     slug = "terminal-screen-broken"
 
@@ -33,7 +33,7 @@ class ScreenUnavailable(RunnerError):
 
 
 class Attr(IntFlag):
-    """How text is drawn."""
+    """Attributes of text, as bits."""
 
     NONE = 0
     BOLD = 1
@@ -48,7 +48,7 @@ class Attr(IntFlag):
 
 
 class Mods(IntFlag):
-    """Keys held."""
+    """Modifier keys, as bits."""
 
     NONE = 0
     SHIFT = 1
@@ -58,7 +58,7 @@ class Mods(IntFlag):
 
 
 class CellStyle(Record):
-    """The look of a run; equal values are equal looks."""
+    """Colours, attributes and link of a run; equal styles look the same."""
 
     foreground: Colour = None
     background: Colour = None
@@ -67,7 +67,7 @@ class CellStyle(Record):
 
 
 class Run(Record):
-    """Text of one style; its width in cells is what the emulator used, wide characters counting two."""
+    """Text of one style. Its width in cells is the emulator's; a wide character has two."""
 
     text: str
     style: CellStyle
@@ -103,7 +103,7 @@ class Frame(Record):
 
 
 class SideEffects(Record):
-    """What the child said beside its picture, since it was last asked."""
+    """What the child did besides drawing, since the last question: title, bells, notices, answers to its queries."""
 
     title: str | None = None  # a new title; None: unchanged
     folder: str | None = None  # OSC 7, unchanged when None
@@ -155,15 +155,15 @@ class ScreenLimits(Record, frozen=False):
 
 
 class Screen(Protocol):
-    """One emulated terminal. Not thread-safe; every call may raise ScreenBroken, after which it is of no more use."""
+    """One emulated terminal. Not thread-safe; every call may raise ScreenBroken; it cannot be used after that."""
 
     name: str  # of the emulator, as clients are told it
 
     def feed(self, data: bytes) -> None:
-        """Take what the child wrote."""
+        """Process the child's output."""
 
     def take_side_effects(self) -> SideEffects:
-        """Return and forget what the child said beside its picture. Replies must be written to the PTY at once."""
+        """Return and forget the child's side effects. Replies must be written to the PTY at once."""
 
     def frame(self, *, full: bool = False) -> Frame | None:
         """Return what changed since the last frame; None when nothing did or the child holds the picture (2026).
@@ -178,7 +178,7 @@ class Screen(Protocol):
         """Change the size, with reflow where the library has it."""
 
     def recolour(self, foreground: int, background: int, *, dark: bool) -> None:
-        """Take the colours of what the child leaves at its defaults, which it can ask for."""
+        """Set the default colours, which the child can ask for."""
 
     def scroll(self, delta: int) -> None:
         """Move the viewport: negative is up, into the past."""
@@ -224,4 +224,4 @@ class Screen(Protocol):
         """
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release everything."""

@@ -1,4 +1,4 @@
-"""What the library calls while it parses: it only fills `Heard`, for a terminal must not be touched from inside."""
+"""The library's callbacks. They only fill a SideEffectLog: no function of the terminal may be called in a callback."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Callbacks:
         self.held_since: float | None = None
 
     def attach(self, terminal: Any) -> None:  # noqa: ANN401 - cffi's values have no types
-        """Have the terminal call us."""
+        """Register the callbacks with a terminal."""
         for option, function in {
             "WRITE_PTY": self._reply,
             "BELL": self._bell,

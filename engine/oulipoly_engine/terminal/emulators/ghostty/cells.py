@@ -1,4 +1,4 @@
-"""Rows of cells out of the library, a row of 64-bit cells in one call: one call a cell would be 37 times slower."""
+"""Read cells from the library by rows: one call for a row is 37 times faster than one for each cell."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 from oulipoly_engine.records import Record
 from oulipoly_engine.terminal.emulators.ghostty.ffi import Library, check, type_description
 from oulipoly_engine.terminal.emulators.ghostty.styles import STYLE_SIZE, background, rgb, style
-from oulipoly_engine.terminal.protocol.cell_text import cluster, drawable
-from oulipoly_engine.terminal.protocol.rows import PLAIN, finished
+from oulipoly_engine.terminal.protocol.cell_text import clean_cluster, clean_text
+from oulipoly_engine.terminal.protocol.rows import PLAIN, without_trailing_blanks
 from oulipoly_engine.terminal.protocol.screen import CellStyle, Row, Run, ScreenBroken
 
 _CELL = 8  # bytes
@@ -22,7 +22,7 @@ _TAIL = 2  # GHOSTTY_CELL_WIDE_SPACER_TAIL
 
 
 class CellLayout(Record):
-    """Where a cell's fields stand, in bits; the library publishes it at run time and promises nothing else."""
+    """The bit offsets of a cell's fields, which the library tells at run time only."""
 
     content: int
     style: int
@@ -89,7 +89,7 @@ class CellReader:
         return self._state[0]
 
     def update(self) -> bool:
-        """Take over what the terminal is now; whether every row must be read."""
+        """Update the render state from the terminal; return whether every row must be read."""
         check(self._lib.ghostty_render_state_update(self.state, self._terminal), "update")
         data = self._lib.GHOSTTY_RENDER_STATE_DATA_DIRTY
         check(self._lib.ghostty_render_state_get(self.state, data, self._number), "dirty")
@@ -110,7 +110,7 @@ class CellReader:
         check(self._lib.ghostty_render_state_clean(self.state), "clean")  # update alone leaves rows dirty
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release everything."""
         self._lib.ghostty_render_state_row_cells_free(self._cells[0])
         self._lib.ghostty_render_state_row_iterator_free(self._rows[0])
         self._lib.ghostty_render_state_free(self._state[0])
@@ -159,7 +159,7 @@ class CellReader:
     def _plain(self, cells: bytes) -> _Decoded:
         """Decode a row of narrow characters: a cell is 3 bytes of character, 2 of style, 3 of no matter."""
         low, middle, high = cells[0::_CELL], cells[1::_CELL], cells[2::_CELL]
-        text = drawable(_joined(low, middle, high))
+        text = clean_text(_joined(low, middle, high))
         styles = _joined(cells[3::_CELL], cells[4::_CELL])
         if not styles.strip("\0"):
             text = text.rstrip(" ")
@@ -174,7 +174,7 @@ class CellReader:
                     seen[mark] = start, self._style_bytes(start)
                 look = style(seen[mark][1])
             runs.append((text[start:end], look, end - start))
-        return _Decoded(finished(runs), tuple(seen.values()))
+        return _Decoded(without_trailing_blanks(runs), tuple(seen.values()))
 
     def _mixed(self, cells: list[int], y: int) -> tuple[_Decoded, bool]:
         """Decode a row with wide characters, clusters, links or blanks that have a colour and no style."""
@@ -189,10 +189,10 @@ class CellReader:
                     runs[-1] = text, look, width + 1
                 continue
             link = self._link(x, y) if cell >> self._layout.link & 1 else None
-            text = self._cluster(x) if tag == _CLUSTER else drawable(chr(content)) if tag == _TEXT else " "
+            text = self._cluster(x) if tag == _CLUSTER else clean_text(chr(content)) if tag == _TEXT else " "
             is_cacheable = is_cacheable and link is None and tag != _CLUSTER
             runs.append((text, self._look(x, cell, link, seen), 1))
-        return _Decoded(finished(runs), tuple(seen.values())), is_cacheable
+        return _Decoded(without_trailing_blanks(runs), tuple(seen.values())), is_cacheable
 
     def _look(self, x: int, cell: int, link: str | None, seen: dict[int, tuple[int, bytes]]) -> CellStyle:
         content = cell >> self._layout.content & 0xFFFFFF
@@ -222,7 +222,7 @@ class CellReader:
         while lib.ghostty_render_state_row_cells_get(self._cells[0], data, self._text) == lib.GHOSTTY_OUT_OF_SPACE:
             self._text_bytes = self._ffi.new("uint8_t[]", self._text.len)
             self._text.ptr, self._text.cap = self._text_bytes, len(self._text_bytes)
-        return cluster(bytes(self._ffi.buffer(self._text.ptr, self._text.len)).decode("utf-8", "replace"))
+        return clean_cluster(bytes(self._ffi.buffer(self._text.ptr, self._text.len)).decode("utf-8", "replace"))
 
     def _link(self, x: int, y: int) -> str | None:
         lib = self._lib

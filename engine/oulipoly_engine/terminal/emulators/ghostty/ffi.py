@@ -1,4 +1,4 @@
-"""libghostty-vt, loaded: the only module that opens the library; it is called by its neighbours ghostty_* alone.
+"""Load libghostty-vt. No other module opens the library, and only this package calls it.
 
 The package pyghostty itself is never imported: parsing its declarations costs 155 ms a start, `ghostty_abi` 10.
 """

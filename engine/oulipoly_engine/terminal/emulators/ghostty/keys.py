@@ -117,7 +117,7 @@ class InputEncoders:
         return bytes(self._ffi.buffer(self._sent, self._length[0]))
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release everything."""
         self._lib.ghostty_key_encoder_free(self._keys[0])
         self._lib.ghostty_key_event_free(self._key[0])
         self._lib.ghostty_mouse_encoder_free(self._mice[0])

@@ -1,4 +1,4 @@
-"""The library's rows by their lines: which of them go on in the next, and how many have been trimmed."""
+"""Which lines go on in the next one, and how many the scrollback has lost."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ class LineNumbers:
         return self.known_trimmed
 
     def forget_anchor(self) -> None:
-        """Do not count what moved since the last look: lines have flowed anew."""
+        """Forget where the last row was: lines were wrapped again."""
         self._is_resized = True
 
     def close(self) -> None:
-        """Give everything back, before the terminal is."""
+        """Release everything; to be called before the terminal is released."""
         if self._anchored is not None:
             self._lib.ghostty_tracked_grid_ref_free(self._anchor[0])
             self._anchored = None

@@ -1,4 +1,4 @@
-"""A screen on libghostty-vt. Native code, and hostile output can end its process: it belongs in one of its own."""
+"""A screen on libghostty-vt. It is native code that hostile output can crash, so it runs in a process of its own."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from oulipoly_engine.terminal.emulators.ghostty.ffi import Library, check, load,
 from oulipoly_engine.terminal.emulators.ghostty.keys import InputEncoders
 from oulipoly_engine.terminal.emulators.ghostty.rows import LineNumbers
 from oulipoly_engine.terminal.emulators.ghostty.search import find
-from oulipoly_engine.terminal.protocol.keys import paste
-from oulipoly_engine.terminal.protocol.limits import HOLD_S, WHEEL_ROWS, bounded
+from oulipoly_engine.terminal.protocol.keys import encode_paste
+from oulipoly_engine.terminal.protocol.limits import HOLD_S, WHEEL_ROWS, clamp_size
 from oulipoly_engine.terminal.protocol.rows import text_of
 from oulipoly_engine.terminal.protocol.screen import (
     Cursor,
@@ -46,7 +46,7 @@ class GhosttyScreen:
         library = load()
         terminal = library.ffi.new("GhosttyTerminal*")
         limits = limits or ScreenLimits()
-        columns, rows = bounded(limits.columns, limits.rows)
+        columns, rows = clamp_size(limits.columns, limits.rows)
         check(library.lib.ghostty_terminal_new(library.ffi.NULL, terminal, columns, rows), "making a terminal")
         self._begin(library, terminal, limits, clock)
         self._set("MODE", self._clusters)
@@ -112,7 +112,7 @@ class GhosttyScreen:
         self._mode = self._ffi.new("GhosttyTerminalModeConfig*")
 
     def feed(self, data: bytes) -> None:
-        """Take what the child wrote."""
+        """Process the child's output."""
         terminal = self._terminal
         self._lib.ghostty_terminal_vt_write(terminal, data, len(data))
         if (self._number("COLS", "uint16_t"), self._number("ROWS", "uint16_t")) != (self._columns, self._rows):
@@ -120,7 +120,7 @@ class GhosttyScreen:
             check(self._lib.ghostty_terminal_resize(terminal, self._columns, self._rows, *CELL_PIXELS), "resize")
 
     def take_side_effects(self) -> SideEffects:
-        """Return and forget what the child said beside its picture."""
+        """Return and forget the child's side effects."""
         return self._callbacks.side_effects.take()
 
     def hold_left(self) -> float:
@@ -159,7 +159,7 @@ class GhosttyScreen:
 
     def resize(self, columns: int, rows: int) -> None:
         """Change the size; the primary screen and its scrollback flow anew."""
-        columns, rows = bounded(columns, rows)
+        columns, rows = clamp_size(columns, rows)
         if (columns, rows) == (self._columns, self._rows):
             return
         self._callbacks.size = (columns, rows)  # before: the call below reports the size to a child that asked for it
@@ -171,7 +171,7 @@ class GhosttyScreen:
         self._line_numbers.forget_anchor()
 
     def recolour(self, foreground: int, background: int, *, dark: bool) -> None:
-        """Take the colours of what the child leaves at its defaults; one that wants it is told of light and dark."""
+        """Set the default colours. A child that asked for it (mode 2031) is told whether they are dark."""
         self._colour(foreground, background)
         if dark != self._callbacks.dark:
             self._callbacks.dark = dark
@@ -202,7 +202,7 @@ class GhosttyScreen:
 
     def encode_paste(self, text: str) -> bytes:
         """Return what a paste sends."""
-        return paste(text, bracketed=self._on(_BRACKETED))
+        return encode_paste(text, bracketed=self._on(_BRACKETED))
 
     def encode_focus(self, *, gained: bool) -> bytes:
         """Return what a change of focus sends."""
@@ -262,7 +262,7 @@ class GhosttyScreen:
             lib.ghostty_free(ffi.NULL, data[0], length[0])
 
     def close(self) -> None:
-        """Give everything back; a second time does nothing."""
+        """Release everything; a second call does nothing."""
         if self._handle is not None:
             self._encoders.close()
             self._reader.close()

@@ -12,7 +12,7 @@ import pytest
 from oulipoly_engine.terminal.emulators.ghostty import abi, ffi
 from oulipoly_engine.terminal.emulators.ghostty.cells import layout
 from oulipoly_engine.terminal.emulators.ghostty.screen import GhosttyScreen
-from oulipoly_engine.terminal.protocol.cell_text import cluster, drawable
+from oulipoly_engine.terminal.protocol.cell_text import clean_cluster, clean_text
 from oulipoly_engine.terminal.protocol.screen import ScreenBroken, ScreenLimits, ScreenUnavailable
 
 _ROOT = Path(__file__).resolve().parents[4]
@@ -90,7 +90,7 @@ def test_a_layout_that_the_decoder_cannot_cut_is_refused(monkeypatch):
     ids=ascii,
 )
 def test_what_a_cell_of_its_own_may_hold(text, drawn):
-    assert drawn == drawable(text)
+    assert drawn == clean_text(text)
 
 
 @pytest.mark.parametrize(
@@ -105,4 +105,4 @@ def test_what_a_cell_of_its_own_may_hold(text, drawn):
     ids=ascii,
 )
 def test_what_a_cluster_may_hold(text, drawn):
-    assert drawn == cluster(text)
+    assert drawn == clean_cluster(text)
