@@ -103,14 +103,14 @@ def _check(options: Parsed) -> None:
 
 
 def _prompt(options: Parsed) -> str:
-    given = " ".join(options.positionals)
+    argument = " ".join(options.positionals)
     piped = ""
     if streams.has_piped_input():
         read = streams.read_unless_silent()
         if read is None:
             streams.complain("Warning: no stdin data received in 3s, proceeding without it.")
         piped = (read or "").rstrip("\n")
-    prompt = "\n".join(part for part in (given, piped) if part)
+    prompt = "\n".join(part for part in (argument, piped) if part)
     if not prompt.strip():
         message = "Error: Input must be provided either through stdin or as a prompt argument when using --print"
         raise OptionWrong(message)
@@ -118,23 +118,23 @@ def _prompt(options: Parsed) -> str:
 
 
 def _open(options: Parsed, context: CliContext, *, entrypoint: str) -> ClaudeConversation | None:
-    wanted, new_id = options.last("--resume"), options.last("--session-id")
+    session_id, new_id = options.last("--resume"), options.last("--session-id")
     if new_id is not None and claude_files.is_taken(context, new_id):
         raise OptionWrong(_in_use(new_id))
-    if wanted is None:
+    if session_id is None:
         return claude_files.start(context, entrypoint=entrypoint, session_id=new_id)
-    found = claude_files.resume(context, wanted, entrypoint=entrypoint) if ids.is_uuid(wanted) else None
-    if found is not None and options.has("--fork-session"):
-        return claude_files.fork(context, found, entrypoint=entrypoint, session_id=new_id)
-    return found
+    conversation = claude_files.resume(context, session_id, entrypoint=entrypoint) if ids.is_uuid(session_id) else None
+    if conversation is not None and options.has("--fork-session"):
+        return claude_files.fork(context, conversation, entrypoint=entrypoint, session_id=new_id)
+    return conversation
 
 
 def _no_conversation(options: Parsed) -> int:
-    wanted = options.last("--resume") or ""
-    text = f"No conversation found with session ID: {wanted}"
+    session_id = options.last("--resume") or ""
+    text = f"No conversation found with session ID: {session_id}"
     streams.complain(text)
     if options.last("--output-format") == "stream-json":
-        streams.say(json.dumps(_result(wanted, Tokens(0, 0), "error_during_execution") | {"errors": [text]}))
+        streams.say(json.dumps(_result(session_id, Tokens(0, 0), "error_during_execution") | {"errors": [text]}))
     return 1
 
 

@@ -85,10 +85,10 @@ def _dispatch(options: Parsed, style: Style, context: CliContext) -> int:
     if not streams.is_terminal():
         streams.complain("Error: stdin is not a terminal")
         return 1
-    wanted, words = _resumed(options.positionals)
-    conversation = _open(wanted, context, source="cli")
+    thread_id, words = _resumed(options.positionals)
+    conversation = _open(thread_id, context, source="cli")
     if conversation is None:
-        return _no_rollout(wanted)
+        return _no_rollout(thread_id)
     from oulipoly_demo.clis import interactive  # noqa: PLC0415 - 8 ms that a one-shot does not need
 
     model = turn.model_name("codex", options.last("--model"))
@@ -96,14 +96,14 @@ def _dispatch(options: Parsed, style: Style, context: CliContext) -> int:
 
 
 def _exec(options: Parsed, words: Sequence[str], style: Style, context: CliContext) -> int:
-    wanted, words = _resumed(words)
+    thread_id, words = _resumed(words)
     prompt = _prompt(" ".join(words))
     if not prompt.strip():
         streams.complain("No prompt provided via stdin.")
         return 1
-    conversation = _open(wanted, context, source="exec")
+    conversation = _open(thread_id, context, source="exec")
     if conversation is None:
-        return _no_rollout(wanted)
+        return _no_rollout(thread_id)
     return _one_shot(options, conversation, prompt, style, context)
 
 
@@ -113,30 +113,30 @@ def _resumed(words: Sequence[str]) -> tuple[str | None, list[str]]:
     return None, list(words)
 
 
-def _open(wanted: str | None, context: CliContext, *, source: str) -> CodexConversation | None:
+def _open(thread_id: str | None, context: CliContext, *, source: str) -> CodexConversation | None:
     # An id that is no UUID silently starts a new thread: Codex does so too, and the runner has to notice.
-    if wanted is None or not ids.is_uuid(wanted):
+    if thread_id is None or not ids.is_uuid(thread_id):
         return codex_files.start(context, source=source, now=context.now())
-    return codex_files.resume(context, wanted, source=source)
+    return codex_files.resume(context, thread_id, source=source)
 
 
-def _no_rollout(wanted: str | None) -> int:
-    text = f"thread/resume failed: no rollout found for thread id {wanted}"
+def _no_rollout(thread_id: str | None) -> int:
+    text = f"thread/resume failed: no rollout found for thread id {thread_id}"
     streams.complain(f"Error: thread/resume: {text} (code -32600)")
     return 1
 
 
-def _prompt(given: str) -> str:
-    if given in ("", "-"):
+def _prompt(argument: str) -> str:
+    if argument in ("", "-"):
         if streams.has_piped_input():
             streams.complain("Reading prompt from stdin...")
             return streams.read_all()
         return ""
     if not streams.has_piped_input():
-        return given
+        return argument
     streams.complain("Reading additional input from stdin...")
     piped = streams.read_all()  # an open, silent stdin is waited for without end, as with Codex
-    return f"{given}\n\n<stdin>\n{piped.rstrip()}\n</stdin>" if piped.strip() else given
+    return f"{argument}\n\n<stdin>\n{piped.rstrip()}\n</stdin>" if piped.strip() else argument
 
 
 def _one_shot(options: Parsed, conversation: CodexConversation, prompt: str, style: Style, context: CliContext) -> int:

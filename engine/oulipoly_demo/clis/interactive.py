@@ -104,8 +104,8 @@ class _Repl:
         vendor = self._context.vendor.capitalize()
         self._show(f"Demo {vendor}: made-up answers, no model is asked. /help tells what can be typed.")
         self._show("")
-        for said in self.conversation.turns:
-            self._show_turn(said)
+        for past_turn in self.conversation.turns:
+            self._show_turn(past_turn)
 
     def _wait(self, wake: int) -> None:
         timeout = _TICK_S if self._answering is not None or self._is_warned() else None
@@ -151,7 +151,9 @@ class _Repl:
             case "ctrl-w":
                 self._entry = self._entry.rstrip().rpartition(" ")[0]
             case "up":
-                self._entry = next((said.text for said in reversed(self.conversation.turns) if said.role == "user"), "")
+                self._entry = next(
+                    (past_turn.text for past_turn in reversed(self.conversation.turns) if past_turn.role == "user"), ""
+                )
             case "ctrl-l":
                 self._redraw()
 
@@ -251,13 +253,13 @@ class _Repl:
         self._show("")
 
     def _stream(self, piece: str) -> None:
-        *whole, self._tail = (self._tail + piece).split("\n")
-        for line in whole:
+        *lines, self._tail = (self._tail + piece).split("\n")
+        for line in lines:
             self._show(line)
 
-    def _show_turn(self, said: Turn) -> None:
-        mark = "> " if said.role == "user" else "● "
-        for line in (mark + said.text).split("\n"):
+    def _show_turn(self, past_turn: Turn) -> None:
+        mark = "> " if past_turn.role == "user" else "● "
+        for line in (mark + past_turn.text).split("\n"):
             self._show(line)
         self._show("")
 
@@ -275,9 +277,9 @@ class _Repl:
         self._finished = []
         columns, rows = os.get_terminal_size(_STDOUT)
         picture = screen.frame(self._view())
-        room = max(0, rows - len(picture.rows))
+        height_left = max(0, rows - len(picture.rows))
         wrapped = [row for line in self._history for row in screen.wrap(line, max(1, columns))]
-        self._painter.redraw(picture, tuple(wrapped[-room:]) if room else ())
+        self._painter.redraw(picture, tuple(wrapped[-height_left:]) if height_left else ())
 
     def _view(self) -> screen.View:
         columns = os.get_terminal_size(_STDOUT).columns or 80

@@ -114,7 +114,7 @@ def _pieces(asked: Directives, text: str, pace_s: float) -> Iterator[bytes]:
 
 def _blocks(size_bytes: int, block: bytes) -> Iterator[bytes]:
     """Yield `size_bytes` block by block, so that memory does not grow with an answer's size."""
-    left = size_bytes
-    while left > 0:
-        yield block[:left]
-        left -= len(block)
+    bytes_left = size_bytes
+    while bytes_left > 0:
+        yield block[:bytes_left]
+        bytes_left -= len(block)

@@ -31,7 +31,7 @@ from oulipoly_engine.store.sessions import chains, notes
 
 if TYPE_CHECKING:
     from oulipoly_demo.past.homes import Past, PastRun, PastSession
-    from oulipoly_demo.past.quota import AccountPast, Shown
+    from oulipoly_demo.past.quota import AccountPast, QuotaReading
 
 _NOTE = ".oulipoly-demo-past.json"
 _SOURCE = "script"
@@ -147,7 +147,7 @@ def _quota(store: Store, past: AccountPast, anchor: float) -> None:
     quotas.save_attempts(store, past.account, quotas.Attempts(last_attempt_at=_at(last.at), thinned_at=_at(anchor)))
 
 
-def _windows(reading: Shown) -> tuple[Window, ...]:
+def _windows(reading: QuotaReading) -> tuple[Window, ...]:
     return tuple(
         Window(
             place,

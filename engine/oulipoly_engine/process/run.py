@@ -210,13 +210,13 @@ class _Flow:
         if stream is None:
             return False
         try:
-            written = os.write(stream.fileno(), self._input[:_CHUNK])
+            count = os.write(stream.fileno(), self._input[:_CHUNK])
         except BlockingIOError:
             return False
         except OSError:  # it does not read its input: its right
             self._drop(stream)
             return False
-        self._input = self._input[written:]
+        self._input = self._input[count:]
         if not self._input:
             self._drop(stream)
         return False
@@ -244,7 +244,7 @@ class _Tail:
     def __init__(self) -> None:
         self._buffers = (bytearray(_CHUNK), bytearray(_CHUNK))
         self._large: memoryview | None = None  # the newest chunk, if it is a tail by itself
-        self._kept = bytearray()  # the tail otherwise
+        self._small = bytearray()  # the tail otherwise
 
     def read(self, descriptor: int) -> memoryview | None:
         """Return what is there, an empty view at the end, or None when nothing is ready after all."""
@@ -265,12 +265,12 @@ class _Tail:
             self._large = data
             return
         if self._large is not None:
-            self._kept[:] = self._large[-_TAIL:]
+            self._small[:] = self._large[-_TAIL:]
             self._large = None
-        self._kept += data
-        if len(self._kept) > 2 * _TAIL:
-            del self._kept[:-_TAIL]
+        self._small += data
+        if len(self._small) > 2 * _TAIL:
+            del self._small[:-_TAIL]
 
     def value(self) -> bytes:
         """Return the end of all that came."""
-        return bytes(self._kept if self._large is None else self._large[-_TAIL:])
+        return bytes(self._small if self._large is None else self._large[-_TAIL:])

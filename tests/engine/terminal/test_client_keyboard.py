@@ -171,7 +171,7 @@ def _view(*rows, cursor=Cursor(0, 0, True)):  # noqa: B008 - frozen
 def test_rows_are_cut_at_the_window_and_wide_characters_not_halved():
     painter = Painter(3, 1)
 
-    drawn = painter.paint(_view([Run("世界", CellStyle(), 4)], [Run("below", CellStyle(), 5)]), (0, 1), afresh=False)
+    drawn = painter.paint(_view([Run("世界", CellStyle(), 4)], [Run("below", CellStyle(), 5)]), (0, 1), clears=False)
 
     assert "世".encode() in drawn
     assert "界".encode() not in drawn
@@ -181,14 +181,14 @@ def test_rows_are_cut_at_the_window_and_wide_characters_not_halved():
 def test_without_colour_text_links_and_attributes_are_painted_all_the_same():
     look = CellStyle(0x1FF8800, 4, int(Attr.BOLD | Attr.REVERSE), "http://x")
 
-    drawn = Painter(80, 1, has_colour=False).paint(_view([Run("loud", look, 4)]), (0,), afresh=False)
+    drawn = Painter(80, 1, has_colour=False).paint(_view([Run("loud", look, 4)]), (0,), clears=False)
 
     assert b"\x1b[0;1;7mloud" in drawn
     assert b"\x1b]8;;http://x\x1b\\" in drawn
 
 
 def test_link_cannot_break_out_of_its_sequence():
-    drawn = Painter(80, 1).paint(_view([Run("x", CellStyle(link="a\x1b\\\x1b[2Jb"), 1)]), (0,), afresh=False)
+    drawn = Painter(80, 1).paint(_view([Run("x", CellStyle(link="a\x1b\\\x1b[2Jb"), 1)]), (0,), clears=False)
 
     assert b"\x1b]8;;a\\[2Jb\x1b\\" in drawn
 
@@ -200,6 +200,6 @@ def test_title_cannot_break_out_of_its_sequence():
 def test_note_lies_over_the_last_row_until_it_is_cleared():
     painter, view = Painter(20, 2), _view([], [Run("beneath", CellStyle(), 7)])
     painter.note = "a note"
-    assert b"\x1b[2;1H\x1b[0;7m a note " in painter.paint(view, (0, 1), afresh=True)
+    assert b"\x1b[2;1H\x1b[0;7m a note " in painter.paint(view, (0, 1), clears=True)
 
     assert b"beneath" in painter.clear_note(view)

@@ -23,9 +23,9 @@ Runs = Sequence[tuple[str, int, int]]  # text, style number, width in cells
 class Strips:
     """The visible rows of one terminal."""
 
-    def __init__(self, beside: Strips | None = None) -> None:
+    def __init__(self, shared_with: Strips | None = None) -> None:
         """Begin without rows. beside: others of the same terminal, whose styles are ours: they are told once."""
-        self._styles: dict[int, Style] = {} if beside is None else beside._styles
+        self._styles: dict[int, Style] = {} if shared_with is None else shared_with._styles
         self._rows: list[Runs] = []
         self._strips: list[Strip | None] = []
         self._base = Style.null()

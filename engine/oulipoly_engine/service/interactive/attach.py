@@ -192,7 +192,7 @@ class _Session:
             match message:
                 case messages.Picture() if self._real.modes is None:
                     changed = self._view.apply(message)
-                    self._write(self._painter.paint(self._view, changed, afresh=message.full))
+                    self._write(self._painter.paint(self._view, changed, clears=message.full))
                     self._client.link.send(messages.PictureReceipt(message.number))
                     self._has_picture = True
                 case messages.SideEffectReport():
@@ -283,7 +283,7 @@ class _Session:
             return
         self._painter.note = text
         self._note_until = time.monotonic() + _NOTE_S
-        self._write(self._painter.paint(self._view, (), afresh=False))
+        self._write(self._painter.paint(self._view, (), clears=False))
 
     def _drop_note(self, now: float | None = None) -> None:
         if self._real.modes is not None:

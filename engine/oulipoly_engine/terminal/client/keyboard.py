@@ -1,4 +1,4 @@
-"""What a real terminal sends when somebody types, made into messages for a host. Pure.
+"""Translate what a real terminal sends into messages for a host. Pure.
 
 Keys go as keys, not as bytes: the host encodes them as the child's present modes ask, which the real terminal does not
 know. Text, and what is not known here, goes as it is. Keys are read in the old form, in the kitty protocol's and in

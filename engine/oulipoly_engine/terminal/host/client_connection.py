@@ -60,7 +60,7 @@ class ClientConnection:
         return self.attached and self.focus != "hidden"
 
     def look_at(self, line: int | None) -> None:
-        """Look back at the text from a line on, or see what all see again."""
+        """Show this reader the text from a line on, or the present again for None."""
         self.looks_at = line
         self.unsent.is_full = True  # once it sees that
 
@@ -80,17 +80,17 @@ class ClientConnection:
         if self._out:
             self._out += data
             return
-        sent = self._write(data)
-        self._out += memoryview(data)[sent:]
+        count = self._write(data)
+        self._out += memoryview(data)[count:]
 
     def send_trimmed(self, trimmed: int) -> None:
-        """Say how many rows have been trimmed, if the client wants to know and does not."""
+        """Send how many rows the scrollback has lost, if the client asked for it and the number is new."""
         if self.trimmed is not None and trimmed != self.trimmed:
             self.trimmed = trimmed
             self.send(TrimReport(trimmed))
 
     def send_report(self, report: SideEffectReport) -> None:
-        """Send what happened, or fold it into what waits already."""
+        """Send a report, or merge it into the one that waits."""
         if self._report is not None:
             self._report = _merge(self._report, report)
         elif self._out:
@@ -123,7 +123,7 @@ class ClientConnection:
         return received
 
     def close(self, text: str | None = None) -> None:
-        """Close the connection, with a word if the client still reads."""
+        """Close the connection, after a goodbye if the client still reads."""
         if text is not None and not self._out:
             self._write(encode(Bye(text)))
         self.connection.close()

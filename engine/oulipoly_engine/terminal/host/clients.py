@@ -77,7 +77,7 @@ def _bounded(columns: int, rows: int, by: str) -> SizeDecision:
 
 
 class FrameSource(Protocol):
-    """What draws."""
+    """The screen, as far as pictures need it."""
 
     def frame(self, *, full: bool = False) -> Frame | None:
         """Return what changed."""
@@ -120,7 +120,7 @@ class Clients:
         return decide_size(windows, self.rule)
 
     def send_size(self, columns: int, rows: int) -> None:
-        """Tell every attached client which size it is, and whose."""
+        """Send every attached client the size, and whose window decided it."""
         if self.size_decision is not None:
             count = sum(1 for _ in self.watchers)
             self.broadcast(SizeReport(columns, rows, self.size_decision.by, self.rule, count))
@@ -132,7 +132,7 @@ class Clients:
                 client.send(message)
 
     def send_report(self, report: SideEffectReport) -> None:
-        """Tell every attached client what happened."""
+        """Send every attached client a report."""
         for client in self.connections:
             if client.attached:
                 client.send_report(report)
@@ -143,7 +143,7 @@ class Clients:
             client.look_at(None)
 
     def add_frame(self, frame: Frame) -> None:
-        """Take a frame of the screen."""
+        """Add a frame to the picture, and to what every client has not been sent."""
         self.viewport.add_frame(frame, [client.unsent for client in self.connections])
 
     def mark_active(self, now: float) -> None:
@@ -221,7 +221,7 @@ def begin_output(client: ClientConnection, crash_buffer: CrashBuffer) -> None:
 
 
 def send_output(clients: Iterable[ClientConnection], crash_buffer: CrashBuffer) -> None:
-    """Send every client that wants it what was printed since it was last sent some, as far as it reads."""
+    """Send new output to every client that asked for output, as far as it reads."""
     for client in clients:
         while client.output_at is not None and client.output_at < crash_buffer.total and not client.has_unsent:
             data, _ = crash_buffer.output_since(client.output_at)

@@ -1,4 +1,4 @@
-"""The host of one terminal: it holds the child and its line, and forks the process that draws (`screen_process`).
+"""The host of one terminal: it holds the child and its PTY, and forks the process that draws (`screen_process`).
 
 The emulator is native code that hostile output can kill. So nothing native runs here, and whatever happens in the
 other process, the child keeps its terminal: the next one is forked, from a dump and the last output. One that hangs is
@@ -51,7 +51,7 @@ class Recorder(Protocol):
     looks: bool  # whether `look` is to be called at all
 
     def look(self, pid: int) -> str | None:
-        """Note what the running child leaves to be found; called every few seconds.
+        """Look at the files of the running child; called every few seconds.
 
         Returns the session that it has open; None when that is not known.
         """
@@ -136,7 +136,7 @@ class Host:
             self._send(DrainRequest())
 
     def _record(self, exited: wire.Exited) -> None:
-        """Record the child's end, and tell it then: whoever hears of it finds it recorded."""
+        """Record the child's end, and tell the clients after that, so that they find it recorded."""
         self._record_at = None
         ended_at = to_text(SystemClock().now())
         crash_buffer = self._handles.crash_buffer
@@ -187,7 +187,7 @@ class Host:
         return None
 
     def _end_on_signal(self, *_: object) -> None:
-        """End the child and ourselves, nobody's having seen it notwithstanding: the machine may be going down."""
+        """End the child and this host, even if no user has seen the end: the machine may be shutting down."""
         self._must_end = True
         if self._exited is not None and self._record_at is None:
             self._is_done = True

@@ -1,4 +1,4 @@
-"""Signals to a child's groups, and the end of everybody in its session, wherever its jobs have gone."""
+"""Signal a child's process groups, and kill all processes of its session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be typed to the child, written as fast as the child reads and never waited for."""
+"""Write input to the child as fast as it reads, without ever waiting for it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class PtyWriter:
         return bool(self._queue)
 
     def write(self, data: bytes) -> bool:
-        """Write bytes after all that waits; returns False when so much waits that they are refused, all of them."""
+        """Write bytes after those that wait. Returns False if too many wait; none of the new ones is written then."""
         if self._waiting + len(data) > LIMIT:
             return False
         if data:

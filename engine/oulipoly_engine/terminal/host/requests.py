@@ -70,7 +70,7 @@ class RequestHandler:
     # What clients do -------------------------------------------------------------------------------------------------
     @singledispatchmethod
     def handle(self, message: messages.Message, client: ClientConnection) -> None:
-        """Do what a client's message asks for."""
+        """Handle a message of a client."""
         text = f"{type(message).__name__} comes from hosts, not from clients"
         raise messages.WireBroken(text)
 
@@ -211,13 +211,13 @@ class RequestHandler:
         client.closing = True
 
     def drop_client(self, client: ClientConnection) -> None:
-        """Go on without a client."""
+        """Forget a client whose connection is closed."""
         if client.attached:
             self._windows_changed()
 
     # Sizes and focus -------------------------------------------------------------------------------------------------
     def fit_size(self, now: float) -> float | None:
-        """Give the terminal the size that its windows ask for; returns the seconds until it is due, None: it is so."""
+        """Set the size that the clients' windows ask for. Returns the seconds until it is due; None: nothing is due."""
         requested = self.clients.requested_size()
         if requested is None:
             return None
@@ -251,7 +251,7 @@ class RequestHandler:
         self.fit_size(time.monotonic())
 
     def _look_back(self, client: ClientConnection, delta: int) -> None:
-        """Show a reader another part of the text, and nobody else: it stays with that while more is printed."""
+        """Show another part of the text to one reader only. It stays there while the child prints more."""
         viewport = self.clients.viewport
         changed_frame = self.screen.frame(full=not viewport.is_known)
         if changed_frame is not None:

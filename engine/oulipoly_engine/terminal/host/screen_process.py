@@ -1,4 +1,4 @@
-"""The process of a terminal's screen: it reads the child's output, draws, serves clients, and may die at any moment.
+"""The screen process of a terminal: it reads the child's output, draws, serves clients, and may die at any moment.
 
 One thread, one selector. It is forked by the supervisor (`host`), which holds the same descriptors and forks the next
 one. Nothing in here waits for anybody: not for the child to read, not for a client.
@@ -239,7 +239,7 @@ class ScreenProcess:
                     self._say_goodbye(message.text)
 
     def take_exit(self, exited: messages.Exited) -> None:
-        """Take the news of the child's end, and what it printed last."""
+        """Note the child's end, and read what it printed last."""
         self._handler.exited = exited
         self._exited_at = time.monotonic()
         self._read_remaining_output()
@@ -287,7 +287,7 @@ class ScreenProcess:
 
     # What is due -----------------------------------------------------------------------------------------------------
     def _do_due(self, now: float) -> float | None:
-        """Do what time brings and return for how long to wait."""
+        """Do what is due and return for how many seconds to wait."""
         handler = self._handler
         send_output(handler.clients.connections, self._crash_buffer)
         waits = [handler.fit_size(now)]
@@ -325,7 +325,7 @@ class ScreenProcess:
         return None
 
     def _dump(self, now: float) -> float | None:
-        """Keep the screen for the one who comes after us: when it is quiet, or overdue."""
+        """Keep a dump for the next screen process, when the child is quiet or a dump is overdue."""
         if self._crash_buffer.total == self._dumped_total or self._handler.exited is not None:
             return None
         quiet = self._busy_at + _QUIET_S

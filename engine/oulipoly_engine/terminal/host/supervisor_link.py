@@ -1,4 +1,4 @@
-"""What the supervisor of a terminal and the process of its screen tell each other, over a socket pair."""
+"""The messages between a terminal's supervisor and its screen process, over a socket pair."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from oulipoly_engine.terminal.protocol.messages import Bye, Exited, Kill, Messag
 
 
 class TitleReport(Message, frozen=True, tag="titled"):
-    """The child has given itself a title."""
+    """The child has set the terminal's title."""
 
     title: str
 
 
 class AliveReport(Message, frozen=True, tag="alive"):
-    """The screen's process works: the answer to Ask, and told in between while it draws what was lost."""
+    """The screen process works. It answers AliveRequest, and is also sent while lost output is drawn again."""
 
 
 class DrainReport(Message, frozen=True, tag="drained"):
-    """The answer to Drain: all that the ended child has printed is kept."""
+    """The answer to DrainRequest: everything that the ended child has printed is in the crash buffer."""
 
 
 class AliveRequest(Message, frozen=True, tag="ask"):
-    """The supervisor wants to know whether the screen's process hangs."""
+    """The supervisor asks whether the screen process works."""
 
 
 class DrainRequest(Message, frozen=True, tag="drain"):
@@ -28,7 +28,7 @@ class DrainRequest(Message, frozen=True, tag="drain"):
 
 
 class EndReport(Message, frozen=True, tag="done"):
-    """The child has ended, and somebody has seen it or an hour has passed: the host may go."""
+    """The child has ended, and a user has seen it or an hour has passed: the host may end."""
 
 
 FromScreen = TitleReport | Kill | EndReport | AliveReport | DrainReport

@@ -1,4 +1,4 @@
-"""What is written to the real terminal if we are killed: nobody can do it then but another process.
+"""Restore the real terminal if we are killed, which only another process can do then.
 
 That one is a small shell: it is told what to write, keeps the last that it was told, and writes it when our end of the
 pipe is closed, whoever closed it. Told nothing last, it writes nothing.
@@ -17,7 +17,7 @@ _SCRIPT = "trap '' HUP INT QUIT TERM TSTP; w=; while IFS= read -r line; do w=$li
 
 
 class TerminalRestorer:
-    """A shell that outlives us."""
+    """A shell that writes bytes to the terminal when our process has ended."""
 
     def __init__(self) -> None:
         """Start it. Without a shell nothing is written, which is how it would be without this."""
@@ -51,7 +51,7 @@ class TerminalRestorer:
             self._shell.wait()
 
     def set_bytes(self, data: bytes) -> None:
-        """Have these bytes written instead of those said before; none: nothing."""
+        """Set the bytes to write, in place of earlier ones; empty: nothing is written."""
         if self._shell is not None:
             with contextlib.suppress(OSError):
                 self._pipe.write(b"".join(b"\\0%03o" % byte for byte in data) + b"\n")

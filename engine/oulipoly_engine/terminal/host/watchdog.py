@@ -1,7 +1,7 @@
-"""Whether the process of a terminal's screen still answers, or hangs in what it was fed. Pure: instants come in.
+"""Detect a screen process that hangs. Pure: it is given the instants.
 
-A starved process is not taken for a hanging one: what counts is the processor time that it spends without an answer,
-and only after long the time by the clock, which is all there is for one that sleeps or was stopped.
+A process that gets no processor time does not hang. So what counts is the processor time that it uses without an
+answer. Only after a long time the clock counts too, for a process that sleeps or was stopped.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 EVERY_S = 2.0  # between two questions: two wake-ups, a tenth of a millisecond
-_AGAIN_S = 0.25  # between two looks at one that owes an answer
+_AGAIN_S = 0.25  # between two looks at a process that has not answered
 _OURS_S = 2.0  # a look that comes so much later than it was due: we were stopped ourselves, and so perhaps was it
 
 
 class Watchdog:
-    """One process' answers. It owes one from its start on: its first work is what the one before may have died of."""
+    """Watches one process. It must answer from its start on: its first work may be what the last process died of."""
 
     def __init__(self, now: float, *, looping_s: float, silent_s: float) -> None:
-        """Begin to wait. looping_s: processor time, silent_s: time that it may take for an answer."""
+        """Begin to wait. looping_s: processor time, silent_s: time by the clock that an answer may take."""
         self._looping_s = looping_s
         self._silent_s = silent_s
         self._answered_at: float | None = None

@@ -224,8 +224,8 @@ class TerminalTabs(Pane):
     def _check_chord(self, prefixes: Sequence[str]) -> None:
         """Offer another chord, and say so, where something outside takes ours."""
         app: Any = self.app
-        taken = tuple(map(chords.from_tmux, prefixes))
-        result = chords.detour(self.leave_chords[0], os.environ, taken)
+        prefixes_taken = tuple(map(chords.from_tmux, prefixes))
+        result = chords.detour(self.leave_chords[0], os.environ, prefixes_taken)
         if result is None:
             return
         self._offered, text = result
