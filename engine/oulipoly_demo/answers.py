@@ -141,8 +141,8 @@ def _code(talk: Talk) -> str:
 
 
 def _list(talk: Talk) -> str:
-    wanted = re.search(r"\b([2-9]|1[0-2])\b", talk.question)
-    count = int(wanted.group(1)) if wanted else 3
+    match = re.search(r"\b([2-9]|1[0-2])\b", talk.question)
+    count = int(match.group(1)) if match else 3
     subject = _subjects(talk, 1)[0]
     steps = [f"{i + 1}. {_STEPS[(i + _seed(subject, talk)) % len(_STEPS)].format(subject)}" for i in range(count)]
     return "\n".join((f"Here is a list for {subject}:", *steps))
@@ -166,8 +166,8 @@ def _review(talk: Talk) -> str:
 def _recall(talk: Talk) -> str:
     if not talk.earlier:
         return "This is the first thing you said to me in this session."
-    shown = "\n".join(f"{i}. {_shorten(prompt)}" for i, prompt in enumerate(talk.earlier, 1))
-    return f"In this session you said {_number(len(talk.earlier), 'thing')} before:\n{shown}"
+    listing = "\n".join(f"{i}. {_shorten(prompt)}" for i, prompt in enumerate(talk.earlier, 1))
+    return f"In this session you said {_number(len(talk.earlier), 'thing')} before:\n{listing}"
 
 
 def _sum(talk: Talk) -> str:

@@ -35,7 +35,7 @@ def parse(prompt: str, account: str = "") -> Directives:
     `[[big:BYTES]]`, `[[bytes]]` or `[[bytes:COUNT]]`, `[[noeol]]`. An unknown one, or one whose argument is no number
     where one is needed, is left in the text.
     """
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
 
     def take(match: re.Match[str]) -> str:
         name, argument, only = match.groups()
@@ -46,11 +46,11 @@ def parse(prompt: str, account: str = "") -> Directives:
         if effect is None:
             return match.group()
         if only is None or only == account:
-            found.update(effect)
+            fields.update(effect)
         return ""
 
     text = re.sub(r"[ \t]+", " ", _PATTERN.sub(take, prompt)).strip() if _PATTERN.search(prompt) else prompt.strip()
-    return Directives(text=text)._replace(**found)
+    return Directives(text=text)._replace(**fields)
 
 
 def _effect(name: str, argument: str | None) -> dict[str, Any] | None:

@@ -173,9 +173,9 @@ def _become_demo() -> None:
     import sys  # noqa: PLC0415 - beside what it goes to
 
     from oulipoly_engine.process.command import inherited_environment  # noqa: PLC0415 - only who goes there
-    from oulipoly_engine.process.replace_process import become  # noqa: PLC0415 - only who goes there
+    from oulipoly_engine.process.replace_process import replace_process  # noqa: PLC0415 - only who goes there
 
-    become((sys.executable, "-m", "oulipoly_tui", "demo", "--"), inherited_environment())
+    replace_process((sys.executable, "-m", "oulipoly_tui", "demo", "--"), inherited_environment())
 
 
 def layout_path(paths: Paths) -> Path:

@@ -1,7 +1,7 @@
 """The bundled demo CLI: a small real program that behaves like an agent CLI of either vendor, with made-up answers.
 
 `python -m oulipoly_demo.clis.agent_cli claude|codex|quota ARGUMENTS…`. Standard library only and quick to start:
-tests and demos spawn it often. A program of its own: it alone reads the variables listed in `seat.from_environment`.
+tests and demos spawn it often. A program of its own: it alone reads the variables listed in `context.from_environment`.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ def main(argv: Sequence[str] | None = None, environ: Mapping[str, str] | None = 
 def _run(vendor: str, words: list[str], env: Mapping[str, str]) -> int:
     # Each face is imported where it is chosen: the others would cost 5 ms a start.
     if vendor == "quota":
-        from oulipoly_demo.clis import terminal_input  # noqa: PLC0415
+        from oulipoly_demo.clis import context  # noqa: PLC0415
         from oulipoly_demo.quota import quota_cli  # noqa: PLC0415
 
-        return quota_cli.run(words, terminal_input.clock(env))
+        return quota_cli.run(words, context.clock(env))
     from oulipoly_demo.clis import streams  # noqa: PLC0415
 
     if vendor not in ("claude", "codex"):
         streams.complain("usage: agent_cli claude|codex|quota [ARGUMENTS…]  (a demo: its answers are made up)")
         return 2
-    from oulipoly_demo.clis.terminal_input import from_environment  # noqa: PLC0415
+    from oulipoly_demo.clis.context import from_environment  # noqa: PLC0415
     from oulipoly_demo.quota.meter import MeterBroken  # noqa: PLC0415
 
     try:

@@ -15,8 +15,8 @@ from typing import Any
 from oulipoly_demo import ids
 from oulipoly_demo.clis import claude_files, streams, turn
 from oulipoly_demo.clis.claude_files import ClaudeConversation
+from oulipoly_demo.clis.context import VERSION, CliContext
 from oulipoly_demo.clis.options import STYLE_OPTIONS, OptionWrong, Parsed, Style, Syntax, parse, style_of
-from oulipoly_demo.clis.terminal_input import VERSION, Seat
 from oulipoly_demo.clis.turn import Outcome
 from oulipoly_demo.quota import levels
 from oulipoly_demo.quota.levels import Tokens
@@ -47,39 +47,39 @@ A demo: an agent CLI with made-up answers. No model is asked, nothing leaves thi
   auth status             say who is logged in"""
 
 
-def run(argv: Sequence[str], seat: Seat) -> int:
+def run(argv: Sequence[str], context: CliContext) -> int:
     """Run one command line; returns the exit code."""
     if list(argv[:2]) == ["auth", "status"]:
-        streams.say(json.dumps({"loggedIn": True, "authMethod": "demo", "email": f"{seat.account}@demo.invalid"}))
+        streams.say(json.dumps({"loggedIn": True, "authMethod": "demo", "email": f"{context.account}@demo.invalid"}))
         return 0
     try:
         options = parse(argv, SYNTAX)
         style = style_of(options, "claude")
-        return _dispatch(options, style, seat)
+        return _dispatch(options, style, context)
     except OptionWrong as error:
         streams.complain(str(error))
         return 1
 
 
-def _dispatch(options: Parsed, style: Style, seat: Seat) -> int:
+def _dispatch(options: Parsed, style: Style, context: CliContext) -> int:
     if options.has("--version"):
         streams.say(f"{VERSION} (Demo Claude)")
         return 0
     if options.has("--help"):
-        streams.say(_HELP.format(name=seat.account))
+        streams.say(_HELP.format(name=context.account))
         return 0
     _check(options)
     interactive = not options.has("--print") and streams.is_terminal()
     prompt = " ".join(options.positionals) if interactive else _prompt(options)
-    conversation = _open(options, seat, entrypoint="cli" if interactive else "sdk-cli")
+    conversation = _open(options, context, entrypoint="cli" if interactive else "sdk-cli")
     if conversation is None:
         return _no_conversation(options)
     model = turn.model_name("claude", options.last("--model"))
     if interactive:
         from oulipoly_demo.clis import interactive as screen  # noqa: PLC0415 - 8 ms that a one-shot does not need
 
-        return screen.run(seat, conversation, model=model, style=style, first_prompt=prompt)
-    return _one_shot(seat, conversation, prompt, model, style, options.last("--output-format") or "text")
+        return screen.run(context, conversation, model=model, style=style, first_prompt=prompt)
+    return _one_shot(context, conversation, prompt, model, style, options.last("--output-format") or "text")
 
 
 def _check(options: Parsed) -> None:
@@ -103,52 +103,56 @@ def _check(options: Parsed) -> None:
 
 
 def _prompt(options: Parsed) -> str:
-    given = " ".join(options.positionals)
+    argument = " ".join(options.positionals)
     piped = ""
     if streams.has_piped_input():
         read = streams.read_unless_silent()
         if read is None:
             streams.complain("Warning: no stdin data received in 3s, proceeding without it.")
         piped = (read or "").rstrip("\n")
-    prompt = "\n".join(part for part in (given, piped) if part)
+    prompt = "\n".join(part for part in (argument, piped) if part)
     if not prompt.strip():
         message = "Error: Input must be provided either through stdin or as a prompt argument when using --print"
         raise OptionWrong(message)
     return prompt
 
 
-def _open(options: Parsed, seat: Seat, *, entrypoint: str) -> ClaudeConversation | None:
-    wanted, new_id = options.last("--resume"), options.last("--session-id")
-    if new_id is not None and claude_files.is_taken(seat, new_id):
+def _open(options: Parsed, context: CliContext, *, entrypoint: str) -> ClaudeConversation | None:
+    session_id, new_id = options.last("--resume"), options.last("--session-id")
+    if new_id is not None and claude_files.is_taken(context, new_id):
         raise OptionWrong(_in_use(new_id))
-    if wanted is None:
-        return claude_files.start(seat, entrypoint=entrypoint, session_id=new_id)
-    found = claude_files.resume(seat, wanted, entrypoint=entrypoint) if ids.is_uuid(wanted) else None
-    if found is not None and options.has("--fork-session"):
-        return claude_files.fork(seat, found, entrypoint=entrypoint, session_id=new_id)
-    return found
+    if session_id is None:
+        return claude_files.start(context, entrypoint=entrypoint, session_id=new_id)
+    conversation = claude_files.resume(context, session_id, entrypoint=entrypoint) if ids.is_uuid(session_id) else None
+    if conversation is not None and options.has("--fork-session"):
+        return claude_files.fork(context, conversation, entrypoint=entrypoint, session_id=new_id)
+    return conversation
 
 
 def _no_conversation(options: Parsed) -> int:
-    wanted = options.last("--resume") or ""
-    text = f"No conversation found with session ID: {wanted}"
+    session_id = options.last("--resume") or ""
+    text = f"No conversation found with session ID: {session_id}"
     streams.complain(text)
     if options.last("--output-format") == "stream-json":
-        streams.say(json.dumps(_result(wanted, Tokens(0, 0), "error_during_execution") | {"errors": [text]}))
+        streams.say(json.dumps(_result(session_id, Tokens(0, 0), "error_during_execution") | {"errors": [text]}))
     return 1
 
 
-def _one_shot(seat: Seat, conversation: ClaudeConversation, prompt: str, model: str, style: Style, output: str) -> int:
+def _one_shot(
+    context: CliContext, conversation: ClaudeConversation, prompt: str, model: str, style: Style, output: str
+) -> int:
     _answer_signals()
     parts: list[bytes] = []
     try:
-        conversation.open(seat.now())
+        conversation.open(context.now())
         if output == "stream-json":
-            streams.say(json.dumps(_init(seat, conversation, model)))
+            streams.say(json.dumps(_init(context, conversation, model)))
         emit = streams.out if output == "text" else parts.append
-        outcome = turn.play(seat, conversation, prompt, model=model, style=style, emit=emit, complain=streams.complain)
+        outcome = turn.play(
+            context, conversation, prompt, model=model, style=style, emit=emit, complain=streams.complain
+        )
     except KeyboardInterrupt:
-        conversation.interrupt(seat.now())
+        conversation.interrupt(context.now())
         streams.say("Execution error")  # with success: Claude's own oddity, which the runner has to see through
         return 0
     except FileExistsError:
@@ -156,13 +160,15 @@ def _one_shot(seat: Seat, conversation: ClaudeConversation, prompt: str, model: 
         return 1
     finally:
         conversation.close()
-    _print(outcome, output, b"".join(parts), seat, conversation, model)
+    _print(outcome, output, b"".join(parts), context, conversation, model)
     if outcome.asked.exit_code is not None:
         return outcome.asked.exit_code
     return 0 if outcome.failure is None else 1
 
 
-def _print(outcome: Outcome, output: str, raw: bytes, seat: Seat, conversation: ClaudeConversation, model: str) -> None:
+def _print(
+    outcome: Outcome, output: str, raw: bytes, context: CliContext, conversation: ClaudeConversation, model: str
+) -> None:
     failure = outcome.failure
     text = raw.decode("utf-8", "replace") if failure is None else failure.text
     if output == "text":
@@ -172,7 +178,7 @@ def _print(outcome: Outcome, output: str, raw: bytes, seat: Seat, conversation: 
             streams.out(b"\n")
         return
     if output == "stream-json":
-        _print_events(outcome, text, seat, conversation)
+        _print_events(outcome, text, context, conversation)
     result = _result(conversation.session_id, outcome.tokens, "success") | {
         "is_error": failure is not None,
         "api_error_status": None if failure is None else failure.status,
@@ -185,7 +191,7 @@ def _print(outcome: Outcome, output: str, raw: bytes, seat: Seat, conversation: 
     streams.say(json.dumps(result, ensure_ascii=False))
 
 
-def _print_events(outcome: Outcome, text: str, seat: Seat, conversation: ClaudeConversation) -> None:
+def _print_events(outcome: Outcome, text: str, context: CliContext, conversation: ClaudeConversation) -> None:
     failure = outcome.failure
     of_session = {"session_id": conversation.session_id}
     record = conversation.answer
@@ -196,16 +202,16 @@ def _print_events(outcome: Outcome, text: str, seat: Seat, conversation: ClaudeC
     else:
         event["error"] = failure.slug
     if failure is None or failure.kind in ("429", "quota"):
-        info = {"type": "rate_limit_event", "rate_limit_info": _rate_limit(outcome, seat)}
+        info = {"type": "rate_limit_event", "rate_limit_info": _rate_limit(outcome, context)}
         streams.say(json.dumps(info | of_session | {"uuid": ids.random_uuid()}))
     streams.say(json.dumps(event, ensure_ascii=False))
 
 
-def _rate_limit(outcome: Outcome, seat: Seat) -> dict[str, Any]:
+def _rate_limit(outcome: Outcome, context: CliContext) -> dict[str, Any]:
     if outcome.failure is not None and outcome.failure.kind == "429":
         return {"status": "rejected", "isUsingOverage": False}
-    now = seat.now()
-    tiers = seat.meter.read(now)
+    now = context.now()
+    tiers = context.meter.read(now)
     tier = levels.blocking(tiers, now) or next(tier for tier in tiers if tier.kind == "short")
     return {
         "status": "allowed" if outcome.failure is None else "rejected",
@@ -215,11 +221,11 @@ def _rate_limit(outcome: Outcome, seat: Seat) -> dict[str, Any]:
     }
 
 
-def _init(seat: Seat, conversation: ClaudeConversation, model: str) -> dict[str, Any]:
+def _init(context: CliContext, conversation: ClaudeConversation, model: str) -> dict[str, Any]:
     return {
         "type": "system",
         "subtype": "init",
-        "cwd": str(seat.cwd),
+        "cwd": str(context.cwd),
         "session_id": conversation.session_id,
         "tools": [],
         "mcp_servers": [],

@@ -14,9 +14,9 @@ from typing import Any
 from zlib import crc32
 
 from oulipoly_demo import ids, jsonl
+from oulipoly_demo.clis.context import VERSION, CliContext
 from oulipoly_demo.clis.conversation import Answer, Turn, kept
 from oulipoly_demo.clis.failures import Failure
-from oulipoly_demo.clis.terminal_input import VERSION, Seat
 from oulipoly_demo.quota import levels
 from oulipoly_demo.quota.levels import Tokens
 
@@ -29,7 +29,7 @@ class ClaudeConversation:
 
     def __init__(
         self,
-        seat: Seat,
+        context: CliContext,
         session_id: str,
         *,
         entrypoint: str,
@@ -39,13 +39,13 @@ class ClaudeConversation:
         """Wrap the conversation that `records` hold; none: it begins with the first prompt."""
         self._new_id = new_id
         self.session_id = session_id
-        self.path = folder(seat) / f"{session_id}.jsonl"
+        self.path = folder(context) / f"{session_id}.jsonl"
         self.answer: dict[str, Any] = {}  # the record of the last answer
         self._entrypoint = entrypoint
-        self._cwd = str(seat.cwd)
+        self._cwd = str(context.cwd)
         self._is_new = not records
         self._leaf, self._turns = _branch(records)
-        self._marker = seat.home / "sessions" / f"{os.getpid()}.json"
+        self._marker = context.home / "sessions" / f"{os.getpid()}.json"
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -124,9 +124,9 @@ class ClaudeConversation:
         return record
 
 
-def folder(seat: Seat) -> Path:
-    """Return where the transcripts of the seat's working directory lie."""
-    return seat.home / "projects" / escape(str(seat.cwd))
+def folder(context: CliContext) -> Path:
+    """Return where the transcripts of the context's working directory lie."""
+    return context.home / "projects" / escape(str(context.cwd))
 
 
 def escape(cwd: str) -> str:
@@ -135,31 +135,33 @@ def escape(cwd: str) -> str:
     return name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}-{crc32(cwd.encode()):x}"
 
 
-def is_taken(seat: Seat, session_id: str) -> bool:
+def is_taken(context: CliContext, session_id: str) -> bool:
     """Tell whether the account has a conversation of that id, in whatever working directory."""
-    return any((seat.home / "projects").glob(f"*/{session_id}.jsonl"))
+    return any((context.home / "projects").glob(f"*/{session_id}.jsonl"))
 
 
-def start(seat: Seat, *, entrypoint: str, session_id: str | None = None) -> ClaudeConversation:
+def start(context: CliContext, *, entrypoint: str, session_id: str | None = None) -> ClaudeConversation:
     """Return a new conversation, which is written with its first prompt."""
-    return ClaudeConversation(seat, session_id or ids.random_uuid(), entrypoint=entrypoint, records=[])
+    return ClaudeConversation(context, session_id or ids.random_uuid(), entrypoint=entrypoint, records=[])
 
 
-def resume(seat: Seat, session_id: str, *, entrypoint: str) -> ClaudeConversation | None:
+def resume(context: CliContext, session_id: str, *, entrypoint: str) -> ClaudeConversation | None:
     """Return a conversation of this working directory, or None when it has none of that id or an empty one."""
-    path = folder(seat) / f"{session_id}.jsonl"
+    path = folder(context) / f"{session_id}.jsonl"
     records = jsonl.read(path) if path.is_file() else []
     if not any(record.get("type") in ("user", "assistant") for record in records):
         return None
-    return ClaudeConversation(seat, session_id, entrypoint=entrypoint, records=records)
+    return ClaudeConversation(context, session_id, entrypoint=entrypoint, records=records)
 
 
-def fork(seat: Seat, source: ClaudeConversation, *, entrypoint: str, session_id: str | None) -> ClaudeConversation:
+def fork(
+    context: CliContext, source: ClaudeConversation, *, entrypoint: str, session_id: str | None
+) -> ClaudeConversation:
     """Copy a conversation under a new id; as with Claude the copies keep their uuids."""
     new_id = session_id or ids.random_uuid()
     records = [record | {"sessionId": new_id} for record in jsonl.read(source.path)]
-    jsonl.append(folder(seat) / f"{new_id}.jsonl", records, new=True)
-    return ClaudeConversation(seat, new_id, entrypoint=entrypoint, records=records)
+    jsonl.append(folder(context) / f"{new_id}.jsonl", records, new=True)
+    return ClaudeConversation(context, new_id, entrypoint=entrypoint, records=records)
 
 
 def usage(tokens: Tokens) -> dict[str, Any]:

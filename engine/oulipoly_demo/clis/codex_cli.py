@@ -13,9 +13,9 @@ from pathlib import Path
 from oulipoly_demo import ids
 from oulipoly_demo.clis import codex_files, streams, turn
 from oulipoly_demo.clis.codex_files import CodexConversation, SessionOpen
+from oulipoly_demo.clis.context import VERSION, CliContext
 from oulipoly_demo.clis.failures import Failure
 from oulipoly_demo.clis.options import STYLE_OPTIONS, OptionWrong, Parsed, Style, Syntax, parse, style_of
-from oulipoly_demo.clis.terminal_input import VERSION, Seat
 from oulipoly_demo.clis.turn import Outcome
 
 SYNTAX = Syntax(
@@ -51,7 +51,7 @@ A demo: an agent CLI with made-up answers. No model is asked, nothing leaves thi
 _USAGE_EXIT = 2  # clap's
 
 
-def run(argv: Sequence[str], seat: Seat) -> int:
+def run(argv: Sequence[str], context: CliContext) -> int:
     """Run one command line; returns the exit code."""
     try:
         options = parse(argv, SYNTAX)
@@ -63,48 +63,48 @@ def run(argv: Sequence[str], seat: Seat) -> int:
         streams.say(f"demo-codex-cli {VERSION}")
         return 0
     if options.has("--help"):
-        streams.say(_HELP.format(name=seat.account))
+        streams.say(_HELP.format(name=context.account))
         return 0
     where = options.last("--cd")
     if where is not None:
-        seat = seat._replace(cwd=Path(where).resolve())
+        context = context._replace(cwd=Path(where).resolve())
     try:
-        return _dispatch(options, style, seat)
+        return _dispatch(options, style, context)
     except SessionOpen as error:
         streams.complain(f"Error: thread/resume: thread/resume failed: {error} (code -32600)")
         return 1
 
 
-def _dispatch(options: Parsed, style: Style, seat: Seat) -> int:
+def _dispatch(options: Parsed, style: Style, context: CliContext) -> int:
     match options.positionals:
         case ["login", "status"]:
-            streams.complain(f"Logged in using a demo account ({seat.account})")
+            streams.complain(f"Logged in using a demo account ({context.account})")
             return 0
         case ["exec", *words]:
-            return _exec(options, words, style, seat)
+            return _exec(options, words, style, context)
     if not streams.is_terminal():
         streams.complain("Error: stdin is not a terminal")
         return 1
-    wanted, words = _resumed(options.positionals)
-    conversation = _open(wanted, seat, source="cli")
+    thread_id, words = _resumed(options.positionals)
+    conversation = _open(thread_id, context, source="cli")
     if conversation is None:
-        return _no_rollout(wanted)
+        return _no_rollout(thread_id)
     from oulipoly_demo.clis import interactive  # noqa: PLC0415 - 8 ms that a one-shot does not need
 
     model = turn.model_name("codex", options.last("--model"))
-    return interactive.run(seat, conversation, model=model, style=style, first_prompt=" ".join(words))
+    return interactive.run(context, conversation, model=model, style=style, first_prompt=" ".join(words))
 
 
-def _exec(options: Parsed, words: Sequence[str], style: Style, seat: Seat) -> int:
-    wanted, words = _resumed(words)
+def _exec(options: Parsed, words: Sequence[str], style: Style, context: CliContext) -> int:
+    thread_id, words = _resumed(words)
     prompt = _prompt(" ".join(words))
     if not prompt.strip():
         streams.complain("No prompt provided via stdin.")
         return 1
-    conversation = _open(wanted, seat, source="exec")
+    conversation = _open(thread_id, context, source="exec")
     if conversation is None:
-        return _no_rollout(wanted)
-    return _one_shot(options, conversation, prompt, style, seat)
+        return _no_rollout(thread_id)
+    return _one_shot(options, conversation, prompt, style, context)
 
 
 def _resumed(words: Sequence[str]) -> tuple[str | None, list[str]]:
@@ -113,33 +113,33 @@ def _resumed(words: Sequence[str]) -> tuple[str | None, list[str]]:
     return None, list(words)
 
 
-def _open(wanted: str | None, seat: Seat, *, source: str) -> CodexConversation | None:
+def _open(thread_id: str | None, context: CliContext, *, source: str) -> CodexConversation | None:
     # An id that is no UUID silently starts a new thread: Codex does so too, and the runner has to notice.
-    if wanted is None or not ids.is_uuid(wanted):
-        return codex_files.start(seat, source=source, now=seat.now())
-    return codex_files.resume(seat, wanted, source=source)
+    if thread_id is None or not ids.is_uuid(thread_id):
+        return codex_files.start(context, source=source, now=context.now())
+    return codex_files.resume(context, thread_id, source=source)
 
 
-def _no_rollout(wanted: str | None) -> int:
-    text = f"thread/resume failed: no rollout found for thread id {wanted}"
+def _no_rollout(thread_id: str | None) -> int:
+    text = f"thread/resume failed: no rollout found for thread id {thread_id}"
     streams.complain(f"Error: thread/resume: {text} (code -32600)")
     return 1
 
 
-def _prompt(given: str) -> str:
-    if given in ("", "-"):
+def _prompt(argument: str) -> str:
+    if argument in ("", "-"):
         if streams.has_piped_input():
             streams.complain("Reading prompt from stdin...")
             return streams.read_all()
         return ""
     if not streams.has_piped_input():
-        return given
+        return argument
     streams.complain("Reading additional input from stdin...")
     piped = streams.read_all()  # an open, silent stdin is waited for without end, as with Codex
-    return f"{given}\n\n<stdin>\n{piped.rstrip()}\n</stdin>" if piped.strip() else given
+    return f"{argument}\n\n<stdin>\n{piped.rstrip()}\n</stdin>" if piped.strip() else argument
 
 
-def _one_shot(options: Parsed, conversation: CodexConversation, prompt: str, style: Style, seat: Seat) -> int:
+def _one_shot(options: Parsed, conversation: CodexConversation, prompt: str, style: Style, context: CliContext) -> int:
     signal.signal(signal.SIGINT, signal.default_int_handler)  # even where a shell started us with it ignored
     model = turn.model_name("codex", options.last("--model"))
     as_json = options.has("--json")
@@ -149,13 +149,15 @@ def _one_shot(options: Parsed, conversation: CodexConversation, prompt: str, sty
     if as_json:
         _event({"type": "thread.started", "thread_id": conversation.session_id}, {"type": "turn.started"})
     else:
-        streams.complain(_banner(seat, conversation, model, prompt))
+        streams.complain(_banner(context, conversation, model, prompt))
     parts: list[bytes] = []
     emit = parts.append if as_json or last_message is not None else streams.out
     try:
-        outcome = turn.play(seat, conversation, prompt, model=model, style=style, emit=emit, complain=streams.complain)
+        outcome = turn.play(
+            context, conversation, prompt, model=model, style=style, emit=emit, complain=streams.complain
+        )
     except KeyboardInterrupt:
-        conversation.interrupt(seat.now())
+        conversation.interrupt(context.now())
         return 1
     finally:
         conversation.close()
@@ -173,9 +175,9 @@ def _one_shot(options: Parsed, conversation: CodexConversation, prompt: str, sty
     return 0 if outcome.failure is None else 1
 
 
-def _banner(seat: Seat, conversation: CodexConversation, model: str, prompt: str) -> str:
+def _banner(context: CliContext, conversation: CodexConversation, model: str, prompt: str) -> str:
     return (
-        f"OpenAI Codex v{VERSION} (demo: made-up answers)\n--------\nworkdir: {seat.cwd}\nmodel: {model}\n"
+        f"OpenAI Codex v{VERSION} (demo: made-up answers)\n--------\nworkdir: {context.cwd}\nmodel: {model}\n"
         f"provider: demo\napproval: never\nsandbox: read-only\nsession id: {conversation.session_id}\n--------\n"
         f"user\n{prompt}"
     )

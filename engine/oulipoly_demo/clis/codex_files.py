@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from oulipoly_demo import ids, jsonl
+from oulipoly_demo.clis.context import VERSION, CliContext
 from oulipoly_demo.clis.conversation import Answer, Turn, kept
 from oulipoly_demo.clis.failures import Failure
-from oulipoly_demo.clis.terminal_input import VERSION, Seat
 from oulipoly_demo.quota import levels
 from oulipoly_demo.quota.levels import Tier, Tokens
 
@@ -32,7 +32,7 @@ class CodexConversation:
 
     def __init__(  # what a past conversation is told beside what a present one finds out
         self,
-        seat: Seat,
+        context: CliContext,
         session_id: str,
         path: Path,
         *,
@@ -45,9 +45,9 @@ class CodexConversation:
         self.session_id = session_id
         self.path = path
         self.total = _total(records)
-        self._seat = seat
+        self._context = context
         self._new_id = new_id
-        self._tiers_at = tiers_at or seat.meter.read
+        self._tiers_at = tiers_at or context.meter.read
         self._source = source
         self._is_new = not records
         self._turns = _turns(records)
@@ -66,7 +66,7 @@ class CodexConversation:
     def begin(self, prompt: str, model: str, now: float) -> None:
         """Write down the prompt, after the header if the rollout is new."""
         self._turn_id, self._began = self._new_id(now), now
-        cwd = str(self._seat.cwd)
+        cwd = str(self._context.cwd)
         head = [("session_meta", self._header(now))] if self._is_new else []
         environment = f"<environment_context>\n  <cwd>{cwd}</cwd>\n  <shell>demo</shell>\n</environment_context>"
         started = {"type": "task_started", "turn_id": self._turn_id, "started_at": int(now)}
@@ -75,7 +75,7 @@ class CodexConversation:
             *head,
             ("event_msg", started | {"model_context_window": _CONTEXT_TOKENS}),
             *([("response_item", _message("user", environment))] if self._is_new else []),
-            ("turn_context", self._context(model)),
+            ("turn_context", self._turn_context(model)),
             ("response_item", _message("user", prompt)),
             ("event_msg", {"type": "user_message", "message": prompt, "images": [], "local_images": []}),
         )
@@ -116,7 +116,7 @@ class CodexConversation:
             self._lock = -1
 
     def _claim(self) -> int:
-        locks = self._seat.home / "thread-writer-locks"
+        locks = self._context.home / "thread-writer-locks"
         locks.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(locks / f"{self.session_id}.lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -137,7 +137,7 @@ class CodexConversation:
         return {
             "id": self.session_id,
             "timestamp": levels.instant_text(now),
-            "cwd": str(self._seat.cwd),
+            "cwd": str(self._context.cwd),
             "originator": "codex_exec" if self._source == "exec" else "codex_cli_rs",
             "cli_version": VERSION,
             "source": self._source,
@@ -145,10 +145,10 @@ class CodexConversation:
             "git": {},
         }
 
-    def _context(self, model: str) -> dict[str, Any]:
+    def _turn_context(self, model: str) -> dict[str, Any]:
         return {
             "turn_id": self._turn_id,
-            "cwd": str(self._seat.cwd),
+            "cwd": str(self._context.cwd),
             "approval_policy": "never",
             "sandbox_policy": {"type": "read-only"},
             "model": model,
@@ -174,27 +174,27 @@ class CodexConversation:
         return {"type": "token_count", "info": info, "rate_limits": limits | {"credits": None, "plan_type": None}}
 
 
-def start(seat: Seat, *, source: str, now: float) -> CodexConversation:
+def start(context: CliContext, *, source: str, now: float) -> CodexConversation:
     """Return a new conversation, which is written with its first prompt."""
     session_id = ids.timed_uuid(now)
-    return CodexConversation(seat, session_id, rollout(seat, session_id, now), source=source, records=[])
+    return CodexConversation(context, session_id, rollout(context, session_id, now), source=source, records=[])
 
 
-def rollout(seat: Seat, session_id: str, now: float) -> Path:
+def rollout(context: CliContext, session_id: str, now: float) -> Path:
     """Return where the rollout of a conversation lies that begins now."""
     local = datetime.fromtimestamp(now).astimezone()
     name = f"rollout-{local:%Y-%m-%dT%H-%M-%S}-{session_id}.jsonl"
-    return seat.home / "sessions" / f"{local:%Y}" / f"{local:%m}" / f"{local:%d}" / name
+    return context.home / "sessions" / f"{local:%Y}" / f"{local:%m}" / f"{local:%d}" / name
 
 
-def resume(seat: Seat, session_id: str, *, source: str) -> CodexConversation | None:
+def resume(context: CliContext, session_id: str, *, source: str) -> CodexConversation | None:
     """Return the conversation whose file's name ends in the id, or None; raises SessionOpen while another writes it."""
-    path = next(iter(sorted((seat.home / "sessions").glob(f"**/rollout-*-{session_id}.jsonl"))), None)
+    path = next(iter(sorted((context.home / "sessions").glob(f"**/rollout-*-{session_id}.jsonl"))), None)
     records = jsonl.read(path) if path is not None else []
     header = next((record["payload"] for record in records if record.get("type") == "session_meta"), None)
     if path is None or not isinstance(header, dict):
         return None
-    return CodexConversation(seat, str(header.get("id") or session_id), path, source=source, records=records)
+    return CodexConversation(context, str(header.get("id") or session_id), path, source=source, records=records)
 
 
 def _message(role: str, text: str) -> dict[str, Any]:

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from oulipoly_demo import answers, directives
 from oulipoly_demo.clis import claude_files, codex_files, screen, turn
+from oulipoly_demo.clis.context import CliContext
 from oulipoly_demo.clis.conversation import Conversation, Turn
 from oulipoly_demo.clis.keys import Key, KeyReader
 from oulipoly_demo.clis.options import Style
-from oulipoly_demo.clis.terminal_input import Seat
 from oulipoly_demo.directives import Directives
 from oulipoly_demo.quota import levels
 
@@ -51,15 +51,15 @@ class Left(Exception):
         self.code = code
 
 
-def run(seat: Seat, conversation: Conversation, *, model: str, style: Style, first_prompt: str = "") -> int:
+def run(context: CliContext, conversation: Conversation, *, model: str, style: Style, first_prompt: str = "") -> int:
     """Talk until the user leaves; says how to resume and returns the exit code."""
-    repl = _Repl(seat, conversation, model, style)
-    conversation.open(seat.now())
+    repl = _Repl(context, conversation, model, style)
+    conversation.open(context.now())
     try:
         with screen.raw_terminal() as wake:
             code = repl.talk(wake, first_prompt)
         if repl.conversation.turns:
-            _say_how_to_resume(seat, repl.conversation.session_id)
+            _say_how_to_resume(context, repl.conversation.session_id)
     except OSError as error:
         if error.errno != errno.EIO:
             raise
@@ -70,9 +70,9 @@ def run(seat: Seat, conversation: Conversation, *, model: str, style: Style, fir
 
 
 class _Repl:
-    def __init__(self, seat: Seat, conversation: Conversation, model: str, style: Style) -> None:
+    def __init__(self, context: CliContext, conversation: Conversation, model: str, style: Style) -> None:
         self.conversation = conversation
-        self._seat = seat
+        self._context = context
         self._model = model
         self._style = style
         self._painter = screen.Painter(_STDOUT)
@@ -101,12 +101,11 @@ class _Repl:
             return left.code
 
     def _greet(self) -> None:
-        self._show(
-            f"Demo {self._seat.vendor.capitalize()}: made-up answers, no model is asked. /help tells what can be typed."
-        )
+        vendor = self._context.vendor.capitalize()
+        self._show(f"Demo {vendor}: made-up answers, no model is asked. /help tells what can be typed.")
         self._show("")
-        for said in self.conversation.turns:
-            self._show_turn(said)
+        for past_turn in self.conversation.turns:
+            self._show_turn(past_turn)
 
     def _wait(self, wake: int) -> None:
         timeout = _TICK_S if self._answering is not None or self._is_warned() else None
@@ -152,7 +151,9 @@ class _Repl:
             case "ctrl-w":
                 self._entry = self._entry.rstrip().rpartition(" ")[0]
             case "up":
-                self._entry = next((said.text for said in reversed(self.conversation.turns) if said.role == "user"), "")
+                self._entry = next(
+                    (past_turn.text for past_turn in reversed(self.conversation.turns) if past_turn.role == "user"), ""
+                )
             case "ctrl-l":
                 self._redraw()
 
@@ -177,10 +178,10 @@ class _Repl:
             self._command(prompt)
             return
         self._show_turn(Turn("user", prompt))
-        self.conversation.begin(prompt, self._model, self._seat.now())
-        asked = directives.parse(prompt, self._seat.account)
+        self.conversation.begin(prompt, self._model, self._context.now())
+        asked = directives.parse(prompt, self._context.account)
         began = time.monotonic()
-        self._answering = Answering(prompt, asked, began, began + self._seat.thinking_s + asked.sleep_s)
+        self._answering = Answering(prompt, asked, began, began + self._context.thinking_s + asked.sleep_s)
 
     def _command(self, line: str) -> None:
         name, _, argument = line.partition(" ")
@@ -188,24 +189,24 @@ class _Repl:
             case "/exit" | "/quit":
                 raise Left(self._exit_code)
             case "/quota" | "/usage":
-                for tier in self._seat.meter.read(self._seat.now()):
+                for tier in self._context.meter.read(self._context.now()):
                     self._show(f"  {tier.label:<7} {_bar(tier.spent / tier.capacity)} {_tier_text(tier)}")
             case "/clear":
                 self.conversation.close()
                 self.conversation = self._new_conversation()
-                self.conversation.open(self._seat.now())
+                self.conversation.open(self._context.now())
                 self._show("  A new session.")
             case "/model" if argument:
-                self._model = turn.model_name(self._seat.vendor, argument.strip())
+                self._model = turn.model_name(self._context.vendor, argument.strip())
             case _:
                 for line_ in _HELP:
                     self._show(line_)
         self._show("")
 
     def _new_conversation(self) -> Conversation:
-        if self._seat.vendor == "claude":
-            return claude_files.start(self._seat, entrypoint="cli")
-        return codex_files.start(self._seat, source="cli", now=self._seat.now())
+        if self._context.vendor == "claude":
+            return claude_files.start(self._context, entrypoint="cli")
+        return codex_files.start(self._context, source="cli", now=self._context.now())
 
     def _advance(self) -> None:
         now = time.monotonic()
@@ -216,16 +217,16 @@ class _Repl:
             self._begin_answer(at)
         elif at.pieces:
             self._stream(at.pieces[0])
-            self._answering = at._replace(pieces=at.pieces[1:], next_at=now + self._seat.pace_s)
+            self._answering = at._replace(pieces=at.pieces[1:], next_at=now + self._context.pace_s)
         else:
             self._end_answer(at, at.text)
 
     def _begin_answer(self, at: Answering) -> None:
         if at.asked.stderr is not None:
             self._show(at.asked.stderr)
-        failure = turn.refusal(self._seat, at.asked)
+        failure = turn.refusal(self._context, at.asked)
         if failure is not None:
-            self.conversation.fail(failure, self._seat.now())
+            self.conversation.fail(failure, self._context.now())
             self._show(f"  ⎿ {failure.text}")
             self._show("")
             self._answering = None
@@ -235,7 +236,7 @@ class _Repl:
         self._answering = at._replace(text=text, pieces=answers.chunks(text), next_at=time.monotonic())
 
     def _end_answer(self, at: Answering, text: str) -> None:
-        turn.settle(self._seat, self.conversation, at.prompt, text, self._model)
+        turn.settle(self._context, self.conversation, at.prompt, text, self._model)
         self._stream("\n\n")
         self._tail = ""
         self._answering = None
@@ -244,7 +245,7 @@ class _Repl:
             raise Left(self._exit_code)
 
     def _interrupt(self) -> None:
-        self.conversation.interrupt(self._seat.now())
+        self.conversation.interrupt(self._context.now())
         if self._tail:
             self._show(self._tail)
         self._tail, self._answering = "", None
@@ -252,13 +253,13 @@ class _Repl:
         self._show("")
 
     def _stream(self, piece: str) -> None:
-        *whole, self._tail = (self._tail + piece).split("\n")
-        for line in whole:
+        *lines, self._tail = (self._tail + piece).split("\n")
+        for line in lines:
             self._show(line)
 
-    def _show_turn(self, said: Turn) -> None:
-        mark = "> " if said.role == "user" else "● "
-        for line in (mark + said.text).split("\n"):
+    def _show_turn(self, past_turn: Turn) -> None:
+        mark = "> " if past_turn.role == "user" else "● "
+        for line in (mark + past_turn.text).split("\n"):
             self._show(line)
         self._show("")
 
@@ -276,15 +277,15 @@ class _Repl:
         self._finished = []
         columns, rows = os.get_terminal_size(_STDOUT)
         picture = screen.frame(self._view())
-        room = max(0, rows - len(picture.rows))
+        height_left = max(0, rows - len(picture.rows))
         wrapped = [row for line in self._history for row in screen.wrap(line, max(1, columns))]
-        self._painter.redraw(picture, tuple(wrapped[-room:]) if room else ())
+        self._painter.redraw(picture, tuple(wrapped[-height_left:]) if height_left else ())
 
     def _view(self) -> screen.View:
         columns = os.get_terminal_size(_STDOUT).columns or 80
         hint = "Press Ctrl-C again to exit" if self._is_warned() else ""
         return screen.View(
-            self._entry, self._tail, self._busy(), hint, self._status(), columns, colour=self._seat.colour
+            self._entry, self._tail, self._busy(), hint, self._status(), columns, colour=self._context.colour
         )
 
     def _busy(self) -> str:
@@ -296,9 +297,9 @@ class _Repl:
         return f"{mark} {doing}… ({int(elapsed)}s · esc to interrupt)"
 
     def _status(self) -> str:
-        tiers = self._seat.meter.read(self._seat.now())
+        tiers = self._context.meter.read(self._context.now())
         windows = " · ".join(f"{tier.label} {_tier_text(tier)}" for tier in tiers)
-        return f" {self._model} · {self._seat.account} · {windows} · demo"
+        return f" {self._model} · {self._context.account} · {windows} · demo"
 
 
 def _tier_text(tier: levels.Tier) -> str:
@@ -314,9 +315,9 @@ def _bar(used: float) -> str:
     return "█" * full + "░" * (20 - full)
 
 
-def _say_how_to_resume(seat: Seat, session_id: str) -> None:
-    if seat.vendor == "claude":
-        text = f"Resume this session with:\n{seat.account} --resume {session_id}\n"
+def _say_how_to_resume(context: CliContext, session_id: str) -> None:
+    if context.vendor == "claude":
+        text = f"Resume this session with:\n{context.account} --resume {session_id}\n"
     else:
-        text = f"To continue this session, run:\n  {seat.account} resume {session_id}\n"
+        text = f"To continue this session, run:\n  {context.account} resume {session_id}\n"
     os.write(_STDOUT, text.encode())

@@ -73,8 +73,8 @@ def parse(argv: Sequence[str], syntax: Syntax) -> Parsed:
         if name in syntax.flags and not equals:
             values[name] = ()
         elif name in syntax.valued or name in syntax.variadic:
-            taken = (attached,) if equals else _take(words, name, syntax)
-            values[name] = (*values.get(name, ()), *taken)
+            values_taken = (attached,) if equals else _take(words, name, syntax)
+            values[name] = (*values.get(name, ()), *values_taken)
         else:
             raise OptionWrong(_unknown(syntax.vendor, word))
     return Parsed(values, tuple(positionals))
@@ -87,9 +87,9 @@ def style_of(parsed: Parsed, vendor: str) -> Style:
         raise OptionWrong(_invalid(vendor, "--tone", tone, f"Allowed choices are {', '.join(TONES)}."))
     return Style(
         tone=tone,
-        lines=int(_number(parsed, vendor, "--lines", whole=True)),
+        lines=int(_number(parsed, vendor, "--lines", is_integer=True)),
         topics=parsed.values.get("--topic", ()),
-        temperature=_number(parsed, vendor, "--temperature", whole=False),
+        temperature=_number(parsed, vendor, "--temperature", is_integer=False),
         emoji=(parsed.last("--emoji") or "").lower() in ("true", "1", "yes"),
         title=parsed.last("--title") or "",
     )
@@ -97,21 +97,21 @@ def style_of(parsed: Parsed, vendor: str) -> Style:
 
 def _take(words: list[str], name: str, syntax: Syntax) -> tuple[str, ...]:
     if name in syntax.variadic:
-        taken = []
+        values_taken = []
         while words and not words[0].startswith("-"):
-            taken.append(words.pop(0))
-        return tuple(taken)
+            values_taken.append(words.pop(0))
+        return tuple(values_taken)
     if not words:
         raise OptionWrong(_missing(syntax.vendor, name))
     return (words.pop(0),)
 
 
-def _number(parsed: Parsed, vendor: str, name: str, *, whole: bool) -> float:
+def _number(parsed: Parsed, vendor: str, name: str, *, is_integer: bool) -> float:
     text = parsed.last(name)
     if text is None:
         return 0.0
     try:
-        return int(text) if whole else float(text)
+        return int(text) if is_integer else float(text)
     except ValueError:
         raise OptionWrong(_invalid(vendor, name, text, "It must be a number.")) from None
 

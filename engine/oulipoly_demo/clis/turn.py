@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from oulipoly_demo import answers, directives
 from oulipoly_demo.clis import failures
+from oulipoly_demo.clis.context import CliContext
 from oulipoly_demo.clis.conversation import Answer, Conversation, Turn
 from oulipoly_demo.clis.failures import Failure
 from oulipoly_demo.clis.options import Style
-from oulipoly_demo.clis.terminal_input import Seat
 from oulipoly_demo.directives import Directives
 from oulipoly_demo.quota import levels
 from oulipoly_demo.quota.levels import Tokens
@@ -38,14 +38,14 @@ def model_name(vendor: str, asked: str | None) -> str:
     return f"{name}-1" if name.startswith("demo-") and not name[-1].isdigit() else name
 
 
-def refusal(seat: Seat, asked: Directives) -> Failure | None:
+def refusal(context: CliContext, asked: Directives) -> Failure | None:
     """Return why the vendor refuses: a directive, a window that is used up, or None."""
-    now = seat.now()
-    tier = seat.meter.blocking(now)
+    now = context.now()
+    tier = context.meter.blocking(now)
     if asked.failure is not None:
-        tiers = seat.meter.read(now)
-        return failures.describe(seat.vendor, asked.failure, next(t for t in tiers if t.kind == "short"), now)
-    return None if tier is None else failures.describe(seat.vendor, "quota", tier, now)
+        tiers = context.meter.read(now)
+        return failures.describe(context.vendor, asked.failure, next(t for t in tiers if t.kind == "short"), now)
+    return None if tier is None else failures.describe(context.vendor, "quota", tier, now)
 
 
 def compose(asked: Directives, turns: tuple[Turn, ...], style: Style) -> str:
@@ -58,16 +58,16 @@ def compose(asked: Directives, turns: tuple[Turn, ...], style: Style) -> str:
     return answers.answer(answers.Talk(asked.text, earlier, style))
 
 
-def settle(seat: Seat, conversation: Conversation, prompt: str, text: str, model: str) -> Tokens:
+def settle(context: CliContext, conversation: Conversation, prompt: str, text: str, model: str) -> Tokens:
     """Charge an answered turn to the account and write the answer down."""
     tokens = levels.tokens(prompt, len(text))
-    seat.meter.charge(levels.cost(model, tokens), seat.now())
-    conversation.finish(Answer(text, model, tokens), seat.now())
+    context.meter.charge(levels.cost(model, tokens), context.now())
+    conversation.finish(Answer(text, model, tokens), context.now())
     return tokens
 
 
 def play(
-    seat: Seat,
+    context: CliContext,
     conversation: Conversation,
     prompt: str,
     *,
@@ -80,22 +80,22 @@ def play(
 
     complain: takes the text of `[[stderr:TEXT]]`. A refused turn sends nothing to `emit`.
     """
-    asked = directives.parse(prompt, seat.account)
-    began = seat.now()
+    asked = directives.parse(prompt, context.account)
+    began = context.now()
     conversation.begin(prompt, model, began)
     if asked.stderr is not None:
         complain(asked.stderr)
     if asked.sleep_s:
         time.sleep(asked.sleep_s)
-    failure = refusal(seat, asked)
+    failure = refusal(context, asked)
     if failure is not None:
-        conversation.fail(failure, seat.now())
-        return Outcome(asked, failure, Tokens(0, 0), began, seat.now())
+        conversation.fail(failure, context.now())
+        return Outcome(asked, failure, Tokens(0, 0), began, context.now())
     text = compose(asked, conversation.turns, style)
-    for piece in _pieces(asked, text, seat.pace_s):
+    for piece in _pieces(asked, text, context.pace_s):
         emit(piece)
-    tokens = settle(seat, conversation, prompt, text, model)
-    return Outcome(asked, None, tokens, began, seat.now())
+    tokens = settle(context, conversation, prompt, text, model)
+    return Outcome(asked, None, tokens, began, context.now())
 
 
 def _pieces(asked: Directives, text: str, pace_s: float) -> Iterator[bytes]:
@@ -114,7 +114,7 @@ def _pieces(asked: Directives, text: str, pace_s: float) -> Iterator[bytes]:
 
 def _blocks(size_bytes: int, block: bytes) -> Iterator[bytes]:
     """Yield `size_bytes` block by block, so that memory does not grow with an answer's size."""
-    left = size_bytes
-    while left > 0:
-        yield block[:left]
-        left -= len(block)
+    bytes_left = size_bytes
+    while bytes_left > 0:
+        yield block[:bytes_left]
+        bytes_left -= len(block)

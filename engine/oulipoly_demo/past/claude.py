@@ -10,7 +10,7 @@ from typing import Any
 
 from oulipoly_demo import ids, jsonl
 from oulipoly_demo.clis.claude_files import ClaudeConversation, api_message, synthetic_message
-from oulipoly_demo.clis.terminal_input import Seat
+from oulipoly_demo.clis.context import CliContext
 from oulipoly_demo.past.stories import Story, Workspace
 from oulipoly_demo.past.talk import Exchange, Step, errand, summary
 from oulipoly_demo.quota.levels import Tokens
@@ -29,7 +29,7 @@ class PastClaude(Record, frozen=False):
 
     story: Story
     space: Workspace
-    seat: Seat
+    context: CliContext
     model: str
     dice: random.Random
     session_id: str = ""
@@ -37,21 +37,21 @@ class PastClaude(Record, frozen=False):
     _records: Records = field(default_factory=list)
     _context: int = _BEGINNING
 
-    def write(self, said: Sequence[Exchange], instants: Sequence[float]) -> tuple[Path, float]:
+    def write(self, dialogue: Sequence[Exchange], instants: Sequence[float]) -> tuple[Path, float]:
         """Write the transcript and what lies beside it; return its path and the instant of its last line."""
         self.session_id = self._uuid()
         entrypoint = "sdk-cli" if self.story.model else "cli"
-        talk = ClaudeConversation(self.seat, self.session_id, entrypoint=entrypoint, records=[], new_id=self._uuid)
+        talk = ClaudeConversation(self.context, self.session_id, entrypoint=entrypoint, records=[], new_id=self._uuid)
         at = instants[0]
-        for number, (exchange, begin) in enumerate(zip(said, instants, strict=True)):
-            is_middle = number == len(said) // 2
+        for number, (exchange, begin) in enumerate(zip(dialogue, instants, strict=True)):
+            is_middle = number == len(dialogue) // 2
             if is_middle and "compact" in self.story.traits:
                 self._compact(talk, begin - 5)
             before = talk.leaf
             at = self._exchange(talk, exchange, begin)
             if is_middle:
                 at = self._middle(talk, before, at)
-        last = {"type": "last-prompt", "lastPrompt": said[-1].prompt[:200], "leafUuid": talk.leaf}
+        last = {"type": "last-prompt", "lastPrompt": dialogue[-1].prompt[:200], "leafUuid": talk.leaf}
         self._records.append(last | {"sessionId": self.session_id})
         talk.path.unlink(missing_ok=True)
         jsonl.append(talk.path, self._records, new=True)
@@ -101,33 +101,33 @@ class PastClaude(Record, frozen=False):
             )
             return
         call_id = f"toolu_{self.dice.randbytes(12).hex()}"
-        given = {_INPUTS[step.tool]: step.target}
-        block = {"type": "tool_use", "id": call_id, "name": step.tool, "input": given}
+        tool_input = {_INPUTS[step.tool]: step.target}
+        block = {"type": "tool_use", "id": call_id, "name": step.tool, "input": tool_input}
         yield talk.record("assistant", self._message([block]) | {"stop_reason": "tool_use"}, at)
         yield talk.record("user", _result(call_id, step.text, is_error=step.is_error), at + 0.8)
 
     def _side_chain(self, talk: ClaudeConversation, at: float) -> float:
         """Let a sub-agent work inside the same file, as Claude did before it gave them files of their own."""
-        sent = errand(self.space, self.dice)
+        task = errand(self.space, self.dice)
         call_id = f"toolu_{self.dice.randbytes(12).hex()}"
-        block = {"type": "tool_use", "id": call_id, "name": "Task", "input": {"prompt": sent.prompt}}
+        block = {"type": "tool_use", "id": call_id, "name": "Task", "input": {"prompt": task.prompt}}
         self._records.append(talk.record("assistant", self._message([block]) | {"stop_reason": "tool_use"}, at))
         main, begin = talk.leaf, len(self._records)
         talk.go_back(None)
-        at = self._exchange(talk, sent, at + 1)
+        at = self._exchange(talk, task, at + 1)
         self._records[begin:] = [record | {"isSidechain": True} for record in self._records[begin:]]
         talk.go_back(main)
-        self._records.append(talk.record("user", _result(call_id, sent.answer), at + 1))
+        self._records.append(talk.record("user", _result(call_id, task.answer), at + 1))
         self._records.append(
             talk.record("assistant", self._message([_text("The search came back with three uses.")]), at + 4)
         )
         return at + 4
 
     def _sub_agent(self, talk: ClaudeConversation, at: float) -> None:
-        sent, agent = errand(self.space, self.dice), self.dice.randbytes(4).hex()
+        task, agent = errand(self.space, self.dice), self.dice.randbytes(4).hex()
         self._records = []
         talk.go_back(None)
-        self._exchange(talk, sent, at - 40)
+        self._exchange(talk, task, at - 40)
         path = talk.path.with_suffix("") / "subagents" / f"agent-{agent}.jsonl"
         path.unlink(missing_ok=True)
         jsonl.append(path, [record | {"isSidechain": True, "agentId": agent} for record in self._records], new=True)
@@ -139,18 +139,18 @@ class PastClaude(Record, frozen=False):
         self._records.append(
             edge | {"subtype": "compact_boundary", "content": "Conversation compacted", "compactMetadata": about}
         )
-        kept = {"role": "user", "content": summary(self.story, self.space)}
+        message = {"role": "user", "content": summary(self.story, self.space)}
         self._records.append(
-            talk.record("user", kept, at + 1) | {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}
+            talk.record("user", message, at + 1) | {"isCompactSummary": True, "isVisibleInTranscriptOnly": True}
         )
         self._context = _BEGINNING
 
     def _message(self, content: list[dict[str, Any]]) -> dict[str, Any]:
-        written = len(json.dumps(content)) // 4
-        message = api_message("", self.model, Tokens(self.dice.randrange(3, 12), written))
+        path = len(json.dumps(content)) // 4
+        message = api_message("", self.model, Tokens(self.dice.randrange(3, 12), path))
         message |= {"id": f"msg_{self.dice.randbytes(12).hex()}", "content": content}
-        message["usage"] |= {"cache_read_input_tokens": self._context, "cache_creation_input_tokens": 2 * written}
-        self._context = min(160_000, self._context + 3 * written)
+        message["usage"] |= {"cache_read_input_tokens": self._context, "cache_creation_input_tokens": 2 * path}
+        self._context = min(160_000, self._context + 3 * path)
         self.calls += 1
         return message
 

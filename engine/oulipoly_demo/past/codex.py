@@ -9,9 +9,9 @@ from pathlib import Path
 
 from oulipoly_demo import ids
 from oulipoly_demo.clis.codex_files import CodexConversation, rollout
+from oulipoly_demo.clis.context import CliContext
 from oulipoly_demo.clis.conversation import Answer
 from oulipoly_demo.clis.failures import Failure
-from oulipoly_demo.clis.terminal_input import Seat
 from oulipoly_demo.past.quota import AccountPast
 from oulipoly_demo.past.stories import Story, Workspace
 from oulipoly_demo.past.talk import Exchange, Step, summary
@@ -28,20 +28,20 @@ class PastCodex(Record, frozen=False):
 
     story: Story
     space: Workspace
-    seat: Seat
+    context: CliContext
     model: str
     dice: random.Random
     past: AccountPast
     session_id: str = ""
     calls: int = 0
 
-    def write(self, said: Sequence[Exchange], instants: Sequence[float]) -> tuple[Path, float]:
+    def write(self, dialogue: Sequence[Exchange], instants: Sequence[float]) -> tuple[Path, float]:
         """Write the rollout; return its path and the instant of its last line."""
         self.session_id = self._timed(instants[0])
-        path = rollout(self.seat, self.session_id, instants[0])
+        path = rollout(self.context, self.session_id, instants[0])
         path.unlink(missing_ok=True)
         talk = CodexConversation(
-            self.seat,
+            self.context,
             self.session_id,
             path,
             source="exec" if self.story.model else "cli",
@@ -51,9 +51,9 @@ class PastCodex(Record, frozen=False):
         )
         at = instants[0]
         try:
-            for number, (exchange, begin) in enumerate(zip(said, instants, strict=True)):
+            for number, (exchange, begin) in enumerate(zip(dialogue, instants, strict=True)):
                 at = self._exchange(talk, exchange, begin)
-                if number == len(said) // 2:
+                if number == len(dialogue) // 2:
                     at = self._middle(talk, at)
         finally:
             talk.close()
@@ -76,8 +76,8 @@ class PastCodex(Record, frozen=False):
             talk.append(at, ("response_item", thought | {"encrypted_content": None}))
             return
         call_id = f"call_{self.dice.randbytes(12).hex()}"
-        given = json.dumps({"cmd": _COMMANDS[step.tool].format(step.target)})
-        call = {"type": "function_call", "name": "exec_command", "arguments": given, "call_id": call_id}
+        arguments = json.dumps({"cmd": _COMMANDS[step.tool].format(step.target)})
+        call = {"type": "function_call", "name": "exec_command", "arguments": arguments, "call_id": call_id}
         output = f"Process exited with code {int(step.is_error)}\nOutput:\n{step.text}"
         result = {"type": "function_call_output", "call_id": call_id, "output": output}
         talk.append(at, ("response_item", call))

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from oulipoly_demo import ids
 from oulipoly_demo.clis import turn
-from oulipoly_demo.clis.terminal_input import Seat
+from oulipoly_demo.clis.context import CliContext
 from oulipoly_demo.past.claude import PastClaude
 from oulipoly_demo.past.codex import PastCodex
 from oulipoly_demo.past.quota import AccountPast, Habit, account_past
@@ -106,7 +106,7 @@ def _furnish(folder: Path, space: Workspace) -> None:
 def _session(world: World, story: Story, past: AccountPast, now: float) -> PastSession:
     space = WORKSPACES[story.workspace]
     dice = random.Random(f"{SEED} {story.asks}")  # noqa: S311 - a demo's dice, meant to fall the same way every time
-    seat = Seat(
+    context = CliContext(
         vendor=past.vendor,
         account=story.account,
         home=world.account_home(story.account),
@@ -116,48 +116,48 @@ def _session(world: World, story: Story, past: AccountPast, now: float) -> PastS
         thinking_s=0.0,
         colour=False,
     )
-    said = exchanges(story, space, dice)
+    dialogue = exchanges(story, space, dice)
     instants = _instants(story, past, now, dice)
     model = _POOLS[story.model][0] if story.model else turn.model_name(past.vendor, None)
     if past.vendor == "claude":
-        writer: PastClaude | PastCodex = PastClaude(story, space, seat, model, dice)
+        writer: PastClaude | PastCodex = PastClaude(story, space, context, model, dice)
     else:
-        writer = PastCodex(story, space, seat, model, dice, past)
-    path, end = writer.write(said, instants)
-    for written in (path, *path.with_suffix("").glob("**/*.jsonl")):
-        os.utime(written, (end, end))
+        writer = PastCodex(story, space, context, model, dice, past)
+    path, end = writer.write(dialogue, instants)
+    for file in (path, *path.with_suffix("").glob("**/*.jsonl")):
+        os.utime(file, (end, end))
     return PastSession(story, writer.session_id, path, instants[0], end, writer.calls)
 
 
 def _instants(story: Story, past: AccountPast, now: float, dice: random.Random) -> list[float]:
     """Return when each prompt was typed: while the account was at work, and never after now."""
-    wanted = now - story.days * 86_400
+    instant = now - story.days * 86_400
     if "long" in story.traits:
-        marks = past.marks_after(wanted)
+        marks = past.marks_after(instant)
         each = -(-story.exchanges // len(marks))
-        found = [mark + 110.0 * place for mark in marks for place in range(each)]
-        found.sort()
-        found = found[: story.exchanges]
+        instants = [mark + 110.0 * place for mark in marks for place in range(each)]
+        instants.sort()
+        instants = instants[: story.exchanges]
     else:
-        begin = wanted if wanted < past.cycles[0].begin else past.works_near(wanted)
-        found = [begin]
-        while len(found) < story.exchanges:
-            found.append(found[-1] + dice.uniform(50, 150))
-    late = max(0.0, found[-1] + _LATEST + 60 - now)
-    return [at - late for at in found]
+        begin = instant if instant < past.cycles[0].begin else past.works_near(instant)
+        instants = [begin]
+        while len(instants) < story.exchanges:
+            instants.append(instants[-1] + dice.uniform(50, 150))
+    late = max(0.0, instants[-1] + _LATEST + 60 - now)
+    return [at - late for at in instants]
 
 
 def _runs(accounts: Mapping[str, AccountPast], sessions: Sequence[PastSession], now: float) -> Iterator[PastRun]:
     dice = random.Random(SEED)  # noqa: S311 - as above
-    found = [_of_session(session, dice) for session in sessions if session.story.model]
+    instants = [_of_session(session, dice) for session in sessions if session.story.model]
     for number in range(_ONE_SHOTS):
         model = dice.choice(tuple(_POOLS))
         ago = 20 * 86_400 * (number + 0.5) / _ONE_SHOTS
         failure = dice.choice(_FAILURES) if number % 7 == 3 and ago > 7200 else None
-        found.append(_one_shot(accounts, model, now - ago, dice, failure=failure))
+        instants.append(_one_shot(accounts, model, now - ago, dice, failure=failure))
     for days in _FAMILIES:
-        found += _family(accounts, now - days * 86_400, dice)
-    yield from sorted((run for run in found if run.end < now - 60), key=lambda run: run.begin)
+        instants += _family(accounts, now - days * 86_400, dice)
+    yield from sorted((run for run in instants if run.end < now - 60), key=lambda run: run.begin)
 
 
 def _of_session(session: PastSession, dice: random.Random) -> PastRun:
@@ -171,7 +171,7 @@ def _of_session(session: PastSession, dice: random.Random) -> PastRun:
 def _one_shot(
     accounts: Mapping[str, AccountPast],
     model: str,
-    wanted: float,
+    instant: float,
     dice: random.Random,
     *,
     parent: PastRun | None = None,
@@ -179,15 +179,15 @@ def _one_shot(
 ) -> PastRun:
     names = _POOLS[model][1]
     # Who worked next to that moment is who would have been chosen.
-    near = {name: accounts[name].works_near(wanted) for name in names}
-    account = min(names, key=lambda name: abs(near[name] - wanted))
-    begin = wanted if parent is not None else near[account] + dice.uniform(0, 20)
+    near = {name: accounts[name].works_near(instant) for name in names}
+    account = min(names, key=lambda name: abs(near[name] - instant))
+    begin = instant if parent is not None else near[account] + dice.uniform(0, 20)
     end = begin + dice.uniform(4, 95)
     return PastRun(_uuid(dice), model, account, names.index(account), begin, end, parent and parent.uuid, None, failure)
 
 
-def _family(accounts: Mapping[str, AccountPast], wanted: float, dice: random.Random) -> list[PastRun]:
-    parent = _one_shot(accounts, "demo-opus", wanted, dice)
+def _family(accounts: Mapping[str, AccountPast], instant: float, dice: random.Random) -> list[PastRun]:
+    parent = _one_shot(accounts, "demo-opus", instant, dice)
     parent = parent._replace(end=parent.begin + 420)
     models = ("demo-haiku", "demo-codex", "demo-haiku")
     children = [

@@ -58,7 +58,7 @@ class Ended(NamedTuple):
     last_read_at: float
 
 
-class Shown(NamedTuple):
+class QuotaReading(NamedTuple):
     """One reading of an account."""
 
     at: float
@@ -73,7 +73,7 @@ class AccountPast(NamedTuple):
     vendor: str
     cycles: tuple[Cycle, ...]
     longs: tuple[tuple[float, float], ...]  # (begin, scale from the short window's share to this one's)
-    readings: tuple[Shown, ...] = ()  # oldest first
+    readings: tuple[QuotaReading, ...] = ()  # oldest first
     ended: tuple[Ended, ...] = ()
 
     def tiers_at(self, at: float) -> tuple[Tier, ...]:
@@ -88,9 +88,9 @@ class AccountPast(NamedTuple):
         """Tell whether a short window runs at an instant."""
         return self._short(at)[1] is not None
 
-    def works_near(self, wanted: float) -> float:
+    def works_near(self, instant: float) -> float:
         """Return an instant at which the account was at work, the nearest to a wanted one."""
-        return min((mark for cycle in self.cycles for mark in cycle.marks), key=lambda mark: abs(mark - wanted))
+        return min((mark for cycle in self.cycles for mark in cycle.marks), key=lambda mark: abs(mark - instant))
 
     def marks_after(self, since: float) -> tuple[float, ...]:
         """Return the instants from then on at which something was spent."""
@@ -116,9 +116,9 @@ class AccountPast(NamedTuple):
 def account_past(account: str, vendor: str, habit: Habit, now: float, seed: int) -> AccountPast:
     """Make up an account's last weeks."""
     dice = random.Random(f"{seed} {account}")  # noqa: S311 - a demo's dice, meant to fall the same way every time
-    every = tuple(_cycles(habit, now, dice))
-    found = min((_since(every, now - days * DAY) for days in range(*_DAYS)), key=lambda some: _miss(some, habit, now))
-    bare = AccountPast(account, vendor, found, tuple((begin, 1.0) for begin in _long_begins(found)))
+    cycles = tuple(_cycles(habit, now, dice))
+    chosen = min((_since(cycles, now - days * DAY) for days in range(*_DAYS)), key=lambda some: _miss(some, habit, now))
+    bare = AccountPast(account, vendor, chosen, tuple((begin, 1.0) for begin in _long_begins(chosen)))
     past = bare._replace(longs=tuple(_scaled(bare, habit, now, dice)))
     readings = tuple(_readings(past, now, dice))
     return past._replace(readings=readings, ended=tuple(_ended(past, readings, now)))
@@ -209,35 +209,35 @@ def _used(cycle: Cycle, at: float) -> float:
     return cycle.sums[spent - 1] if spent else 0.0
 
 
-def _readings(past: AccountPast, now: float, dice: random.Random) -> Iterator[Shown]:
+def _readings(past: AccountPast, now: float, dice: random.Random) -> Iterator[QuotaReading]:
     """Yield readings as thinly as the store would keep them, and the last one before each reset."""
     last = now - dice.uniform(*_READ_AGO)
     resets = [cycle.begin + SHORT_S for cycle in past.cycles] + [begin + LONG_S for begin, _ in past.longs]
-    wanted = {reset - dice.uniform(2, 9) * 60 for reset in resets if reset - 60 < last}
+    instants = {reset - dice.uniform(2, 9) * 60 for reset in resets if reset - 60 < last}
     at = past.cycles[0].begin + 60
     while at < last - 60:
         if _WAKING[0] <= (at - now + _BIRTH) % DAY < _WAKING[1] or past.is_used_at(at):
-            wanted.add(at)
+            instants.add(at)
         age = now - at
         step = _STEP if age < _FULL else HOUR if age < _HOURLY else DAY / 3
         at += step * dice.uniform(0.85, 1.15)
     before = 0
-    for instant in (*sorted(wanted), last):
+    for instant in (*sorted(instants), last):
         tiers = past.tiers_at(instant)
         spent = next(tier.spent for tier in tiers if tier.kind == "short")
-        yield Shown(instant, tiers, max(0, spent - before) // UNITS_A_TURN)
+        yield QuotaReading(instant, tiers, max(0, spent - before) // UNITS_A_TURN)
         before = spent
 
 
-def _ended(past: AccountPast, readings: Sequence[Shown], now: float) -> Iterator[Ended]:
+def _ended(past: AccountPast, readings: Sequence[QuotaReading], now: float) -> Iterator[Ended]:
     for kind, length, begins in (
         ("short", SHORT_S, [cycle.begin for cycle in past.cycles]),
         ("long", LONG_S, [begin for begin, _ in past.longs]),
     ):
         for begin in begins:
             reset = begin + length
-            place = bisect_right(readings, reset, key=lambda shown: shown.at) - 1
+            place = bisect_right(readings, reset, key=lambda reading: reading.at) - 1
             if reset <= now and place >= 0:
-                shown = readings[place]
-                tier = next(tier for tier in shown.tiers if tier.kind == kind)
-                yield Ended(tier.label, reset, 1 - tier.spent / tier.capacity, shown.at)
+                reading = readings[place]
+                tier = next(tier for tier in reading.tiers if tier.kind == kind)
+                yield Ended(tier.label, reset, 1 - tier.spent / tier.capacity, reading.at)

@@ -31,7 +31,7 @@ from oulipoly_engine.store.sessions import chains, notes
 
 if TYPE_CHECKING:
     from oulipoly_demo.past.homes import Past, PastRun, PastSession
-    from oulipoly_demo.past.quota import AccountPast, Shown
+    from oulipoly_demo.past.quota import AccountPast, QuotaReading
 
 _NOTE = ".oulipoly-demo-past.json"
 _SOURCE = "script"
@@ -51,12 +51,12 @@ def ensure(world: World, now: float | None = None) -> bool:
         _note(world, anchor, is_done=False)
         from oulipoly_demo.past import homes as past  # noqa: PLC0415 - 15 ms, not for a world that has one
 
-        made = past.make(world, anchor)
+        world_past = past.make(world, anchor)
         environ = worlds.environment_for(world)
         paths = from_environment(environ)
         store = open_store(paths.state_db)
         try:
-            record(store, made, anchor)
+            record(store, world_past, anchor)
             _scan(store, paths, environ)
         finally:
             store.close()
@@ -129,15 +129,15 @@ def _say(store: Store, session: PastSession) -> None:
 
 
 def _quota(store: Store, past: AccountPast, anchor: float) -> None:
-    for shown in past.readings:
+    for reading in past.readings:
         readings.append(
             store,
             past.account,
-            _windows(shown),
-            _at(shown.at),
+            _windows(reading),
+            _at(reading.at),
             source=_SOURCE,
-            turns=shown.turns,
-            duration_ms=int(shown.at * 7) % 90 + 60,
+            turns=reading.turns,
+            duration_ms=int(reading.at * 7) % 90 + 60,
         )
     ended = (Ended(one.label, _at(one.resets_at), one.unused, _at(one.last_read_at)) for one in past.ended)
     readings.record_unused(store, past.account, ended)
@@ -147,15 +147,15 @@ def _quota(store: Store, past: AccountPast, anchor: float) -> None:
     quotas.save_attempts(store, past.account, quotas.Attempts(last_attempt_at=_at(last.at), thinned_at=_at(anchor)))
 
 
-def _windows(shown: Shown) -> tuple[Window, ...]:
+def _windows(reading: QuotaReading) -> tuple[Window, ...]:
     return tuple(
         Window(
             place,
             round(tier.spent / tier.capacity, 4),
-            _at(shown.at + tier.length_s if tier.resets_at is None else tier.resets_at),
+            _at(reading.at + tier.length_s if tier.resets_at is None else tier.resets_at),
             label=tier.label,
         )
-        for place, tier in enumerate(shown.tiers)
+        for place, tier in enumerate(reading.tiers)
     )
 
 
@@ -170,8 +170,8 @@ def _learned(window: Window, past: AccountPast) -> Window:
 def _noted(world: World) -> tuple[float | None, bool]:
     """Return what an earlier call has noted: the instant, and whether it came to its end."""
     try:
-        found = json.loads((world.root / _NOTE).read_bytes())
-        return float(found["anchor"]), found["is_done"] is True
+        note = json.loads((world.root / _NOTE).read_bytes())
+        return float(note["anchor"]), note["is_done"] is True
     except (OSError, ValueError, TypeError, KeyError):
         return None, False
 

@@ -18,7 +18,7 @@ from oulipoly_engine.process.passthrough import require_terminal
 from oulipoly_engine.process.pty import size_of
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.interactive import terminals
-from oulipoly_engine.terminal.host.runtime_folder import ITSELF, Survey, Terminal
+from oulipoly_engine.terminal.host.runtime_folder import TERMINAL_VARIABLE, Survey, Terminal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,10 +94,10 @@ def _attach(context: Context, prog: str, arguments: list[str]) -> int:
     options = parser.parse(arguments)
     require_terminal()
     found = terminals.find(context.paths, context.clock, options.id)
-    if inherited_environment().get(ITSELF) == found.id:
+    if inherited_environment().get(TERMINAL_VARIABLE) == found.id:
         # A tmux server that was started in there keeps the variable wherever it is shown later.
         why = "shown inside itself it would have itself to draw, without an end"
-        message = f"this is terminal {found.id}: {why}; if you are elsewhere by now, unset {ITSELF}"
+        message = f"this is terminal {found.id}: {why}; if you are elsewhere by now, unset {TERMINAL_VARIABLE}"
         raise RequestRefused(message)
     return attach(context, found, only_reads=options.read_only)
 

@@ -274,7 +274,7 @@ class Sessions(SessionFiles):
 
     def edit_draft(self, draft: Draft) -> str | None:
         """Open a draft in the user's editor; the app has let go of the terminal. Returns a problem."""
-        from oulipoly_engine.process.editor import edit  # noqa: PLC0415 - only who opens one needs it
+        from oulipoly_engine.process.user_programs import edit  # noqa: PLC0415 - only who opens one needs it
 
         return edit(draft.path)
 
@@ -295,13 +295,13 @@ class Sessions(SessionFiles):
 
     def page_out(self, text: str) -> bool:
         """Show a text in the user's pager; the app has let go of the terminal. False: there is none."""
-        from oulipoly_engine.process.pager import page  # noqa: PLC0415 - only who opens one needs it
+        from oulipoly_engine.process.user_programs import page  # noqa: PLC0415 - only who opens one needs it
 
         return page(text.split("\n"))
 
     def edit_copy(self, text: str, name: str) -> str | None:
         """Open a copy of a text in the user's editor; what is written there changes nothing. Returns a problem."""
-        from oulipoly_engine.process.editor import edit  # noqa: PLC0415 - only who opens one needs it
+        from oulipoly_engine.process.user_programs import edit  # noqa: PLC0415 - only who opens one needs it
 
         with tempfile.TemporaryDirectory(prefix="agents-", ignore_cleanup_errors=True) as folder:
             path = Path(folder) / name

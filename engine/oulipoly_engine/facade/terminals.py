@@ -16,7 +16,7 @@ from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.signals import Guard
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.interactive import terminals
-from oulipoly_engine.terminal.host.runtime_folder import ITSELF, Place, Survey, Terminal
+from oulipoly_engine.terminal.host.runtime_folder import TERMINAL_VARIABLE, Survey, Terminal, TerminalFiles
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.accounts.accounts import Model
@@ -52,7 +52,7 @@ class Terminals:
         found = terminals.survey(self._engine.paths, self._engine.surroundings.clock)
         self._lost += found.lost
         self._orphaned = found.orphaned
-        own = inherited_environment().get(ITSELF)
+        own = inherited_environment().get(TERMINAL_VARIABLE)
         return tuple(one for one in found.terminals if one.id != own)
 
     def look(self) -> Survey:
@@ -63,7 +63,7 @@ class Terminals:
 
     def socket(self, terminal: Terminal) -> Path:
         """Return where a terminal's host listens."""
-        return Place(self._engine.paths.runtime, terminal.id).socket
+        return TerminalFiles(self._engine.paths.runtime, terminal.id).socket
 
     def outer_prefixes(self) -> tuple[str, ...]:
         """Return the keys that the tmux around the app takes for itself, in its own words."""

@@ -22,7 +22,7 @@ class Command(Record):
     is_configured: bool = True  # by an account; false: the user has typed it
 
 
-class Finished(Record):
+class ProcessResult(Record):
     """How a process ended, and the ends of what it printed."""
 
     exit_code: int  # 128 plus the signal's number if a signal killed it

@@ -21,7 +21,7 @@ def is_alive(pid: int) -> bool:
     return True
 
 
-def lived_at(pid: int, instant: datetime) -> bool:
+def was_alive_at(pid: int, instant: datetime) -> bool:
     """Tell whether a process lives that was there at an instant; one that began later has only got its number."""
     if not is_alive(pid):
         return False
@@ -46,14 +46,14 @@ def here() -> str | None:
 
 def has_ended(pid: int, ticks: int) -> bool:
     """Tell whether the process that began at those ticks is gone, or dead and only not yet waited for."""
-    found = _state_and_start(pid)
-    return not is_alive(pid) if found is None else found[0] in (b"Z", b"X") or found[1] != ticks
+    state = _state_and_start(pid)
+    return not is_alive(pid) if state is None else state[0] in (b"Z", b"X") or state[1] != ticks
 
 
 def start_ticks(pid: int) -> int | None:
     """Return when a process began, in the kernel's ticks since boot; None where the system does not tell."""
-    found = _state_and_start(pid)
-    return None if found is None else found[1]
+    state = _state_and_start(pid)
+    return None if state is None else state[1]
 
 
 def _state_and_start(pid: int) -> tuple[bytes, int] | None:

@@ -45,7 +45,7 @@ class Hold(Record):
 
 
 @contextmanager
-def kept_waiting(file: BinaryIO, patience_s: float = PATIENCE_S) -> Iterator[Hold]:
+def hold_writers(file: BinaryIO, patience_s: float = PATIENCE_S) -> Iterator[Hold]:
     """Have everybody who opens a file for writing wait during the block; it must be short.
 
     file: open for reading only. Raises OpenForWriting when somebody has it open for writing for longer than patience_s.
@@ -105,8 +105,8 @@ def _is_writer(pid: int, number: str, state: os.stat_result) -> bool:
     try:
         if not os.path.samestat(state, os.stat(f"/proc/{pid}/fd/{number}")):  # noqa: PTH116 - thousands of them
             return False
-        told = Path(f"/proc/{pid}/fdinfo/{number}").read_text()
+        info = Path(f"/proc/{pid}/fdinfo/{number}").read_text()
     except OSError:
         return False  # closed meanwhile, or a pipe that cannot be looked at
-    flags = next((int(line.split()[1], 8) for line in told.splitlines() if line.startswith("flags:")), 0)
+    flags = next((int(line.split()[1], 8) for line in info.splitlines() if line.startswith("flags:")), 0)
     return flags & os.O_ACCMODE != os.O_RDONLY

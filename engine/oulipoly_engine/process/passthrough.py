@@ -33,7 +33,7 @@ _LEAVE = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 _HANDLED = (*_LEAVE, signal.SIGINT, signal.SIGWINCH, signal.SIGCHLD, signal.SIGCONT, signal.SIGTSTP)
 
 
-class Passed(Record):
+class PassthroughResult(Record):
     """How an interactive run ended."""
 
     exit_code: int  # 128 plus the signal's number if a signal killed it
@@ -56,13 +56,13 @@ def require_terminal() -> None:
 
 def pass_through(
     command: Command, started: Callable[[int], None] | None = None, tick: Callable[[], None] | None = None
-) -> Passed:
+) -> PassthroughResult:
     """Run a command in the user's terminal to its end. Call it in the main thread, after `require_terminal`.
 
     started: called with its pid once it runs. tick: called a few times a second at most while it runs.
     Raises SpawnFailed.
     """
-    begun = time.monotonic()
+    started_at = time.monotonic()
     with _signals() as inbox, _Terminal() as terminal:
         size = size_of(terminal.output)
         child = spawn(
@@ -77,7 +77,7 @@ def pass_through(
             terminal.take()
             if started is not None:
                 started(child.pid)
-            passage = _Passage(child, terminal, tick)
+            passage = _Exchange(child, terminal, tick)
             code = passage.run(inbox)
             killed_by = child.killed_by
             if code != 0 or passage.stopped_for is not None:
@@ -87,7 +87,7 @@ def pass_through(
                 if child.poll() is None:
                     child.stop()
                 child.close()
-    return Passed(code, killed_by, passage.stopped_for, passage.tail, time.monotonic() - begun)
+    return PassthroughResult(code, killed_by, passage.stopped_for, passage.tail, time.monotonic() - started_at)
 
 
 class _Terminal:
@@ -131,7 +131,7 @@ class _Terminal:
                 return
 
 
-class _Passage:
+class _Exchange:
     """Bytes and signals between a terminal and a child."""
 
     def __init__(self, child: Pty, terminal: _Terminal, tick: Callable[[], None] | None) -> None:

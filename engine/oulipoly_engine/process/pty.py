@@ -98,10 +98,10 @@ class Pty:
     def is_stopped(self) -> bool:
         """Tell whether a signal has suspended it since we last asked."""
         try:
-            told = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG)
+            status = os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG)
         except ChildProcessError:
             return False
-        return told is not None and told.si_pid == self.pid
+        return status is not None and status.si_pid == self.pid
 
     def send(self, number: int) -> None:
         """Send a signal to its group, and to the group that its terminal belongs to at present."""
@@ -223,9 +223,9 @@ def _program(command: Command) -> str:
     place = name
     if "/" in name:
         place = str((command.cwd or Path.cwd()) / name)
-    found = shutil.which(place, path=command.env.get("PATH", os.defpath))
-    if found is not None:
-        return found
+    path = shutil.which(place, path=command.env.get("PATH", os.defpath))
+    if path is not None:
+        return path
     if "/" in name and Path(place).is_file():
         raise PermissionError(13, "Permission denied", name)
     raise FileNotFoundError(2, "No such file or directory", name)

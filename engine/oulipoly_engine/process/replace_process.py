@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 
-def become(argv: Sequence[str], env: Mapping[str, str]) -> NoReturn:
+def replace_process(argv: Sequence[str], env: Mapping[str, str]) -> NoReturn:
     """Flush our streams and run `argv` in our place; never returns."""
     for stream in (sys.stdout, sys.stderr):
         stream.flush()

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import IO
 
 from oulipoly_engine.errors import Interrupted, SpawnFailed
-from oulipoly_engine.process.command import Command, Finished, Sink
+from oulipoly_engine.process.command import Command, ProcessResult, Sink
 from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.process.stop import TERM_LADDER, group_lives, stop
 
@@ -32,13 +32,13 @@ class StdoutClosed(Exception):
     """Raised by a sink: nobody reads our output any more."""
 
 
-def run(command: Command, sink: Sink, started: Callable[[int], None] | None = None) -> Finished:
+def run(command: Command, sink: Sink, started: Callable[[int], None] | None = None) -> ProcessResult:
     """Run a command to its end and return how it ended.
 
     started: called with the child's pid once it runs.
     Raises SpawnFailed if it cannot be started, and Interrupted after the child's group has been stopped.
     """
-    begun = time.monotonic()
+    started_at = time.monotonic()
     with interruptible() as guard:
         process = _spawn(command)
         flow = _Flow(process, command, sink)
@@ -63,14 +63,14 @@ def run(command: Command, sink: Sink, started: Callable[[int], None] | None = No
                 stop(process, TERM_LADDER)
             flow.close()
         code = process.wait()
-    return Finished(
+    return ProcessResult(
         exit_code=code if code >= 0 else 128 - code,
         killed_by=-code if code < 0 else None,
         stopped_for=reason,
         stdout_tail=flow.stdout_tail.value(),
         stderr_tail=flow.stderr_tail.value(),
         stdout_bytes=flow.stdout_bytes,
-        duration_s=time.monotonic() - begun,
+        duration_s=time.monotonic() - started_at,
     )
 
 
@@ -138,26 +138,26 @@ class _Flow:
 
     def pump(self) -> str | None:
         """Pass bytes until the child and its pipes are done; return why we gave up on it, if we did."""
-        begun = last = time.monotonic()
+        started_at = last = time.monotonic()
         while self._selector.get_map():
             ready = self._selector.select(_TICK_S)
             now = time.monotonic()
             for key, _events in ready:
                 if key.data():
                     last = now
-            if self._command.timeout_s is not None and now - begun > self._command.timeout_s:
+            if self._command.timeout_s is not None and now - started_at > self._command.timeout_s:
                 return "timeout"
             if not ready:
                 self._sink.tick(now - last)
                 if self._is_abandoned(now):
                     return None
-        self._wait(begun)
+        self._wait(started_at)
         return "timeout" if self._process.returncode is None else None
 
-    def _wait(self, begun: float) -> None:
+    def _wait(self, started_at: float) -> None:
         """Wait for a child that has closed its pipes but still runs."""
         limit = self._command.timeout_s
-        remaining = None if limit is None else max(0.0, begun + limit - time.monotonic())
+        remaining = None if limit is None else max(0.0, started_at + limit - time.monotonic())
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=remaining)
 
@@ -197,26 +197,26 @@ class _Flow:
 
     def unread(self) -> bytes:
         """Return what waits in the child's stdout; it is not passed on, for nobody may be reading us any more."""
-        found = bytearray()
+        collected = bytearray()
         for _ in range(_CHUNKS_A_TURN):
             data = self._take(self._process.stdout, self.stdout_tail)
             if not data:
                 break
-            found += data
-        return bytes(found)
+            collected += data
+        return bytes(collected)
 
     def _feed(self) -> bool:
         stream = self._process.stdin
         if stream is None:
             return False
         try:
-            written = os.write(stream.fileno(), self._input[:_CHUNK])
+            count = os.write(stream.fileno(), self._input[:_CHUNK])
         except BlockingIOError:
             return False
         except OSError:  # it does not read its input: its right
             self._drop(stream)
             return False
-        self._input = self._input[written:]
+        self._input = self._input[count:]
         if not self._input:
             self._drop(stream)
         return False
@@ -244,7 +244,7 @@ class _Tail:
     def __init__(self) -> None:
         self._buffers = (bytearray(_CHUNK), bytearray(_CHUNK))
         self._large: memoryview | None = None  # the newest chunk, if it is a tail by itself
-        self._kept = bytearray()  # the tail otherwise
+        self._small = bytearray()  # the tail otherwise
 
     def read(self, descriptor: int) -> memoryview | None:
         """Return what is there, an empty view at the end, or None when nothing is ready after all."""
@@ -265,12 +265,12 @@ class _Tail:
             self._large = data
             return
         if self._large is not None:
-            self._kept[:] = self._large[-_TAIL:]
+            self._small[:] = self._large[-_TAIL:]
             self._large = None
-        self._kept += data
-        if len(self._kept) > 2 * _TAIL:
-            del self._kept[:-_TAIL]
+        self._small += data
+        if len(self._small) > 2 * _TAIL:
+            del self._small[:-_TAIL]
 
     def value(self) -> bytes:
         """Return the end of all that came."""
-        return bytes(self._kept if self._large is None else self._large[-_TAIL:])
+        return bytes(self._small if self._large is None else self._large[-_TAIL:])

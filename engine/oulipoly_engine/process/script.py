@@ -46,7 +46,7 @@ def run_script(
     arguments: become `$1`, `$2` … of the line. Never raises for what the script does.
     cancelled: asked a few times a second; true ends the script, for threads that no signal reaches.
     """
-    begun = time.monotonic()
+    started_at = time.monotonic()
     try:
         process = subprocess.Popen(  # noqa: S603 - the line is the user's own configuration
             ("sh", "-c", line, "sh", *arguments),  # noqa: S607 - the contract says sh
@@ -59,15 +59,15 @@ def run_script(
             bufsize=0,
         )
     except (OSError, ValueError) as error:
-        return ScriptResult(None, b"", b"", f"could not be started: {error}", time.monotonic() - begun)
-    out, err, problem = _collect(process, begun + timeout_s, timeout_s, output_limit, cancelled)
+        return ScriptResult(None, b"", b"", f"could not be started: {error}", time.monotonic() - started_at)
+    out, err, problem = _collect(process, started_at + timeout_s, timeout_s, output_limit, cancelled)
     if problem is not None or group_lives(process.pid):
         stop(process, TERM_LADDER)
     code = process.wait()
     for stream in (process.stdout, process.stderr):
         if stream is not None:
             stream.close()
-    return ScriptResult(None if problem else code, out, err, problem, time.monotonic() - begun)
+    return ScriptResult(None if problem else code, out, err, problem, time.monotonic() - started_at)
 
 
 def _collect(
@@ -80,10 +80,10 @@ def _collect(
             if stream is not None:
                 selector.register(stream, selectors.EVENT_READ, name)
         while selector.get_map():
-            left = deadline - time.monotonic()
-            if left <= 0:
+            wait_s = deadline - time.monotonic()
+            if wait_s <= 0:
                 return bytes(parts["out"]), bytes(parts["err"]), f"timed out after {timeout_s:g} s"
-            ready = selector.select(min(left, 0.05))
+            ready = selector.select(min(wait_s, 0.05))
             if cancelled():
                 return bytes(parts["out"]), bytes(parts["err"]), "was stopped"
             for key, _events in ready:

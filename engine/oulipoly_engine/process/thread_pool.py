@@ -15,7 +15,7 @@ R = TypeVar("R")
 _ENDING_PATIENCE_S = 5.0
 
 
-def side_by_side(
+def run_in_threads(
     work: Callable[[T], R], items: Sequence[T], *, at_most: int, cancel: Callable[[], None]
 ) -> Generator[R, None, None]:
     """Do the work for every item, `at_most` at once, and yield results as they come.
@@ -30,7 +30,7 @@ def side_by_side(
         waiting.put(item)
 
     def serve() -> None:
-        for item in _taken(waiting):
+        for item in _drain(waiting):
             try:
                 finished.put(work(item))
             except Exception as error:  # the consumer raises it again
@@ -45,7 +45,7 @@ def side_by_side(
         for _ in items:
             yield _result(finished.get())
     except BaseException:
-        for _ in _taken(waiting):
+        for _ in _drain(waiting):
             pass  # nobody shall begin what nobody waits for
         cancel()
         deadline = time.monotonic() + _ENDING_PATIENCE_S  # one for all: they end side by side
@@ -55,14 +55,14 @@ def side_by_side(
         raise
 
 
-def _taken(queue: SimpleQueue[T]) -> Iterator[T]:
+def _drain(queue: SimpleQueue[T]) -> Iterator[T]:
     """Take what is in a queue until it is empty."""
     with suppress(Empty):
         while True:
             yield queue.get_nowait()
 
 
-def _result(found: R | Exception) -> R:
-    if isinstance(found, Exception):
-        raise found
-    return found
+def _result(result: R | Exception) -> R:
+    if isinstance(result, Exception):
+        raise result
+    return result

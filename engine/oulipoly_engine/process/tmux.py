@@ -13,13 +13,13 @@ def prefixes(env: Mapping[str, str]) -> tuple[str, ...]:
     """Return the keys that tmux takes as its prefixes, in its own words: `C-b`; none where there is no tmux."""
     if not env.get("TMUX"):
         return ()
-    found = (_option(name, env) for name in ("prefix", "prefix2"))
-    return tuple(key for key in found if key and key != _NONE)
+    options = (_option(name, env) for name in ("prefix", "prefix2"))
+    return tuple(key for key in options if key and key != _NONE)
 
 
 def _option(name: str, env: Mapping[str, str]) -> str:
     try:
-        done = subprocess.run(  # noqa: S603 - constant words
+        process = subprocess.run(  # noqa: S603 - constant words
             ("tmux", "show-options", "-gv", name),  # noqa: S607 - the user's own, by their PATH
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -29,4 +29,4 @@ def _option(name: str, env: Mapping[str, str]) -> str:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    return done.stdout.decode("utf-8", "replace").strip()
+    return process.stdout.decode("utf-8", "replace").strip()

@@ -1,7 +1,7 @@
 """A second process of our own: it gets one order, does its share of heavy work, and answers with any number of frames.
 
 Threads would not do: they take turns at the interpreter. Whoever is killed on either side leaves nothing behind, for
-the partner ends as soon as nobody reads what it writes.
+the worker ends as soon as nobody reads what it writes.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from oulipoly_engine.process.stop import stop
 
 _SIZE_BYTES = 8  # of a frame, before it
 _LARGEST = 1 << 30
-_PIPE_SIZE = 1 << 20  # a frame should fit, so that the partner does not wait for us to take it
+_PIPE_SIZE = 1 << 20  # a frame should fit, so that the worker does not wait for us to take it
 _LADDER = ((signal.SIGKILL, 5.0),)  # it holds nothing that would have to be put in order
 
 
-class Partner:
+class WorkerProcess:
     """A module that runs in a process of its own and calls `read_order` and `answer`."""
 
     def __init__(self, module: str, order: bytes, descriptor: int) -> None:
@@ -48,8 +48,8 @@ class Partner:
         self._thread = threading.Thread(target=self._serve, args=(order,), daemon=True)
         self._thread.start()
 
-    def __enter__(self) -> Partner:
-        """Return the partner, which ends with the block."""
+    def __enter__(self) -> WorkerProcess:
+        """Return the worker, which ends with the block."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -61,7 +61,7 @@ class Partner:
                 with suppress(OSError):
                     stream.close()
 
-    def come(self) -> Iterator[bytes]:
+    def take_ready(self) -> Iterator[bytes]:
         """Yield the frames that have come, without waiting."""
         with suppress(Empty):
             while not self._has_ended:
@@ -95,16 +95,16 @@ class Partner:
 
 
 def read_order() -> bytes:
-    """Return the order, in the partner."""
+    """Return the order, in the worker."""
     with os.fdopen(0, "rb", closefd=False) as stdin:
         return stdin.read()
 
 
 def answer(frame: bytes) -> None:
-    """Send a frame that is not empty, in the partner; ends it if nobody reads any more."""
-    rest = memoryview(len(frame).to_bytes(_SIZE_BYTES) + frame)
+    """Send a frame that is not empty, in the worker; ends it if nobody reads any more."""
+    unwritten = memoryview(len(frame).to_bytes(_SIZE_BYTES) + frame)
     try:
-        while rest:
-            rest = rest[os.write(1, rest) :]
+        while unwritten:
+            unwritten = unwritten[os.write(1, unwritten) :]
     except BrokenPipeError:
         raise SystemExit(1) from None

@@ -19,38 +19,35 @@ _COLUMNS, _ROWS = 120, 40
 _READ = 65_536  # bytes fed at once
 _PAST = 10_000  # rows
 _KEPT_MB, _REFLOW_MS = 12.0, 5.0  # the contract: about 10 MB, and 5 ms
-_SIZES = {"ghostty": 8 << 20, "bittty": 256 << 10}  # bytes of a stream; the slow one is fed less
+_SIZE = 8 << 20  # bytes of a stream
 
 
 def feed(world: World) -> Result:
-    """Time how fast streams are taken in, and how long frames take; the figure is the fast emulator's for ascii."""
-    found = {name: isolated(lambda name=name: _measure(name, world.rounds(8))) for name in _SIZES}
-    facts = {f"{name} {key}": value for name, figures in found.items() for key, value in figures["facts"].items()}
-    series = Series(tuple(found["ghostty"]["values"]))
+    """Time how fast streams are taken in, and how long frames take; the figure is that for ascii."""
+    found = isolated(lambda: _measure(world.rounds(8)))
+    series = Series(tuple(found["values"]))
     meaning = f"ghostty, a stream of ascii in reads of {_READ} bytes, {_COLUMNS}x{_ROWS}, processor time"
-    return Result(meaning, max(series.values), "MB/s", subject=series, series_unit="MB/s", facts=facts)
+    return Result(meaning, max(series.values), "MB/s", subject=series, series_unit="MB/s", facts=found["facts"])
 
 
 def past(world: World) -> Result:
     """Time the reflow of 10,000 rows; what they take stands beside it."""
-    found = {name: isolated(lambda name=name: _past(name, world.rounds(12))) for name in _SIZES}
-    facts = {f"{name} {key}": value for name, figures in found.items() for key, value in figures["facts"].items()}
-    if found["ghostty"]["facts"]["MB"] > _KEPT_MB:
-        raise BenchBroken(f"{_PAST} rows take {found['ghostty']['facts']['MB']} MB, more than {_KEPT_MB:g}")
-    series = Series(tuple(found["ghostty"]["values"]))
+    found = isolated(lambda: _past(world.rounds(12)))
+    if found["facts"]["MB"] > _KEPT_MB:
+        raise BenchBroken(f"{_PAST} rows take {found['facts']['MB']} MB, more than {_KEPT_MB:g}")
+    series = Series(tuple(found["values"]))
     return Result(
-        f"ghostty, reflow of {_PAST} rows, minimum", series.least, "ms", Limit(_REFLOW_MS), series, facts=facts
+        f"ghostty, reflow of {_PAST} rows, minimum", series.least, "ms", Limit(_REFLOW_MS), series, facts=found["facts"]
     )
 
 
-def _measure(engine: str, rounds: int) -> dict[str, Any]:
-    size = _SIZES[engine]
+def _measure(rounds: int) -> dict[str, Any]:
     facts: dict[str, float] = {}
     kept: list[float] = []
-    for name, stream in {"ascii": _ascii(size), "sgr": _sgr(size), "ink": _ink(size)}.items():
+    for name, stream in {"ascii": _ascii(_SIZE), "sgr": _sgr(_SIZE), "ink": _ink(_SIZE)}.items():
         taken = []
         for _ in range(max(2, rounds // 2)):
-            screen = _screen(engine)
+            screen = _screen()
             begun = time.process_time()
             for start in range(0, len(stream), _READ):
                 screen.feed(stream[start : start + _READ])
@@ -58,13 +55,13 @@ def _measure(engine: str, rounds: int) -> dict[str, Any]:
             screen.close()
         facts[f"{name} MB/s"] = round(max(taken), 1)
         kept = kept or taken
-    facts |= _frames(engine, rounds * 20)
+    facts |= _frames(rounds * 20)
     return {"values": kept, "facts": facts}
 
 
-def _frames(engine: str, rounds: int) -> dict[str, float]:
+def _frames(rounds: int) -> dict[str, float]:
     """Return the least milliseconds that a change and its frame take, by the kind of change."""
-    screen = _screen(engine)
+    screen = _screen()
     dice = random.Random(7)  # noqa: S311 - the same pictures in every run
     spin = _redraw(dice, "/")
     feeds: dict[str, Callable[[int], bytes]] = {
@@ -90,8 +87,8 @@ def _frames(engine: str, rounds: int) -> dict[str, float]:
     return figures
 
 
-def _past(engine: str, rounds: int) -> dict[str, Any]:
-    screen = _screen(engine)
+def _past(rounds: int) -> dict[str, Any]:
+    screen = _screen()
     dice = random.Random(3)  # noqa: S311 - as above
     stream = b"".join(b"\x1b[3%dm%s" % (dice.randrange(8), _line(dice)) for _ in range(_PAST))
     before = _resident()
@@ -99,7 +96,7 @@ def _past(engine: str, rounds: int) -> dict[str, Any]:
     kept = (_resident() - before) / 1e6
     frame = screen.frame()
     if frame is None or frame.scrollback < _PAST - _ROWS:
-        raise BenchBroken(f"{engine} kept {frame and frame.scrollback} rows of {_PAST}")
+        raise BenchBroken(f"the emulator kept {frame and frame.scrollback} rows of {_PAST}")
     taken = []
     for number in range(rounds):
         begun = time.process_time()
@@ -122,11 +119,11 @@ def _past(engine: str, rounds: int) -> dict[str, Any]:
     return {"values": taken, "facts": facts}
 
 
-def _screen(engine: str) -> Screen:
-    from oulipoly_engine.terminal.emulators.choose import open_screen  # noqa: PLC0415 - the harness itself must stay small
+def _screen() -> Screen:
+    from oulipoly_engine.terminal.emulators.ghostty.screen import GhosttyScreen  # noqa: PLC0415 - the harness itself must stay small
     from oulipoly_engine.terminal.protocol.screen import ScreenLimits  # noqa: PLC0415 - as above
 
-    return open_screen(ScreenLimits(_PAST, _COLUMNS, _ROWS), prefer=engine)
+    return GhosttyScreen(ScreenLimits(_PAST, _COLUMNS, _ROWS))
 
 
 def _line(dice: random.Random) -> bytes:

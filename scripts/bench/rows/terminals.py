@@ -144,7 +144,7 @@ class Terminal:
         from oulipoly_engine.process.command import Command  # noqa: PLC0415 - the same
         from oulipoly_engine.service.interactive import terminals  # noqa: PLC0415 - the same
         from oulipoly_engine.terminal.protocol import messages  # noqa: PLC0415 - the same
-        from oulipoly_engine.terminal.protocol.remote_screen import View  # noqa: PLC0415 - the same
+        from oulipoly_engine.terminal.protocol.remote_screen import RemoteScreen  # noqa: PLC0415 - the same
 
         env = world.env(state) | {"PS1": "$ ", "ENV": ""}
         self._wire = messages
@@ -154,7 +154,7 @@ class Terminal:
         self.terminal = terminals.start(self._paths, launch)
         self.client = terminals.connect(self._paths, self.terminal, "bench")
         self.client.attach(COLUMNS, ROWS)
-        self.view = View()
+        self.view = RemoteScreen()
         if argv == SHELL:
             self.until(lambda: any("$" in row for row in self.view.text()))
 
@@ -172,9 +172,9 @@ class Terminal:
     @property
     def socket(self) -> Path:
         """Return where its host listens."""
-        from oulipoly_engine.terminal.host.runtime_folder import Place  # noqa: PLC0415 - the same
+        from oulipoly_engine.terminal.host.runtime_folder import TerminalFiles  # noqa: PLC0415 - the same
 
-        return Place(self._paths.runtime, self.terminal.id).socket
+        return TerminalFiles(self._paths.runtime, self.terminal.id).socket
 
     def type(self, text: str) -> None:
         """Type a text."""
@@ -196,7 +196,7 @@ class Terminal:
         """Take what comes."""
         for message in self.client.receive(0.2):
             if isinstance(message, self._wire.Picture):
-                self.view.take(message)
+                self.view.apply(message)
                 self.client.send(self._wire.Seen(message.number))
 
     def run(self, command: str, mark: str) -> float:
@@ -237,9 +237,9 @@ class Terminal:
             os.waitpid(pid, 0)
 
     def _pids(self) -> tuple[int, int]:
-        from oulipoly_engine.terminal.host.runtime_folder import Place, read  # noqa: PLC0415 - the same
+        from oulipoly_engine.terminal.host.runtime_folder import TerminalFiles, read  # noqa: PLC0415 - the same
 
-        now = read(Place(self._paths.runtime, self.terminal.id))
+        now = read(TerminalFiles(self._paths.runtime, self.terminal.id))
         return (self.terminal.host_pid, 0 if now is None else now.screen_pid)
 
     def processor_s(self) -> float:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.process.worker_process import Partner
+from oulipoly_engine.process.worker_process import WorkerProcess
 from oulipoly_engine.service.ledger.files import LONGEST_LINE, walk
 from oulipoly_engine.service.ledger.worker import Frame, shared
 from oulipoly_engine.store.ledger import calls as rows
@@ -106,6 +106,6 @@ def test_unreadable_files_are_noted_by_a_partner(bench):
 
 @pytest.mark.parametrize("module", ["this", "no_such_module_anywhere"], ids=["rubbish", "nothing"])
 def test_a_partner_that_does_not_answer_in_frames_has_ended(module):
-    with Path(os.devnull).open() as file, Partner(module, b"", file.fileno()) as partner:
+    with Path(os.devnull).open() as file, WorkerProcess(module, b"", file.fileno()) as partner:
         assert partner.next() is None
-        assert [] == list(partner.come())
+        assert [] == list(partner.take_ready())

@@ -14,7 +14,7 @@ from oulipoly_engine.paths import from_environment
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.service.interactive import terminals
 from oulipoly_engine.terminal.host.handles import Rules
-from oulipoly_engine.terminal.host.runtime_folder import Place, read
+from oulipoly_engine.terminal.host.runtime_folder import TerminalFiles, read
 from oulipoly_engine.terminal.protocol.screen import ScreenLimits
 
 PATIENCE_S = 20.0  # a loaded machine; nothing waits that long unless a promise is broken
@@ -52,7 +52,7 @@ class Hosts:
 
     def now(self, terminal):
         """Return a terminal's description as it is now."""
-        return read(Place(self.paths.runtime, terminal.id))
+        return read(TerminalFiles(self.paths.runtime, terminal.id))
 
     def end_all(self):
         """End every host in its own way, and fail if anything is left of one."""

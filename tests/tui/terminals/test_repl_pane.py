@@ -139,8 +139,8 @@ async def test_hidden_terminals_mark_their_tabs_and_get_no_pictures(repl_world, 
     async with running((100, 30)) as (app, pilot):
         await pilot.press("5")
         pane = app.frame.find("repl")
-        await settled(pilot, lambda: len(pane._opened) == 2)
-        second = list(pane._opened.values())[1]
+        await settled(pilot, lambda: len(pane._terminals) == 2)
+        second = list(pane._terminals.values())[1]
         await settled(pilot, lambda: second.tab.has_bell)
         assert [second.id] == [one.key for one in pane.attention()]
 
@@ -212,6 +212,29 @@ async def test_a_host_that_is_killed_is_said(repl_world, running, settled, hosts
         await settled(pilot, lambda: any("host has died" in text for text in toasts))
         assert tabs(app).has_focus
         assert not any(map(alive, pids))
+
+
+async def test_terminal_whose_emulator_died_three_times_says_so_and_all_else_lives(
+    repl_world, running, settled, hosts, toasts, alive
+):
+    terminal, other = hosts.start("sh", "-i"), hosts.start("sh", "-c", "echo other; cat")
+    async with running((100, 30), saved={"pane": "repl", "panes": {"repl": {"terminal": terminal.id}}}) as (app, pilot):
+        await settled(pilot, lambda: "$" in shown(app))
+        victim = 0
+        for _ in range(3):
+            await settled(pilot, lambda: hosts.now(terminal).screen_pid not in (0, victim))  # noqa: B023 - called at once
+            victim = hosts.now(terminal).screen_pid
+            os.kill(victim, signal.SIGKILL)
+
+        await settled(pilot, lambda: "failed three times" in shown(app))
+        text = " ".join(shown(app).split())
+        assert "has failed three times. Nothing can be drawn here. The program runs on." in text
+        assert f"agents attach {terminal.id} or press f" in text
+        assert tabs(app).has_focus  # so that the key is the app's
+        assert alive(terminal.pid)
+        app.frame.find("repl").show(other.id)
+        await settled(pilot, lambda: "other" in shown(app))
+        assert any("failed three times; the program runs on" in text for text in toasts)
 
 
 async def test_a_host_that_was_killed_while_no_app_ran_is_said_at_the_next_start(
@@ -363,7 +386,7 @@ async def test_app_does_not_show_the_terminal_that_it_runs_in(repl_world, runnin
             await pilot.press("5")
             await settled(pilot, lambda: has_keys(app))
 
-            assert [other.id] == list(app.frame.find("repl")._opened)
+            assert [other.id] == list(app.frame.find("repl")._terminals)
 
 
 async def test_the_last_shown_terminal_is_shown_again(repl_world, running, settled, hosts):
@@ -371,7 +394,7 @@ async def test_the_last_shown_terminal_is_shown_again(repl_world, running, settl
     second = hosts.start("sh", "-c", "echo second; cat")
     async with running((100, 30), saved={"pane": "repl", "panes": {"repl": {"terminal": second.id}}}) as (app, pilot):
         await settled(pilot, lambda: "second" in shown(app))
-        assert 2 == len(app.frame.find("repl")._opened)
+        assert 2 == len(app.frame.find("repl")._terminals)
 
 
 async def test_a_chord_that_the_tmux_around_takes_is_told_and_another_works(

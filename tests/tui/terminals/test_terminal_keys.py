@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from oulipoly_engine.terminal.emulators.bittty_screen import BitttyScreen
+from oulipoly_engine.terminal.emulators.ghostty.screen import GhosttyScreen
 from oulipoly_engine.terminal.protocol import messages
 from oulipoly_engine.terminal.protocol.screen import Key
 
@@ -12,7 +12,7 @@ if sys.platform != "linux":
     pytest.skip("elsewhere the app keeps Textual's own driver", allow_module_level=True)
 
 from oulipoly_tui.driver.driver import _Sequences
-from oulipoly_tui.widgets.terminal_keys import is_one_of, pressed
+from oulipoly_tui.widgets.terminal_keys import is_one_of, key_message
 
 
 def keys(typed):
@@ -25,14 +25,14 @@ def keys(typed):
 
 
 def sent(typed, modes=b""):
-    screen = BitttyScreen()
+    screen = GhosttyScreen()
     screen.feed(modes)
     parts = []
     for event in keys(typed):
-        match pressed(event):
-            case messages.Typed(data):
+        match key_message(event):
+            case messages.TextInput(data):
                 parts.append(data)
-            case messages.Pressed(name, text, mods):
+            case messages.KeyInput(name, text, mods):
                 parts.append(screen.encode_key(Key(name, text, mods)))
     return b"".join(parts)
 

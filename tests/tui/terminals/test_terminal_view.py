@@ -44,7 +44,7 @@ class Bench(App, inherit_bindings=False):
         self.posted.append(message.address)
 
     def keys(self):
-        return [message for message in self.sent if isinstance(message, messages.Pressed)]
+        return [message for message in self.sent if isinstance(message, messages.KeyInput)]
 
     def of(self, kind):
         return [message for message in self.sent if isinstance(message, kind)]
@@ -84,7 +84,7 @@ def line(app, y):
 
 async def test_it_asks_for_pictures_of_its_own_size_and_acknowledges_them(bench):
     assert [(40, 10)] == [(message.columns, message.rows) for message in bench.of(messages.Attach)]
-    assert [1] == [message.number for message in bench.of(messages.Seen)]
+    assert [1] == [message.number for message in bench.of(messages.PictureReceipt)]
 
 
 async def test_a_row_is_drawn_in_its_style_with_the_cursor_on_top(bench):
@@ -104,16 +104,16 @@ async def test_only_changed_rows_come_and_the_others_stay(bench):
 @pytest.mark.parametrize(
     ("key", "expected"),
     [
-        ("a", messages.Pressed("a", "a")),
-        ("A", messages.Pressed("A", "A")),
-        ("enter", messages.Pressed("enter")),
-        ("ctrl+c", messages.Pressed("c", "", int(Mods.CTRL))),
-        ("shift+up", messages.Pressed("up", "", int(Mods.SHIFT))),
-        ("ctrl+q", messages.Pressed("q", "", int(Mods.CTRL))),
-        ("ctrl+p", messages.Pressed("p", "", int(Mods.CTRL))),
-        ("escape", messages.Pressed("escape")),
-        ("tab", messages.Pressed("tab")),
-        ("exclamation_mark", messages.Pressed("exclamation_mark", "!")),
+        ("a", messages.KeyInput("a", "a")),
+        ("A", messages.KeyInput("A", "A")),
+        ("enter", messages.KeyInput("enter")),
+        ("ctrl+c", messages.KeyInput("c", "", int(Mods.CTRL))),
+        ("shift+up", messages.KeyInput("up", "", int(Mods.SHIFT))),
+        ("ctrl+q", messages.KeyInput("q", "", int(Mods.CTRL))),
+        ("ctrl+p", messages.KeyInput("p", "", int(Mods.CTRL))),
+        ("escape", messages.KeyInput("escape")),
+        ("tab", messages.KeyInput("tab")),
+        ("exclamation_mark", messages.KeyInput("exclamation_mark", "!")),
     ],
 )
 async def test_every_key_goes_to_the_program(bench, key, expected):
@@ -134,8 +134,8 @@ async def test_the_wheel_looks_back_or_is_the_programs(bench):
     bench.view.take(picture(2, (), mouse=True))
     await bench.pilot._post_mouse_events([events.MouseScrollUp], bench.view, button=0)
 
-    assert [-3] == [message.delta for message in bench.of(messages.Scrolled)]
-    assert [("press", 4)] == [(message.action, message.button) for message in bench.of(messages.Pointed)]
+    assert [-3] == [message.delta for message in bench.of(messages.ScrollRequest)]
+    assert [("press", 4)] == [(message.action, message.button) for message in bench.of(messages.MouseInput)]
 
 
 async def test_a_click_is_passed_on_where_the_program_wants_it(bench):
@@ -143,7 +143,7 @@ async def test_a_click_is_passed_on_where_the_program_wants_it(bench):
     await bench.pilot.click(bench.view, offset=(3, 2))
 
     assert [("press", 1, 3, 2), ("release", 1, 3, 2)] == [
-        (message.action, message.button, message.x, message.y) for message in bench.of(messages.Pointed)
+        (message.action, message.button, message.x, message.y) for message in bench.of(messages.MouseInput)
     ]
 
 
@@ -159,9 +159,9 @@ async def test_a_selection_by_mouse_is_copied(bench):
 async def test_copy_mode_asks_for_what_it_shows_and_copies_what_is_selected(bench):
     bench.view.take(picture(2, (), scrollback=50))
     bench.view.begin_copying()
-    wanted = bench.of(messages.RowsWanted)[-1]
+    wanted = bench.of(messages.RowsRequest)[-1]
     rows = tuple((y, ((f"row {y}", 0, len(f"row {y}")),)) for y in range(wanted.first, wanted.first + wanted.count))
-    bench.view.take(messages.RowsFound(wanted.request, wanted.first, (), rows))
+    bench.view.take(messages.RowsAnswer(wanted.request, wanted.first, (), rows))
     await bench.pilot.press("0", "v", "j", "dollar_sign", "y")
 
     top = bench.view.scrollback
@@ -172,7 +172,7 @@ async def test_copy_mode_asks_for_what_it_shows_and_copies_what_is_selected(benc
 def told(first, texts, request=0):
     rows = tuple((number, ((text, 0, len(text)),)) for number, text in enumerate(texts, first))
     goes_on = tuple(number for number, text in enumerate(texts, first) if len(text) == 40)
-    return messages.LinesFound(request, (), rows, goes_on)
+    return messages.LinesAnswer(request, (), rows, goes_on)
 
 
 NEW_HOST = messages.Hello(name=f"{messages.NAME} {messages.NUMBERS}")
@@ -180,7 +180,7 @@ NEW_HOST = messages.Hello(name=f"{messages.NAME} {messages.NUMBERS}")
 
 async def test_styles_are_told_once_for_the_screen_and_its_past(bench):
     bench.view.begin_copying()
-    bench.view.take(messages.RowsFound(1, 0, ((3, None, None, int(Attr.ITALIC), None),), ((1, (("bold", 1, 4),)),)))
+    bench.view.take(messages.RowsAnswer(1, 0, ((3, None, None, int(Attr.ITALIC), None),), ((1, (("bold", 1, 4),)),)))
     past = [(part.text, part.style.bold) for part in bench.view.render_line(1)]
 
     bench.view.end_copying()
@@ -195,15 +195,15 @@ async def test_program_can_know_the_colours_of_the_theme(bench):
     bench.view.take(messages.Hello(name=f"{messages.NAME} {messages.COLOURS}"))
     bench.view.take(picture(2, ()))
     bench.view.take(picture(3, ()))
-    assert [True] == [message.dark for message in bench.of(messages.Coloured)]
+    assert [True] == [message.dark for message in bench.of(messages.Colours)]
 
     bench.theme = "textual-light"
     end = time.monotonic() + 15
-    while len(bench.of(messages.Coloured)) < 2:
+    while len(bench.of(messages.Colours)) < 2:
         assert time.monotonic() < end
         await bench.pilot.pause(0.02)
 
-    told = bench.of(messages.Coloured)[-1]
+    told = bench.of(messages.Colours)[-1]
     drawn = bench.view.rich_style
     assert (drawn.color.triplet.hex, drawn.bgcolor.triplet.hex, False) == (
         f"#{told.foreground:06x}",
@@ -216,8 +216,8 @@ async def test_host_of_an_older_release_is_asked_as_it_understands(bench):
     bench.view.take(messages.Hello(name="host"))
     bench.view.begin_copying()
 
-    assert [] == bench.of(messages.NumberLines) + bench.of(messages.LinesWanted) + bench.of(messages.Coloured)
-    assert bench.of(messages.RowsWanted)
+    assert [] == bench.of(messages.LineNumbersRequest) + bench.of(messages.LinesRequest) + bench.of(messages.Colours)
+    assert bench.of(messages.RowsRequest)
 
 
 async def test_lines_that_were_broken_are_copied_whole(bench):
@@ -226,7 +226,7 @@ async def test_lines_that_were_broken_are_copied_whole(bench):
     await bench.pilot.mouse_down(bench.view, offset=(38, 0))
     await bench.pilot.hover(bench.view, offset=(1, 1))
     await bench.pilot.mouse_up(bench.view, offset=(1, 1))
-    assert bench.posted == [] != bench.of(messages.NumberLines)
+    assert bench.posted == [] != bench.of(messages.LineNumbersRequest)
 
     bench.view.take(told(0, ["x" * 40, "y" * 5]))
     await bench.pilot.pause()
@@ -249,14 +249,14 @@ async def test_selection_of_a_terminal_whose_host_has_gone_is_copied_as_it_was_s
 
 async def test_what_was_selected_is_copied_when_the_scrollback_has_lost_it_meanwhile(bench):
     bench.view.take(NEW_HOST)
-    bench.view.take(messages.Trimmed(1000))
+    bench.view.take(messages.TrimReport(1000))
     bench.view.take(picture(2, (), scrollback=50, cursor=(0, 5, True, "block")))
     bench.view.begin_copying()
-    assert (1050, 10) == ((wanted := bench.of(messages.LinesWanted)[-1]).first, wanted.count)
+    assert (1050, 10) == ((wanted := bench.of(messages.LinesRequest)[-1]).first, wanted.count)
     bench.view.take(told(1050, [f"row {number}" for number in range(1050, 1060)]))
     await bench.pilot.press("V")
 
-    bench.view.take(messages.Trimmed(90_000))
+    bench.view.take(messages.TrimReport(90_000))
     bench.view.take(picture(3, (), scrollback=50))
     await bench.pilot.press("k")
     bench.view.take(told(90_000, []))
@@ -269,12 +269,12 @@ async def test_what_was_selected_is_copied_when_the_scrollback_has_lost_it_meanw
 
 async def test_hits_are_gone_to_by_their_numbers(bench):
     bench.view.take(NEW_HOST)
-    bench.view.take(messages.Trimmed(1000))
+    bench.view.take(messages.TrimReport(1000))
     bench.view.take(picture(2, (), scrollback=50))
     bench.view.search("row")
 
-    bench.view.take(messages.Trimmed(1010))
-    bench.view.take(messages.SearchFound(1, ((5, 0, 3),)))
+    bench.view.take(messages.TrimReport(1010))
+    bench.view.take(messages.SearchAnswer(1, ((5, 0, 3),)))
 
     assert (1015, 0) == bench.view.copy_mode.cursor
 
@@ -287,7 +287,7 @@ async def test_a_link_is_followed_with_ctrl(bench):
 
 
 async def test_the_programs_clipboard_wish_is_told_as_its_own(bench):
-    bench.view.take(messages.Happened(copied=("secret",)))
+    bench.view.take(messages.SideEffectReport(copied=("secret",)))
     await bench.pilot.pause()
 
     assert [("secret", True)] == bench.posted
@@ -297,7 +297,7 @@ async def test_a_paste_is_sent_whole(bench):
     bench.view.post_message(events.Paste("one\ntwo"))
     await bench.pilot.pause()
 
-    assert ["one\ntwo"] == [message.text for message in bench.of(messages.Pasted)]
+    assert ["one\ntwo"] == [message.text for message in bench.of(messages.PasteInput)]
 
 
 async def test_new_lines_are_counted_while_the_view_stands_above(bench):
@@ -312,14 +312,14 @@ async def test_new_lines_are_counted_while_the_view_stands_above(bench):
 async def test_shift_and_a_page_key_look_back_by_a_page(bench):
     await bench.pilot.press("shift+pageup", "shift+pagedown")
 
-    assert [-9, 9] == [message.delta for message in bench.of(messages.Scrolled)]
+    assert [-9, 9] == [message.delta for message in bench.of(messages.ScrollRequest)]
 
 
 async def test_a_click_on_the_mark_returns_to_the_end(bench):
     bench.view.take(picture(2, (), scrollback=20, offset=5))
     await bench.pilot.click(bench.view, offset=(35, 9))
 
-    assert [0] == [message.delta for message in bench.of(messages.Scrolled)]
+    assert [0] == [message.delta for message in bench.of(messages.ScrollRequest)]
 
 
 @pytest.mark.parametrize(("allowed", "expected"), [(True, ["left"]), (False, [])])
@@ -339,12 +339,14 @@ async def test_a_row_beyond_the_screen_is_no_matter(bench):
 
 def test_picture_is_painted_before_the_host_is_told_that_it_was(bench, monkeypatch):
     painted = []
-    monkeypatch.setattr(bench, "_display", lambda screen, update: painted.append(bench.of(messages.Seen)[-1].number))
+    monkeypatch.setattr(
+        bench, "_display", lambda screen, update: painted.append(bench.of(messages.PictureReceipt)[-1].number)
+    )
 
     bench.view.take(picture(2, ((3, (("later", 1, 5),)),)))
 
     assert painted == [1]
-    assert bench.of(messages.Seen)[-1].number == 2
+    assert bench.of(messages.PictureReceipt)[-1].number == 2
 
 
 LOOKS = (("plain ", 0, 6), ("bold", 1, 4), (" link", 2, 5), ("漢字", 2, 4))
@@ -417,10 +419,10 @@ async def test_picture_behind_a_dialog_is_drawn_in_its_own_time(bench):
 
     bench.view.take(picture(2, ((3, (("later", 1, 5),)),)))
 
-    assert bench.of(messages.Seen)[-1].number == 1
+    assert bench.of(messages.PictureReceipt)[-1].number == 1
     await bench.pop_screen()
     end = time.monotonic() + 15
-    while bench.of(messages.Seen)[-1].number < 2:
+    while bench.of(messages.PictureReceipt)[-1].number < 2:
         assert time.monotonic() < end
         await bench.pilot.pause(0.01)
     assert "later" in bench.view.render_line(3).text
@@ -454,7 +456,7 @@ async def test_the_chord_leads_out_although_escape_came_in_the_same_breath(bench
 
     assert expected == bench.posted
     if expected:
-        assert [messages.Pressed("escape")] == bench.keys()
+        assert [messages.KeyInput("escape")] == bench.keys()
 
 
 def test_no_key_goes_past_copy_mode(bench):

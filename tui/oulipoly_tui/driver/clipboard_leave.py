@@ -17,7 +17,7 @@ class ClipboardLeave:
         """Begin unasked. copy: takes what may be copied. refused: called when the user has said no."""
         self._view, self._copy, self._refused = view, copy, refused
         self._answer: bool | None = None
-        self._wanted = ""  # the newest text: a program that asks again has changed its mind
+        self._text = ""  # the newest text: a program that asks again has changed its mind
         self._question: ClipboardQuestion | None = None
 
     def want(self, text: str, label: str) -> None:
@@ -26,21 +26,21 @@ class ClipboardLeave:
             if self._answer:
                 self._copy(text)
             return
-        self._wanted = text
+        self._text = text
         app: Any = self._view.app
-        asked = f"{label} wants to put {len(text)} characters on your clipboard, now and later"
+        question = f"{label} wants to put {len(text)} characters on your clipboard, now and later"
         if self._question is not None and self._question in app.screen_stack:
-            self._question.reword(asked)
+            self._question.reword(question)
             return
         from oulipoly_tui.screens.clipboard_question import ClipboardQuestion  # noqa: PLC0415 - only to ask
 
-        self._question = ClipboardQuestion(asked)
+        self._question = ClipboardQuestion(question)
         app.push_screen(self._question, self._answered)
 
     def _answered(self, yes: bool | None) -> None:
         self._answer, self._question = bool(yes), None
         if yes:
-            self._copy(self._wanted)
+            self._copy(self._text)
         else:
             self._refused()
-        self._wanted = ""
+        self._text = ""

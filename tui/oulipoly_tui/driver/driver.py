@@ -87,27 +87,27 @@ class _Sequences(XTermParser):
             self._is_after_escape = True
             return []
         alt, self._is_after_escape = alt or self._is_after_escape, False
-        found: list[events.Key] = []
+        keys: list[events.Key] = []
         with contextlib.suppress(ValueError, OverflowError):  # a number that is none, or is no character's
             if alt and len(sequence) == 1:
-                found = [self._with_alt(_ESC + sequence)]
+                keys = [self._with_alt(_ESC + sequence)]
             elif len(sequence) == 2 and sequence[0] == _ESC and sequence[1] not in _BEGIN_SEQUENCES:
-                found = [self._with_alt(sequence)]
+                keys = [self._with_alt(sequence)]
             else:
-                found = list(super()._sequence_to_key_events(sequence))
-        if not found and _WHOLE.fullmatch(sequence) and not _REPORT.fullmatch(sequence):
-            found = [events.Key(Keys.Ignore, sequence)]
-        return found
+                keys = list(super()._sequence_to_key_events(sequence))
+        if not keys and _WHOLE.fullmatch(sequence) and not _REPORT.fullmatch(sequence):
+            keys = [events.Key(Keys.Ignore, sequence)]
+        return keys
 
     def _with_alt(self, sequence: str) -> events.Key:
         """Return the key that an ESC and one more letter are, under Textual's own name where it has one."""
         own = list(super()._sequence_to_key_events(sequence))
         if own and own[0].character is None:  # alt+f, as Textual's fields for text know it: by a word
             return events.Key(own[0].key, sequence)
-        *held, name = next(iter(super()._sequence_to_key_events(sequence[1]))).key.split("+")
+        *modifiers, name = next(iter(super()._sequence_to_key_events(sequence[1]))).key.split("+")
         if len(name) == 1 and name.isupper():
-            held, name = [*held, "shift"], name.lower()
-        return events.Key("+".join((*sorted({"alt", *held}), name)), sequence)
+            modifiers, name = [*modifiers, "shift"], name.lower()
+        return events.Key("+".join((*sorted({"alt", *modifiers}), name)), sequence)
 
 
 def _can_drive() -> bool:
@@ -360,7 +360,7 @@ def _is_wanted_by_others(widget: Widget, key: str) -> bool:
     """Return whether a key comes before the focused widget's own ones; a Textual that hides it wants every key."""
     for node in widget.ancestors_with_self:
         table: Any = getattr(getattr(node, "_bindings", None), "key_to_bindings", None)
-        if table is None or any(one.priority for one in table.get(key, ())):
+        if table is None or any(binding.priority for binding in table.get(key, ())):
             return True
     return False
 

@@ -26,35 +26,35 @@ class Pastes:
     @property
     def is_beginning(self) -> bool:
         """Return whether the last that came can only be the mark of a paste, or of a key, that is not whole yet."""
-        begun = range(_UNMISTAKABLE, len(BEGINS))
-        return not self.is_within and any(self._before.endswith(BEGINS[:length]) for length in begun)
+        end_of_mark = range(_UNMISTAKABLE, len(BEGINS))
+        return not self.is_within and any(self._before.endswith(BEGINS[:length]) for length in end_of_mark)
 
     def feed(self, text: str) -> str:
         """Take what came, in any pieces, and return what the parser may read now; it is empty while a paste lasts."""
-        found: list[str] = []
+        pieces: list[str] = []
         while text:
-            text = self._more(text, found) if self.is_within else self._keys(text, found)
-        return "".join(found)
+            text = self._more(text, pieces) if self.is_within else self._keys(text, pieces)
+        return "".join(pieces)
 
     def forget(self) -> None:
         """Let no mark begin in what came until now: the parser has done with it."""
         if not self.is_within:
             self._before = ""
 
-    def _keys(self, text: str, found: list[str]) -> str:
+    def _keys(self, text: str, pieces: list[str]) -> str:
         """Pass keys on, with the mark of a paste that begins behind them, and return the rest."""
         seen = self._before + text
         at = seen.find(BEGINS)
         if at < 0:
-            found.append(text)
+            pieces.append(text)
             self._before = seen[-_KEPT:]
             return ""
-        begun = at + len(BEGINS)
-        found.append(seen[len(self._before) : begun])
+        end_of_mark = at + len(BEGINS)
+        pieces.append(seen[len(self._before) : end_of_mark])
         self.is_within, self._before = True, ""
-        return seen[begun:]
+        return seen[end_of_mark:]
 
-    def _more(self, text: str, found: list[str]) -> str:
+    def _more(self, text: str, pieces: list[str]) -> str:
         """Keep what is pasted, or pass all of it on, and return what comes behind its end."""
         seen = self._before + text
         at = seen.find(_ENDS)
@@ -64,6 +64,6 @@ class Pastes:
             self._before = seen[-_KEPT:]
             return ""
         end = len(seen) if at < 0 else at
-        found += ("".join((*self._pieces, seen[:end])).replace(_ESC, ""), _ENDS)
+        pieces += ("".join((*self._pieces, seen[:end])).replace(_ESC, ""), _ENDS)
         self.is_within, self._pieces, self._length, self._before = False, [], 0, ""
         return seen[end + len(_ENDS) :]

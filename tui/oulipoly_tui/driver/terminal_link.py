@@ -10,18 +10,18 @@ from oulipoly_engine.terminal.client.client import HostGone, Link
 from oulipoly_engine.terminal.protocol.messages import Attach, Message
 
 _AGAIN_EVERY_S = 0.05
-_AGAIN_TIMES = 100  # five seconds: three starts of a screen's process, the last one with the slow emulator's
+_AGAIN_TIMES = 100  # five seconds: three starts of a screen's process
 
 
 class TerminalLink:
     """One connection. For the event loop's thread alone."""
 
-    def __init__(self, socket: Path, take: Callable[[Message], None], gone: Callable[[str], None]) -> None:
+    def __init__(self, socket: Path, take: Callable[[Message], None], on_gone: Callable[[str], None]) -> None:
         """Connect and begin to read. Raises HostUnreachable.
 
         take: gets every message. gone: gets a sentence, once, when the host is gone for good.
         """
-        self._take, self._gone = take, gone
+        self._take, self._on_gone = take, on_gone
         self._loop = asyncio.get_running_loop()
         self._link = Link(socket, "app")
         self._is_open = True
@@ -76,7 +76,7 @@ class TerminalLink:
             messages = self._link.receive()
         except ConnectionResetError:
             self._unwatch()
-            self._mend(_AGAIN_TIMES)
+            self._reconnect(_AGAIN_TIMES)
             return
         except HostGone as error:
             self._end(error.message)
@@ -84,7 +84,7 @@ class TerminalLink:
         for message in messages:
             self._take(message)
 
-    def _mend(self, left: int) -> None:
+    def _reconnect(self, tries_left: int) -> None:
         """Connect again: the screen's process may have died of what it was fed, and another takes over."""
         self._again = None
         try:
@@ -94,8 +94,8 @@ class TerminalLink:
             return
         if is_mended:
             self._watch()
-        elif left:
-            self._again = self._loop.call_later(_AGAIN_EVERY_S, self._mend, left - 1)
+        elif tries_left:
+            self._again = self._loop.call_later(_AGAIN_EVERY_S, self._reconnect, tries_left - 1)
         else:
             self._end("the terminal's host has died, and its program has lost its terminal")
 
@@ -103,4 +103,4 @@ class TerminalLink:
         if self._is_open:
             self._is_open = False
             self._unwatch()
-            self._gone(text)
+            self._on_gone(text)

@@ -18,8 +18,8 @@ _OWN_LINES = 1  # below the terminal
 
 def is_for_pane(arguments: Sequence[str]) -> bool:
     """Tell whether the arguments of `terminal` ask for a pane, and there is a screen for one."""
-    ours = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    return not any(word in _ELSEWHERE for word in ours) and os.isatty(0) and os.isatty(1)
+    own = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return not any(word in _ELSEWHERE for word in own) and os.isatty(0) and os.isatty(1)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -40,17 +40,17 @@ def _run(context: Context, arguments: Sequence[str]) -> int:
     from oulipoly_engine.cli import terminals  # noqa: PLC0415 - only this command needs it
 
     chord = terminals.leave_chord(context)
-    begun = terminals.begin(context, f"{context.program} terminal", list(arguments), lines_kept=_OWN_LINES)
-    return _show(context, begun.terminal, chord)
+    start = terminals.begin(context, f"{context.program} terminal", list(arguments), lines_kept=_OWN_LINES)
+    return _show(context, start.terminal, chord)
 
 
 def _show(context: Context, terminal: Terminal, chord: str) -> int:
     from oulipoly_engine.cli import diagnostics, output  # noqa: PLC0415 - as in `run`
-    from oulipoly_engine.terminal.host.runtime_folder import Place  # noqa: PLC0415 - as in `run`
+    from oulipoly_engine.terminal.host.runtime_folder import TerminalFiles  # noqa: PLC0415 - as in `run`
     from oulipoly_tui.single.bare_terminal import BareTerminal  # noqa: PLC0415 - Textual, 200 ms, once the program is on its way
     from oulipoly_tui.view.frame.chords import named  # noqa: PLC0415 - beside the app
 
-    app = BareTerminal(Place(context.paths.runtime, terminal.id).socket, terminal, named(chord))
+    app = BareTerminal(TerminalFiles(context.paths.runtime, terminal.id).socket, terminal, named(chord))
     code = app.run(mouse=True)
     if app.last_lines:
         output.write_line("\n".join(app.last_lines))

@@ -75,9 +75,9 @@ class BareTerminal(App[int], inherit_bindings=False):
     async def _check_chord(self) -> None:
         """Offer another chord, and say so, where something outside takes ours."""
         prefixes = await asyncio.to_thread(tmux.prefixes, os.environ) if os.environ.get("TMUX") else ()
-        found = detour(self._leave, os.environ, tuple(map(from_tmux, prefixes)))
-        if found is not None and not self._is_leaving:
-            own, (self._leave, text) = self._leave, found
+        sequence = detour(self._leave, os.environ, tuple(map(from_tmux, prefixes)))
+        if sequence is not None and not self._is_leaving:
+            own, (self._leave, text) = self._leave, sequence
             self._view.leave_chords = (own, self._leave)
             self._say(text)
 
@@ -109,10 +109,10 @@ class BareTerminal(App[int], inherit_bindings=False):
             self._copy(message.text)
             return
         if self._copy_leave is None:
-            self._copy_leave = ClipboardLeave(message.view, self._copy, self._told_no)
+            self._copy_leave = ClipboardLeave(message.view, self._copy, self._refuse_clipboard)
         self._copy_leave.want(message.text, "The program")
 
-    def _told_no(self) -> None:
+    def _refuse_clipboard(self) -> None:
         self._say("the clipboard stays closed to the program while it is shown here")
 
     def on_terminal_view_link_chosen(self, message: TerminalView.LinkChosen) -> None:
@@ -142,10 +142,10 @@ class BareTerminal(App[int], inherit_bindings=False):
         return self.screen_stack[0].query_one(TerminalView)
 
     def _copy(self, text: str) -> None:
-        found = clipboard.sequence(text, os.environ)
-        if found is not None and self._driver is not None:
-            self._driver.write(found)
-        self._say(f"copied {len(text)} characters" if found else "too long for the terminal's clipboard")
+        sequence = clipboard.sequence(text, os.environ)
+        if sequence is not None and self._driver is not None:
+            self._driver.write(sequence)
+        self._say(f"copied {len(text)} characters" if sequence else "too long for the terminal's clipboard")
 
     def _send(self, message: messages.Message) -> None:
         if self._link is not None:
@@ -160,7 +160,7 @@ class BareTerminal(App[int], inherit_bindings=False):
             case messages.Exited():
                 self._exited = message
                 self.set_timer(_LAST_PICTURE_S, lambda: self._end(message))
-            case messages.Happened():
+            case messages.SideEffectReport():
                 if message.bells:
                     self.bell()
                 if message.title:
@@ -168,9 +168,9 @@ class BareTerminal(App[int], inherit_bindings=False):
                     self._say()
                 if message.notices:
                     self._say(message.notices[-1])
-            case messages.Said():
+            case messages.HostNotice():
                 self._say(message.text)
-            case messages.SizeSet() if (message.columns, message.rows) != self._view.size:
+            case messages.SizeReport() if (message.columns, message.rows) != self._view.size:
                 self._say(f"{message.columns}x{message.rows}, as the window of {message.decided_by} wants it")
             case _:
                 pass
@@ -183,7 +183,7 @@ class BareTerminal(App[int], inherit_bindings=False):
     def _end(self, exited: messages.Exited) -> None:
         if self._is_leaving:
             return
-        self._send(messages.EndSeen())
+        self._send(messages.EndReceipt())
         self.last_lines = self._view.last_lines()
         if exited.signal is not None:
             self.farewell = f"{self._terminal.id} ended: killed by signal {exited.signal}"
@@ -196,5 +196,5 @@ class BareTerminal(App[int], inherit_bindings=False):
 
     def _say(self, text: str | None = None) -> None:
         view = self._view
-        told = text or (self._title if view.copy_mode is None else COPYING)
-        self.screen_stack[0].query_one("#line", Static).update(f" {shown(self._leave)} leaves · {told}")
+        status = text or (self._title if view.copy_mode is None else COPYING)
+        self.screen_stack[0].query_one("#line", Static).update(f" {shown(self._leave)} leaves · {status}")

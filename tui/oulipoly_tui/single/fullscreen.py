@@ -23,12 +23,12 @@ def hand_over(socket: Path, terminal: Terminal, chord: str, *, only_reads: bool)
     leave = name if name in leave_key.BYTES else leave_key.DEFAULT
     try:
         with Client(socket, "app, whole screen") as client:
-            left = attach.show(client, terminal, leave, _write, only_reads=only_reads)
+            result = attach.show(client, terminal, leave, _write, only_reads=only_reads)
     except Interrupted:
         raise
     except RunnerError as error:
         return error.message
-    return left.problem or ""
+    return result.problem or ""
 
 
 def _write(data: bytes) -> None:

@@ -21,9 +21,9 @@ class _Placing(Layout):
         """Return the placements."""
         places = parent.places(size) if isinstance(parent, Area) else {}
         return [
-            WidgetPlacement(Region(found.x, found.y, found.width, found.height), NULL_OFFSET, NULL_SPACING, child)
+            WidgetPlacement(Region(placed.x, placed.y, placed.width, placed.height), NULL_OFFSET, NULL_SPACING, child)
             for child in children
-            if (found := places.get(child.id or "")) is not None
+            if (placed := places.get(child.id or "")) is not None
         ]
 
 
@@ -50,7 +50,7 @@ class Area(Container):
 
     def places(self, size: Size) -> dict[str, Placed]:
         """Return each visible pane's place."""
-        found = arrange(
+        placed = arrange(
             self._panes,
             (size.width, size.height),
             self.focused_pane,
@@ -58,7 +58,7 @@ class Area(Container):
             zoomed=self.zoomed or self.is_alone,
             listed=self.listed,
         )
-        return {one.id: one for one in found}
+        return {pane_place.id: pane_place for pane_place in placed}
 
     def visible_ids(self) -> tuple[str, ...]:
         """Return the panes that have a place now, in reading order."""
@@ -73,7 +73,7 @@ class Area(Container):
         self.show_placed()
 
     def _remember(self, pane: str) -> None:
-        column = next((one.column for one in self._panes if one.id == pane), None)
+        column = next((pane_place.column for pane_place in self._panes if pane_place.id == pane), None)
         if column == "list":
             self.listed = pane
         elif column is not None:

@@ -40,10 +40,10 @@ class HintBar(Bar):
             self.identity = identity
             super().__init__()
 
-    def show_hints(self, found: Sequence[Hint]) -> None:
+    def show_hints(self, hints: Sequence[Hint]) -> None:
         """Show the keys that work now."""
-        self.hints = tuple(found)
-        self.show(line(found))
+        self.hints = tuple(hints)
+        self.show(line(hints))
 
     hints: tuple[Hint, ...] = ()
 

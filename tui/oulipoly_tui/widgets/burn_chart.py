@@ -86,8 +86,8 @@ class BurnChart(Lines):
         return Strip(map(self._pieces.__getitem__, self._lines[place]), width)
 
     def _piece(self, span: Span) -> Segment:
-        (found,) = self._filtered([Segment(span[0], self.toned(span[1], self.base_style))])
-        return found
+        (segment,) = self._filtered([Segment(span[0], self.toned(span[1], self.base_style))])
+        return segment
 
     def _filtered(self, segments: list[Segment]) -> list[Segment]:
         for change in self._filters:
@@ -104,5 +104,5 @@ class _Pieces(dict[Span, Segment]):
 
     def __missing__(self, span: Span) -> Segment:
         """Make a piece."""
-        found = self[span] = self._make(span)
-        return found
+        segment = self[span] = self._make(span)
+        return segment

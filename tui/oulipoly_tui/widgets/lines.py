@@ -117,11 +117,11 @@ class Lines(ScrollView, can_focus=False):
         segments = []
         left = width
         for text, tone in line:
-            taken = cells(text)
-            if taken > left:
+            width_used = cells(text)
+            if width_used > left:
                 text = cut(text, left)
-                taken = cells(text)
-            left -= taken
+                width_used = cells(text)
+            left -= width_used
             segments.append(Segment(text, self.toned(tone, base)))
             if left <= 0:
                 break
@@ -295,10 +295,10 @@ class VirtualList(Lines, can_focus=True):
         if self._drawn_as != (width, base) or len(self._strips) > _STRIPS_KEPT:
             self._strips.clear()
             self._drawn_as = (width, base)
-        found = self._strips.get(place)
-        if found is None:
-            found = self._strips[place] = self._strip(((_NO_CURSOR, ""), *row.line), width, base)
-        return found
+        strip = self._strips.get(place)
+        if strip is None:
+            strip = self._strips[place] = self._strip(((_NO_CURSOR, ""), *row.line), width, base)
+        return strip
 
     def notify_style_update(self) -> None:
         """Draw anew in other colours."""
@@ -322,19 +322,19 @@ class VirtualList(Lines, can_focus=True):
             self._set(0, None)
             return
         place = max(0, min(place, len(self._rows) - 1))
-        found = self._selectable(place, step)
-        if found is None:
-            found = self._selectable(place, -step)
-        if found is None:
+        place_found = self._selectable(place, step)
+        if place_found is None:
+            place_found = self._selectable(place, -step)
+        if place_found is None:
             self._set(0, None)
             return
         before = self._cursor
-        self._set(found, self._rows[found].key)
+        self._set(place_found, self._rows[place_found].key)
         if scroll and self._scroll_into_view():
             self.paint_all()
-        elif found != before:
+        elif place_found != before:
             top = self.scroll_offset.y
-            self.paint_rows(before - top, found - top)
+            self.paint_rows(before - top, place_found - top)
 
     def _selectable(self, place: int, step: int) -> int | None:
         while 0 <= place < len(self._rows):

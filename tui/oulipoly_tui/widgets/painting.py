@@ -25,9 +25,9 @@ _Update: Any = getattr(import_module("textual._compositor"), "CompositorUpdate",
 
 def _waiting_to_be_drawn(screen: Screen[Any]) -> set[Widget] | None:
     """Return the widgets that Textual draws next; None where it keeps them otherwise, or holds its pictures back."""
-    found = getattr(screen, "_dirty_widgets", None)
+    dirty = getattr(screen, "_dirty_widgets", None)
     is_free = getattr(screen.app, "_batch_count", None) == 0
-    return found if is_free and isinstance(found, set) else None
+    return dirty if is_free and isinstance(dirty, set) else None
 
 
 def paint_at_once(widget: Widget, regions: Sequence[Region], row: Callable[[int], Strip] | None = None) -> bool:
@@ -72,24 +72,24 @@ def _paint_alone(
         return False
     if any(getattr(screen, name, True) for name in _AT_REST) or widget not in visible:
         return False
-    whole, clip = visible[widget]
-    shown = whole.intersection(clip)
-    at = whole.offset + widget.content_offset
-    wanted = [part for region in regions if (part := region.translate(at).intersection(shown))]
+    area, clip = visible[widget]
+    visible_part = area.intersection(clip)
+    at = area.offset + widget.content_offset
+    parts = [part for region in regions if (part := region.translate(at).intersection(visible_part))]
     for other, (region, clip) in visible.items():
         if other is widget:
             break  # the others lie below
         above = region.intersection(clip)
-        if any(above.overlaps(part) for part in wanted):
+        if any(above.overlaps(part) for part in parts):
             return False
-    own = [part.translate(-whole.offset) for part in wanted]
+    own = [part.translate(-area.offset) for part in parts]
     mark(*(region.translate(widget.content_offset) for region in regions))  # what is cut off too: it may be seen later
-    draw = widget.render_lines if row is None or whole.size != widget.size else partial(_drawn, widget, row)
-    display(screen, _Rows([(part, draw(inside)) for part, inside in zip(wanted, own, strict=True)]))
+    draw = widget.render_lines if row is None or area.size != widget.size else partial(_draw_rows, widget, row)
+    display(screen, _Rows([(part, draw(inside)) for part, inside in zip(parts, own, strict=True)]))
     return True
 
 
-def _drawn(widget: Widget, row: Callable[[int], Strip], region: Region) -> list[Strip]:
+def _draw_rows(widget: Widget, row: Callable[[int], Strip], region: Region) -> list[Strip]:
     strips = [row(y) for y in region.line_range]
     for change in widget.get_line_filters():
         background = widget.background_colors[1]

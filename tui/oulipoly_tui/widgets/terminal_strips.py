@@ -23,9 +23,9 @@ Runs = Sequence[tuple[str, int, int]]  # text, style number, width in cells
 class Strips:
     """The visible rows of one terminal."""
 
-    def __init__(self, beside: Strips | None = None) -> None:
+    def __init__(self, shared_with: Strips | None = None) -> None:
         """Begin without rows. beside: others of the same terminal, whose styles are ours: they are told once."""
-        self._styles: dict[int, Style] = {} if beside is None else beside._styles
+        self._styles: dict[int, Style] = {} if shared_with is None else shared_with._styles
         self._rows: list[Runs] = []
         self._strips: list[Strip | None] = []
         self._base = Style.null()
@@ -41,9 +41,9 @@ class Strips:
         """Return how many rows there are."""
         return len(self._rows)
 
-    def learn(self, styles: Sequence[WireStyle], *, anew: bool) -> None:
+    def learn(self, styles: Sequence[WireStyle], *, resets_styles: bool) -> None:
         """Keep styles by their numbers; anew: those told before mean nothing any more."""
-        if anew:
+        if resets_styles:
             self._styles.clear()
         for number, foreground, background, attrs, link in styles:
             self._styles[number] = _style(foreground, background, attrs, link)
@@ -62,7 +62,7 @@ class Strips:
         """Keep a row; returns whether it differs from the one that stood there."""
         if not 0 <= y < len(self._rows):
             return False
-        strip = self._made(runs)
+        strip = self._make(runs)
         before = self._strips[y]
         self._rows[y], self._strips[y] = runs, strip
         return before is None or before != strip
@@ -77,10 +77,10 @@ class Strips:
         """Return a row."""
         if not 0 <= y < len(self._rows):
             return Strip.blank(self._width, self._base)
-        found = self._strips[y]
-        if found is None:
-            found = self._strips[y] = self._made(self._rows[y])
-        return found
+        strip = self._strips[y]
+        if strip is None:
+            strip = self._strips[y] = self._make(self._rows[y])
+        return strip
 
     def runs(self, y: int) -> Runs:
         """Return a row as it was told."""
@@ -99,14 +99,14 @@ class Strips:
             begin += width
         return None
 
-    def _made(self, runs: Runs) -> Strip:
-        base, segments, taken = self._base, [], 0
+    def _make(self, runs: Runs) -> Strip:
+        base, segments, used = self._base, [], 0
         for text, number, width in runs:
             segments.append(Segment(text, base + self._styles.get(number, _NULL)))
-            taken += width
-        if taken < self._width:
-            segments.append(Segment(" " * (self._width - taken), base))
-        return Strip(segments, max(taken, self._width))
+            used += width
+        if used < self._width:
+            segments.append(Segment(" " * (self._width - used), base))
+        return Strip(segments, max(used, self._width))
 
 
 _NULL = Style.null()
@@ -114,7 +114,7 @@ _PARTS = [(colour >> 16, colour >> 8 & 0xFF, colour & 0xFF) for colour in PALETT
 _AS_TOLD = ANSIToTruecolor(TerminalTheme(_PARTS[0], _PARTS[7], _PARTS[:8], _PARTS[8:]))
 
 
-def as_told(filters: Sequence[LineFilter], app: App[Any]) -> Sequence[LineFilter]:
+def line_filters(filters: Sequence[LineFilter], app: App[Any]) -> Sequence[LineFilter]:
     """Return an app's filters with the child's 16 colours as it is told them; the app's own have two that are alike.
 
     A theme that keeps the terminal's colours has no such filter, and a light one has colours that can be read on it. A
@@ -123,10 +123,12 @@ def as_told(filters: Sequence[LineFilter], app: App[Any]) -> Sequence[LineFilter
     if app.no_color or not app.current_theme.dark:
         return filters
     own = [] if app.console.color_system == "standard" else [_AS_TOLD]
-    return [kept for one in filters for kept in (own if isinstance(one, ANSIToTruecolor) else [one])]
+    return [
+        each for line_filter in filters for each in (own if isinstance(line_filter, ANSIToTruecolor) else [line_filter])
+    ]
 
 
-def marked(strip: Strip, begin: int, end: int, style: Style) -> Strip:
+def highlight(strip: Strip, begin: int, end: int, style: Style) -> Strip:
     """Return a strip whose cells from `begin` to before `end` are drawn with a style on top."""
     width = strip.cell_length
     begin, end = max(0, begin), min(end, width)
@@ -139,18 +141,18 @@ def marked(strip: Strip, begin: int, end: int, style: Style) -> Strip:
 
 @lru_cache(maxsize=4096)
 def _style(foreground: int | None, background: int | None, attrs: int, link: str | None) -> Style:
-    held = Attr(attrs & 0x1FF)
+    attributes = Attr(attrs & 0x1FF)
     return Style(
         color=_colour(foreground),
         bgcolor=_colour(background),
-        bold=True if Attr.BOLD in held else None,
-        dim=True if Attr.DIM in held else None,
-        italic=True if Attr.ITALIC in held else None,
-        underline=True if Attr.UNDERLINE in held else None,
-        blink=True if Attr.BLINK in held else None,
-        reverse=True if Attr.REVERSE in held else None,
-        conceal=True if Attr.HIDDEN in held else None,
-        strike=True if Attr.STRIKE in held else None,
+        bold=True if Attr.BOLD in attributes else None,
+        dim=True if Attr.DIM in attributes else None,
+        italic=True if Attr.ITALIC in attributes else None,
+        underline=True if Attr.UNDERLINE in attributes else None,
+        blink=True if Attr.BLINK in attributes else None,
+        reverse=True if Attr.REVERSE in attributes else None,
+        conceal=True if Attr.HIDDEN in attributes else None,
+        strike=True if Attr.STRIKE in attributes else None,
         link=link,
     )
 

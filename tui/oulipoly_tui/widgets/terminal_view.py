@@ -26,8 +26,8 @@ from oulipoly_tui.view.terminal.copy_mode import CopyMode, Spot
 from oulipoly_tui.view.terminal.repl import back_from
 from oulipoly_tui.view.transcript.spans import cells, cut
 from oulipoly_tui.widgets.painting import paint_at_once
-from oulipoly_tui.widgets.terminal_keys import is_one_of, pressed
-from oulipoly_tui.widgets.terminal_strips import Strips, as_told, marked
+from oulipoly_tui.widgets.terminal_keys import is_one_of, key_message
+from oulipoly_tui.widgets.terminal_strips import Strips, highlight, line_filters
 
 LEAVE = "ctrl+right_square_bracket"  # ctrl+]
 
@@ -92,13 +92,13 @@ class TerminalView(Widget, can_focus=True):
         self._send = send
         self._base: Style | None = None
         self._strips = Strips()
-        self._past = Strips(self._strips)  # what copy mode shows
+        self._history = Strips(self._strips)  # what copy mode shows
         self._cursor: tuple[int, int, bool, str] = (0, 0, False, "block")
         self._copying: CopyMode | None = None
         self._request = 0
         self._wants_copy = False
         self._takes_colours = False  # the host has the program know which colours are ours
-        self._coloured: messages.Coloured | None = None  # what it was told
+        self._colours_sent: messages.Colours | None = None  # what it was told
         self._has_numbers = False  # the host tells which number a line has for good
         self._trimmed = self._oldest = 0  # rows, at the last word and in the picture: added to a line they give it
         self._wants_mouse = self._is_alternate = False
@@ -129,36 +129,36 @@ class TerminalView(Widget, can_focus=True):
             case messages.Picture():
                 self._draw(message)
             case messages.Hello():
-                self._meet(message)
-            case messages.Trimmed():
+                self._take_hello(message)
+            case messages.TrimReport():
                 self._trimmed = message.rows
                 if self._copying is not None:
                     self._copying.trimmed(message.rows)
-            case messages.RowsFound():
-                self._take_rows(message.styles, message.rows, anew=message.anew)
-            case messages.LinesFound():
+            case messages.RowsAnswer():
+                self._take_rows(message.styles, message.rows, resets_styles=message.resets_styles)
+            case messages.LinesAnswer():
                 if self._copying is not None:
                     self._copying.goes_on.update((line, line in message.goes_on) for line, _ in message.rows)
-                self._take_rows(message.styles, message.rows, anew=message.anew)
-            case messages.SearchFound() if self._copying is not None:
+                self._take_rows(message.styles, message.rows, resets_styles=message.resets_styles)
+            case messages.SearchAnswer() if self._copying is not None:
                 self._copying.found([(line + self._trimmed, start, end) for line, start, end in message.hits])
                 self._copy_moved()
-            case messages.Happened():
+            case messages.SideEffectReport():
                 for text in message.copied:
                     self.post_message(self.Copied(self, text, by_child=True))
             case _:
                 pass
 
-    def _meet(self, host: messages.Hello) -> None:
+    def _take_hello(self, host: messages.Hello) -> None:
         """Begin anew with a host, or with the process that took over for it: it counts from its own beginning."""
         if self._copying is not None:
             self.end_copying()
         self._trimmed = self._oldest = 0
         self._has_numbers = messages.understands(host, messages.NUMBERS)
         self._takes_colours = messages.understands(host, messages.COLOURS)
-        self._coloured = None
+        self._colours_sent = None
         if self._has_numbers:
-            self._send(messages.NumberLines())
+            self._send(messages.LineNumbersRequest())
 
     def _draw(self, picture: messages.Picture) -> None:
         was_above = self.above
@@ -171,8 +171,8 @@ class TerminalView(Widget, can_focus=True):
         self.scrollback, self.above = picture.scrollback, picture.offset
         self._is_alternate, self._wants_mouse = picture.alternate, picture.mouse
         self._strips.base(self._own_style)
-        self._strips.learn(picture.styles, anew=picture.anew)
-        if self._coloured is None:
+        self._strips.learn(picture.styles, resets_styles=picture.resets_styles)
+        if self._colours_sent is None:
             self._tell_colours()
         resized = self._strips.count != picture.rows or picture.full
         self._strips.resize(picture.columns, picture.rows)
@@ -181,16 +181,16 @@ class TerminalView(Widget, can_focus=True):
         self._cursor = picture.cursor
         if self.above or was_above:  # the mark in the last row tells how far
             dirty.add(picture.rows - 1)
-        regions = self._regions(dirty, whole=resized)
+        regions = self._regions(dirty, is_full=resized)
         if self._copying is not None or not regions or paint_at_once(self, regions, self.render_line):
-            self._send(messages.Seen(picture.number))
+            self._send(messages.PictureReceipt(picture.number))
         else:
             self.refresh(*regions)
-            self.call_after_refresh(self._send, messages.Seen(picture.number))
+            self.call_after_refresh(self._send, messages.PictureReceipt(picture.number))
 
-    def _regions(self, dirty: set[int], *, whole: bool) -> list[Region]:
+    def _regions(self, dirty: set[int], *, is_full: bool) -> list[Region]:
         width, height = self.size
-        if whole or len(dirty) * 2 > height:
+        if is_full or len(dirty) * 2 > height:
             return [Region(0, 0, width, height)]
         return [Region(0, y, width, 1) for y in sorted(dirty) if y < height]
 
@@ -203,7 +203,7 @@ class TerminalView(Widget, can_focus=True):
         strip = self._strips.strip(y)
         x, row, visible, _ = self._cursor
         if visible and row == y and not self.above:
-            strip = marked(strip, x, x + 1, _CURSOR if self.has_focus else _RESTING_CURSOR)
+            strip = highlight(strip, x, x + 1, _CURSOR if self.has_focus else _RESTING_CURSOR)
         if self.above and y == self._strips.count - 1:
             return self._with_mark(strip.adjust_cell_length(width, base), width)
         return strip.adjust_cell_length(width, base)
@@ -212,24 +212,24 @@ class TerminalView(Widget, can_focus=True):
         """Forget the style of what the child left at its defaults: the theme has another."""
         self._base = None
         super().notify_style_update()
-        if self._coloured is not None:
+        if self._colours_sent is not None:
             self.call_after_refresh(self._tell_colours)
 
     def _tell_colours(self) -> None:
         """Have the program know what it is drawn in, but for a theme whose colours only the terminal knows."""
         if not self._takes_colours:
             return
-        front, back = (one and one.triplet for one in (self._own_style.color, self._own_style.bgcolor))
+        front, back = (colour and colour.triplet for colour in (self._own_style.color, self._own_style.bgcolor))
         if front is None or back is None:
             return
-        told = messages.Coloured(int(front.hex[1:], 16), int(back.hex[1:], 16), self.app.current_theme.dark)
-        if told != self._coloured:
-            self._coloured = told
-            self._send(told)
+        colours = messages.Colours(int(front.hex[1:], 16), int(back.hex[1:], 16), self.app.current_theme.dark)
+        if colours != self._colours_sent:
+            self._colours_sent = colours
+            self._send(colours)
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Return what changes the strips' colours before they are drawn."""
-        return as_told(super().get_line_filters(), self.app)
+        return line_filters(super().get_line_filters(), self.app)
 
     @property
     def _own_style(self) -> Style:
@@ -239,8 +239,8 @@ class TerminalView(Widget, can_focus=True):
 
     def _with_mark(self, strip: Strip, width: int) -> Strip:
         text = cut(f" {back_from(self.above, self.new_lines)} ", width)
-        kept = strip.crop(0, width - cells(text))
-        return Strip.join((kept, Strip([Segment(text, self._own_style + _CURSOR)], cells(text))))
+        text_strip = strip.crop(0, width - cells(text))
+        return Strip.join((text_strip, Strip([Segment(text, self._own_style + _CURSOR)], cells(text))))
 
     # What the user does ----------------------------------------------------------------------------------------------
     def on_key(self, event: events.Key) -> None:
@@ -252,22 +252,22 @@ class TerminalView(Widget, can_focus=True):
         elif self._copying is not None:
             self._copy_key(event)
         elif event.key in _SCROLL_KEYS and not self._is_alternate:
-            self._send(messages.Scrolled(_SCROLL_KEYS[event.key] * max(1, self.size.height - 1)))
+            self._send(messages.ScrollRequest(_SCROLL_KEYS[event.key] * max(1, self.size.height - 1)))
         else:
-            self._send(pressed(event))
+            self._send(key_message(event))
 
     def take_key(self, event: events.Key) -> bool:
         """Pass a plain key on before its turn, which saves it two turns of the loop; False: it means something here."""
         if self._copying is not None or event.key in _NEVER_AT_ONCE or is_one_of(event, self.leave_chords):
             return False
         self._escaped_at = 0.0
-        self._send(pressed(event))
+        self._send(key_message(event))
         return True
 
     def _leads_out(self, event: events.Key) -> bool:
         is_chord = is_one_of(event, self.leave_chords)
         if is_chord and event.key not in self.leave_chords and self._copying is None:
-            self._send(messages.Pressed("escape"))  # which came before it, in the same breath
+            self._send(messages.KeyInput("escape"))  # which came before it, in the same breath
         return is_chord or self._is_second_escape(event.key)
 
     def _is_second_escape(self, key: str) -> bool:
@@ -278,7 +278,7 @@ class TerminalView(Widget, can_focus=True):
         """Pass a paste on."""
         event.stop()
         if self._copying is None:
-            self._send(messages.Pasted(event.text))
+            self._send(messages.PasteInput(event.text))
 
     def on_focus(self) -> None:
         """Say that we have the focus."""
@@ -331,7 +331,7 @@ class TerminalView(Widget, can_focus=True):
         self.focus()
         event.stop()
         if self.above and self._copying is None and event.y == self._strips.count - 1:  # the mark
-            self._send(messages.Scrolled(0))
+            self._send(messages.ScrollRequest(0))
             return
         if event.ctrl and (address := self._strips.link_at(event.x, event.y)) is not None:
             self.post_message(self.LinkChosen(address))
@@ -381,8 +381,8 @@ class TerminalView(Widget, can_focus=True):
         total = self._oldest + self.scrollback + self._strips.count
         self._copying = CopyMode(total, self.size.width, height, top, cursor, first=self._oldest)
         self._copying.wrapped_at = self._strips.width
-        self._past.base(self._own_style)
-        self._past.resize(self.size.width, height)
+        self._history.base(self._own_style)
+        self._history.resize(self.size.width, height)
         self._copying.learn(top, [self._strips.runs(y) for y in range(self._strips.count)])
         self._ask_rows(top, height)
         self._copy_moved()
@@ -399,7 +399,7 @@ class TerminalView(Widget, can_focus=True):
         if text:
             self.begin_copying()
             self._request += 1
-            self._send(messages.SearchWanted(self._request, text))
+            self._send(messages.SearchRequest(self._request, text))
 
     def _copy_key(self, event: events.Key) -> None:
         mode = self._copying
@@ -421,7 +421,7 @@ class TerminalView(Widget, can_focus=True):
         mode = self._copying
         if mode is not None:
             for line in range(mode.top, min(mode.top + mode.height, mode.first)):  # nobody has them any more but we
-                self._past.put(line - mode.top, mode.lines.get(line, ()))
+                self._history.put(line - mode.top, mode.lines.get(line, ()))
             self._ask_rows(mode.top, mode.height)
         self.post_message(self.ModeChanged())
         self.refresh()
@@ -450,18 +450,20 @@ class TerminalView(Widget, can_focus=True):
 
     def _ask_rows(self, first: int, count: int) -> None:
         self._request += 1
-        wanted = messages.LinesWanted if self._has_numbers else messages.RowsWanted
-        self._send(wanted(self._request, max(0, first), count))
+        request_type = messages.LinesRequest if self._has_numbers else messages.RowsRequest
+        self._send(request_type(self._request, max(0, first), count))
 
-    def _take_rows(self, styles: Sequence[messages.WireStyle], rows: Sequence[messages.WireRow], *, anew: bool) -> None:
-        self._past.learn(styles, anew=anew)
-        if anew:
-            self._send(messages.Refresh())  # the numbers in the rows of the screen mean nothing any more
+    def _take_rows(
+        self, styles: Sequence[messages.WireStyle], rows: Sequence[messages.WireRow], *, resets_styles: bool
+    ) -> None:
+        self._history.learn(styles, resets_styles=resets_styles)
+        if resets_styles:
+            self._send(messages.RefreshRequest())  # the numbers in the rows of the screen mean nothing any more
         mode = self._copying
         if mode is None:
             return
         for line, runs in rows:
-            self._past.put(line - mode.top, runs)
+            self._history.put(line - mode.top, runs)
         mode.lines.update(rows)
         if self._wants_copy and not rows:  # the text ends there: it was trimmed meanwhile
             first, count = mode.wanted()
@@ -472,12 +474,12 @@ class TerminalView(Widget, can_focus=True):
         self.refresh()
 
     def _past_line(self, mode: CopyMode, y: int) -> Strip:
-        strip = self._past.strip(y)
+        strip = self._history.strip(y)
         line = mode.top + y
         if (cells := mode.selected(line)) is not None:
-            strip = marked(strip, *cells, _SELECTED)
+            strip = highlight(strip, *cells, _SELECTED)
         if mode.cursor.line == line:
-            strip = marked(strip, mode.cursor.x, mode.cursor.x + 1, _CURSOR)
+            strip = highlight(strip, mode.cursor.x, mode.cursor.x + 1, _CURSOR)
         return strip.adjust_cell_length(self.size.width, self._own_style)
 
     def _select_to(self, x: int, y: int) -> None:
@@ -499,22 +501,22 @@ class TerminalView(Widget, can_focus=True):
             self._point("press", _WHEEL_UP if up else _WHEEL_DOWN, event)
         elif self._is_alternate:  # as terminals do where the program shows a screen of its own: less, man, vim
             for _ in range(_WHEEL_LINES):
-                self._send(messages.Pressed("up" if up else "down"))
+                self._send(messages.KeyInput("up" if up else "down"))
         else:
-            self._send(messages.Scrolled(-_WHEEL_LINES if up else _WHEEL_LINES))
+            self._send(messages.ScrollRequest(-_WHEEL_LINES if up else _WHEEL_LINES))
 
     def _point(self, action: str, button: int, event: events.MouseEvent) -> None:
-        held = (event.shift and Mods.SHIFT) | (event.ctrl and Mods.CTRL) | (event.meta and Mods.ALT)
+        mods = (event.shift and Mods.SHIFT) | (event.ctrl and Mods.CTRL) | (event.meta and Mods.ALT)
         x, y = max(0, event.x), max(0, event.y)
-        self._send(messages.Pointed(action, button, x, y, int(held)))  # type: ignore[arg-type]
+        self._send(messages.MouseInput(action, button, x, y, int(mods)))  # type: ignore[arg-type]
 
     def _focus_is(self, focus: messages.Focus) -> None:
         if self._is_attached:
-            self._send(messages.Focused(focus))
+            self._send(messages.FocusChange(focus))
         if 0 <= self._cursor[1] < self.size.height:
             self.refresh(Region(0, self._cursor[1], self.size.width, 1))
 
     def _tell_size(self) -> None:
         self._resizing = None
         if self.size.width > 0 and self.size.height > 0:
-            self._send(messages.Resized(self.size.width, self.size.height))
+            self._send(messages.WindowSize(self.size.width, self.size.height))

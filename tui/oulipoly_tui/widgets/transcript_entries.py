@@ -20,14 +20,14 @@ class Entries:
         self.length = 0  # places of the whole conversation
         self._need = need  # asks for a page by its number; the second one tells the questions apart
         self._pages: OrderedDict[int, tuple[Entry, ...]] = OrderedDict()
-        self._asked: dict[int, int] = {}
+        self._requested: dict[int, int] = {}
         self._questions = 0
 
     def clear(self, length: int) -> None:
         """Forget everything."""
         self.length = length
         self._pages.clear()
-        self._asked.clear()
+        self._requested.clear()
 
     def at(self, place: int) -> Entry | None:
         """Return what stands at a place, None while it has not come."""
@@ -43,11 +43,11 @@ class Entries:
 
     def waits_for(self, number: int, question: int) -> bool:
         """Tell whether an answer is still wanted: a later question may have overtaken it."""
-        return self._asked.get(number) == question
+        return self._requested.get(number) == question
 
     def put(self, number: int, entries: tuple[Entry, ...]) -> list[int]:
         """Keep a page; return the places that are not as they were."""
-        self._asked.pop(number, None)
+        self._requested.pop(number, None)
         before = self._pages.get(number, ())
         self._pages[number] = entries
         self._pages.move_to_end(number)
@@ -61,27 +61,27 @@ class Entries:
 
     def ask(self, number: int) -> None:
         """Ask for a page that exists and is not asked for already."""
-        if 0 <= number * PAGE < self.length and number not in self._asked:
+        if 0 <= number * PAGE < self.length and number not in self._requested:
             self._questions += 1
-            self._asked[number] = self._questions
+            self._requested[number] = self._questions
             self._need(number, self._questions)
 
     def renew(self, first_changed: int) -> Iterable[int]:
         """Ask again for what has changed, and keep the old places until it comes; return what is forgotten."""
         for number in [number for number in self._pages if (number + 1) * PAGE > first_changed]:
             self._pages[number] = self._pages[number][: max(0, first_changed - number * PAGE)]
-            self._asked.pop(number, None)
+            self._requested.pop(number, None)
             self.ask(number)
             yield from range(max(first_changed, number * PAGE), (number + 1) * PAGE)
 
     def join(self, first: int, entries: tuple[Entry, ...]) -> bool:
         """Put new entries behind what is there; return whether all that is before them in their page is."""
         number, index = divmod(first, PAGE)
-        known = self._pages.get(number, ()) if index else ()
-        if len(known) < index:
+        page = self._pages.get(number, ()) if index else ()
+        if len(page) < index:
             return False
-        joined = [*known[:index], *entries]
+        joined = [*page[:index], *entries]
         for at in range(0, len(joined), PAGE):
-            self._asked.pop(number + at // PAGE, None)
+            self._requested.pop(number + at // PAGE, None)
             self._pages[number + at // PAGE] = tuple(joined[at : at + PAGE])
         return True

@@ -25,14 +25,14 @@ class Layout:
         self.drawn = 0  # lines that were laid out, for whoever counts work
         self._entries = entries
         self._width = 0
-        self._opened: set[Position] = set()
-        self._folds = Folds(self._opened)
+        self._unfolded: set[Position] = set()
+        self._folds = Folds(self._unfolded)
         self._laid: OrderedDict[int, tuple[Drawn, ...]] = OrderedDict()
 
     def begin(self, *, is_side: bool) -> None:
         """Fold everything."""
-        self._opened = set()
-        self._folds = Folds(self._opened, is_side=is_side)
+        self._unfolded = set()
+        self._folds = Folds(self._unfolded, is_side=is_side)
         self.forget()
 
     def forget(self) -> None:
@@ -50,18 +50,18 @@ class Layout:
 
     def lines_at(self, place: int) -> tuple[Drawn, ...]:
         """Return the lines of a place; of one that has not come, that it is waited for."""
-        found = self._laid.get(place)
-        if found is not None:
-            return found
+        lines = self._laid.get(place)
+        if lines is not None:
+            return lines
         entry = self._entries.at(place)
         if entry is None:
             self._entries.ask(place // PAGE)
             return WAITING
-        found = self._laid[place] = entry_lines(entry, self._width, self._folds)
-        self.drawn += len(found)
+        lines = self._laid[place] = entry_lines(entry, self._width, self._folds)
+        self.drawn += len(lines)
         if len(self._laid) > _LAID_KEPT:
             self._laid.popitem(last=False)
-        return found
+        return lines
 
     # ---- positions
 
@@ -120,7 +120,7 @@ class Layout:
 
     def toggle_all(self) -> None:
         """Unfold everything, or fold it again."""
-        self._opened.clear()
+        self._unfolded.clear()
         self._folds = replace(self._folds, is_all=not self._folds.is_all)
         self.forget()
 
@@ -129,7 +129,7 @@ class Layout:
         entry = self._entries.at(place)
         if entry is None or not foldable(entry, part):
             return False
-        self._opened ^= {(place, part)}
+        self._unfolded ^= {(place, part)}
         self.drop(place)
         return True
 
@@ -140,7 +140,7 @@ class Layout:
         if entry is None or part is None:
             return
         if entry.turn is not None and entry.turn.is_sidechain and not self._folds.is_open(place, SIDE_CHAIN):
-            self._opened ^= {(place, SIDE_CHAIN)}
+            self._unfolded ^= {(place, SIDE_CHAIN)}
         if foldable(entry, part) and not self._folds.is_open(place, part):
-            self._opened ^= {(place, part)}
+            self._unfolded ^= {(place, part)}
         self.drop(place)

@@ -153,7 +153,7 @@ class TranscriptView(Lines, can_focus=True):
         lines = self._laid.lines_at(place)
         if text and self._pattern is not None:
             pattern = self._pattern
-            line = next((at for at, one in enumerate(lines) if pattern.search("".join(t for t, _ in one.line))), 0)
+            line = next((at for at, item in enumerate(lines) if pattern.search("".join(t for t, _ in item.line))), 0)
         elif len(lines) > 1 and not lines[0].line:
             line = 1  # the blank line before a heading
         top: tuple[int, int] | None = (place, line)
@@ -352,9 +352,9 @@ class TranscriptView(Lines, can_focus=True):
     def _strip(self, line: Line, width: int, base: Style) -> Strip:
         segments, left = [], width
         for text, tone in line:
-            shown = cut(text, left)
-            left -= cells(shown)
-            segments.append(Segment(shown, base + self._style(tone) if tone else base))
+            fitting = cut(text, left)
+            left -= cells(fitting)
+            segments.append(Segment(fitting, base + self._style(tone) if tone else base))
             if left <= 0:
                 break
         if left > 0:
@@ -391,9 +391,9 @@ class TranscriptView(Lines, can_focus=True):
         limit = self._laid.end_top(self.size.height)
         if self._top > limit:
             view = self._lines_of_view()
-            wanted = view[min(self._row, len(view) - 1)][:2] if view else None
+            position = view[min(self._row, len(view) - 1)][:2] if view else None
             self._set_top(limit)
-            self._row = next((row for row, one in enumerate(self._lines_of_view()) if one[:2] == wanted), self._row)
+            self._row = next((row for row, item in enumerate(self._lines_of_view()) if item[:2] == position), self._row)
 
     def _to_end(self) -> None:
         self._from_below = True
@@ -430,8 +430,8 @@ class TranscriptView(Lines, can_focus=True):
         if self._top[0] == place:
             self._top = (place, min(self._top[1], max(0, len(lines) - 1)))
         self._redraw()
-        head = next((at for at, one in enumerate(lines) if one.part == part), 0)
-        rows = [row for row, one in enumerate(self._lines_of_view()) if (one[0], one[1]) == (place, head)]
+        head = next((at for at, item in enumerate(lines) if item.part == part), 0)
+        rows = [row for row, item in enumerate(self._lines_of_view()) if (item[0], item[1]) == (place, head)]
         if rows:
             self._row = rows[0]
         elif self._top[0] == place and self._top[1] > head:

@@ -64,7 +64,7 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
 
 
 def _paged(lines: Iterator[str]) -> bool:
-    from oulipoly_engine.process.pager import page  # noqa: PLC0415 - 10 ms, only a terminal needs it
+    from oulipoly_engine.process.user_programs import page  # noqa: PLC0415 - 10 ms, only a terminal needs it
 
     return page(lines)
 

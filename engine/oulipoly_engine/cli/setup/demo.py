@@ -11,7 +11,7 @@ from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.process.command import inherited_environment
-from oulipoly_engine.process.replace_process import become
+from oulipoly_engine.process.replace_process import replace_process
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
@@ -46,7 +46,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         output.write_line(world.instructions(built, context.program))
         return 0
     diagnostics.note("[demo] made-up accounts and answers; your own configuration is not used")
-    return become((sys.executable, "-m", "oulipoly_tui", *inside), world.environment_for(built, environ))
+    return replace_process((sys.executable, "-m", "oulipoly_tui", *inside), world.environment_for(built, environ))
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str] | None]:

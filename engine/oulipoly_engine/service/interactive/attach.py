@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 import select
 import signal
 import socket
@@ -15,6 +16,7 @@ import tty
 from collections.abc import Callable, Iterator
 
 from oulipoly_engine.core.text import leave_key
+from oulipoly_engine.core.text.terminal_modes import TerminalModes
 from oulipoly_engine.errors import Interrupted
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.pty import size_of
@@ -22,16 +24,17 @@ from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.terminal.client import ansi
 from oulipoly_engine.terminal.client.client import Client, HostGone, Link
-from oulipoly_engine.terminal.client.keyboard import Keyboard, Leave, Meant, SpeaksKitty
+from oulipoly_engine.terminal.client.keyboard import Input, Keyboard, KittySupport, LeaveKey
 from oulipoly_engine.terminal.host.runtime_folder import Terminal
-from oulipoly_engine.terminal.host.terminal_restorer import LastWill
+from oulipoly_engine.terminal.host.terminal_restorer import TerminalRestorer
 from oulipoly_engine.terminal.protocol import messages
-from oulipoly_engine.terminal.protocol.remote_screen import View
+from oulipoly_engine.terminal.protocol.remote_screen import RemoteScreen
 
 _STDIN, _STDOUT = 0, 1
 _CHUNK = 64 << 10
 _ESCAPE_S = 0.025  # how long a sequence may take to come whole; tmux waits as long for an Escape at most
 _NOTE_S = 4.0
+_KITTY_ANSWER = re.compile(rb"\x1b\[\?\d{1,3}u")
 
 Write = Callable[[bytes], None]
 
@@ -54,46 +57,77 @@ def show(client: Client, terminal: Terminal, chord: str, write: Write, *, only_r
     Raises Interrupted for a signal that ends us; the real terminal is given back first in every case, and by somebody
     else if we are killed.
     """
-    with interruptible() as guard, LastWill() as will, _raw(), _window_changes() as changes:
-        will.say(ansi.leave(kitty=False))
-        outside = _Outside(write, will)
-        outside.write(ansi.ENTER)
+    with interruptible() as guard, TerminalRestorer() as restorer, _raw(), _window_changes() as changes:
+        restorer.set_bytes(ansi.leave(kitty=False))
+        real = _RealTerminal(write, restorer)
+        real.write(ansi.ENTER)
         try:
             guard.arm()
-            left = _Showing(client, terminal, chord, outside, changes, only_reads=only_reads).run()
+            left = _Session(client, terminal, chord, real, changes, only_reads=only_reads).run()
         except HostGone as gone:
             left = Left(problem=gone.message)
         finally:
             guard.disarm()
             with contextlib.suppress(OSError, Interrupted):
-                outside.write(ansi.leave(kitty=outside.is_kitty))
+                real.write(real.leave())
         if left.exited is None and left.problem is None:
             left = replace(left, dropped=left.dropped + _unread())
         return left
 
 
-class _Outside(Record, frozen=False):
+class _RealTerminal(Record, frozen=False):
     """The real terminal."""
 
     write: Write
-    _will: LastWill
+    _restorer: TerminalRestorer
     is_kitty: bool = False
+    has_answered: bool = False  # our own question whether it is one
+    modes: TerminalModes | None = None  # that the program itself has set; None: we draw, and it sets none
+
+    def leave(self) -> bytes:
+        """Return the bytes that give the terminal back."""
+        return ansi.leave(kitty=self.is_kitty) if self.modes is None else self.modes.undo() + b"\x1b[0m\r\n"
+
+    def begin_plain(self, text: str) -> None:
+        """Stop drawing and give the terminal to the program; a line of text is the first that it shows."""
+        if self.modes is None:
+            self.write(self.leave())
+            self.is_kitty, self.modes = False, TerminalModes()
+            self._restorer.set_bytes(b"")
+        self.write(f"[{text}]\r\n".encode())
+
+    def write_plain(self, data: bytes) -> None:
+        """Write what the program prints, and have what it switches on switched off again if we are killed."""
+        assert self.modes is not None  # noqa: S101 - begun by begin_plain
+        before = self.modes.undo()
+        self.modes.feed(data)
+        if self.modes.undo() != before:
+            self._restorer.set_bytes(self.modes.undo())
+        self.write(data)
+
+    def end_plain(self) -> None:
+        """Draw again: there is an emulator."""
+        if self.modes is not None:
+            self.write(self.leave() + ansi.ENTER)
+            self.modes = None
+            self._restorer.set_bytes(ansi.leave(kitty=False))
 
     def begin_kitty(self) -> None:
         """Have keys told apart, once the terminal has said that it can."""
+        self.has_answered = True
         if not self.is_kitty:
             self.is_kitty = True
-            self._will.say(ansi.leave(kitty=True))
+            self._restorer.set_bytes(ansi.leave(kitty=True))
             self.write(ansi.KITTY)
 
 
-class _Showing:
+class _Session:
     def __init__(
         self,
         client: Client,
         terminal: Terminal,
         chord: str,
-        outside: _Outside,
+        real: _RealTerminal,
         changes: socket.socket,
         *,
         only_reads: bool,
@@ -101,11 +135,11 @@ class _Showing:
         size = size_of(_STDOUT)
         self._client = client
         self._chord = chord
-        self._outside = outside
-        self._write = outside.write
+        self._real = real
+        self._write = real.write
         self._changes = changes
         self._label = terminal.label
-        self._view = View()
+        self._view = RemoteScreen()
         self._painter = ansi.Painter(size.columns, size.rows, has_colour=not inherited_environment().get("NO_COLOR"))
         self._keyboard = Keyboard(leave_key.BYTES[chord])
         self._keyboard.page = max(1, size.rows - 1)
@@ -127,7 +161,7 @@ class _Showing:
             if self._changes in ready:
                 self._resize()
             if self._client.link in ready:
-                ended = self._hear()
+                ended = self._read_client()
                 if ended is not None:
                     return ended
             self._client.link.flush()
@@ -135,9 +169,12 @@ class _Showing:
                 data = os.read(_STDIN, _CHUNK)
                 if not data:
                     return Left()
-                self._pass(self._keyboard.feed(data))
+                if self._real.modes is None:
+                    self._pass(self._keyboard.feed(data))
+                else:
+                    self._pass_plain(data)
             elif not ready:
-                if self._keyboard.is_waiting:
+                if self._keyboard.is_waiting and self._real.modes is None:
                     self._pass(self._keyboard.flush())
                 self._drop_note(time.monotonic())
         return self._left
@@ -146,36 +183,51 @@ class _Showing:
         return [self._client.link] if self._client.link.wants_to_write else []
 
     def _patience(self) -> float | None:
-        if self._keyboard.is_waiting:
+        if self._keyboard.is_waiting and self._real.modes is None:
             return _ESCAPE_S
         return None if self._note_until is None else max(0.0, self._note_until - time.monotonic())
 
-    def _hear(self) -> Left | None:
+    def _read_client(self) -> Left | None:
         for message in self._client.receive(0):
             match message:
-                case messages.Picture():
-                    changed = self._view.take(message)
-                    self._write(self._painter.paint(self._view, changed, afresh=message.full))
-                    self._client.link.send(messages.Seen(message.number))
+                case messages.Picture() if self._real.modes is None:
+                    changed = self._view.apply(message)
+                    self._write(self._painter.paint(self._view, changed, clears=message.full))
+                    self._client.link.send(messages.PictureReceipt(message.number))
                     self._has_picture = True
-                case messages.Happened():
+                case messages.SideEffectReport():
                     self._tell(message)
-                case messages.SizeSet():
+                case messages.SizeReport():
                     if (message.columns, message.rows) != (self._painter.columns, self._painter.rows):
                         self._note(f"{message.columns}x{message.rows}, as the window of {message.decided_by} wants it")
                 case messages.State():
-                    self._title(message.title)
-                case messages.Said():
+                    self._meet(message)
+                case messages.Output() if self._real.modes is not None:
+                    self._real.write_plain(message.data)
+                    self._has_picture = True
+                case messages.HostNotice():
                     self._note(message.text)
                 case messages.Exited():
                     self._exited = message
         if self._exited is None or not self._has_picture:  # a program that dies at once leaves its words nevertheless
             return None
         if not self._only_reads:
-            self._client.link.send(messages.EndSeen())
-        return Left(exited=self._exited, last_lines=self._view.last_lines())
+            self._client.link.send(messages.EndReceipt())
+        lines = self._view.last_lines() if self._real.modes is None else ()  # what it printed itself stays
+        return Left(exited=self._exited, last_lines=lines)
 
-    def _tell(self, happened: messages.Happened) -> None:
+    def _meet(self, state: messages.State) -> None:
+        """Draw a terminal that has an emulator; pass the output of one that has none on as it is."""
+        if state.emulator == messages.NO_EMULATOR:
+            self._real.begin_plain(f"{self._chord} leaves this terminal; the program runs on")
+            self._client.link.send(messages.OutputRequest())
+        else:
+            self._real.end_plain()
+            self._title(state.title)
+
+    def _tell(self, happened: messages.SideEffectReport) -> None:
+        if self._real.modes is not None:
+            return
         if happened.title is not None:
             self._title(happened.title)
         if happened.bells:
@@ -186,19 +238,30 @@ class _Showing:
             # Nobody can be asked here, and a program must not fill the clipboard unasked.
             self._note(f"the program wants to copy {len(text)} characters: that is left to the app, which asks first")
 
-    def _pass(self, meant: list[Meant]) -> None:
+    def _pass(self, meant: list[Input]) -> None:
         """Send what was typed, as far as it is for the program."""
         for message in meant:
-            if isinstance(message, Leave):
+            if isinstance(message, LeaveKey):
                 self._left = Left(dropped=message.dropped)
                 return
-            if isinstance(message, SpeaksKitty):
-                self._outside.begin_kitty()
+            if isinstance(message, KittySupport):
+                self._real.begin_kitty()
                 continue
-            if not isinstance(message, messages.Focused | messages.Pointed):
+            if not isinstance(message, messages.FocusChange | messages.MouseInput):
                 self._drop_note()
-            if not self._only_reads or isinstance(message, messages.Scrolled | messages.Focused):
+            if not self._only_reads or isinstance(message, messages.ScrollRequest | messages.FocusChange):
                 self._client.link.send(message)
+
+    def _pass_plain(self, data: bytes) -> None:
+        """Send what was typed as it is, up to the key that leaves."""
+        data, leave = self._keyboard.split(data)
+        if not self._real.has_answered and (answer := _KITTY_ANSWER.search(data)):
+            self._real.has_answered = True  # it is ours; the next one is for a question of the program's
+            data = data[: answer.start()] + data[answer.end() :]
+        if data and not self._only_reads:
+            self._client.link.send(messages.TextInput(data))
+        if leave is not None:
+            self._left = Left(dropped=leave.dropped)
 
     def _resize(self) -> None:
         with contextlib.suppress(BlockingIOError):
@@ -208,19 +271,24 @@ class _Showing:
         if (size.columns, size.rows) != (self._painter.columns, self._painter.rows):
             self._painter.columns, self._painter.rows = size.columns, size.rows
             self._keyboard.page = max(1, size.rows - 1)
-            self._client.link.send(messages.Resized(size.columns, size.rows))
-            self._client.link.send(messages.Refresh())
+            self._client.link.send(messages.WindowSize(size.columns, size.rows))
+            self._client.link.send(messages.RefreshRequest())
 
     def _title(self, title: str) -> None:
-        self._write(ansi.titled(f"{title or self._label} ({self._chord} leaves)"))
+        if self._real.modes is None:
+            self._write(ansi.titled(f"{title or self._label} ({self._chord} leaves)"))
 
     def _note(self, text: str) -> None:
+        if self._real.modes is not None:  # the whole screen is the program's
+            return
         self._painter.note = text
         self._note_until = time.monotonic() + _NOTE_S
-        self._write(self._painter.paint(self._view, (), afresh=False))
+        self._write(self._painter.paint(self._view, (), clears=False))
 
     def _drop_note(self, now: float | None = None) -> None:
-        if self._note_until is not None and (now is None or now >= self._note_until):
+        if self._real.modes is not None:
+            self._note_until = None
+        elif self._note_until is not None and (now is None or now >= self._note_until):
             self._note_until = None
             self._write(self._painter.clear_note(self._view))
 

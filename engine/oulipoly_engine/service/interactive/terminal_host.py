@@ -21,8 +21,8 @@ from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.liveness import start_ticks
 from oulipoly_engine.process.pty import spawn
 from oulipoly_engine.terminal.host import launcher, runtime_folder
-from oulipoly_engine.terminal.host.crash_buffer import Memory
-from oulipoly_engine.terminal.host.handles import Rules, Seat
+from oulipoly_engine.terminal.host.crash_buffer import CrashBuffer
+from oulipoly_engine.terminal.host.handles import Rules, TerminalHandles
 from oulipoly_engine.terminal.host.host import Host
 from oulipoly_engine.terminal.protocol.messages import Exited
 
@@ -75,7 +75,9 @@ def _host(order: Order) -> None:
     try:
         place, lock = runtime_folder.claim(Path(order.runtime))
         listener = place.listen()
-        env = {restored(key): restored(value) for key, value in order.env.items()} | {runtime_folder.ITSELF: place.id}
+        env = {restored(key): restored(value) for key, value in order.env.items()} | {
+            runtime_folder.TERMINAL_VARIABLE: place.id
+        }
         argv, cwd = tuple(map(restored, order.argv)), Path(restored(order.cwd))
         command = Command(argv, env, cwd, is_configured=order.terminal.get("account") is not None)
         child = spawn(command, columns=limits.columns, rows=limits.rows)
@@ -85,8 +87,8 @@ def _host(order: Order) -> None:
         text = error.message if isinstance(error, RunnerError) else f"cannot start a terminal: {error}"
         launcher.answer(msgspec.json.encode(Answer(error=text, slug=getattr(error, "slug", ""))), None)
         return
-    memory = Memory()
-    memory.size = limits.columns, limits.rows
+    crash_buffer = CrashBuffer()
+    crash_buffer.size = limits.columns, limits.rows
     now = to_text(SystemClock().now())
     fixed = {
         "id": place.id,
@@ -96,13 +98,13 @@ def _host(order: Order) -> None:
         "began_ticks": start_ticks(child.pid),
     }
     terminal = msgspec.convert(order.terminal | fixed, runtime_folder.Terminal)
-    seat = Seat(place, terminal, child, listener, memory, order.rules)
+    handles = TerminalHandles(place, terminal, child, listener, crash_buffer, order.rules)
     # A dead emulator's memory holds what was on the screen: no core file of it.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     log = Path(order.logs) / f"{place.id}.log"
     place.describe(terminal)
     launcher.answer(msgspec.json.encode(Answer(terminal)), log)
-    Host(seat, child, _Recorder(order)).run()
+    Host(handles, child, _Recorder(order)).run()
     os.close(lock)
     launcher.drop_empty_log(log)
 

@@ -27,8 +27,8 @@ from oulipoly_engine.terminal.client.client import Client, HostUnreachable
 from oulipoly_engine.terminal.host import launcher, runtime_folder
 from oulipoly_engine.terminal.host.handles import Rules
 from oulipoly_engine.terminal.host.process_groups import send_orphan
-from oulipoly_engine.terminal.host.runtime_folder import Place, Survey, Terminal
-from oulipoly_engine.terminal.protocol.messages import EndSeen, Exited, Kill
+from oulipoly_engine.terminal.host.runtime_folder import Survey, Terminal, TerminalFiles
+from oulipoly_engine.terminal.protocol.messages import EndReceipt, Exited, Kill
 from oulipoly_engine.terminal.protocol.screen import ScreenLimits
 
 _HOST = "oulipoly_engine.service.interactive.terminal_host"
@@ -214,7 +214,7 @@ def orphan_text(terminal: Terminal) -> str:
 
 def connect(paths: Paths, terminal: Terminal, name: str) -> Client:
     """Return a connection to a terminal's host. Raises HostUnreachable."""
-    return Client(Place(paths.runtime, terminal.id).socket, name)
+    return Client(TerminalFiles(paths.runtime, terminal.id).socket, name)
 
 
 def kill(paths: Paths, terminal: Terminal, number: int | None, patience_s: float = 10.0) -> Exited | None:
@@ -235,7 +235,7 @@ def kill(paths: Paths, terminal: Terminal, number: int | None, patience_s: float
         while (left := deadline - time.monotonic()) > 0:
             for message in client.receive(left):
                 if isinstance(message, Exited):
-                    client.send(EndSeen())
+                    client.send(EndReceipt())
                     return message
     if number is not None:
         return None

@@ -24,7 +24,7 @@ from oulipoly_engine.store.ledger import calls as rows
 from oulipoly_engine.store.ledger.calls import Batch, Cursor
 
 if TYPE_CHECKING:
-    from oulipoly_engine.process.worker_process import Partner
+    from oulipoly_engine.process.worker_process import WorkerProcess
     from oulipoly_engine.service.ledger.worker import Sharing
 
 # Read between two transactions. Calls' numbers are digests, so that each transaction writes most pages again.
@@ -154,7 +154,7 @@ class Ledger:
                 for seen in taken:
                     reading.read(seen.path, seen.source, known.get(seen.path))
                     if shared is not None:
-                        for frame in shared[1].come():
+                        for frame in shared[1].take_ready():
                             self._take(frame)
                     progress(self._bytes_done(), total)
                 reading.flush()
@@ -167,7 +167,7 @@ class Ledger:
                     recent()
         progress(self._bytes_done(), total)
 
-    def _shared(self, total: int, stack: ExitStack) -> tuple[Sharing[Seen], Partner] | None:
+    def _shared(self, total: int, stack: ExitStack) -> tuple[Sharing[Seen], WorkerProcess] | None:
         if total < (_SHARED_BYTES if self._shared_bytes is None else self._shared_bytes):
             return None
         if self._shared_bytes is None and _processors() < 2:
@@ -183,7 +183,7 @@ class Ledger:
         except (SpawnFailed, OSError):
             return None
 
-    def _await(self, partner: Partner, part: int) -> bool:
+    def _await(self, partner: WorkerProcess, part: int) -> bool:
         """Store what the partner still sends of a part; tells whether it came to the part's end."""
         while self._work.ended_parts <= part:
             frame = partner.next()

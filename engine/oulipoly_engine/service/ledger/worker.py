@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from oulipoly_engine.core.ledger.calls import Damage, Place
-from oulipoly_engine.process.worker_process import Partner, answer, read_order
+from oulipoly_engine.process.worker_process import WorkerProcess, answer, read_order
 from oulipoly_engine.service.ledger.files import Seen, Source
 from oulipoly_engine.service.ledger.reading import Reading
 from oulipoly_engine.store.ledger.calls import Batch, Cursor
@@ -88,7 +88,7 @@ def shared(
     sources: Sequence[Source],
     roots: Mapping[str, str],
     settings: tuple[float, int, int],
-) -> Iterator[tuple[Sharing[Seen], Partner]]:
+) -> Iterator[tuple[Sharing[Seen], WorkerProcess]]:
     """Start a partner on work that is to be shared; it ends with the block.
 
     sizes: new bytes by path. settings: seconds since 1970, bytes of a batch, of the longest line. Raises SpawnFailed.
@@ -112,7 +112,7 @@ def shared(
         file.truncate(max(1, sum(map(len, cut))))
         with mmap.mmap(file.fileno(), 0) as page:
             size = file.fileno().to_bytes(4)
-            with Partner(__name__, size + order, file.fileno()) as partner:
+            with WorkerProcess(__name__, size + order, file.fileno()) as partner:
                 yield Sharing(cut, page), partner
 
 

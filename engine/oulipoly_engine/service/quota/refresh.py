@@ -29,7 +29,7 @@ from oulipoly_engine.core.quota.staleness import (
 from oulipoly_engine.errors import StoreUnusable
 from oulipoly_engine.events import Listeners, QuotaRefreshed
 from oulipoly_engine.process.lock import try_lock
-from oulipoly_engine.process.thread_pool import side_by_side
+from oulipoly_engine.process.thread_pool import run_in_threads
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.quota import codex_notes
 from oulipoly_engine.service.quota.keeper import Look, Reading, keep
@@ -110,7 +110,7 @@ class Refresher:
         unique = tuple(dict.fromkeys(names))
         stopped = stopping.asked()  # of this call alone: others may read through the same object
         work = partial(self._in_thread, wish=wish, stopped=stopped)
-        with closing(side_by_side(work, unique, at_most=_AT_ONCE, cancel=stopped.set)) as found:
+        with closing(run_in_threads(work, unique, at_most=_AT_ONCE, cancel=stopped.set)) as found:
             for result in found:
                 results[result.account] = result
                 if result.kind is not Kind.FAILED or not stopped.is_set():

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from oulipoly_engine.errors import RunnerError, SessionBusy
-from oulipoly_engine.process.open_files import Hold, OpenForWriting, kept_waiting
+from oulipoly_engine.process.open_files import Hold, OpenForWriting, hold_writers
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.rewrite.journal import guarded, sync, write
 from oulipoly_engine.service.rewrite.target import Image, open_elsewhere
@@ -135,7 +135,7 @@ def late_bytes(path: Path, aside: Path, size_bytes: int) -> bytes:
 @contextmanager
 def _alone_at(file: BinaryIO, path: Path) -> Iterator[Hold]:
     try:
-        with kept_waiting(file) as hold:
+        with hold_writers(file) as hold:
             yield hold
     except OpenForWriting as error:
         raise SessionBusy(open_elsewhere(path, error)) from error
@@ -143,6 +143,6 @@ def _alone_at(file: BinaryIO, path: Path) -> Iterator[Hold]:
 
 def _rest(file: BinaryIO, size_bytes: int) -> bytes:
     """Return what stands behind a file's first bytes once nobody writes to it any more, or does not end to."""
-    with contextlib.suppress(OpenForWriting, RunnerError), kept_waiting(file, _PATIENCE_S):
+    with contextlib.suppress(OpenForWriting, RunnerError), hold_writers(file, _PATIENCE_S):
         pass
     return os.pread(file.fileno(), max(os.fstat(file.fileno()).st_size - size_bytes, 0), size_bytes)

@@ -15,7 +15,7 @@ from oulipoly_engine.core.rewrite.rewrite import Reading
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.core.transcripts.canonical import Origin
 from oulipoly_engine.errors import ReplacementInvalid, RunnerError, SessionBusy
-from oulipoly_engine.process.open_files import OpenForWriting, kept_waiting
+from oulipoly_engine.process.open_files import OpenForWriting, hold_writers
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.sessions.locate import Locator
 
@@ -115,7 +115,7 @@ def open_elsewhere(path: Path, error: OpenForWriting) -> str:
 def _check_unopened(path: Path) -> None:
     """Raise SessionBusy while somebody has a transcript open for writing, as a CLI that leaves no other mark."""
     try:
-        with path.open("rb") as file, kept_waiting(file):
+        with path.open("rb") as file, hold_writers(file):
             pass
     except OpenForWriting as error:
         raise SessionBusy(open_elsewhere(path, error)) from error

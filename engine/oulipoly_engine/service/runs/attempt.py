@@ -18,7 +18,7 @@ from oulipoly_engine.core.runs.capture import CaptureOutcome, ForcedFlagReader, 
 from oulipoly_engine.core.runs.failure_categories import Category
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.errors import Interrupted, OutputFailed, ResumeMismatch, RunnerError, SpawnFailed
-from oulipoly_engine.process.command import Command, Finished
+from oulipoly_engine.process.command import Command, ProcessResult
 from oulipoly_engine.process.run import StdoutClosed, run
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.runs.output_gate import Held
@@ -59,7 +59,7 @@ class Attempted(Record):
     """What came of it; the row's outcome still lacks its category, which needs a diagnosis."""
 
     outcome: Outcome
-    finished: Finished | None = None  # None: it never started, or was interrupted
+    finished: ProcessResult | None = None  # None: it never started, or was interrupted
     kept_back: bytes = b""  # stdout of a failure that was not passed on
     forwarded: int = 0  # bytes of stdout that were
     last_byte: int | None = None
@@ -253,7 +253,7 @@ class _Watch:
             )
             raise ResumeMismatch(message)
 
-    def judged(self, outcome: Outcome, finished: Finished) -> Outcome:
+    def judged(self, outcome: Outcome, finished: ProcessResult) -> Outcome:
         """Return the outcome with what is known of the id's acceptance."""
         from oulipoly_engine.core.runs.acceptance import judge  # noqa: PLC0415 - 14 ms of patterns, only resumes need them
 
@@ -340,7 +340,7 @@ def _forward_file(path: Path, held: Held) -> None:
             held.feed(memoryview(chunk))
 
 
-def _terminal_reason(finished: Finished) -> str | None:
+def _terminal_reason(finished: ProcessResult) -> str | None:
     if finished.stopped_for is not None:
         return finished.stopped_for
     return f"killed by signal {finished.killed_by}" if finished.killed_by is not None else None

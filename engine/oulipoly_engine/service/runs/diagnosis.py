@@ -10,7 +10,7 @@ from oulipoly_engine.core.accounts.accounts import Account, PoolMember
 from oulipoly_engine.core.runs import prompt
 from oulipoly_engine.core.runs.failure_categories import Category
 from oulipoly_engine.errors import Interrupted, RunnerError, SpawnFailed
-from oulipoly_engine.process.command import Command, Finished, inherited_environment
+from oulipoly_engine.process.command import Command, ProcessResult, inherited_environment
 from oulipoly_engine.process.run import run
 from oulipoly_engine.records import Record
 
@@ -26,7 +26,7 @@ class Diagnoser(Record):
     note: Callable[[str], None]
     ask: Callable[[str], str] | None = None
 
-    def diagnose(self, finished: Finished) -> tuple[Diagnosis, Interrupted | None]:
+    def diagnose(self, finished: ProcessResult) -> tuple[Diagnosis, Interrupted | None]:
         """Return why a run failed, and the interruption that came while we asked, if one did. Never raises."""
         from oulipoly_engine.core.runs import diagnose  # noqa: PLC0415 - 14 ms of patterns, only a failure needs them
 

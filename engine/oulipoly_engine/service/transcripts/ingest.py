@@ -27,7 +27,7 @@ from oulipoly_engine.errors import StoreUnusable
 from oulipoly_engine.events import Listeners, TurnsIngested
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.process.script import ScriptResult, run_script
-from oulipoly_engine.process.thread_pool import side_by_side
+from oulipoly_engine.process.thread_pool import run_in_threads
 from oulipoly_engine.records import Record, field, replace
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.sessions import imported
@@ -120,7 +120,7 @@ class Ingester(Record):
         results: dict[str, Ingested] = {}
         stopped = stopping.asked()
         work = partial(self._in_thread, afresh=afresh, stopped=stopped)
-        with closing(side_by_side(work, unique, at_most=_AT_ONCE, cancel=stopped.set)) as found:
+        with closing(run_in_threads(work, unique, at_most=_AT_ONCE, cancel=stopped.set)) as found:
             for result in found:
                 results[result.account] = result
                 self._publish(result)

@@ -1,4 +1,4 @@
-"""A terminal's picture as the bytes that draw it on a real terminal. Pure.
+"""Draw a terminal's picture on a real terminal, as bytes. Pure.
 
 Nothing of the child's own sequences reaches the real terminal: a second emulator would answer its questions a second
 time, and would keep its modes when we leave. What is drawn is the picture, at the pace at which it is asked for.
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from oulipoly_engine.records import replace
-from oulipoly_engine.terminal.protocol.remote_screen import View
+from oulipoly_engine.terminal.protocol.remote_screen import RemoteScreen
 from oulipoly_engine.terminal.protocol.screen import TRUE_COLOUR, Attr, CellStyle, Colour, Cursor, Row
 
 # The title and the mode of the wheel kept; the alternate screen, a wheel that types no arrows, bracketed paste and
@@ -60,10 +60,10 @@ class Painter:
         self._mouse = False
         self._shape = ""
 
-    def paint(self, view: View, changed: Iterable[int], *, afresh: bool) -> bytes:
-        """Return the bytes that draw the changed rows and the cursor; afresh: what was there before is wiped."""
+    def paint(self, view: RemoteScreen, changed: Iterable[int], *, clears: bool) -> bytes:
+        """Return the bytes that draw the changed rows and the cursor; clears: erase the screen first."""
         parts = [_BEGIN, b"\x1b[?25l"]
-        if afresh:
+        if clears:
             parts.append(b"\x1b[0m\x1b[2J")
         if view.mouse != self._mouse:
             self._mouse = view.mouse
@@ -77,11 +77,11 @@ class Painter:
         parts += [self._cursor(view.cursor), _END]
         return b"".join(parts)
 
-    def clear_note(self, view: View) -> bytes:
+    def clear_note(self, view: RemoteScreen) -> bytes:
         """Return the bytes that show what the note covered."""
         self.note = ""
         wipe = f"\x1b[{self.rows};1H\x1b[0m\x1b[2K".encode()
-        return wipe + self.paint(view, (self.rows - 1,), afresh=False)
+        return wipe + self.paint(view, (self.rows - 1,), clears=False)
 
     def _row(self, y: int, row: Row) -> bytes:
         parts = [f"\x1b[{y + 1};1H\x1b[0m"]

@@ -1,7 +1,7 @@
 """The client's end of a terminal.
 
 `Link` never waits: it has a descriptor for any event loop, takes what has come and sends what it can. `Client` waits,
-for commands and tests. `Picture`s become rows again in a `View`.
+for commands and tests. A `RemoteScreen` makes rows of `Picture`s.
 
 The host's process that we are connected to may die of its emulator at any moment. The socket then still listens, and
 the next process takes over: a link that breaks without a goodbye is made again, and everything that was asked for is
@@ -24,18 +24,18 @@ from oulipoly_engine.terminal.protocol.messages import (
     Attach,
     Bye,
     Decoder,
-    Focused,
+    FocusChange,
     FromHost,
     Hello,
     Message,
-    Resized,
+    WindowSize,
     WireBroken,
     encode,
 )
 from oulipoly_engine.terminal.protocol.peer_credentials import is_same_user
 
 _CHUNK = 64 << 10  # larger ones come from the kernel anew each time
-_AGAIN_WITHIN_S = 5.0  # three starts of a screen's process, the last one with the slow emulator's
+_AGAIN_WITHIN_S = 5.0  # three starts of a screen's process
 _AGAIN_EVERY_S = 0.05
 
 
@@ -80,9 +80,9 @@ class Link:
     def send(self, message: Message) -> None:
         """Send a message, or keep what the host does not take at once for `flush`."""
         attached = self._attached
-        if isinstance(message, Resized) and attached is not None:
+        if isinstance(message, WindowSize) and attached is not None:
             self._attached = Attach(message.columns, message.rows, attached.focus, attached.only_reads)
-        elif isinstance(message, Focused) and attached is not None:
+        elif isinstance(message, FocusChange) and attached is not None:
             self._attached = Attach(attached.columns, attached.rows, message.focus, attached.only_reads)
         self._out += encode(message)
         self.flush()

@@ -1,4 +1,4 @@
-"""What a real terminal sends when somebody types, made into messages for a host. Pure.
+"""Translate what a real terminal sends into messages for a host. Pure.
 
 Keys go as keys, not as bytes: the host encodes them as the child's present modes ask, which the real terminal does not
 know. Text, and what is not known here, goes as it is. Keys are read in the old form, in the kitty protocol's and in
@@ -13,28 +13,28 @@ import sys
 from oulipoly_engine.records import Record
 from oulipoly_engine.terminal.protocol.messages import (
     Action,
-    Focused,
+    FocusChange,
+    KeyInput,
     Message,
-    Pasted,
-    Pointed,
-    Pressed,
-    Scrolled,
-    Typed,
+    MouseInput,
+    PasteInput,
+    ScrollRequest,
+    TextInput,
 )
 from oulipoly_engine.terminal.protocol.screen import Mods
 
 
-class Leave(Record):
+class LeaveKey(Record):
     """The one key that is not passed on."""
 
     dropped: int = 0  # bytes that came with it, after it; nobody gets them
 
 
-class SpeaksKitty(Record):
+class KittySupport(Record):
     """The real terminal has answered that it knows the kitty keyboard protocol."""
 
 
-Meant = Message | Leave | SpeaksKitty
+Input = Message | LeaveKey | KittySupport
 
 _CURSOR = {b"A": "up", b"B": "down", b"C": "right", b"D": "left", b"H": "home", b"F": "end"}
 _CURSOR |= {b"P": "f1", b"Q": "f2", b"R": "f3", b"S": "f4"}
@@ -92,25 +92,38 @@ class Keyboard:
         """Return whether a sequence has begun; `flush` some 25 ms later takes it for what it is."""
         return bool(self._pending)
 
-    def feed(self, data: bytes) -> list[Meant]:
+    def feed(self, data: bytes) -> list[Input]:
         """Take bytes and return what they mean. Leave is the last; what came after it in one piece is dropped."""
         return self._read(data, is_whole=False)
 
-    def flush(self) -> list[Meant]:
+    def split(self, data: bytes) -> tuple[bytes, LeaveKey | None]:
+        """Take bytes for a program that reads them as they are: return those before the key that leaves, and that key.
+
+        The key is looked for as `feed` does it: not in a paste, and in every form in which terminals send it.
+        """
+        keys = self._read(data, is_whole=False)
+        leave = keys[-1] if keys else None
+        if not isinstance(leave, LeaveKey):
+            return data, None
+        end = len(data) - leave.dropped
+        start = end - 1 if data[end - 1 : end] == bytes((self._leave,)) else data.rfind(b"\x1b", 0, end)
+        return data[: max(0, start)], leave
+
+    def flush(self) -> list[Input]:
         """Take what waits as it is: Escape alone is a key too."""
         return self._read(b"", is_whole=True)
 
-    def _read(self, data: bytes, *, is_whole: bool) -> list[Meant]:
-        found: list[Meant] = []
+    def _read(self, data: bytes, *, is_whole: bool) -> list[Input]:
+        inputs: list[Input] = []
         data, self._pending = self._pending + data, b""
         while data:
             if self._paste is not None:
-                data = self._more_of(self._paste, data, found)
+                data = self._more_of(self._paste, data, inputs)
             else:
-                data = self._keys(data, found, is_whole=is_whole)
-        return found
+                data = self._keys(data, inputs, is_whole=is_whole)
+        return inputs
 
-    def _more_of(self, paste: bytearray, data: bytes, found: list[Meant]) -> bytes:
+    def _more_of(self, paste: bytearray, data: bytes, inputs: list[Input]) -> bytes:
         """Add to a paste, and return what came after its end."""
         looked_at = max(0, len(paste) - len(_PASTE_END))
         paste += data
@@ -118,31 +131,31 @@ class Keyboard:
         if end < 0 and len(paste) < _PASTE_LIMIT:
             return b""
         end = len(paste) if end < 0 else end
-        rest = bytes(paste[end + len(_PASTE_END) :])
-        found.append(Pasted(paste[:end].decode("utf-8", "replace").replace("\r", "\n")))
+        remainder = bytes(paste[end + len(_PASTE_END) :])
+        inputs.append(PasteInput(paste[:end].decode("utf-8", "replace").replace("\r", "\n")))
         self._paste = None
-        return rest
+        return remainder
 
-    def _keys(self, data: bytes, found: list[Meant], *, is_whole: bool) -> bytes:
+    def _keys(self, data: bytes, inputs: list[Input], *, is_whole: bool) -> bytes:
         """Read keys up to the beginning of a paste, and return what is in it."""
         at = text = 0
 
         def plain(end: int) -> None:
             if end > text:
-                found.append(Typed(data[text:end]))
+                inputs.append(TextInput(data[text:end]))
 
         while at < len(data):
             byte = data[at]
             if byte == self._leave:
                 plain(at)
-                found.append(Leave(len(data) - at - 1))
+                inputs.append(LeaveKey(len(data) - at - 1))
                 return b""
             if byte >= 0x20 and byte != 0x7F:
                 at += 1
                 continue
             plain(at)
             if byte != 0x1B:
-                found.append(_control(byte))
+                inputs.append(_control(byte))
                 at += 1
             elif data.startswith(_PASTE, at):
                 self._paste = bytearray()
@@ -152,23 +165,23 @@ class Keyboard:
                 return b""
             elif match := _SEQUENCE.match(data, at):
                 at = match.end()
-                meant = self._sequence(match)
-                if Leave() in meant:
-                    found.append(Leave(len(data) - at))
+                keys = self._sequence(match)
+                if LeaveKey() in keys:
+                    inputs.append(LeaveKey(len(data) - at))
                     return b""
-                found += meant
+                inputs += keys
             else:
-                found.append(Pressed("escape"))
+                inputs.append(KeyInput("escape"))
                 at += 1
             text = at
         plain(at)
         return b""
 
-    def _sequence(self, match: re.Match[bytes]) -> list[Meant]:
+    def _sequence(self, match: re.Match[bytes]) -> list[Input]:
         if _RELEASED in (match["event"], match["nevent"], match["kevent"]):
             return []
         if match["flags"] is not None:
-            return [SpeaksKitty()]
+            return [KittySupport()]
         if match["code"] is not None:
             others = tuple(int(match[name] or 0) for name in ("shifted", "base"))
             return self._coded(int(match["code"]), others, _mods(match["kmods"]), _texts(match["text"]))
@@ -177,18 +190,18 @@ class Keyboard:
         if match["button"] is not None:
             return _mouse(int(match["button"]), int(match["x"]), int(match["y"]), is_up=match["up"] == b"m")
         if match["focus"] is not None:
-            return [Focused("focused" if match["focus"] == b"I" else "unfocused")]
+            return [FocusChange("focused" if match["focus"] == b"I" else "unfocused")]
         if match["back"] is not None:
-            return [Pressed("tab", mods=int(Mods.SHIFT))]
+            return [KeyInput("tab", mods=int(Mods.SHIFT))]
         if match["cursor"] is not None:
-            return [Pressed(_CURSOR[match["cursor"]], mods=_mods(match["mods"]))]
+            return [KeyInput(_CURSOR[match["cursor"]], mods=_mods(match["mods"]))]
         if match["number"] is not None:
             return self._numbered(match)
         if match["alt"] is not None:
-            return [Pressed(match["alt"].decode("ascii"), mods=int(Mods.ALT))]
-        return [Typed(match[0])]
+            return [KeyInput(match["alt"].decode("ascii"), mods=int(Mods.ALT))]
+        return [TextInput(match[0])]
 
-    def _coded(self, code: int, others: tuple[int, ...], mods: int, text: str) -> list[Meant]:
+    def _coded(self, code: int, others: tuple[int, ...], mods: int, text: str) -> list[Input]:
         """Read a key by its number; others: with Shift, and on a keyboard with Latin letters, 0 where not told."""
         name = _KITTY.get(code)
         if name is None and (code in _KITTY_OWN or code < 32 or code > sys.maxunicode or 0xD800 <= code < 0xE000):
@@ -196,30 +209,30 @@ class Keyboard:
         if name is None:
             name = _named(code, others, mods)
         if mods & Mods.CTRL and not mods & (Mods.ALT | Mods.SUPER) and _old_control(name, mods) == self._leave:
-            return [Leave()]
+            return [LeaveKey()]
         if name == " " and mods:
             name = "space"
         if mods == Mods.SHIFT and name in _SCROLLS:
-            return [Scrolled(_SCROLLS[name] * self.page)]
+            return [ScrollRequest(_SCROLLS[name] * self.page)]
         if len(name) == 1 and not mods & ~Mods.SHIFT:
-            return [Typed((text or name).encode("utf-8", "replace"))]
-        return [Pressed(name, mods=mods)]
+            return [TextInput((text or name).encode("utf-8", "replace"))]
+        return [KeyInput(name, mods=mods)]
 
-    def _numbered(self, match: re.Match[bytes]) -> list[Meant]:
+    def _numbered(self, match: re.Match[bytes]) -> list[Input]:
         name, mods = _NUMBERED.get(int(match["number"])), _mods(match["nmods"])
         if name is None:
-            return [Typed(match[0])]
+            return [TextInput(match[0])]
         if mods == Mods.SHIFT and name in _SCROLLS:
-            return [Scrolled(_SCROLLS[name] * self.page)]
-        return [Pressed(name, mods=mods)]
+            return [ScrollRequest(_SCROLLS[name] * self.page)]
+        return [KeyInput(name, mods=mods)]
 
 
 def _control(byte: int) -> Message:
     if byte in _CONTROLS:
-        return Pressed(_CONTROLS[byte])
+        return KeyInput(_CONTROLS[byte])
     if 0x01 <= byte <= 0x1A:
-        return Pressed(chr(byte | 0x60), mods=int(Mods.CTRL))
-    return Typed(bytes([byte]))
+        return KeyInput(chr(byte | 0x60), mods=int(Mods.CTRL))
+    return TextInput(bytes([byte]))
 
 
 def _named(code: int, others: tuple[int, ...], mods: int) -> str:
@@ -251,14 +264,14 @@ def _texts(codes: bytes | None) -> str:
 def _mods(number: bytes | None) -> int:
     """Return our modifiers for xterm's number, which is one more than the sum of its bits: Shift, Alt, Ctrl, Meta."""
     bits = max(0, int(number or 1) - 1)
-    ours = Mods.NONE
+    mods = Mods.NONE
     for bit, mod in ((1, Mods.SHIFT), (2, Mods.ALT), (4, Mods.CTRL), (8, Mods.SUPER)):
         if bits & bit:
-            ours |= mod
-    return int(ours)
+            mods |= mod
+    return int(mods)
 
 
-def _mouse(number: int, x: int, y: int, *, is_up: bool) -> list[Meant]:
+def _mouse(number: int, x: int, y: int, *, is_up: bool) -> list[Input]:
     mods = Mods.NONE
     for bit, mod in ((4, Mods.SHIFT), (8, Mods.ALT), (16, Mods.CTRL)):
         if number & bit:
@@ -268,4 +281,4 @@ def _mouse(number: int, x: int, y: int, *, is_up: bool) -> list[Meant]:
     action: Action = "move" if number & 32 else "release" if is_up else "press"
     if button > 5 or not (1 <= x <= 10_000 and 1 <= y <= 10_000):
         return []
-    return [Pointed(action, button, x - 1, y - 1, int(mods))]
+    return [MouseInput(action, button, x - 1, y - 1, int(mods))]

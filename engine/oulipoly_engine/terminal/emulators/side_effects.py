@@ -1,21 +1,21 @@
-"""What a child said beside its picture, collected until somebody asks; bounded, because a child may say it for ever."""
+"""Collect what a child does besides drawing, until it is asked for; bounded, because a child may do it for ever."""
 
 from __future__ import annotations
 
 import os
 from urllib.parse import unquote, urlsplit
 
-from oulipoly_engine.terminal.protocol.cell_text import label
-from oulipoly_engine.terminal.protocol.screen import Happenings
+from oulipoly_engine.terminal.protocol.cell_text import clean_label
+from oulipoly_engine.terminal.protocol.screen import SideEffects
 
 _LABEL = 1024  # characters of a title, a notice or a folder
 _KEPT = 16  # notices and copies between two questions; the newest win
 COPY_BYTES = 4 << 20  # of one OSC 52 text
-OVER = -1  # progress: there is none any more
+PROGRESS_ENDED = -1  # progress: there is none any more
 
 
-class Heard:
-    """A collection of happenings."""
+class SideEffectLog:
+    """The side effects since the last call of `take`."""
 
     def __init__(self) -> None:
         self._forget()
@@ -29,12 +29,12 @@ class Heard:
         self._notices: list[str] = []
         self._replies: list[bytes] = []
 
-    def title(self, text: str) -> None:
-        """Take a new title."""
-        self._title = label(text, _LABEL)
+    def set_title(self, text: str) -> None:
+        """Set the title."""
+        self._title = clean_label(text, _LABEL)
 
-    def folder(self, uri: str) -> None:
-        """Take what OSC 7 gave; a folder of another machine is none of ours."""
+    def set_folder(self, uri: str) -> None:
+        """Set the folder from OSC 7, unless it is another machine's."""
         parts = urlsplit(uri) if uri.isprintable() and "[" not in uri else None
         if parts is None or parts.scheme not in {"file", "kitty-shell-cwd"}:
             return
@@ -43,23 +43,23 @@ class Heard:
             if path.startswith("/") and path.isprintable() and len(path) <= _LABEL:
                 self._folder = path
 
-    def copied(self, text: str) -> None:
-        """Take a text that it wants on the clipboard."""
+    def add_copy(self, text: str) -> None:
+        """Add a text for the clipboard."""
         self._copied = [*self._copied[1 - _KEPT :], text]
 
-    def notice(self, *parts: str) -> None:
-        """Take a notice, of a title and a text perhaps."""
-        text = label(": ".join(part for part in parts if part), _LABEL)
+    def add_notice(self, *parts: str) -> None:
+        """Add a notice, made of a title and a text, or of one of them."""
+        text = clean_label(": ".join(part for part in parts if part), _LABEL)
         if text:
             self._notices = [*self._notices[1 - _KEPT :], text]
 
-    def reply(self, data: bytes) -> None:
-        """Take an answer to one of its queries."""
+    def add_reply(self, data: bytes) -> None:
+        """Add an answer to one of its queries."""
         self._replies.append(data)
 
-    def take(self) -> Happenings:
+    def take(self) -> SideEffects:
         """Return everything and forget it."""
-        taken = Happenings(
+        effects = SideEffects(
             self._title,
             self._folder,
             self.bells,
@@ -69,4 +69,4 @@ class Heard:
             self.progress,
         )
         self._forget()
-        return taken
+        return effects

@@ -1,23 +1,23 @@
 """One client as the host sees it: its socket, what it asked for, and what waits to be sent to it.
 
-What may wait is bounded: pictures are owed, not queued; happenings that cannot be sent are folded into one; and a
-client that does not read its answers is not read from either.
+What waits is bounded. Pictures are not queued: only the latest is made when the client is ready. Side effects that
+cannot be sent are merged into one report. From a client that does not read its answers nothing is read.
 """
 
 from __future__ import annotations
 
 import socket
 
-from oulipoly_engine.terminal.protocol.frames import Debt
+from oulipoly_engine.terminal.protocol.frames import UnsentRows
 from oulipoly_engine.terminal.protocol.messages import (
     Bye,
     Decoder,
     Focus,
     FromClient,
-    Happened,
     Hello,
     Message,
-    Trimmed,
+    SideEffectReport,
+    TrimReport,
     WireBroken,
     encode,
 )
@@ -27,7 +27,7 @@ _CHUNK = 64 << 10  # larger ones come from the kernel anew each time
 _NOTICES = 16  # kept for a client that does not read
 
 
-class ClientSeat:
+class ClientConnection:
     """A connection from a client."""
 
     def __init__(self, connection: socket.socket) -> None:
@@ -41,17 +41,18 @@ class ClientSeat:
         self.typed_at = 0.0
         self.only_reads = False
         self.looks_at: int | None = None  # a reader's first line, counted from the oldest; None: it sees what all see
-        self.debt = Debt()
+        self.output_at: int | None = None  # how much of the output it has been sent as it is; None: it gets pictures
+        self.unsent = UnsentRows()
         self.trimmed: int | None = None  # the rows that it knows to be trimmed; None: it does not want to know
         self.awaiting: int | None = None  # the picture that it has not acknowledged
         self.painted_at = 0.0
         self.active_at = 0.0
-        self.exit_told = False
+        self.has_exit = False
         self.closing = False
         self.watched = 0  # the events that the selector looks for
         self._decoder = Decoder(FromClient)
         self._out = bytearray()
-        self._happened: Happened | None = None
+        self._report: SideEffectReport | None = None
 
     @property
     def counts(self) -> bool:
@@ -59,9 +60,9 @@ class ClientSeat:
         return self.attached and self.focus != "hidden"
 
     def look_at(self, line: int | None) -> None:
-        """Look back at the text from a line on, or see what all see again."""
+        """Show this reader the text from a line on, or the present again for None."""
         self.looks_at = line
-        self.debt.is_full = True  # once it sees that
+        self.unsent.is_full = True  # once it sees that
 
     @property
     def is_clogged(self) -> bool:
@@ -79,31 +80,31 @@ class ClientSeat:
         if self._out:
             self._out += data
             return
-        sent = self._write(data)
-        self._out += memoryview(data)[sent:]
+        count = self._write(data)
+        self._out += memoryview(data)[count:]
 
-    def number(self, trimmed: int) -> None:
-        """Say how many rows have been trimmed, if the client wants to know and does not."""
+    def send_trimmed(self, trimmed: int) -> None:
+        """Send how many rows the scrollback has lost, if the client asked for it and the number is new."""
         if self.trimmed is not None and trimmed != self.trimmed:
             self.trimmed = trimmed
-            self.send(Trimmed(trimmed))
+            self.send(TrimReport(trimmed))
 
-    def tell(self, happened: Happened) -> None:
-        """Send what happened, or fold it into what waits already."""
-        if self._happened is not None:
-            self._happened = _folded(self._happened, happened)
+    def send_report(self, report: SideEffectReport) -> None:
+        """Send a report, or merge it into the one that waits."""
+        if self._report is not None:
+            self._report = _merge(self._report, report)
         elif self._out:
-            self._happened = happened
+            self._report = report
         else:
-            self.send(happened)
+            self.send(report)
 
     def flush(self) -> None:
         """Send what waits, as far as the client reads."""
         if self._out:
             del self._out[: self._write(self._out)]
-        if not self._out and self._happened is not None:
-            happened, self._happened = self._happened, None
-            self.send(happened)
+        if not self._out and self._report is not None:
+            report, self._report = self._report, None
+            self.send(report)
 
     def receive(self) -> list[Message]:
         """Return the messages that have come. Raises EOFError when the client is gone, WireBroken for rubbish."""
@@ -115,14 +116,14 @@ class ClientSeat:
             raise EOFError from error
         if not data:
             raise EOFError
-        found = self._decoder.feed(data)
-        if not self.greeted and found and not isinstance(found[0], Hello):
+        received = self._decoder.feed(data)
+        if not self.greeted and received and not isinstance(received[0], Hello):
             text = "the first message must be hello"
             raise WireBroken(text)
-        return found
+        return received
 
     def close(self, text: str | None = None) -> None:
-        """Close the connection, with a word if the client still reads."""
+        """Close the connection, after a goodbye if the client still reads."""
         if text is not None and not self._out:
             self._write(encode(Bye(text)))
         self.connection.close()
@@ -136,8 +137,8 @@ class ClientSeat:
             return len(data)
 
 
-def _folded(first: Happened, then: Happened) -> Happened:
-    return Happened(
+def _merge(first: SideEffectReport, then: SideEffectReport) -> SideEffectReport:
+    return SideEffectReport(
         title=first.title if then.title is None else then.title,
         folder=first.folder if then.folder is None else then.folder,
         bells=first.bells + then.bells,

@@ -20,7 +20,7 @@ _SIZE_AT = 32
 _HEADER = 4096
 
 
-class Memory:
+class CrashBuffer:
     """A ring of output and two slots for dumps."""
 
     def __init__(self, ring: int = RING, dump_slot: int = DUMP_SLOT) -> None:
@@ -46,12 +46,12 @@ class Memory:
     def append(self, data: bytes) -> None:
         """Keep what the child has just printed."""
         total = self.total
-        kept = data[-self._ring :]
-        at = (total + len(data) - len(kept)) % self._ring
-        first = kept[: self._ring - at]
+        tail = data[-self._ring :]
+        at = (total + len(data) - len(tail)) % self._ring
+        first = tail[: self._ring - at]
         self._map[_HEADER + at : _HEADER + at + len(first)] = first
-        if len(first) < len(kept):
-            self._map[_HEADER : _HEADER + len(kept) - len(first)] = kept[len(first) :]
+        if len(first) < len(tail):
+            self._map[_HEADER : _HEADER + len(tail) - len(first)] = tail[len(first) :]
         _TOTAL.pack_into(self._map, 0, total + len(data))
 
     def output_since(self, position: int) -> tuple[bytes, bool]:

@@ -1,4 +1,4 @@
-"""What a terminal's processes are given: the child and its end of the line, sockets, memory, and rules."""
+"""What a terminal's processes share: the child and our end of its PTY, the socket, the crash buffer and the rules."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import socket
 from typing import Protocol
 
 from oulipoly_engine.records import Record
-from oulipoly_engine.terminal.host.crash_buffer import Memory
-from oulipoly_engine.terminal.host.runtime_folder import Place, Terminal
+from oulipoly_engine.terminal.host.crash_buffer import CrashBuffer
+from oulipoly_engine.terminal.host.runtime_folder import Terminal, TerminalFiles
 from oulipoly_engine.terminal.protocol.screen import ScreenLimits
 
 
-class Line(Protocol):
+class ChildPty(Protocol):
     """Our end of the child's terminal; never blocks."""
 
     fd: int
@@ -27,7 +27,7 @@ class Line(Protocol):
         """Change the window's size."""
 
 
-class Child(Line, Protocol):
+class ChildProcess(ChildPty, Protocol):
     """What only the process that started the child can do."""
 
     def poll(self) -> int | None:
@@ -46,7 +46,6 @@ class Rules(Record):
 
     limits: ScreenLimits
     size_rule: str = "smallest"  # or "last": whoever typed last
-    emulator: str | None = None  # None: the best that is there
     linger_s: float = 3600.0  # how long the host stays after the child's end when nobody has seen it
     grace_s: float = 2.0  # between HUP and KILL
     dump_every_s: float = 3.0
@@ -54,12 +53,12 @@ class Rules(Record):
     silent_s: float = 15.0  # that it may be silent, in all: a loaded machine lets it wait
 
 
-class Seat(Record):
+class TerminalHandles(Record):
     """What both processes of one terminal share."""
 
-    place: Place
+    place: TerminalFiles
     terminal: Terminal  # as it was at the start
-    line: Line
+    pty: ChildPty
     listener: socket.socket
-    memory: Memory
+    crash_buffer: CrashBuffer
     rules: Rules

@@ -1,4 +1,4 @@
-"""The host of one terminal: it holds the child and its line, and forks the process that draws (`screen_process`).
+"""The host of one terminal: it holds the child and its PTY, and forks the process that draws (`screen_process`).
 
 The emulator is native code that hostile output can kill. So nothing native runs here, and whatever happens in the
 other process, the child keeps its terminal: the next one is forked, from a dump and the last output. One that hangs is
@@ -19,11 +19,19 @@ from typing import Any, NoReturn, Protocol
 
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.terminal.host.handles import Child, Seat
+from oulipoly_engine.terminal.host.handles import ChildProcess, TerminalHandles
 from oulipoly_engine.terminal.host.launcher import trim_log
-from oulipoly_engine.terminal.host.process_groups import end_session, send, spent
-from oulipoly_engine.terminal.host.supervisor_link import Alive, Ask, Done, Drain, Drained, FromScreen, Titled
-from oulipoly_engine.terminal.host.watchdog import Pulse
+from oulipoly_engine.terminal.host.process_groups import cpu_time_s, end_session, send
+from oulipoly_engine.terminal.host.supervisor_link import (
+    AliveReport,
+    AliveRequest,
+    DrainReport,
+    DrainRequest,
+    EndReport,
+    FromScreen,
+    TitleReport,
+)
+from oulipoly_engine.terminal.host.watchdog import Watchdog
 from oulipoly_engine.terminal.protocol import messages as wire
 
 QUICK_S = 10.0  # a screen's process that dies sooner has died of what it was started from
@@ -43,7 +51,7 @@ class Recorder(Protocol):
     looks: bool  # whether `look` is to be called at all
 
     def look(self, pid: int) -> str | None:
-        """Note what the running child leaves to be found; called every few seconds.
+        """Look at the files of the running child; called every few seconds.
 
         Returns the session that it has open; None when that is not known.
         """
@@ -61,19 +69,19 @@ class _Screen(Record, frozen=False):
     pid: int
     control: socket.socket
     decoder: wire.Decoder
-    begun: float
-    pulse: Pulse
+    started_at: float
+    watchdog: Watchdog
     has_hung: bool = False
 
 
 class Host:
     """The supervisor's loop."""
 
-    def __init__(self, seat: Seat, child: Child, recorder: Recorder) -> None:
-        self._seat = seat
+    def __init__(self, handles: TerminalHandles, child: ChildProcess, recorder: Recorder) -> None:
+        self._handles = handles
         self._child = child
         self._recorder = recorder
-        self._terminal = seat.terminal
+        self._terminal = handles.terminal
         self._selector = selectors.DefaultSelector()
         self._screen: _Screen | None = None
         self._deaths = 0
@@ -83,9 +91,9 @@ class Host:
         self._record_at: float | None = None  # the child has ended, and its last words are being read
         self._look_at: float | None = 0.0 if recorder.looks else None
         self._kill_at: float | None = None
-        self._sent: int | None = None  # the last signal that a user has sent it
-        self._is_told_to_go = False
-        self._done = False
+        self._last_signal: int | None = None  # the last signal that a user has sent it
+        self._must_end = False
+        self._is_done = False
 
     def run(self) -> None:
         """Hold the terminal until it is over."""
@@ -96,19 +104,19 @@ class Host:
         for number in _IGNORED:
             signal.signal(number, signal.SIG_IGN)
         signal.signal(signal.SIGCHLD, lambda *_: None)
-        signal.signal(signal.SIGTERM, self._told_to_go)
+        signal.signal(signal.SIGTERM, self._end_on_signal)
         self._selector.register(wake_reader, selectors.EVENT_READ, lambda: wake_reader.recv(_CHUNK))
         self._look_at_child()  # it may have ended before anybody listened
-        while not self._done:
+        while not self._is_done:
             timeout = self._do_due(time.monotonic())
-            if self._done:
+            if self._is_done:
                 break
             for key, _ in self._selector.select(timeout):
                 with contextlib.suppress(BlockingIOError):
                     key.data()
             self._look_at_child()
             self._look_at_screen()
-        self._leave()
+        self._close()
 
     # The child -------------------------------------------------------------------------------------------------------
     def _look_at_child(self) -> None:
@@ -117,7 +125,7 @@ class Host:
         code = self._child.poll()
         if code is None:
             return
-        self._exited = wire.Exited(code, self._child.killed_by, self._stopped_for(code))
+        self._exited = wire.Exited(code, self._child.killed_by, self._end_signal(code))
         self._kill_at = None
         self._look_at = None
         send(self._child, signal.SIGHUP)  # whoever is left of its group, as when a window is closed
@@ -125,23 +133,23 @@ class Host:
             self._record(self._exited)
         else:
             self._record_at = time.monotonic() + _DRAINING_S
-            self._tell(Drain())
+            self._send(DrainRequest())
 
     def _record(self, exited: wire.Exited) -> None:
-        """Record the child's end, and tell it then: whoever hears of it finds it recorded."""
+        """Record the child's end, and tell the clients after that, so that they find it recorded."""
         self._record_at = None
         ended_at = to_text(SystemClock().now())
-        memory = self._seat.memory
+        crash_buffer = self._handles.crash_buffer
         try:
-            self._recorder.end(exited, memory.output_since(max(0, memory.total - _TAIL))[0])
+            self._recorder.end(exited, crash_buffer.output_since(max(0, crash_buffer.total - _TAIL))[0])
         except Exception:  # a border: the terminal's end must be told even if it cannot be recorded
             _log("the end of the program could not be recorded:")
             traceback.print_exc()
         # Only now: of a host that is killed before it, the next one to look records the end.
         self._describe(exit_code=exited.code, ended_at=ended_at)
-        self._tell(exited)
-        if self._is_told_to_go:
-            self._done = True
+        self._send(exited)
+        if self._must_end:
+            self._is_done = True
             return
         try:
             self._recorder.follow_up()
@@ -164,53 +172,53 @@ class Host:
     def _kill(self, number: int) -> None:
         if self._exited is not None:
             return
-        self._sent = number or signal.SIGHUP
+        self._last_signal = number or signal.SIGHUP
         if number:
             send(self._child, number)
             return
         send(self._child, signal.SIGHUP)
         send(self._child, signal.SIGCONT)
-        self._kill_at = self._kill_at or time.monotonic() + self._seat.rules.grace_s
+        self._kill_at = self._kill_at or time.monotonic() + self._handles.rules.grace_s
 
-    def _stopped_for(self, code: int) -> int | None:
+    def _end_signal(self, code: int) -> int | None:
         """Return the signal for which it has ended: one that ends a program, or one that its exit code tells of."""
-        if self._sent in _ENDING or (self._sent is not None and code == 128 + self._sent):
-            return self._sent
+        if self._last_signal in _ENDING or (self._last_signal is not None and code == 128 + self._last_signal):
+            return self._last_signal
         return None
 
-    def _told_to_go(self, *_: object) -> None:
-        """End the child and ourselves, nobody's having seen it notwithstanding: the machine may be going down."""
-        self._is_told_to_go = True
+    def _end_on_signal(self, *_: object) -> None:
+        """End the child and this host, even if no user has seen the end: the machine may be shutting down."""
+        self._must_end = True
         if self._exited is not None and self._record_at is None:
-            self._done = True
+            self._is_done = True
         self._kill(0)
 
     # The screen's process --------------------------------------------------------------------------------------------
     def _start_screen(self, now: float) -> None:
         trim_log()
-        ours, theirs = socket.socketpair()
+        our_end, their_end = socket.socketpair()
         try:
             pid = os.fork()
         except OSError as error:
             _log(f"cannot fork: {error}")
-            ours.close()
-            theirs.close()
+            our_end.close()
+            their_end.close()
             self._start_at = now + 1.0
             return
         if pid == 0:
-            ours.close()
-            self._be_screen(theirs)
-        theirs.close()
-        ours.setblocking(False)
-        self._screen = _Screen(pid, ours, wire.Decoder(FromScreen), now, self._new_pulse(now))
-        self._selector.register(ours, selectors.EVENT_READ, self._hear_screen)
+            our_end.close()
+            self._be_screen(their_end)
+        their_end.close()
+        our_end.setblocking(False)
+        self._screen = _Screen(pid, our_end, wire.Decoder(FromScreen), now, self._new_watchdog(now))
+        self._selector.register(our_end, selectors.EVENT_READ, self._read_screen)
         self._start_at = None
-        self._tell(Ask())
+        self._send(AliveRequest())
         self._describe(screen_pid=pid)
 
-    def _new_pulse(self, now: float) -> Pulse:
-        rules = self._seat.rules
-        return Pulse(now, looping_s=rules.looping_s, silent_s=rules.silent_s)
+    def _new_watchdog(self, now: float) -> Watchdog:
+        rules = self._handles.rules
+        return Watchdog(now, looping_s=rules.looping_s, silent_s=rules.silent_s)
 
     def _be_screen(self, control: socket.socket) -> NoReturn:
         """Go on as the screen's process. Never returns."""
@@ -223,11 +231,11 @@ class Host:
             from oulipoly_engine.terminal.host import screen_process  # noqa: PLC0415 - the emulator stays out of the supervisor
 
             screen_process.serve(
-                replace(self._seat, terminal=self._terminal),
+                replace(self._handles, terminal=self._terminal),
                 control,
                 deaths=self._deaths,
                 exited=self._exited,
-                limits_size=self._seat.memory.size,
+                limits_size=self._handles.crash_buffer.size,
                 manner=self._manner,
             )
             code = 0
@@ -247,23 +255,27 @@ class Host:
             pid, status = screen.pid, 0
         if pid == 0:
             return
-        self._hear_screen()  # what it said last
+        self._read_screen()  # what it said last
         self._unwatch(screen.control)
         screen.control.close()
         self._screen = None
         if self._record_at is not None and self._exited is not None:
             self._record(self._exited)
-        if self._done:
+        if self._is_done:
             return
         now = time.monotonic()
         self._manner = "hung" if screen.has_hung else "died"
         # One that hung has lived until it last answered, however long it took us to be sure.
-        lived = (screen.pulse.heard_at or screen.begun) - screen.begun if screen.has_hung else now - screen.begun
+        lived = (
+            (screen.watchdog.answered_at or screen.started_at) - screen.started_at
+            if screen.has_hung
+            else now - screen.started_at
+        )
         self._deaths = self._deaths + 1 if lived < QUICK_S else 1
         self._start_at = now + _PAUSES_S[min(self._deaths, len(_PAUSES_S) - 1)]
         _log(f"the screen's process ended with {os.waitstatus_to_exitcode(status)}, death {self._deaths} in a row")
 
-    def _hear_screen(self) -> None:
+    def _read_screen(self) -> None:
         if self._screen is None:
             return
         try:
@@ -275,43 +287,43 @@ class Host:
             self._unwatch(self._screen.control)
         for message in messages:
             match message:
-                case Titled():
+                case TitleReport():
                     self._describe(title=message.title)
                 case wire.Kill():
                     self._kill(message.signal)
-                case Alive():
-                    self._screen.pulse.hear(time.monotonic())
-                case Drained() if self._record_at is not None and self._exited is not None:
+                case AliveReport():
+                    self._screen.watchdog.take_answer(time.monotonic())
+                case DrainReport() if self._record_at is not None and self._exited is not None:
                     self._record(self._exited)
-                case Done():
-                    self._done = True
+                case EndReport():
+                    self._is_done = True
 
     def _unwatch(self, control: socket.socket) -> None:
         with contextlib.suppress(KeyError):
             self._selector.unregister(control)
 
-    def _tell(self, message: wire.Message) -> None:
+    def _send(self, message: wire.Message) -> None:
         if self._screen is not None:
             with contextlib.suppress(OSError):
                 self._screen.control.send(wire.encode(message))
 
-    def _feel_pulse(self, screen: _Screen, now: float) -> float:
+    def _check_screen(self, screen: _Screen, now: float) -> float:
         """Ask whether the screen's process hangs, and kill it if it does; returns when to look again."""
         if screen.has_hung:
-            return screen.pulse.wait(now)
-        if screen.pulse.is_due(now):
-            self._tell(Ask())
-        elif screen.pulse.is_gone(now, lambda: spent(screen.pid)):
+            return screen.watchdog.wait(now)
+        if screen.watchdog.must_ask(now):
+            self._send(AliveRequest())
+        elif screen.watchdog.hangs(now, lambda: cpu_time_s(screen.pid)):
             _log("the screen's process hangs, and is killed")
             screen.has_hung = True
             os.kill(screen.pid, signal.SIGKILL)
-        return screen.pulse.wait(now)
+        return screen.watchdog.wait(now)
 
     # Time, and the end -----------------------------------------------------------------------------------------------
     def _do_due(self, now: float) -> float | None:
         waits = []
         if self._screen is not None:
-            waits.append(self._feel_pulse(self._screen, now))
+            waits.append(self._check_screen(self._screen, now))
         if self._look_at is not None:
             waits.append(self._look(now) if now >= self._look_at else self._look_at - now)
         if self._record_at is not None and self._exited is not None:
@@ -327,16 +339,16 @@ class Host:
         if self._kill_at is not None:
             if now >= self._kill_at:
                 end_session(self._child)
-                self._kill_at = now + self._seat.rules.grace_s
+                self._kill_at = now + self._handles.rules.grace_s
             waits.append(self._kill_at - now)
         return min(waits, default=None)
 
-    def _leave(self) -> None:
+    def _close(self) -> None:
         if self._screen is not None:
-            self._tell(wire.Bye("the terminal's host was told to end"))
+            self._send(wire.Bye("the terminal's host was told to end"))
             self._reap(self._screen.pid, time.monotonic() + _PARTING_S)
         self._child.close()
-        self._seat.place.remove()
+        self._handles.place.remove()
 
     def _reap(self, pid: int, deadline: float) -> None:
         with contextlib.suppress(ChildProcessError):
@@ -350,7 +362,7 @@ class Host:
     def _describe(self, **changes: Any) -> None:  # noqa: ANN401 - the fields of a Terminal
         self._terminal = replace(self._terminal, **changes)
         try:
-            self._seat.place.describe(self._terminal)
+            self._handles.place.describe(self._terminal)
         except OSError as error:  # a full disk: the terminal itself works on
             _log(f"cannot describe the terminal: {error}")
 

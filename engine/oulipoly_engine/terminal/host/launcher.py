@@ -1,4 +1,4 @@
-"""Start a host: a process that belongs to nobody, and answers once whether its terminal runs."""
+"""Start a host as a detached process, which answers once whether its terminal runs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def read_order() -> bytes:
 
 
 def detach(go_on: Callable[[], None]) -> NoReturn:
-    """Go on in a child of our own, whose parent is gone at once: nobody waits for it, no terminal can reach it."""
+    """Call a function in a forked child and end this process, so that no parent and no terminal can reach the child."""
     if os.fork():
         os._exit(0)
     os.setsid()

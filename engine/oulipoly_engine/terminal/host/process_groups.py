@@ -1,4 +1,4 @@
-"""Signals to a child's groups, and the end of everybody in its session, wherever its jobs have gone."""
+"""Signal a child's process groups, and kill all processes of its session."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-from oulipoly_engine.terminal.host.handles import Line
+from oulipoly_engine.terminal.host.handles import ChildPty
 
 _PROC = Path("/proc")
 
 
-def send(line: Line, number: int) -> None:
+def send(pty: ChildPty, number: int) -> None:
     """Signal the child's group and the one in the foreground of its terminal."""
-    groups = {line.pid}
+    groups = {pty.pid}
     with contextlib.suppress(OSError):
-        groups.add(os.tcgetpgrp(line.fd))
+        groups.add(os.tcgetpgrp(pty.fd))
     for group in groups - {0}:  # 0: nobody is in the foreground any more; as a group's number it would be our own
         with contextlib.suppress(OSError):
             os.killpg(group, number)
 
 
-def end_session(line: Line) -> None:
+def end_session(pty: ChildPty) -> None:
     """Kill the child, its jobs in the foreground and, where the kernel lists them, all processes of its session."""
-    _kill_members(line.pid)
-    send(line, signal.SIGKILL)
+    _kill_members(pty.pid)
+    send(pty, signal.SIGKILL)
 
 
 def send_orphan(pid: int, number: int) -> None:
@@ -43,7 +43,7 @@ def _kill_members(session: int) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
-def spent(pid: int) -> float | None:
+def cpu_time_s(pid: int) -> float | None:
     """Return the processor time that a process has taken so far, in seconds; None where the kernel lists none."""
     try:
         fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()

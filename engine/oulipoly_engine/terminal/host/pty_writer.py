@@ -1,20 +1,20 @@
-"""What is to be typed to the child, written as fast as the child reads and never waited for."""
+"""Write input to the child as fast as it reads, without ever waiting for it."""
 
 from __future__ import annotations
 
 from collections import deque
 
-from oulipoly_engine.terminal.host.handles import Line
+from oulipoly_engine.terminal.host.handles import ChildPty
 
 LIMIT = 16 << 20  # bytes that wait: the largest paste that a child which does not read may leave with us
 _PIECE = 4096  # a Linux terminal takes no more at once
 
 
-class Typist:
+class PtyWriter:
     """The queue of one terminal's input."""
 
-    def __init__(self, line: Line) -> None:
-        self._line = line
+    def __init__(self, pty: ChildPty) -> None:
+        self._pty = pty
         self._queue: deque[memoryview] = deque()
         self._waiting = 0
 
@@ -23,8 +23,8 @@ class Typist:
         """Return whether something is still to be written when the terminal takes more."""
         return bool(self._queue)
 
-    def type(self, data: bytes) -> bool:
-        """Write bytes after all that waits; returns False when so much waits that they are refused, all of them."""
+    def write(self, data: bytes) -> bool:
+        """Write bytes after those that wait. Returns False if too many wait; none of the new ones is written then."""
         if self._waiting + len(data) > LIMIT:
             return False
         if data:
@@ -37,7 +37,7 @@ class Typist:
     def flush(self) -> None:
         """Write what the terminal takes now."""
         while self._queue:
-            count = self._line.write(self._queue[0][:_PIECE])
+            count = self._pty.write(self._queue[0][:_PIECE])
             if count == 0:
                 return
             self._waiting -= count
@@ -46,7 +46,7 @@ class Typist:
             else:
                 self._queue.popleft()
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Drop what waits: nobody is left to read it."""
         self._queue.clear()
         self._waiting = 0

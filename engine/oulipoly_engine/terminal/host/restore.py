@@ -1,81 +1,90 @@
-"""How a terminal's screen begins: empty, or as it was before its emulator died."""
+"""How a terminal's screen begins: empty, as it was before its emulator failed, or with a notice that it has none."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from oulipoly_engine.records import Record, replace
-from oulipoly_engine.terminal.emulators.choose import open_screen, restore_screen
-from oulipoly_engine.terminal.host.crash_buffer import Memory
+from oulipoly_engine.records import Record
+from oulipoly_engine.terminal.emulators.ghostty.screen import GhosttyScreen
+from oulipoly_engine.terminal.emulators.notice import NoticeScreen
+from oulipoly_engine.terminal.host.crash_buffer import CrashBuffer
 from oulipoly_engine.terminal.protocol.screen import Screen, ScreenLimits, ScreenUnavailable
 
-# By how often the emulator has died in quick succession.
-FRESH, REPLAY, DUMP_ONLY, PLAIN = 0, 1, 2, 3
-_PLAIN = "bittty"
+# By how often the emulator has failed in quick succession.
+FRESH, REPLAY, DUMP_ONLY, GIVEN_UP = 0, 1, 2, 3
 _PIECE = 64 << 10
 
 
-class Opened(Record):
+class RestoredScreen(Record):
     """A screen, and what is to be said about it."""
 
     screen: Screen
     text: str | None = None  # None: nothing is missing
 
 
-def reopen(
-    memory: Memory,
+def restore_screen(
+    crash_buffer: CrashBuffer,
     limits: ScreenLimits,
     deaths: int,
-    prefer: str | None,
+    identity: str,
     *,
     manner: str = "died",
     alive: Callable[[], None] = lambda: None,
-) -> Opened:
-    """Open a screen after so many deaths of the one before.
+) -> RestoredScreen:
+    """Return a terminal's screen after so many failures of its emulator in quick succession.
 
-    The first time all that was printed since the last dump is fed again. When that kills the emulator too, the second
-    goes without, and from the third on the slow emulator that cannot crash takes over.
+    After the first failure all that was printed since the last dump is drawn again. Where the emulator fails at that
+    too, the second time goes without. From the third failure on, and where there is no emulator at all, the screen is
+    a notice: the program runs on, and whoever attaches plainly gets its output as it is.
 
-    manner: of the last death, in a word. alive: called now and then meanwhile.
+    identity: the terminal's id. manner: of the last failure, in a word. alive: called now and then meanwhile.
     """
+    if deaths >= GIVEN_UP:
+        return _notice("the terminal's emulator has failed three times", identity, limits)
+    try:
+        return _restore(crash_buffer, limits, deaths, manner, alive)
+    except ScreenUnavailable as error:
+        return _notice(f"no terminal emulator can be used here: {error.message}", identity, limits)
+
+
+def _notice(reason: str, identity: str, limits: ScreenLimits) -> RestoredScreen:
+    text = (
+        f"{reason[0].upper()}{reason[1:]}. Nothing can be drawn here.\n\n"
+        "The program runs on. To see it and type to it, give it a whole terminal:\n\n"
+        f"  agents attach {identity}\n\nor press f in the app's pane of terminals."
+    )
+    return RestoredScreen(NoticeScreen(text, limits), f"{reason}; the program runs on")
+
+
+def _restore(
+    crash_buffer: CrashBuffer, limits: ScreenLimits, deaths: int, manner: str, alive: Callable[[], None]
+) -> RestoredScreen:
     if deaths == FRESH:
-        return Opened(open_screen(limits, prefer=prefer))
-    if deaths >= PLAIN:
-        return _plain(memory, limits, alive, replayed=deaths == PLAIN)
-    kept = memory.dump()
-    screen, position = _restored(kept, limits, prefer)
+        return RestoredScreen(GhosttyScreen(limits))
+    screen, position = _load_dump(crash_buffer.dump(), limits)
     if deaths == DUMP_ONLY:
         text = f"the terminal's emulator {manner} twice: what was printed in its last moments is not shown"
-        return Opened(screen, text)
-    data, is_whole = memory.output_since(position)
+        return RestoredScreen(screen, text)
+    data, is_whole = crash_buffer.output_since(position)
     _replay(screen, data, alive)
     gap = "" if is_whole else "; some of the scrollback is missing"
-    return Opened(screen, f"the terminal's emulator {manner} and was started again, the program runs on{gap}")
+    return RestoredScreen(screen, f"the terminal's emulator {manner} and was started again, the program runs on{gap}")
 
 
-def _restored(kept: tuple[bytes, int] | None, limits: ScreenLimits, prefer: str | None) -> tuple[Screen, int]:
-    if kept is not None:
+def _load_dump(dump: tuple[bytes, int] | None, limits: ScreenLimits) -> tuple[Screen, int]:
+    if dump is not None:
         try:
-            return _sized(restore_screen(kept[0], limits), limits), kept[1]
+            screen = GhosttyScreen.restore(dump[0], limits)
         except ScreenUnavailable:
             pass  # a damaged dump: the output that is left has to do
-    return open_screen(limits, prefer=prefer), 0
-
-
-def _plain(memory: Memory, limits: ScreenLimits, alive: Callable[[], None], *, replayed: bool) -> Opened:
-    screen = open_screen(replace(limits), prefer=_PLAIN)
-    if replayed:
-        _replay(screen, memory.output_since(0)[0][-(256 << 10) :], alive)
-    return Opened(screen, "the terminal's emulator kept dying: a slower one has taken over, some scrollback is missing")
-
-
-def _sized(screen: Screen, limits: ScreenLimits) -> Screen:
-    screen.resize(limits.columns, limits.rows)
-    return screen
+        else:
+            screen.resize(limits.columns, limits.rows)
+            return screen, dump[1]
+    return GhosttyScreen(limits), 0
 
 
 def _replay(screen: Screen, data: bytes, alive: Callable[[], None]) -> None:
     for start in range(0, len(data), _PIECE):
         screen.feed(data[start : start + _PIECE])
         alive()
-        screen.happenings()  # its queries were answered, its bells rung when it first said so
+        screen.take_side_effects()  # its queries were answered, its bells rung when it first said so

@@ -23,7 +23,7 @@ from oulipoly_engine.paths import is_stand_in
 from oulipoly_engine.records import Record, replace
 
 Listener = socket.socket  # for the class whose own member has the same name
-ITSELF = "OULIPOLY_TERMINAL"  # the variable that tells a terminal's program in which one it runs
+TERMINAL_VARIABLE = "OULIPOLY_TERMINAL"  # the variable that tells a terminal's program in which one it runs
 _TRIES = 100
 _OURS = re.compile(r"([0-9a-f]{6})\.(?:sock|sock\.new|json|json\.new|lock)")
 
@@ -104,7 +104,7 @@ def _unusable(folder: Path, error: OSError) -> RuntimeFolderUnsafe:
     return RuntimeFolderUnsafe(f"cannot use the runtime folder {folder}: {why}; set XDG_RUNTIME_DIR to another")
 
 
-class Place(Record, frozen=False):
+class TerminalFiles(Record, frozen=False):
     """One terminal's files."""
 
     folder: Path
@@ -157,14 +157,14 @@ class Place(Record, frozen=False):
         _drop_if_empty(self.folder)
 
 
-def claim(folder: Path) -> tuple[Place, int]:
+def claim(folder: Path) -> tuple[TerminalFiles, int]:
     """Take a new id in the folder; returns its place and the locked descriptor that makes it ours while it is open.
 
     Raises RuntimeFolderUnsafe, or OSError when nothing can be written there.
     """
     for _ in range(_TRIES):
         ensure(folder)
-        place = Place(folder, secrets.token_hex(3))
+        place = TerminalFiles(folder, secrets.token_hex(3))
         with contextlib.suppress(FileExistsError, FileNotFoundError):
             descriptor = os.open(place.lock, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             if _lock(descriptor) and os.fstat(descriptor).st_nlink:
@@ -189,9 +189,9 @@ def survey(folder: Path, runs_on: Callable[[Terminal], bool] = lambda _: False) 
     ensure(folder)
     living, lost, orphaned, stale = [], [], [], 0
     for identity in sorted({found[1] for name in names if (found := _OURS.fullmatch(name))}):
-        place = Place(folder, identity)
+        place = TerminalFiles(folder, identity)
         terminal = read(place)
-        with _unheld(place) as is_dead:
+        with _lock_if_free(place) as is_dead:
             if not is_dead:
                 if terminal is not None:
                     living.append(terminal)
@@ -205,11 +205,11 @@ def survey(folder: Path, runs_on: Callable[[Terminal], bool] = lambda _: False) 
             if terminal is not None and terminal.is_running:
                 lost.append(terminal)
     _drop_if_empty(folder)
-    oldest_first = tuple(sorted(living, key=lambda one: (one.started_at, one.id)))
+    oldest_first = tuple(sorted(living, key=lambda terminal: (terminal.started_at, terminal.id)))
     return Survey(oldest_first, tuple(lost), tuple(orphaned), stale)
 
 
-def read(place: Place) -> Terminal | None:
+def read(place: TerminalFiles) -> Terminal | None:
     """Return a terminal's description; None when there is none that can be read."""
     try:
         terminal = msgspec.json.decode(place.description.read_bytes(), type=Terminal)
@@ -219,7 +219,7 @@ def read(place: Place) -> Terminal | None:
 
 
 @contextlib.contextmanager
-def _unheld(place: Place) -> Iterator[bool]:
+def _lock_if_free(place: TerminalFiles) -> Iterator[bool]:
     """Hold a terminal's lock for the block if nobody does; yields whether nobody did."""
     try:
         descriptor = os.open(place.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -227,7 +227,7 @@ def _unheld(place: Place) -> Iterator[bool]:
         yield False
         return
     try:
-        yield _lock(descriptor) and not _answers(place.socket)
+        yield _lock(descriptor) and not _has_listener(place.socket)
     finally:
         os.close(descriptor)
 
@@ -240,7 +240,7 @@ def _lock(descriptor: int) -> bool:
     return True
 
 
-def _answers(path: Path) -> bool:
+def _has_listener(path: Path) -> bool:
     """Tell whether anybody listens at a socket; the lock said no, so this only guards against a lost lock file."""
     if not path.exists():
         return False

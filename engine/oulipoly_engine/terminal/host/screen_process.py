@@ -1,4 +1,4 @@
-"""The process of a terminal's screen: it reads the child's output, draws, serves clients, and may die at any moment.
+"""The screen process of a terminal: it reads the child's output, draws, serves clients, and may die at any moment.
 
 One thread, one selector. It is forked by the supervisor (`host`), which holds the same descriptors and forks the next
 one. Nothing in here waits for anybody: not for the child to read, not for a client.
@@ -13,12 +13,21 @@ import signal
 import socket
 import time
 
-from oulipoly_engine.terminal.host.client_connection import ClientSeat
-from oulipoly_engine.terminal.host.handles import Seat
+from oulipoly_engine.terminal.host.client_connection import ClientConnection
+from oulipoly_engine.terminal.host.clients import send_output
+from oulipoly_engine.terminal.host.handles import TerminalHandles
 from oulipoly_engine.terminal.host.process_groups import send
-from oulipoly_engine.terminal.host.requests import Stage
-from oulipoly_engine.terminal.host.restore import reopen
-from oulipoly_engine.terminal.host.supervisor_link import Alive, Ask, Done, Drain, Drained, FromSupervisor, Titled
+from oulipoly_engine.terminal.host.requests import RequestHandler
+from oulipoly_engine.terminal.host.restore import restore_screen
+from oulipoly_engine.terminal.host.supervisor_link import (
+    AliveReport,
+    AliveRequest,
+    DrainReport,
+    DrainRequest,
+    EndReport,
+    FromSupervisor,
+    TitleReport,
+)
 from oulipoly_engine.terminal.protocol import messages
 from oulipoly_engine.terminal.protocol.peer_credentials import is_same_user
 
@@ -26,14 +35,17 @@ READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 _MOST_CLIENTS = 64
 _CHUNK = 64 << 10
 _SHORT = 1 << 10  # bytes: a terminal that has more gives more
-_GULP_LEAST, _GULP_MOST = 4 << 10, 256 << 10  # bytes between two looks at the clients
-_GULP_S = 0.003
+_BATCH_LEAST, _BATCH_MOST = 4 << 10, 256 << 10  # bytes between two looks at the clients
+_BATCH_S = 0.003
 _FLOOD = 64 << 10  # bytes since the last picture that make a flood
-_UNSEEN_GULP, _UNSEEN_PAUSE_S = 64 << 10, 0.02  # 3 MB a second at most while nobody watches, ...
-_UNSEEN_SHARE, _UNSEEN_MOST_S = 20, 0.2  # ... and a twentieth of the time: on a machine that is busy it takes longer
-_UNSEEN_LEAST = 4 << 10  # bytes at once below which a program that nobody watches is not made to wait
-_HELD_LINE_S = 0.5  # how often a line that nobody held is looked at again: the child may open /dev/tty afresh
-_END_PATIENCE_S = 0.25  # for a grandchild that holds the line after the child's end, and may go on printing
+_UNWATCHED_BATCH, _UNWATCHED_PAUSE_S = 64 << 10, 0.02  # 3 MB a second at most while nobody watches, ...
+_UNWATCHED_SHARE, _UNWATCHED_MOST_S = (
+    20,
+    0.2,
+)  # ... and a twentieth of the time, which is longer on a busy machine
+_UNWATCHED_LEAST = 4 << 10  # bytes at once below which a program that nobody watches is not made to wait
+_PTY_RETRY_S = 0.5  # how often a PTY that nobody held open is looked at again: the child may open /dev/tty afresh
+_END_PATIENCE_S = 0.25  # for a grandchild that holds the PTY open after the child's end, and may go on printing
 _SLOW_CLIENT_S = 2.0  # before a client that has not drawn the last picture is told of the end nevertheless
 _QUIET_S = 1.0  # without output or input before a dump is made, ...
 _DUMP_OVERDUE = 5  # ... unless it is this many times overdue
@@ -44,135 +56,137 @@ _TITLE_S = 1.0
 class ScreenProcess:
     """The running loop."""
 
-    def __init__(self, seat: Seat, control: socket.socket, stage: Stage, text: str | None) -> None:
-        self._seat = seat
-        self._line = seat.line
-        self._memory = seat.memory
-        self._stage = stage
+    def __init__(
+        self, handles: TerminalHandles, control: socket.socket, handler: RequestHandler, text: str | None
+    ) -> None:
+        self._handles = handles
+        self._pty = handles.pty
+        self._crash_buffer = handles.crash_buffer
+        self._handler = handler
         self._control = control
         self._from_supervisor = messages.Decoder(FromSupervisor)
         self._selector = selectors.DefaultSelector()
-        self._announced = None if text is None else messages.Said(text, "warning")
-        self._gulp = _GULP_LEAST * 4
-        self._since_picture = 0
+        self._announced = None if text is None else messages.HostNotice(text, "warning")
+        self._batch = _BATCH_LEAST * 4
+        self._bytes_since_picture = 0
         self._busy_at = time.monotonic()
-        self._line_events = 0
-        self._line_due: float | None = None  # when to look again at a line that nobody holds
+        self._pty_events = 0
+        self._pty_due: float | None = None  # when to look again at a PTY that nobody holds open
         self._rest_until = 0.0  # when to read again what nobody watches
         self._exited_at = 0.0
         self._dumped_at = self._busy_at
         self._dumped_total = -1
-        self._dump_pause_s = seat.rules.dump_every_s
-        self._title_told = seat.terminal.title
+        self._dump_pause_s = handles.rules.dump_every_s
+        self._title_sent = handles.terminal.title
         self._title_at = 0.0
-        self.finished = False
+        self.is_finished = False
         control.setblocking(False)
-        self._selector.register(control, READ, self._hear_supervisor)
-        self._selector.register(seat.listener, READ, self._welcome)
+        self._selector.register(control, READ, self._read_supervisor)
+        self._selector.register(handles.listener, READ, self._accept)
 
     def run(self) -> None:
         """Serve until all is over."""
-        while not self.finished:
+        while not self.is_finished:
             timeout = self._do_due(time.monotonic())
-            if self.finished:
+            if self.is_finished:
                 break
-            self._watch_line()
+            self._watch_pty()
             for key, events in self._selector.select(timeout):
                 key.data(events)
 
     # The child -------------------------------------------------------------------------------------------------------
-    def _watch_line(self) -> None:
+    def _watch_pty(self) -> None:
         events = 0
-        if self._line_due is None:
-            events = (0 if self._rest_until else READ) | (WRITE if self._stage.typist.is_waiting else 0)
-        if events == self._line_events:
+        if self._pty_due is None:
+            events = (0 if self._rest_until else READ) | (WRITE if self._handler.pty_writer.is_waiting else 0)
+        if events == self._pty_events:
             return
         if not events:
-            self._selector.unregister(self._line.fd)
-        elif self._line_events:
-            self._selector.modify(self._line.fd, events, self._serve_line)
+            self._selector.unregister(self._pty.fd)
+        elif self._pty_events:
+            self._selector.modify(self._pty.fd, events, self._serve_pty)
         else:
-            self._selector.register(self._line.fd, events, self._serve_line)
-        self._line_events = events
+            self._selector.register(self._pty.fd, events, self._serve_pty)
+        self._pty_events = events
 
-    def _serve_line(self, events: int) -> None:
+    def _serve_pty(self, events: int) -> None:
         if events & WRITE:
-            self._stage.typist.flush()
+            self._handler.pty_writer.flush()
         if events & READ:
-            self._drain()
+            self._read_output()
 
-    def _drain(self) -> int:
+    def _read_output(self) -> int:
         """Read what is there, within a budget of bytes and time, draw it, and return how much it was.
 
         A flood that nobody watches waits for us, as in any slow terminal: ten of them at full speed would leave the
         terminal that is watched, and the app, a tenth of the machine.
         """
-        begun = time.monotonic()
-        is_watched = self._stage.audience.is_watched(begun)
-        most = self._gulp if is_watched else min(self._gulp, _UNSEEN_GULP)
+        started = time.monotonic()
+        is_watched = self._handler.clients.is_watched(started)
+        most = self._batch if is_watched else min(self._batch, _UNWATCHED_BATCH)
         pieces: list[bytes] = []
         size = 0
         while size < most:
-            data = self._line.read(_CHUNK)
+            data = self._pty.read(_CHUNK)
             if data is None:
                 break
             if not data:
-                self._line_due = begun + _HELD_LINE_S
-                self._stage.typist.forget()
+                self._pty_due = started + _PTY_RETRY_S
+                self._handler.pty_writer.clear()
                 break
-            self._memory.append(data)  # before it is drawn: drawing may kill us
+            self._crash_buffer.append(data)  # before it is drawn: drawing may kill us
             pieces.append(data)
             size += len(data)
             if len(data) < _SHORT:
                 break  # it was all; if not, we are told
-            if time.monotonic() - begun > _GULP_S:
+            if time.monotonic() - started > _BATCH_S:
                 break
         if size:
             self._draw(pieces[0] if len(pieces) == 1 else b"".join(pieces))
-        if size > _UNSEEN_LEAST and not is_watched:
-            taken = time.monotonic() - begun
-            self._rest_until = begun + min(_UNSEEN_MOST_S, max(_UNSEEN_PAUSE_S, _UNSEEN_SHARE * taken))
+        if size > _UNWATCHED_LEAST and not is_watched:
+            duration = time.monotonic() - started
+            self._rest_until = started + min(_UNWATCHED_MOST_S, max(_UNWATCHED_PAUSE_S, _UNWATCHED_SHARE * duration))
         return size
 
     def _draw(self, data: bytes) -> None:
-        begun = time.monotonic()
-        self._stage.take_output(data)
+        started = time.monotonic()
+        self._handler.take_output(data)
         now = time.monotonic()
-        if now - begun > _GULP_S:  # a slow emulator gets less at once
-            self._gulp = max(_GULP_LEAST, self._gulp // 2)
-        elif len(data) >= self._gulp:
-            self._gulp = min(_GULP_MOST, self._gulp * 2)
-        self._since_picture += len(data)
+        if now - started > _BATCH_S:  # a slow emulator gets less at once
+            self._batch = max(_BATCH_LEAST, self._batch // 2)
+        elif len(data) >= self._batch:
+            self._batch = min(_BATCH_MOST, self._batch * 2)
+        self._bytes_since_picture += len(data)
         self._busy_at = now
-        self._stage.audience.mark_active(now)
+        self._handler.clients.mark_active(now)
 
     # Clients ---------------------------------------------------------------------------------------------------------
-    def _welcome(self, _events: int) -> None:
+    def _accept(self, _events: int) -> None:
         try:
-            connection, _ = self._seat.listener.accept()
+            connection, _ = self._handles.listener.accept()
         except OSError:
             return
-        seats = self._stage.audience.seats
-        if not is_same_user(connection) or len(seats) >= _MOST_CLIENTS:
+        connections = self._handler.clients.connections
+        if not is_same_user(connection) or len(connections) >= _MOST_CLIENTS:
             connection.close()
             return
-        client = ClientSeat(connection)
-        seats.append(client)
+        client = ClientConnection(connection)
+        connections.append(client)
         client.watched = READ
         self._selector.register(connection, READ, lambda events: self._serve(client, events))
 
-    def _serve(self, client: ClientSeat, events: int) -> None:
+    def _serve(self, client: ClientConnection, events: int) -> None:
         if events & WRITE:
             client.flush()
         if events & READ and not client.closing:
-            self._hear(client)
+            self._read_client(client)
         if client.closing:
             self._drop(client)
 
-    def _hear(self, client: ClientSeat) -> None:
+    def _read_client(self, client: ClientConnection) -> None:
         try:
             for message in client.receive():
-                self._stage.act(message, client)
+                self._handler.handle(message, client)
                 if client.closing:
                     break
                 if isinstance(message, messages.Hello) and self._announced is not None:
@@ -183,16 +197,16 @@ class ScreenProcess:
         except messages.WireBroken as error:
             self._drop(client, str(error))
 
-    def _drop(self, client: ClientSeat, text: str | None = None) -> None:
-        if client not in self._stage.audience.seats:
+    def _drop(self, client: ClientConnection, text: str | None = None) -> None:
+        if client not in self._handler.clients.connections:
             return
-        self._stage.audience.seats.remove(client)
+        self._handler.clients.connections.remove(client)
         self._selector.unregister(client.connection)
         client.close(text)
-        self._stage.lost(client)
+        self._handler.drop_client(client)
 
     def _watch_clients(self) -> None:
-        for client in list(self._stage.audience.seats):
+        for client in list(self._handler.clients.connections):
             if client.closing:
                 self._drop(client)
                 continue
@@ -202,7 +216,7 @@ class ScreenProcess:
                 client.watched = events
 
     # The supervisor --------------------------------------------------------------------------------------------------
-    def _hear_supervisor(self, _events: int) -> None:
+    def _read_supervisor(self, _events: int) -> None:
         try:
             data = self._control.recv(_CHUNK)
         except BlockingIOError:
@@ -210,62 +224,62 @@ class ScreenProcess:
         except OSError:
             data = b""
         if not data:
-            self._end_alone()
+            self._end_without_supervisor()
             return
         for message in self._from_supervisor.feed(data):
             match message:
-                case Ask():
-                    self.tell_supervisor(Alive())
-                case Drain():
-                    self._drain_the_rest()
-                    self.tell_supervisor(Drained())
+                case AliveRequest():
+                    self.send_to_supervisor(AliveReport())
+                case DrainRequest():
+                    self._read_remaining_output()
+                    self.send_to_supervisor(DrainReport())
                 case messages.Exited():
                     self.take_exit(message)
                 case messages.Bye():
-                    self._part(message.text)
+                    self._say_goodbye(message.text)
 
     def take_exit(self, exited: messages.Exited) -> None:
-        """Take the news of the child's end, and what it printed last."""
-        self._stage.exited = exited
+        """Note the child's end, and read what it printed last."""
+        self._handler.exited = exited
         self._exited_at = time.monotonic()
-        self._drain_the_rest()
+        self._read_remaining_output()
 
-    def _drain_the_rest(self) -> None:
+    def _read_remaining_output(self) -> None:
         until = time.monotonic() + _END_PATIENCE_S
-        while self._line_due is None and time.monotonic() < until and self._drain():
+        while self._pty_due is None and time.monotonic() < until and self._read_output():
             pass
 
-    def tell_supervisor(self, message: messages.Message) -> None:
+    def send_to_supervisor(self, message: messages.Message) -> None:
         """Send the supervisor a message; without one, nobody needs it."""
         with contextlib.suppress(OSError):
             self._control.send(messages.encode(message))
 
-    def _end_alone(self) -> None:
+    def _end_without_supervisor(self) -> None:
         """End the child, which nobody can wait for any more, and say so: the supervisor was killed."""
         text = "the process that held this terminal was killed; the program in it is being ended"
-        self._stage.audience.broadcast(messages.Said(text, "error"))
+        self._handler.clients.broadcast(messages.HostNotice(text, "error"))
         for number in (signal.SIGHUP, signal.SIGKILL):
-            send(self._line, number)
-            send(self._line, signal.SIGCONT)
-            if self._gone_within(self._seat.rules.grace_s):
+            send(self._pty, number)
+            send(self._pty, signal.SIGCONT)
+            if self._ends_within(self._handles.rules.grace_s):
                 break
-        self._part(text)
+        self._say_goodbye(text)
         # The description stays for whoever looks next: it says that there was something, and what became of it.
         with contextlib.suppress(OSError):
-            self._seat.place.socket.unlink()
+            self._handles.place.socket.unlink()
 
-    def _part(self, text: str) -> None:
-        for client in list(self._stage.audience.seats):
+    def _say_goodbye(self, text: str) -> None:
+        for client in list(self._handler.clients.connections):
             self._drop(client, text)
-        self.finished = True
+        self.is_finished = True
 
-    def _gone_within(self, patience_s: float) -> bool:
+    def _ends_within(self, patience_s: float) -> bool:
         deadline = time.monotonic() + patience_s
         while time.monotonic() < deadline:
-            while self._line.read(_CHUNK):
+            while self._pty.read(_CHUNK):
                 pass  # a full terminal would keep it from ending
             try:
-                os.kill(self._line.pid, 0)
+                os.kill(self._pty.pid, 0)
             except OSError:
                 return True
             time.sleep(0.02)
@@ -273,45 +287,46 @@ class ScreenProcess:
 
     # What is due -----------------------------------------------------------------------------------------------------
     def _do_due(self, now: float) -> float | None:
-        """Do what time brings and return for how long to wait."""
-        stage = self._stage
-        waits = [stage.fit(now)]
-        if self._line_due is not None:
-            waits.append(self._look_at_line(now))
+        """Do what is due and return for how many seconds to wait."""
+        handler = self._handler
+        send_output(handler.clients.connections, self._crash_buffer)
+        waits = [handler.fit_size(now)]
+        if self._pty_due is not None:
+            waits.append(self._look_at_pty(now))
         if self._rest_until:
             self._rest_until = self._rest_until if now < self._rest_until else 0.0
             waits.append(self._rest_until - now if self._rest_until else None)
-        was_owed = stage.changed
-        stage.changed, wait = stage.audience.paint(
-            stage.screen, now, changed=stage.changed, flooding=self._since_picture > _FLOOD
+        was_owed = handler.changed
+        handler.changed, wait = handler.clients.send_pictures(
+            handler.screen, now, changed=handler.changed, flooding=self._bytes_since_picture > _FLOOD
         )
-        if was_owed and not stage.changed:
-            self._since_picture = 0
-        waits += [wait, self._tell_title(now), self._dump(now), self._end(now)]
+        if was_owed and not handler.changed:
+            self._bytes_since_picture = 0
+        waits += [wait, self._send_title(now), self._dump(now), self._end(now)]
         self._watch_clients()
         return min((wait for wait in waits if wait is not None), default=None)
 
-    def _look_at_line(self, now: float) -> float | None:
-        if self._stage.exited is not None:
+    def _look_at_pty(self, now: float) -> float | None:
+        if self._handler.exited is not None:
             return None
-        if now >= (self._line_due or 0):
-            self._line_due = None
-            self._drain()
-        return None if self._line_due is None else max(self._line_due - now, 0.001)
+        if now >= (self._pty_due or 0):
+            self._pty_due = None
+            self._read_output()
+        return None if self._pty_due is None else max(self._pty_due - now, 0.001)
 
-    def _tell_title(self, now: float) -> float | None:
-        if self._stage.title == self._title_told:
+    def _send_title(self, now: float) -> float | None:
+        if self._handler.title == self._title_sent:
             return None
         left = self._title_at + _TITLE_S - now
         if left > 0:
             return left
-        self._title_told, self._title_at = self._stage.title, now
-        self.tell_supervisor(Titled(self._stage.title))
+        self._title_sent, self._title_at = self._handler.title, now
+        self.send_to_supervisor(TitleReport(self._handler.title))
         return None
 
     def _dump(self, now: float) -> float | None:
-        """Keep the screen for the one who comes after us: when it is quiet, or overdue."""
-        if self._memory.total == self._dumped_total or self._stage.exited is not None:
+        """Keep a dump for the next screen process, when the child is quiet or a dump is overdue."""
+        if self._crash_buffer.total == self._dumped_total or self._handler.exited is not None:
             return None
         quiet = self._busy_at + _QUIET_S
         due = min(
@@ -319,34 +334,36 @@ class ScreenProcess:
         )
         if now < due:
             return due - now
-        self._dumped_total = self._memory.total
-        self._memory.keep_dump(self._stage.screen.dump())
+        self._dumped_total = self._crash_buffer.total
+        dump = self._handler.screen.dump()
+        if dump:
+            self._crash_buffer.keep_dump(dump)
         self._dumped_at = time.monotonic()
-        self._dump_pause_s = max(self._seat.rules.dump_every_s, (self._dumped_at - now) * _DUMP_SHARE)
+        self._dump_pause_s = max(self._handles.rules.dump_every_s, (self._dumped_at - now) * _DUMP_SHARE)
         return None
 
     def _end(self, now: float) -> float | None:
-        stage = self._stage
-        if stage.exited is None:
+        handler = self._handler
+        if handler.exited is None:
             return None
         since = now - self._exited_at
-        is_drained = self._line_due is not None or since >= _END_PATIENCE_S
+        is_drained = self._pty_due is not None or since >= _END_PATIENCE_S
         if is_drained:
-            stage.audience.tell_exit(stage.exited, insist=since >= _SLOW_CLIENT_S, changed=stage.changed)
-        left = self._exited_at + self._seat.rules.linger_s - now
-        if left <= 0 or (stage.end_seen and not any(seat.attached for seat in stage.audience.seats)):
-            for client in list(stage.audience.seats):
+            handler.clients.send_exit(handler.exited, insist=since >= _SLOW_CLIENT_S, changed=handler.changed)
+        left = self._exited_at + self._handles.rules.linger_s - now
+        if left <= 0 or (handler.end_seen and not any(client.attached for client in handler.clients.connections)):
+            for client in list(handler.clients.connections):
                 self._drop(client, "the terminal has ended")
-            self.tell_supervisor(Done())
-            self.finished = True
+            self.send_to_supervisor(EndReport())
+            self.is_finished = True
             return None
-        if is_drained and all(seat.exit_told for seat in stage.audience.seats):
+        if is_drained and all(client.has_exit for client in handler.clients.connections):
             return left
         return min(left, _END_PATIENCE_S)
 
 
 def serve(
-    seat: Seat,
+    handles: TerminalHandles,
     control: socket.socket,
     *,
     deaths: int,
@@ -359,21 +376,21 @@ def serve(
     deaths: how many died in quick succession before this one. exited: the child has ended already. manner: in which
     the last one ended.
     """
-    limits = seat.rules.limits
+    limits = handles.rules.limits
     limits.columns, limits.rows = limits_size
 
     def alive() -> None:
         with contextlib.suppress(OSError):
-            control.send(messages.encode(Alive()))
+            control.send(messages.encode(AliveReport()))
 
-    opened = reopen(seat.memory, limits, deaths, seat.rules.emulator, manner=manner, alive=alive)
+    restored = restore_screen(handles.crash_buffer, limits, deaths, handles.terminal.id, manner=manner, alive=alive)
 
     def kill(number: int) -> None:
-        process.tell_supervisor(messages.Kill(number))
+        process.send_to_supervisor(messages.Kill(number))
 
-    stage = Stage(seat, opened.screen, limits_size, kill=kill)
-    stage.title = seat.terminal.title
-    process = ScreenProcess(seat, control, stage, opened.text)
+    handler = RequestHandler(handles, restored.screen, limits_size, kill=kill)
+    handler.title = handles.terminal.title
+    process = ScreenProcess(handles, control, handler, restored.text)
     if exited is not None:
         process.take_exit(exited)
     process.run()

@@ -1,35 +1,35 @@
-"""What the supervisor of a terminal and the process of its screen tell each other, over a socket pair."""
+"""The messages between a terminal's supervisor and its screen process, over a socket pair."""
 
 from __future__ import annotations
 
 from oulipoly_engine.terminal.protocol.messages import Bye, Exited, Kill, Message
 
 
-class Titled(Message, frozen=True, tag="titled"):
-    """The child has given itself a title."""
+class TitleReport(Message, frozen=True, tag="titled"):
+    """The child has set the terminal's title."""
 
     title: str
 
 
-class Alive(Message, frozen=True, tag="alive"):
-    """The screen's process works: the answer to Ask, and told in between while it draws what was lost."""
+class AliveReport(Message, frozen=True, tag="alive"):
+    """The screen process works. It answers AliveRequest, and is also sent while lost output is drawn again."""
 
 
-class Drained(Message, frozen=True, tag="drained"):
-    """The answer to Drain: all that the ended child has printed is kept."""
+class DrainReport(Message, frozen=True, tag="drained"):
+    """The answer to DrainRequest: everything that the ended child has printed is in the crash buffer."""
 
 
-class Ask(Message, frozen=True, tag="ask"):
-    """The supervisor wants to know whether the screen's process hangs."""
+class AliveRequest(Message, frozen=True, tag="ask"):
+    """The supervisor asks whether the screen process works."""
 
 
-class Drain(Message, frozen=True, tag="drain"):
+class DrainRequest(Message, frozen=True, tag="drain"):
     """The child has ended: read what it printed last."""
 
 
-class Done(Message, frozen=True, tag="done"):
-    """The child has ended, and somebody has seen it or an hour has passed: the host may go."""
+class EndReport(Message, frozen=True, tag="done"):
+    """The child has ended, and a user has seen it or an hour has passed: the host may end."""
 
 
-FromScreen = Titled | Kill | Done | Alive | Drained
-FromSupervisor = Exited | Bye | Ask | Drain  # Bye: the host was told to end
+FromScreen = TitleReport | Kill | EndReport | AliveReport | DrainReport
+FromSupervisor = Exited | Bye | AliveRequest | DrainRequest  # Bye: the host was told to end

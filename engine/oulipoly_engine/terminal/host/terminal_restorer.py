@@ -1,4 +1,4 @@
-"""What is written to the real terminal if we are killed: nobody can do it then but another process.
+"""Restore the real terminal if we are killed, which only another process can do then.
 
 That one is a small shell: it is told what to write, keeps the last that it was told, and writes it when our end of the
 pipe is closed, whoever closed it. Told nothing last, it writes nothing.
@@ -16,8 +16,8 @@ _PATIENCE_S = 2.0  # for the shell to end once it has nothing to do
 _SCRIPT = "trap '' HUP INT QUIT TERM TSTP; w=; while IFS= read -r line; do w=$line; done; printf %b \"$w\""
 
 
-class LastWill:
-    """A shell that outlives us."""
+class TerminalRestorer:
+    """A shell that writes bytes to the terminal when our process has ended."""
 
     def __init__(self) -> None:
         """Start it. Without a shell nothing is written, which is how it would be without this."""
@@ -39,7 +39,7 @@ class LastWill:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Have it write nothing, and end it."""
-        self.say(b"")
+        self.set_bytes(b"")
         if self._shell is None:
             return
         with contextlib.suppress(OSError):
@@ -50,8 +50,8 @@ class LastWill:
             self._shell.kill()
             self._shell.wait()
 
-    def say(self, data: bytes) -> None:
-        """Have these bytes written instead of those said before; none: nothing."""
+    def set_bytes(self, data: bytes) -> None:
+        """Set the bytes to write, in place of earlier ones; empty: nothing is written."""
         if self._shell is not None:
             with contextlib.suppress(OSError):
                 self._pipe.write(b"".join(b"\\0%03o" % byte for byte in data) + b"\n")

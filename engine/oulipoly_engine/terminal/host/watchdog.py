@@ -1,7 +1,7 @@
-"""Whether the process of a terminal's screen still answers, or hangs in what it was fed. Pure: instants come in.
+"""Detect a screen process that hangs. Pure: it is given the instants.
 
-A starved process is not taken for a hanging one: what counts is the processor time that it spends without an answer,
-and only after long the time by the clock, which is all there is for one that sleeps or was stopped.
+A process that gets no processor time does not hang. So what counts is the processor time that it uses without an
+answer. Only after a long time the clock counts too, for a process that sleeps or was stopped.
 """
 
 from __future__ import annotations
@@ -9,56 +9,56 @@ from __future__ import annotations
 from collections.abc import Callable
 
 EVERY_S = 2.0  # between two questions: two wake-ups, a tenth of a millisecond
-_AGAIN_S = 0.25  # between two looks at one that owes an answer
+_AGAIN_S = 0.25  # between two looks at a process that has not answered
 _OURS_S = 2.0  # a look that comes so much later than it was due: we were stopped ourselves, and so perhaps was it
 
 
-class Pulse:
-    """One process' answers. It owes one from its start on: its first work is what the one before may have died of."""
+class Watchdog:
+    """Watches one process. It must answer from its start on: its first work may be what the last process died of."""
 
     def __init__(self, now: float, *, looping_s: float, silent_s: float) -> None:
-        """Begin to wait. looping_s: processor time, silent_s: time that it may take for an answer."""
+        """Begin to wait. looping_s: processor time, silent_s: time by the clock that an answer may take."""
         self._looping_s = looping_s
         self._silent_s = silent_s
-        self._heard_at: float | None = None
+        self._answered_at: float | None = None
         self._is_asked = True
         self._since = self._looked_at = now
-        self._spent_before: float | None = None
+        self._cpu_s_before: float | None = None
 
     @property
-    def heard_at(self) -> float | None:
+    def answered_at(self) -> float | None:
         """Return when it last answered; None: never yet."""
-        return self._heard_at
+        return self._answered_at
 
-    def hear(self, now: float) -> None:
+    def take_answer(self, now: float) -> None:
         """Take an answer."""
-        self._heard_at = self._looked_at = now
+        self._answered_at = self._looked_at = now
         self._is_asked = False
 
-    def is_due(self, now: float) -> bool:
-        """Tell whether it is time to ask; asked means that an answer is owed from now on."""
-        if self._is_asked or now - (self._heard_at or 0.0) < EVERY_S:
+    def must_ask(self, now: float) -> bool:
+        """Return whether to ask now; if so, an answer is expected from now on."""
+        if self._is_asked or now - (self._answered_at or 0.0) < EVERY_S:
             return False
         self._is_asked = True
         self._since = self._looked_at = now
-        self._spent_before = None
+        self._cpu_s_before = None
         return True
 
-    def is_gone(self, now: float, spent: Callable[[], float | None]) -> bool:
-        """Tell whether it hangs. spent: its processor time so far, in seconds; None where nobody tells."""
+    def hangs(self, now: float, cpu_time_s: Callable[[], float | None]) -> bool:
+        """Tell whether it hangs. cpu_time_s: returns its processor time so far; None where the system does not tell."""
         if not self._is_asked:
             return False
         late = now - self._looked_at
         self._looked_at = now
-        used = spent()
+        used = cpu_time_s()
         if late > _AGAIN_S + _OURS_S:
-            self._since, self._spent_before = now, used
-        elif self._spent_before is None:
-            self._spent_before = used
-        elif used is not None and used - self._spent_before > self._looping_s:
+            self._since, self._cpu_s_before = now, used
+        elif self._cpu_s_before is None:
+            self._cpu_s_before = used
+        elif used is not None and used - self._cpu_s_before > self._looping_s:
             return True
         return now - self._since > self._silent_s
 
     def wait(self, now: float) -> float:
         """Return the seconds until the next question or look."""
-        return _AGAIN_S if self._is_asked else max(0.0, (self._heard_at or 0.0) + EVERY_S - now)
+        return _AGAIN_S if self._is_asked else max(0.0, (self._answered_at or 0.0) + EVERY_S - now)

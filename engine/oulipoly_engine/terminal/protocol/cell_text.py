@@ -24,7 +24,7 @@ class _Drawable(dict[int, str]):
 _DRAWABLE = _Drawable()
 
 
-def drawable(text: str) -> str:
+def clean_text(text: str) -> str:
     """Return text of one character a cell, what cannot be drawn in a cell of its own replaced by a space."""
     if text.isascii():  # nearly always, and five times faster
         text = text.replace("\0", " ")
@@ -33,7 +33,7 @@ def drawable(text: str) -> str:
     return text.translate(_DRAWABLE)
 
 
-def cluster(text: str) -> str:
+def clean_cluster(text: str) -> str:
     """Return the text of one cell that holds several characters, without what would break out of it."""
     first, rest = text[:1].translate(_DRAWABLE), text[1:]
     if rest.isprintable():
@@ -45,6 +45,6 @@ def cluster(text: str) -> str:
     )
 
 
-def label(text: str, limit: int) -> str:
+def clean_label(text: str, limit: int) -> str:
     """Return text for a title or a notice: printable, of at most `limit` characters."""
     return "".join(character if character.isprintable() else " " for character in text[:limit]).strip()

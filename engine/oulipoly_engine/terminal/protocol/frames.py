@@ -1,7 +1,7 @@
-"""The viewport as clients get it: rows in wire form, styles told once by number. Pure.
+"""The viewport as it is sent to clients: rows in wire form, each style sent once with its number. Pure.
 
-Each client has its own account of which rows it has not been sent yet. That set can never grow beyond the viewport:
-however slow a client is, it is owed at most one full picture.
+For each client it is known which rows it has not been sent yet. That set never grows beyond the viewport, so a slow
+client is behind by one full picture at most.
 """
 
 from __future__ import annotations
@@ -14,56 +14,56 @@ from oulipoly_engine.terminal.protocol.screen import CellStyle, Frame, Row
 STYLES_KEPT = 16_384  # before numbering begins afresh; a gradient over a whole screen has 4,800
 
 
-class StyleBook:
+class StyleNumbers:
     """The numbers of styles, the same for all clients."""
 
     def __init__(self) -> None:
         self.generation = 0
-        self.told: list[WireStyle] = []  # in the order of their numbers
+        self.styles: list[WireStyle] = []  # in the order of their numbers
         self._numbers: dict[CellStyle, int] = {}
 
     def encode(self, y: int, row: Row) -> WireRow:
         """Return a row in wire form; a new style gets a number."""
         return y, tuple((run.text, self._number(run.style), run.width) for run in row)
 
-    def begin_afresh(self) -> bool:
-        """Forget every number if there are too many; tells whether that was so, and wire rows are void."""
-        if len(self.told) < STYLES_KEPT:
+    def reset_if_full(self) -> bool:
+        """Forget every number if there are too many. Returns whether it did; rows in wire form are void then."""
+        if len(self.styles) < STYLES_KEPT:
             return False
         self.generation += 1
-        self.told.clear()
+        self.styles.clear()
         self._numbers.clear()
         return True
 
     def _number(self, style: CellStyle) -> int:
         number = self._numbers.get(style)
         if number is None:
-            number = self._numbers[style] = len(self.told)
-            self.told.append((number, style.foreground, style.background, int(style.attrs), style.link))
+            number = self._numbers[style] = len(self.styles)
+            self.styles.append((number, style.foreground, style.background, int(style.attrs), style.link))
         return number
 
 
-class Debt:
+class UnsentRows:
     """What one client has not been sent yet."""
 
     def __init__(self) -> None:
         self.rows: set[int] = set()
         self.is_full = True
-        self.moved = True  # the cursor, or anything but the rows
+        self.has_moved = True  # the cursor, or anything but the rows
         self._generation = -1
         self._styles = 0
         self._number = 0
 
-    def is_owed(self) -> bool:
+    def has_any(self) -> bool:
         """Return whether there is anything to send."""
-        return self.is_full or self.moved or bool(self.rows)
+        return self.is_full or self.has_moved or bool(self.rows)
 
-    def styles_for(self, book: StyleBook) -> tuple[tuple[WireStyle, ...], bool]:
-        """Return the styles that this client has not been told, and whether their numbers begin afresh."""
-        anew = self._generation != book.generation
-        styles = tuple(book.told[0 if anew else self._styles :])
-        self._generation, self._styles = book.generation, len(book.told)
-        return styles, anew
+    def styles_for(self, style_numbers: StyleNumbers) -> tuple[tuple[WireStyle, ...], bool]:
+        """Return the styles that this client has not been sent, and whether their numbers start again at 0."""
+        resets_styles = self._generation != style_numbers.generation
+        styles = tuple(style_numbers.styles[0 if resets_styles else self._styles :])
+        self._generation, self._styles = style_numbers.generation, len(style_numbers.styles)
+        return styles, resets_styles
 
     def next_number(self) -> int:
         """Return the number of the next picture."""
@@ -75,7 +75,7 @@ class Viewport:
     """The last complete picture."""
 
     def __init__(self) -> None:
-        self.book = StyleBook()
+        self.style_numbers = StyleNumbers()
         self._rows: list[Row] = []
         self._wire: list[WireRow | None] = []
         self._frame: Frame | None = None
@@ -96,11 +96,11 @@ class Viewport:
         return 0 if self._frame is None else self._frame.trimmed
 
     def forget(self) -> None:
-        """Take the next frame for the first: the one before was of another size."""
+        """Treat the next frame as the first, because the size has changed."""
         self._frame = None
 
-    def take(self, frame: Frame, debts: Iterable[Debt]) -> None:
-        """Take what changed, and note it for every client."""
+    def add_frame(self, frame: Frame, unsent_rows: Iterable[UnsentRows]) -> None:
+        """Add what changed to the picture, and to the unsent rows of every client."""
         if frame.full or len(self._rows) != frame.rows:
             self._rows = [()] * frame.rows
             self._wire = [None] * frame.rows
@@ -108,39 +108,41 @@ class Viewport:
             self._rows[y] = row
             self._wire[y] = None
         self._frame = frame
-        for debt in debts:
-            debt.moved = True
+        for unsent in unsent_rows:
+            unsent.has_moved = True
             if frame.full:
-                debt.is_full = True
-            elif not debt.is_full:
-                debt.rows.update(y for y, _ in frame.changed)
+                unsent.is_full = True
+            elif not unsent.is_full:
+                unsent.rows.update(y for y, _ in frame.changed)
 
-    def pay(self, debt: Debt) -> Picture | None:
-        """Return the picture that a client is owed; None while there is none."""
+    def next_picture(self, unsent: UnsentRows) -> Picture | None:
+        """Return a picture of what a client has not been sent; None before the first frame."""
         frame = self._frame
         if frame is None:
             return None
-        self._make_room()
-        full = debt.is_full
-        changed = tuple(self._wire_row(y) for y in (range(len(self._rows)) if full else sorted(debt.rows)))
-        debt.rows.clear()
-        debt.is_full = debt.moved = False
-        return self._picture(debt, frame, changed, full=full)
+        self._reset_styles_if_full()
+        full = unsent.is_full
+        changed = tuple(self._wire_row(y) for y in (range(len(self._rows)) if full else sorted(unsent.rows)))
+        unsent.rows.clear()
+        unsent.is_full = unsent.has_moved = False
+        return self._picture(unsent, frame, changed, full=full)
 
-    def past(self, debt: Debt, beside: Frame, rows: Iterable[Row]) -> Picture:
-        """Return a picture of rows that one client alone sees. beside: what else is told of it."""
-        self._make_room()
-        return self._picture(debt, beside, tuple(self.book.encode(y, row) for y, row in enumerate(rows)), full=True)
+    def scrollback_picture(self, unsent: UnsentRows, frame: Frame, rows: Iterable[Row]) -> Picture:
+        """Return a picture of rows that one client alone sees. frame: everything but the rows."""
+        self._reset_styles_if_full()
+        return self._picture(
+            unsent, frame, tuple(self.style_numbers.encode(y, row) for y, row in enumerate(rows)), full=True
+        )
 
-    def _make_room(self) -> None:
-        if self.book.begin_afresh():
+    def _reset_styles_if_full(self) -> None:
+        if self.style_numbers.reset_if_full():
             self._wire = [None] * len(self._rows)
 
-    def _picture(self, debt: Debt, frame: Frame, changed: tuple[WireRow, ...], *, full: bool) -> Picture:
-        styles, anew = debt.styles_for(self.book)
+    def _picture(self, unsent: UnsentRows, frame: Frame, changed: tuple[WireRow, ...], *, full: bool) -> Picture:
+        styles, resets_styles = unsent.styles_for(self.style_numbers)
         cursor = frame.cursor
         return Picture(
-            number=debt.next_number(),
+            number=unsent.next_number(),
             columns=frame.columns,
             rows=frame.rows,
             full=full,
@@ -151,11 +153,11 @@ class Viewport:
             offset=frame.offset,
             alternate=frame.alternate,
             mouse=frame.mouse,
-            anew=anew,
+            resets_styles=resets_styles,
         )
 
     def _wire_row(self, y: int) -> WireRow:
         row = self._wire[y]
         if row is None:
-            row = self._wire[y] = self.book.encode(y, self._rows[y])
+            row = self._wire[y] = self.style_numbers.encode(y, self._rows[y])
         return row

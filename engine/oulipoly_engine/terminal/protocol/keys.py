@@ -44,7 +44,7 @@ def character(key: Key) -> str | None:
     return _named(key.name)
 
 
-def paste(text: str, *, bracketed: bool) -> bytes:
+def encode_paste(text: str, *, bracketed: bool) -> bytes:
     """Return what a paste sends: without controls, lines ended as the return key does unless it is marked."""
     clean = _COMMANDS.sub("", text)
     if bracketed:

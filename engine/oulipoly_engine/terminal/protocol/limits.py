@@ -7,6 +7,6 @@ WHEEL_ROWS = 3  # arrow keys that a turn of the wheel sends where the child take
 _LEAST_COLUMNS, _LEAST_ROWS, _MOST = 2, 1, 2000
 
 
-def bounded(columns: int, rows: int) -> tuple[int, int]:
+def clamp_size(columns: int, rows: int) -> tuple[int, int]:
     """Return a size that a screen can have."""
     return max(_LEAST_COLUMNS, min(columns, _MOST)), max(_LEAST_ROWS, min(rows, _MOST))

@@ -4,8 +4,8 @@ A frame is four bytes of length, big-endian, and a msgpack array: the name of th
 The first message names the version, and another version is refused with a sentence.
 
 A client says Hello, then Attach if it wants pictures (without, it only looks, asks or kills). It draws each Picture and
-acknowledges it by Seen: the host sends the next one only then, so that a slow client gets fewer pictures, never late
-ones. Everything else may come at any time, in both directions.
+acknowledges it by PictureReceipt. The host sends the next one only then, so that a slow client gets fewer pictures,
+never late ones. Everything else may come at any time, in both directions.
 
 Hosts live for weeks, so either end may be older than the other. Fields are refused where they are not known; what was
 added later is a message of its own, which is sent only to an end that is known to understand it: `understands`.
@@ -21,6 +21,7 @@ import msgspec
 VERSION = 1
 NAME = "host"  # a host's name, and behind it what it has learned since version 1
 NUMBERS, COLOURS = "numbers-lines", "takes-colours"
+NO_EMULATOR = "none"  # for State.emulator: nothing is drawn, and a client may ask for the output as it is
 LARGEST = 32 << 20  # bytes of one frame: a paste of that size, or a thousand hits of a search, fits well
 _LENGTH = struct.Struct(">I")
 
@@ -34,7 +35,7 @@ WireRow = tuple[int, tuple[tuple[str, int, int], ...]]  # y or line; runs of tex
 
 
 class WireBroken(Exception):
-    """What came is no message of ours: the connection is of no more use."""
+    """The received bytes are no message of ours; the connection cannot be used any more."""
 
 
 class Message(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -65,13 +66,13 @@ class Attach(Message, frozen=True, tag="attach"):
     only_reads: bool = False  # what it types is nobody's, and other windows decide the size
 
 
-class Typed(Message, frozen=True, tag="typed"):
+class TextInput(Message, frozen=True, tag="typed"):
     """Bytes for the child, as they are."""
 
     data: bytes
 
 
-class Pressed(Message, frozen=True, tag="pressed"):
+class KeyInput(Message, frozen=True, tag="pressed"):
     """A key, encoded by the host in the child's present modes."""
 
     name: str
@@ -79,7 +80,7 @@ class Pressed(Message, frozen=True, tag="pressed"):
     mods: int = 0
 
 
-class Pointed(Message, frozen=True, tag="pointed"):
+class MouseInput(Message, frozen=True, tag="pointed"):
     """A mouse event inside the viewport."""
 
     action: Action
@@ -89,42 +90,42 @@ class Pointed(Message, frozen=True, tag="pointed"):
     mods: int = 0
 
 
-class Pasted(Message, frozen=True, tag="pasted"):
+class PasteInput(Message, frozen=True, tag="pasted"):
     """Text from the clipboard."""
 
     text: str
 
 
-class Focused(Message, frozen=True, tag="focused"):
+class FocusChange(Message, frozen=True, tag="focused"):
     """The client's window has got or lost the focus, or is not shown any more."""
 
     focus: Focus
 
 
-class Resized(Message, frozen=True, tag="resized"):
+class WindowSize(Message, frozen=True, tag="resized"):
     """The client's window has a new size."""
 
     columns: Size
     rows: Size
 
 
-class Seen(Message, frozen=True, tag="seen"):
+class PictureReceipt(Message, frozen=True, tag="seen"):
     """A picture is drawn; the next may come."""
 
     number: Count
 
 
-class Scrolled(Message, frozen=True, tag="scrolled"):
-    """Move the viewport, for all who type, or a reader's own: negative is up. `delta` 0 goes to the bottom."""
+class ScrollRequest(Message, frozen=True, tag="scrolled"):
+    """Move the viewport of all clients that type, or a reader's own. Negative is up, 0 goes to the bottom."""
 
     delta: Annotated[int, msgspec.Meta(ge=-(1 << 31), le=1 << 31)]
 
 
-class Refresh(Message, frozen=True, tag="refresh"):
+class RefreshRequest(Message, frozen=True, tag="refresh"):
     """Ask for a full picture."""
 
 
-class RowsWanted(Message, frozen=True, tag="rows-wanted"):
+class RowsRequest(Message, frozen=True, tag="rows-wanted"):
     """Ask for styled rows, counted from the oldest of the scrollback, without moving the viewport."""
 
     request: Count
@@ -132,19 +133,19 @@ class RowsWanted(Message, frozen=True, tag="rows-wanted"):
     count: Annotated[int, msgspec.Meta(ge=0, le=1000)]
 
 
-class NumberLines(Message, frozen=True, tag="number-lines"):
-    """Ask to be told by Trimmed, from now on, what has to be added to a line to get a number that stays its own."""
+class LineNumbersRequest(Message, frozen=True, tag="number-lines"):
+    """Ask for TrimReports from now on. Added to a line, their count gives a number that stays the line's own."""
 
 
-class Coloured(Message, frozen=True, tag="coloured"):
-    """The colours that the client draws the child's defaults in; the child is told them when it asks."""
+class Colours(Message, frozen=True, tag="coloured"):
+    """The client's default colours, for a child that asks for them."""
 
     foreground: Rgb
     background: Rgb
     dark: bool
 
 
-class LinesWanted(Message, frozen=True, tag="lines-wanted"):
+class LinesRequest(Message, frozen=True, tag="lines-wanted"):
     """Ask for styled rows by their lasting numbers."""
 
     request: Count
@@ -152,12 +153,16 @@ class LinesWanted(Message, frozen=True, tag="lines-wanted"):
     count: Annotated[int, msgspec.Meta(ge=0, le=1000)]
 
 
-class SearchWanted(Message, frozen=True, tag="search-wanted"):
+class SearchRequest(Message, frozen=True, tag="search-wanted"):
     """Search the whole text, ignoring case."""
 
     request: Count
     text: Annotated[str, msgspec.Meta(max_length=10_000)]
     limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1000
+
+
+class OutputRequest(Message, frozen=True, tag="send-output"):
+    """Ask for the child's output as it is, from now on and in place of pictures; for a host that has no emulator."""
 
 
 class Kill(Message, frozen=True, tag="kill"):
@@ -166,8 +171,8 @@ class Kill(Message, frozen=True, tag="kill"):
     signal: Annotated[int, msgspec.Meta(ge=0, le=64)] = 0
 
 
-class EndSeen(Message, frozen=True, tag="end-seen"):
-    """Somebody has seen how the child ended: the host may go once nobody is attached."""
+class EndReceipt(Message, frozen=True, tag="end-seen"):
+    """A user has seen how the child ended. The host may end once nobody is attached."""
 
 
 # From the host -------------------------------------------------------------------------------------------------------
@@ -201,11 +206,11 @@ class Picture(Message, frozen=True, tag="picture"):
     offset: int
     alternate: bool
     mouse: bool
-    anew: bool = False  # style ids begin afresh: forget those told before
+    resets_styles: bool = False  # style ids begin afresh: forget those told before
 
 
-class Happened(Message, frozen=True, tag="happened"):
-    """What the child said beside its picture; None and empty are "nothing new"."""
+class SideEffectReport(Message, frozen=True, tag="happened"):
+    """What the child did besides drawing. None and empty mean that nothing has changed."""
 
     title: str | None = None
     folder: str | None = None
@@ -216,7 +221,7 @@ class Happened(Message, frozen=True, tag="happened"):
     active: bool = False  # for hidden clients, at most once a second: something was printed
 
 
-class SizeSet(Message, frozen=True, tag="size-set"):
+class SizeReport(Message, frozen=True, tag="size-set"):
     """Which size the terminal has now, and whose window decided it."""
 
     columns: int
@@ -226,37 +231,43 @@ class SizeSet(Message, frozen=True, tag="size-set"):
     clients: int
 
 
-class RowsFound(Message, frozen=True, tag="rows-found"):
-    """The answer to RowsWanted; styles as in Picture. Fewer rows than asked for: the text ends there."""
+class RowsAnswer(Message, frozen=True, tag="rows-found"):
+    """The answer to RowsRequest; styles as in Picture. Fewer rows than asked for: the text ends there."""
 
     request: int
     first: int
     styles: tuple[WireStyle, ...]
     rows: tuple[WireRow, ...]
-    anew: bool = False
+    resets_styles: bool = False
 
 
-class Trimmed(Message, frozen=True, tag="trimmed"):
-    """So many rows the scrollback has lost at its old end; true of the picture, rows or hits that follow."""
+class TrimReport(Message, frozen=True, tag="trimmed"):
+    """How many of its oldest rows the scrollback has lost. It holds for the picture, rows or hits that follow."""
 
     rows: Count
 
 
-class LinesFound(Message, frozen=True, tag="lines-found"):
-    """The answer to LinesWanted: those of the rows that are kept, by their lasting numbers; styles as in Picture."""
+class LinesAnswer(Message, frozen=True, tag="lines-found"):
+    """The answer to LinesRequest: the rows that still exist, by their lasting numbers; styles as in Picture."""
 
     request: int
     styles: tuple[WireStyle, ...]
     rows: tuple[WireRow, ...]
     goes_on: tuple[int, ...]  # those that were broken only because they were full
-    anew: bool = False
+    resets_styles: bool = False
 
 
-class SearchFound(Message, frozen=True, tag="search-found"):
-    """The answer to SearchWanted, newest first."""
+class SearchAnswer(Message, frozen=True, tag="search-found"):
+    """The answer to SearchRequest, newest first."""
 
     request: int
     hits: tuple[tuple[int, int, int], ...]  # line, start, end
+
+
+class Output(Message, frozen=True, tag="output"):
+    """What the child printed, as it is; the first one begins with the last that was printed before."""
+
+    data: bytes
 
 
 class Exited(Message, frozen=True, tag="exited"):
@@ -267,7 +278,7 @@ class Exited(Message, frozen=True, tag="exited"):
     stopped_for: int | None = None  # the signal by which a user ended it; None: it ended by itself
 
 
-class Said(Message, frozen=True, tag="said"):
+class HostNotice(Message, frozen=True, tag="said"):
     """Something the user should know about the terminal itself."""
 
     text: str
@@ -275,17 +286,19 @@ class Said(Message, frozen=True, tag="said"):
 
 
 FromClient = (
-    Hello | Bye | Attach | Typed | Pressed | Pointed | Pasted | Focused | Resized | Seen | Scrolled | Refresh
-    | RowsWanted | NumberLines | LinesWanted | Coloured | SearchWanted | Kill | EndSeen
+    Hello | Bye | Attach | TextInput | KeyInput | MouseInput | PasteInput | FocusChange | WindowSize | PictureReceipt
+    | ScrollRequest | RefreshRequest | RowsRequest | LineNumbersRequest | LinesRequest | Colours | SearchRequest
+    | OutputRequest | Kill | EndReceipt
 )  # fmt: skip
 FromHost = (
-    Hello | Bye | State | Picture | Happened | SizeSet | RowsFound | Trimmed | LinesFound | SearchFound | Exited | Said
+    Hello | Bye | State | Picture | SideEffectReport | SizeReport | RowsAnswer | TrimReport | LinesAnswer | SearchAnswer
+    | Output | Exited | HostNotice
 )  # fmt: skip
 
 
-def understands(host: Hello, what: str) -> bool:
-    """Tell whether a host understands NumberLines and LinesWanted (NUMBERS), or Coloured (COLOURS)."""
-    return what in host.name.split()
+def understands(host: Hello, feature: str) -> bool:
+    """Tell whether a host understands LineNumbersRequest and LinesRequest (NUMBERS), or Colours (COLOURS)."""
+    return feature in host.name.split()
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -301,7 +314,7 @@ def encode(message: Message) -> bytes:
 
 
 class Decoder:
-    """Takes bytes in any pieces and gives whole messages; keeps no more than one frame and one piece."""
+    """Turns bytes, cut anywhere, into messages. It holds one frame and one piece at most."""
 
     def __init__(self, messages: Any, largest: int = LARGEST) -> None:  # noqa: ANN401 - a union type is no type[...]
         self._decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(messages)
@@ -315,7 +328,7 @@ class Decoder:
         """
         pending = self._pending
         pending += data
-        found = []
+        decoded = []
         start = 0
         while len(pending) - start >= _LENGTH.size:
             (size,) = _LENGTH.unpack_from(pending, start)
@@ -325,11 +338,11 @@ class Decoder:
             end = start + _LENGTH.size + size
             if len(pending) < end:
                 break
-            found.append(self._read(bytes(pending[start + _LENGTH.size : end])))
+            decoded.append(self._read(bytes(pending[start + _LENGTH.size : end])))
             start = end
         if start:
             del pending[:start]
-        return found
+        return decoded
 
     def _read(self, data: bytes) -> Any:  # noqa: ANN401 - one of the union
         try:

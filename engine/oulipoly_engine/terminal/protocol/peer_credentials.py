@@ -1,4 +1,4 @@
-"""Who is at the other end of a Unix socket: only the same user may."""
+"""Check that the process at the other end of a Unix socket runs as the same user."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
-"""A terminal's picture at the client: the messages of the host made into rows again. Pure."""
+"""A terminal's picture at the client: rows decoded from the host's messages. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from oulipoly_engine.terminal.protocol.messages import Picture, RowsFound, WireRow, WireStyle
+from oulipoly_engine.terminal.protocol.messages import Picture, RowsAnswer, WireRow, WireStyle
 from oulipoly_engine.terminal.protocol.screen import CellStyle, Cursor, Row, Run
 
-_UNTOLD = CellStyle()
+_UNKNOWN = CellStyle()
 
 
-class View:
+class RemoteScreen:
     """The rows that a client shows."""
 
     def __init__(self) -> None:
@@ -21,13 +21,13 @@ class View:
         self.alternate = self.mouse = False
         self._styles: dict[int, CellStyle] = {}
 
-    def take(self, picture: Picture) -> tuple[int, ...]:
-        """Take a picture and return which rows are new: all of them when it is full."""
-        self._learn(picture.styles, anew=picture.anew)
+    def apply(self, picture: Picture) -> tuple[int, ...]:
+        """Apply a picture and return the numbers of the rows that changed: all of them when it is full."""
+        self._add_styles(picture.styles, resets_styles=picture.resets_styles)
         self.columns, self.height = picture.columns, picture.rows
         if picture.full or len(self.rows) != picture.rows:
             self.rows = [()] * picture.rows
-        for y, row in self._resolved(picture.changed):
+        for y, row in self._decode(picture.changed):
             if y < len(self.rows):
                 self.rows[y] = row
         x, y, visible, shape = picture.cursor
@@ -36,10 +36,10 @@ class View:
         self.alternate, self.mouse = picture.alternate, picture.mouse
         return tuple(range(len(self.rows))) if picture.full else tuple(y for y, _ in picture.changed)
 
-    def found(self, answer: RowsFound) -> tuple[tuple[int, Row], ...]:
+    def answered_rows(self, answer: RowsAnswer) -> tuple[tuple[int, Row], ...]:
         """Return the rows of an answer with their lines, counted from the oldest."""
-        self._learn(answer.styles, anew=answer.anew)
-        return tuple(self._resolved(answer.rows))
+        self._add_styles(answer.styles, resets_styles=answer.resets_styles)
+        return tuple(self._decode(answer.rows))
 
     def text(self) -> list[str]:
         """Return the rows as plain text."""
@@ -52,14 +52,14 @@ class View:
             lines.pop()
         return tuple(lines)
 
-    def _learn(self, styles: Iterable[WireStyle], *, anew: bool) -> None:
-        if anew:
+    def _add_styles(self, styles: Iterable[WireStyle], *, resets_styles: bool) -> None:
+        if resets_styles:
             self._styles.clear()
         for number, foreground, background, attrs, link in styles:
             self._styles[number] = CellStyle(foreground, background, attrs, link)
 
-    def _resolved(self, rows: Iterable[WireRow]) -> list[tuple[int, Row]]:
+    def _decode(self, rows: Iterable[WireRow]) -> list[tuple[int, Row]]:
         style = self._styles.get
         return [
-            (y, tuple(Run(text, style(number, _UNTOLD), width) for text, number, width in runs)) for y, runs in rows
+            (y, tuple(Run(text, style(number, _UNKNOWN), width) for text, number, width in runs)) for y, runs in rows
         ]

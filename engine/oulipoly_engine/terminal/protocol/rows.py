@@ -7,7 +7,7 @@ from oulipoly_engine.terminal.protocol.screen import CellStyle, Row, Run
 PLAIN = CellStyle()
 
 
-def finished(runs: list[tuple[str, CellStyle, int]]) -> Row:
+def without_trailing_blanks(runs: list[tuple[str, CellStyle, int]]) -> Row:
     """Return runs of unlike looks, without default blanks at the end: equal pictures give equal rows."""
     row: list[Run] = []
     at, count = 0, len(runs)

@@ -1,4 +1,4 @@
-"""What a pane needs of a terminal emulator: one small interface, so that the library behind it can be replaced.
+"""The small interface that a terminal emulator has for the rest of the program, so that it can be replaced.
 
 A screen takes the child's bytes and gives frames: the rows that changed since the last frame, as runs of one style.
 """
@@ -21,19 +21,19 @@ PALETTE = (
 
 
 class ScreenBroken(RunnerError):
-    """A screen is of no more use: its library failed, or it was closed."""
+    """A screen cannot be used any more: its library failed, or it was closed."""
 
     slug = "terminal-screen-broken"
 
 
 class ScreenUnavailable(RunnerError):
-    """No emulator library of that name can be used here, or a dump is not one that it reads."""
+    """The emulator's library cannot be used here, or a dump is not one that it reads."""
 
     slug = "terminal-screen-unavailable"
 
 
 class Attr(IntFlag):
-    """How text is drawn."""
+    """Attributes of text, as bits."""
 
     NONE = 0
     BOLD = 1
@@ -48,7 +48,7 @@ class Attr(IntFlag):
 
 
 class Mods(IntFlag):
-    """Keys held."""
+    """Modifier keys, as bits."""
 
     NONE = 0
     SHIFT = 1
@@ -58,7 +58,7 @@ class Mods(IntFlag):
 
 
 class CellStyle(Record):
-    """The look of a run; equal values are equal looks."""
+    """Colours, attributes and link of a run; equal styles look the same."""
 
     foreground: Colour = None
     background: Colour = None
@@ -67,7 +67,7 @@ class CellStyle(Record):
 
 
 class Run(Record):
-    """Text of one style; its width in cells is what the emulator used, wide characters counting two."""
+    """Text of one style. Its width in cells is the emulator's; a wide character has two."""
 
     text: str
     style: CellStyle
@@ -102,8 +102,8 @@ class Frame(Record):
     trimmed: int = 0  # rows that the scrollback has lost at its old end, since the screen was made
 
 
-class Happenings(Record):
-    """What the child said beside its picture, since it was last asked."""
+class SideEffects(Record):
+    """What the child did besides drawing, since the last question: title, bells, notices, answers to its queries."""
 
     title: str | None = None  # a new title; None: unchanged
     folder: str | None = None  # OSC 7, unchanged when None
@@ -132,7 +132,7 @@ class Mouse(Record):
     mods: int = 0
 
 
-class Found(Record):
+class SearchHit(Record):
     """One hit of a search, in lines counted from the oldest row of the scrollback.
 
     A hit that runs over the end of a wrapped line is given by its part in the line that it begins in.
@@ -155,13 +155,15 @@ class ScreenLimits(Record, frozen=False):
 
 
 class Screen(Protocol):
-    """One emulated terminal. Not thread-safe; every call may raise ScreenBroken, after which it is of no more use."""
+    """One emulated terminal. Not thread-safe; every call may raise ScreenBroken; it cannot be used after that."""
+
+    name: str  # of the emulator, as clients are told it
 
     def feed(self, data: bytes) -> None:
-        """Take what the child wrote."""
+        """Process the child's output."""
 
-    def happenings(self) -> Happenings:
-        """Return and forget what the child said beside its picture. Replies must be written to the PTY at once."""
+    def take_side_effects(self) -> SideEffects:
+        """Return and forget the child's side effects. Replies must be written to the PTY at once."""
 
     def frame(self, *, full: bool = False) -> Frame | None:
         """Return what changed since the last frame; None when nothing did or the child holds the picture (2026).
@@ -176,7 +178,7 @@ class Screen(Protocol):
         """Change the size, with reflow where the library has it."""
 
     def recolour(self, foreground: int, background: int, *, dark: bool) -> None:
-        """Take the colours of what the child leaves at its defaults, which it can ask for."""
+        """Set the default colours, which the child can ask for."""
 
     def scroll(self, delta: int) -> None:
         """Move the viewport: negative is up, into the past."""
@@ -199,7 +201,7 @@ class Screen(Protocol):
     def lines(self, first: int, count: int) -> tuple[str, ...]:
         """Return plain lines, counted from the oldest row of the scrollback; what a copy mode shows and copies."""
 
-    def rows_at(self, first: int, count: int) -> tuple[Row, ...]:
+    def styled_rows(self, first: int, count: int) -> tuple[Row, ...]:
         """Return styled rows by the same count, without moving the viewport."""
 
     def goes_on(self, first: int, count: int) -> tuple[int, ...]:
@@ -212,11 +214,14 @@ class Screen(Protocol):
         between two calls was nobody's to see, and need not be counted.
         """
 
-    def search(self, text: str, limit: int = 1000) -> tuple[Found, ...]:
+    def search(self, text: str, limit: int = 1000) -> tuple[SearchHit, ...]:
         """Find plain text, ignoring case, newest hits first."""
 
     def dump(self) -> bytes:
-        """Return what `restore` of the same class makes this screen of again: picture, scrollback and modes."""
+        """Return what `restore` of the same class makes this screen of again: picture, scrollback and modes.
+
+        Empty: there is nothing that would be worth keeping.
+        """
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release everything."""

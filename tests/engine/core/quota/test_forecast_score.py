@@ -65,9 +65,9 @@ def test_only_the_last_cycles_count():
 
 def test_cycle_that_was_cut_off_is_no_reset():
     cut = [one for one in cycle(0, 0.5) if one.at < START + timedelta(hours=2)]
-    anew = [Reading(one.at + timedelta(hours=2), one.used, one.resets_at) for one in cycle(0, 0.1, until=170)]
+    resets_styles = [Reading(one.at + timedelta(hours=2), one.used, one.resets_at) for one in cycle(0, 0.1, until=170)]
 
-    assert [anew] == [[*each] for each in complete_cycles([*cut, *anew, *cycle(1, 0.1)])]
+    assert [resets_styles] == [[*each] for each in complete_cycles([*cut, *resets_styles, *cycle(1, 0.1)])]
 
 
 def test_broken_readings_do_not_matter():

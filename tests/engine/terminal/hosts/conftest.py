@@ -16,9 +16,9 @@ from oulipoly_engine.process.command import Command
 from oulipoly_engine.service.interactive import terminals
 from oulipoly_engine.terminal.client.client import Client, HostGone
 from oulipoly_engine.terminal.host.handles import Rules
-from oulipoly_engine.terminal.host.runtime_folder import Place, read
+from oulipoly_engine.terminal.host.runtime_folder import TerminalFiles, read
 from oulipoly_engine.terminal.protocol import messages
-from oulipoly_engine.terminal.protocol.remote_screen import View
+from oulipoly_engine.terminal.protocol.remote_screen import RemoteScreen
 from oulipoly_engine.terminal.protocol.screen import ScreenLimits
 
 PATIENCE_S = 20.0  # a loaded machine; nothing waits that long unless a promise is broken
@@ -47,9 +47,10 @@ class Watcher:
 
     def __init__(self, path, name="watcher", columns=80, rows=24, focus="focused"):
         self.client = Client(path, name)
-        self.view = View()
+        self.view = RemoteScreen()
         self.pictures = []
         self.told = []
+        self.output = b""
         self.trimmed = 0
         self.client.attach(columns, rows, focus=focus)
 
@@ -61,12 +62,14 @@ class Watcher:
         """Take what comes within a moment, and acknowledge pictures."""
         for message in self.client.receive(timeout):
             if isinstance(message, messages.Picture):
-                self.view.take(message)
+                self.view.apply(message)
                 self.pictures.append(message)
-                self.client.send(messages.Seen(message.number))
+                self.client.send(messages.PictureReceipt(message.number))
+            elif isinstance(message, messages.Output):
+                self.output += message.data
             else:
                 self.told.append(message)
-                self.trimmed = message.rows if isinstance(message, messages.Trimmed) else self.trimmed
+                self.trimmed = message.rows if isinstance(message, messages.TrimReport) else self.trimmed
 
     def until(self, claim, what="the picture that was waited for"):
         """Draw until a claim holds and return its value."""
@@ -80,12 +83,17 @@ class Watcher:
         """Draw until a text is there."""
         self.until(lambda: text in self.text, repr(text))
 
+    def prints(self, text):
+        """Take the program's output as it is until a text is in it."""
+        data = text.replace("\n", "\r\n").encode()
+        self.until(lambda: data in self.output, repr(text))
+
     def hears(self, kind):
         """Draw until a message of that kind has come, and return it."""
         return self.until(lambda: next((one for one in self.told if isinstance(one, kind)), None), kind.__name__)
 
     def types(self, text):
-        self.client.send(messages.Typed(text.encode()))
+        self.client.send(messages.TextInput(text.encode()))
 
     def close(self):
         self.client.close()
@@ -122,7 +130,7 @@ class Hosts:
         return self.start("sh", "-i", **options)
 
     def place(self, terminal):
-        return Place(self.paths.runtime, terminal.id)
+        return TerminalFiles(self.paths.runtime, terminal.id)
 
     def watch(self, terminal, **options):
         """Attach to a terminal."""
@@ -147,8 +155,8 @@ class Hosts:
             watcher.close()
         pids = set()
         for terminal in self._started:
-            described = self.now(terminal) or terminal
-            pids |= {described.host_pid, described.screen_pid, described.pid} - {0}
+            type_description = self.now(terminal) or terminal
+            pids |= {type_description.host_pid, type_description.screen_pid, type_description.pid} - {0}
             if lives(terminal.host_pid):
                 with contextlib.suppress(OSError):
                     os.kill(terminal.host_pid, signal.SIGCONT)

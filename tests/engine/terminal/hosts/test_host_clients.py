@@ -46,7 +46,7 @@ def test_smallest_window_wins_and_everybody_is_told_whose_it_is(hosts):
 
 
 def _decided(watcher):
-    return [(one.decided_by, one.rule, one.clients) for one in watcher.told if isinstance(one, messages.SizeSet)]
+    return [(one.decided_by, one.rule, one.clients) for one in watcher.told if isinstance(one, messages.SizeReport)]
 
 
 def test_last_to_type_wins_where_the_rule_says_so(hosts):
@@ -66,7 +66,7 @@ def test_program_learns_the_new_size(hosts):
     watcher = hosts.watch(hosts.start("sh", "-c", "trap 'stty size' WINCH; while :; do sleep 0.02; done"))
     watcher.until(lambda: watcher.pictures)
 
-    watcher.client.send(messages.Resized(101, 33))
+    watcher.client.send(messages.WindowSize(101, 33))
 
     watcher.shows("33 101")
 
@@ -78,11 +78,11 @@ def test_hidden_client_has_no_say_in_the_size_and_gets_no_pictures_but_hears_of_
 
     shown.types("echo x$((4+4))\n")
     shown.shows("x8")
-    hidden.until(lambda: any(isinstance(one, messages.Happened) and one.active for one in hidden.told))
+    hidden.until(lambda: any(isinstance(one, messages.SideEffectReport) and one.active for one in hidden.told))
 
     assert (90, 30) == _size(shown)
     assert [] == hidden.pictures
-    hidden.client.send(messages.Focused("focused"))
+    hidden.client.send(messages.FocusChange("focused"))
     hidden.shows("x8")
 
 
@@ -121,9 +121,9 @@ def test_input_that_the_program_does_not_read_is_bounded_and_the_loss_is_said(ho
     watcher.shows("ready")
 
     for _ in range(20):
-        watcher.client.send(messages.Pasted("x" * (1 << 20)))
+        watcher.client.send(messages.PasteInput("x" * (1 << 20)))
 
-    assert "does not read" in watcher.hears(messages.Said).text
+    assert "does not read" in watcher.hears(messages.HostNotice).text
 
 
 def test_large_paste_arrives_whole_while_pictures_go_on(hosts, waited):
@@ -131,7 +131,7 @@ def test_large_paste_arrives_whole_while_pictures_go_on(hosts, waited):
     watcher = hosts.watch(hosts.start("sh", "-c", script))
     watcher.shows("ready")
 
-    watcher.client.send(messages.Pasted("0123456789" * 300_000))
+    watcher.client.send(messages.PasteInput("0123456789" * 300_000))
 
     watcher.shows("all of it")
     assert b"0123456789" * 300_000 == (hosts.home / "got").read_bytes()
@@ -186,8 +186,8 @@ def test_client_killed_while_output_flows_and_input_is_half_sent_leaves_the_prog
         from oulipoly_engine.terminal.protocol import messages as wire
         connection = socket.socket(socket.AF_UNIX)
         connection.connect({str(hosts.place(terminal).socket)!r})
-        half = wire.encode(wire.Typed(b"echo lost words"))[:-5]
-        flood = wire.Typed(b"for i in 1 2 3 4 5 6 7 8 9; do seq 2000; done; echo done\\n")
+        half = wire.encode(wire.TextInput(b"echo lost words"))[:-5]
+        flood = wire.TextInput(b"for i in 1 2 3 4 5 6 7 8 9; do seq 2000; done; echo done\\n")
         connection.sendall(b"".join(map(wire.encode, (wire.Hello(), wire.Attach(80, 24), flood))) + half)
         print("sent", flush=True)
         sys.stdin.read()
@@ -233,7 +233,7 @@ def test_flooding_program_that_changes_its_own_size_stays_usable(hosts):
     watcher.types("stty rows 500 cols 3; echo a long line that goes on; stty rows 1 cols 9999; echo a''nd back\n")
     watcher.shows("and back")
 
-    watcher.client.send(messages.Resized(70, 20))
+    watcher.client.send(messages.WindowSize(70, 20))
     watcher.until(lambda: _size(watcher) == (70, 20))
     watcher.types("stty size\n")
 

@@ -21,7 +21,7 @@ def test_screen_comes_back_and_the_client_is_told(hosts, waited, alive):
 
     _kill_screen(hosts, terminal, waited, alive)
 
-    assert "died and was started again" in watcher.hears(messages.Said).text
+    assert "died and was started again" in watcher.hears(messages.HostNotice).text
     watcher.until(lambda: watcher.pictures[-1].full and len(watcher.pictures) > 1)
     watcher.types("echo $kept\n")
     watcher.shows("\nyes")
@@ -48,33 +48,62 @@ def test_colours_modes_and_scrollback_come_back(hosts, waited, alive):
     before = watcher.view.rows
 
     _kill_screen(hosts, terminal, waited, alive)
-    watcher.hears(messages.Said)
+    watcher.hears(messages.HostNotice)
     watcher.until(lambda: watcher.view.rows == before)
 
-    watcher.client.send(messages.RowsWanted(1, 0, 2))
+    watcher.client.send(messages.RowsRequest(1, 0, 2))
     assert ["1", "2"] == [
-        "".join(run.text for run in row) for _, row in watcher.view.found(watcher.hears(messages.RowsFound))
+        "".join(run.text for run in row) for _, row in watcher.view.answered_rows(watcher.hears(messages.RowsAnswer))
     ]
-    watcher.client.send(messages.Pasted("pasted"))
+    watcher.client.send(messages.PasteInput("pasted"))
     watcher.types("\n")
     watcher.shows("[200~pasted")
 
 
-def test_third_quick_death_brings_the_emulator_that_cannot_crash(hosts, waited, alive):
-    terminal = hosts.shell()
-    watcher = hosts.watch(terminal)
-    watcher.types("echo fi''rst\n")
-    watcher.shows("first")
-
+def _kill_screen_three_times(hosts, terminal, watcher, waited, alive):
     for death in range(3):
         victim = _kill_screen(hosts, terminal, waited, alive)
         waited(lambda: hosts.now(terminal).screen_pid != victim, "the next process")  # noqa: B023 - called at once
         watcher.until(lambda: len([one for one in watcher.told if isinstance(one, messages.State)]) > death + 1)  # noqa: B023
 
+
+def test_third_quick_death_leaves_a_notice_and_the_program_to_whoever_attaches_plainly(hosts, waited, alive):
+    terminal = hosts.shell()
+    watcher = hosts.watch(terminal)
+    watcher.types("kept=yes; echo fi''rst\n")
+    watcher.shows("first")
+
+    _kill_screen_three_times(hosts, terminal, watcher, waited, alive)
+
+    watcher.shows("has failed three times. Nothing can be drawn here.")
+    assert "The program runs on." in watcher.text
+    assert f"agents attach {terminal.id}" in watcher.text
     state = [one for one in watcher.told if isinstance(one, messages.State)][-1]
-    assert "bittty" == state.emulator
-    watcher.types("echo la''st\n")
-    watcher.shows("last")
+    assert messages.NO_EMULATOR == state.emulator
+    assert alive(terminal.pid)
+    watcher.types("kept=no\n")  # typed by somebody who sees nothing of it, and so by nobody
+    plain = hosts.watch(terminal)
+    plain.client.send(messages.OutputRequest())
+    plain.prints("first")  # what was printed before
+    plain.types("echo $kept la''st\n")
+    plain.prints("\nyes last")
+
+
+def test_plain_client_that_reads_slowly_holds_up_nobody_and_sees_the_end(hosts, waited, alive):
+    terminal = hosts.start("sh", "-c", "read x; seq 600000; echo over; cat")
+    watcher = hosts.watch(terminal)
+    watcher.until(lambda: watcher.pictures)
+    _kill_screen_three_times(hosts, terminal, watcher, waited, alive)
+    slow = hosts.watch(terminal)
+    slow.client.send(messages.OutputRequest())
+
+    slow.types("\n")
+    quick = hosts.watch(terminal)
+    quick.client.send(messages.OutputRequest())
+    quick.prints("over")
+
+    slow.prints("over")
+    assert len(slow.output) < 4 << 20
 
 
 def test_what_is_printed_between_two_processes_is_not_lost(hosts, waited, alive):
@@ -89,8 +118,8 @@ def test_what_is_printed_between_two_processes_is_not_lost(hosts, waited, alive)
     _kill_screen(hosts, terminal, waited, alive)
 
     watcher.shows("all")
-    watcher.client.send(messages.SearchWanted(1, "299"))
-    assert 1 == len(watcher.hears(messages.SearchFound).hits)
+    watcher.client.send(messages.SearchRequest(1, "299"))
+    assert 1 == len(watcher.hears(messages.SearchAnswer).hits)
 
 
 def test_end_of_the_program_between_two_processes_is_told(hosts, waited, alive):

@@ -39,7 +39,7 @@ def test_host_goes_once_the_end_was_seen_and_nobody_is_attached(hosts, alive, wa
     terminal = hosts.start("true")
     watcher = hosts.watch(terminal)
     watcher.hears(messages.Exited)
-    watcher.client.send(messages.EndSeen())
+    watcher.client.send(messages.EndReceipt())
     watcher.pump()
     assert alive(terminal.host_pid)
 

@@ -12,16 +12,16 @@ from oulipoly_engine.terminal.protocol import messages
 # A host as ours, but its first screens never come out of what they draw once it holds the word.
 _HOST = """
     from oulipoly_engine.service.interactive import terminal_host
-    from oulipoly_engine.terminal.host.requests import Stage
+    from oulipoly_engine.terminal.host.requests import RequestHandler
 
-    draws = Stage.take_output
+    draw = RequestHandler.take_output
 
-    def take_output(stage, data):
-        while b"poison" in data and "bittty" not in type(stage.screen).__name__.lower():
+    def take_output(handler, data):
+        while b"poison" in data and handler.screen.name == "ghostty":
             pass
-        draws(stage, data)
+        draw(handler, data)
 
-    Stage.take_output = take_output
+    RequestHandler.take_output = take_output
     if __name__ == "__main__":
         terminal_host.main()
 """
@@ -51,14 +51,14 @@ def test_stopped_screen_is_killed_and_the_next_one_shows_the_same(hosts, waited,
     os.kill(victim, signal.SIGSTOP)
     waited(lambda: not alive(victim), "the end of the stopped process")
 
-    assert "hung and was started again" in watcher.hears(messages.Said).text
+    assert "hung and was started again" in watcher.hears(messages.HostNotice).text
     watcher.types("echo $kept\n")
     watcher.shows("\nyes")
     assert "\nbefore" in watcher.text
     assert alive(terminal.pid)
 
 
-def test_emulator_in_an_endless_loop_is_replaced_until_one_can_go_on(hosts, spinning, waited, alive):
+def test_emulator_in_an_endless_loop_is_replaced_and_shows_the_rest(hosts, spinning, waited, alive):
     terminal = spinning("sh", "-i", looping_s=0.3)
     watcher = hosts.watch(terminal)
     watcher.types("kept=yes; echo be''fore\n")
@@ -68,7 +68,7 @@ def test_emulator_in_an_endless_loop_is_replaced_until_one_can_go_on(hosts, spin
     watcher.types("echo poi''son\n")
 
     waited(lambda: hosts.now(terminal).screen_pid not in (0, first), "the next process")
-    assert "hung" in watcher.hears(messages.Said).text
+    assert "hung" in watcher.hears(messages.HostNotice).text
     watcher.types("echo $kept\n")
     watcher.shows("\nyes")
     assert alive(terminal.pid)

@@ -3,9 +3,9 @@
 import pytest
 
 from oulipoly_engine.terminal.client.client import Client
-from oulipoly_engine.terminal.host.size_policy import Decided, Window, decide
+from oulipoly_engine.terminal.host.clients import SizeDecision, Window, decide_size
 from oulipoly_engine.terminal.protocol import messages
-from oulipoly_engine.terminal.protocol.remote_screen import View
+from oulipoly_engine.terminal.protocol.remote_screen import RemoteScreen
 
 
 @pytest.fixture
@@ -24,12 +24,12 @@ def read(hosts):
         client.close()
 
 
-def heard(client, kind, fits=lambda _: True):
+def side_effects(client, kind, fits=lambda _: True):
     """Return the first message of a kind that fits."""
     while True:
         for message in client.receive(20):
             if isinstance(message, messages.Picture):
-                client.send(messages.Seen(message.number))
+                client.send(messages.PictureReceipt(message.number))
             if isinstance(message, kind) and fits(message):
                 return message
 
@@ -38,20 +38,20 @@ def heard(client, kind, fits=lambda _: True):
 def test_reader_has_no_say_in_the_size_beside_another(rule):
     wide, narrow = Window("wide", 100, 30, 1.0), Window("narrow", 40, 10, 2.0, only_reads=True)
 
-    assert Decided(100, 30, "wide") == decide([wide, narrow], rule)
-    assert Decided(40, 10, "narrow") == decide([narrow], rule)
-    assert decide([], rule) is None
+    assert SizeDecision(100, 30, "wide") == decide_size([wide, narrow], rule)
+    assert SizeDecision(40, 10, "narrow") == decide_size([narrow], rule)
+    assert decide_size([], rule) is None
 
 
 def test_reader_alone_has_the_size_and_loses_it_to_one_who_types(hosts, read):
     terminal = hosts.shell()
     reader = read(terminal, 40, 10)
-    heard(reader, messages.SizeSet, lambda told: (40, 10) == (told.columns, told.rows))
+    side_effects(reader, messages.SizeReport, lambda told: (40, 10) == (told.columns, told.rows))
 
     watcher = hosts.watch(terminal, columns=90, rows=20)
-    told = heard(reader, messages.SizeSet, lambda told: told.clients == 2)
+    told = side_effects(reader, messages.SizeReport, lambda told: told.clients == 2)
     assert (90, 20, "watcher") == (told.columns, told.rows, told.decided_by)
-    reader.send(messages.Resized(30, 5))
+    reader.send(messages.WindowSize(30, 5))
     watcher.types("stty size\n")
 
     watcher.shows("20 90")
@@ -67,15 +67,15 @@ def test_nothing_that_a_reader_sends_gets_to_the_program(hosts, read, alive):
     before = watcher.text.rstrip()
     reader = read(terminal, 80, 24)
     sent = (
-        messages.Typed(b"typed\n"),
-        messages.Pressed("x"),
-        messages.Pasted("pasted\n"),
-        messages.Pointed("press", 1, 2, 2),
+        messages.TextInput(b"typed\n"),
+        messages.KeyInput("x"),
+        messages.PasteInput("pasted\n"),
+        messages.MouseInput("press", 1, 2, 2),
     )
-    for message in (*sent, messages.Focused("unfocused"), messages.Focused("focused"), messages.Kill(9)):
+    for message in (*sent, messages.FocusChange("unfocused"), messages.FocusChange("focused"), messages.Kill(9)):
         reader.send(message)
-    reader.send(messages.SearchWanted(1, "ready"))
-    heard(reader, messages.SearchFound)  # so all that came before it was looked at
+    reader.send(messages.SearchRequest(1, "ready"))
+    side_effects(reader, messages.SearchAnswer)  # so all that came before it was looked at
     watcher.types("mine\n")
 
     watcher.shows("mine")
@@ -87,18 +87,18 @@ def test_reader_scrolls_its_own_view_and_nobody_elses(hosts, read):
     terminal = hosts.start("sh", "-c", "stty -echo; seq 1 200; read x; echo one more; exec cat")
     watcher = hosts.watch(terminal)
     watcher.shows("200")
-    reader, view = read(terminal, 80, 24), View()
-    view.take(heard(reader, messages.Picture))
-    reader.send(messages.Scrolled(-100))
-    back = heard(reader, messages.Picture, lambda picture: picture.offset)
-    view.take(back)
+    reader, view = read(terminal, 80, 24), RemoteScreen()
+    view.apply(side_effects(reader, messages.Picture))
+    reader.send(messages.ScrollRequest(-100))
+    back = side_effects(reader, messages.Picture, lambda picture: picture.offset)
+    view.apply(back)
 
     assert (100, "78", "101") == (back.offset, view.text()[0], view.text()[-1])
     watcher.types("\n")
     watcher.shows("one more")
     assert {0} == {picture.offset for picture in watcher.pictures}
-    reader.send(messages.Scrolled(0))
-    view.take(heard(reader, messages.Picture))
+    reader.send(messages.ScrollRequest(0))
+    view.apply(side_effects(reader, messages.Picture))
     assert "one more" in view.text()
 
 
@@ -106,13 +106,13 @@ def test_reader_that_looks_back_goes_on_from_there_while_more_is_printed(hosts, 
     terminal = hosts.start("sh", "-c", "stty -echo; seq 1 200; read x; seq 201 300; exec cat")
     watcher = hosts.watch(terminal)
     watcher.shows("200")
-    reader, view = read(terminal, 80, 24), View()
-    reader.send(messages.Scrolled(-100))
-    heard(reader, messages.Picture, lambda picture: picture.offset)
+    reader, view = read(terminal, 80, 24), RemoteScreen()
+    reader.send(messages.ScrollRequest(-100))
+    side_effects(reader, messages.Picture, lambda picture: picture.offset)
     watcher.types("\n")
     watcher.shows("300")
-    reader.send(messages.Scrolled(-8))
-    view.take(heard(reader, messages.Picture))
+    reader.send(messages.ScrollRequest(-8))
+    view.apply(side_effects(reader, messages.Picture))
 
     assert ("70", "93") == (view.text()[0], view.text()[-1])
     assert watcher.text.endswith("300\n")
@@ -123,11 +123,11 @@ def test_reader_that_looks_back_hears_of_the_end_and_of_a_new_size(hosts, read):
     watcher = hosts.watch(terminal)
     watcher.shows("200")
     reader = read(terminal, 80, 24)
-    reader.send(messages.Scrolled(-100))
-    heard(reader, messages.Picture, lambda picture: picture.offset)
-    watcher.client.send(messages.Resized(70, 20))
-    heard(reader, messages.Picture, lambda picture: (70, 0) == (picture.columns, picture.offset))
-    reader.send(messages.Scrolled(-100))
+    reader.send(messages.ScrollRequest(-100))
+    side_effects(reader, messages.Picture, lambda picture: picture.offset)
+    watcher.client.send(messages.WindowSize(70, 20))
+    side_effects(reader, messages.Picture, lambda picture: (70, 0) == (picture.columns, picture.offset))
+    reader.send(messages.ScrollRequest(-100))
     watcher.types("\n")
 
-    assert 3 == heard(reader, messages.Exited).code
+    assert 3 == side_effects(reader, messages.Exited).code

@@ -43,7 +43,7 @@ def test_keys_are_encoded_in_the_modes_of_the_program(hosts):
     watcher.until(lambda: watcher.pictures)
     watcher.until(lambda: watcher.view.columns)
 
-    watcher.client.send(messages.Pressed("up"))
+    watcher.client.send(messages.KeyInput("up"))
 
     watcher.shows("033   O   A")
 
@@ -53,7 +53,7 @@ def test_paste_is_bracketed_where_the_program_asked_for_it(hosts):
     watcher = hosts.watch(hosts.start("sh", "-c", script))
     watcher.shows("ready")
 
-    watcher.client.send(messages.Pasted("hi"))
+    watcher.client.send(messages.PasteInput("hi"))
 
     watcher.shows("2   0   0   ~   h   i 033   [   2   0   1")
 
@@ -63,7 +63,7 @@ def test_mouse_goes_to_the_program_only_when_it_asked(hosts):
     watcher = hosts.watch(hosts.start("sh", "-c", script))
     watcher.shows("ready")
 
-    watcher.client.send(messages.Pointed("press", 1, 4, 2))
+    watcher.client.send(messages.MouseInput("press", 1, 4, 2))
 
     watcher.shows("033   [   <   0   ;   5   ;   3   M")
     assert watcher.view.mouse
@@ -92,7 +92,7 @@ def test_title_folder_bell_clipboard_and_notice_are_told(hosts):
 
 
 def _happened(watcher):
-    return [one for one in watcher.told if isinstance(one, messages.Happened)]
+    return [one for one in watcher.told if isinstance(one, messages.SideEffectReport)]
 
 
 def test_title_reaches_the_list(hosts, waited):
@@ -106,7 +106,7 @@ def test_title_reaches_the_list(hosts, waited):
 def test_scrolling_back_pins_the_picture_and_a_key_returns_to_the_end(hosts):
     watcher = hosts.watch(hosts.start("sh", "-c", "seq 100; exec cat"))
     watcher.shows("100")
-    watcher.client.send(messages.Scrolled(-60))
+    watcher.client.send(messages.ScrollRequest(-60))
     watcher.shows("\n20\n")
     assert 60 == watcher.view.offset
 
@@ -120,12 +120,12 @@ def test_old_rows_and_hits_can_be_asked_for_without_moving_the_picture(hosts):
     watcher = hosts.watch(hosts.start("sh", "-c", "seq 100; exec cat"))
     watcher.shows("100")
 
-    watcher.client.send(messages.RowsWanted(1, 4, 2))
-    watcher.client.send(messages.SearchWanted(2, "42"))
+    watcher.client.send(messages.RowsRequest(1, 4, 2))
+    watcher.client.send(messages.SearchRequest(2, "42"))
 
-    rows = watcher.view.found(watcher.hears(messages.RowsFound))
+    rows = watcher.view.answered_rows(watcher.hears(messages.RowsAnswer))
     assert [(4, "5"), (5, "6")] == [(line, "".join(run.text for run in row)) for line, row in rows]
-    assert ((41, 0, 2),) == watcher.hears(messages.SearchFound).hits
+    assert ((41, 0, 2),) == watcher.hears(messages.SearchAnswer).hits
     assert 0 == watcher.view.offset
 
 
@@ -133,24 +133,24 @@ def test_lines_are_given_by_numbers_that_stay_their_own(hosts):
     watcher = hosts.watch(hosts.start("sh", "-c", "seq 90; read x; seq 100001 160000; echo done; exec cat"))
     watcher.shows("90")
     assert messages.understands(watcher.hears(messages.Hello), messages.NUMBERS)
-    watcher.client.send(messages.NumberLines())
-    watcher.client.send(messages.LinesWanted(1, 4, 2))
-    assert [4, 5] == [number for number, _ in watcher.hears(messages.LinesFound).rows]
-    assert [] == [one for one in watcher.told if isinstance(one, messages.Trimmed)]
+    watcher.client.send(messages.LineNumbersRequest())
+    watcher.client.send(messages.LinesRequest(1, 4, 2))
+    assert [4, 5] == [number for number, _ in watcher.hears(messages.LinesAnswer).rows]
+    assert [] == [one for one in watcher.told if isinstance(one, messages.TrimReport)]
 
     watcher.types("\n")
     watcher.shows("done")
     watcher.told.clear()
-    watcher.client.send(messages.LinesWanted(2, 4, 2))
-    assert () == watcher.hears(messages.LinesFound).rows
+    watcher.client.send(messages.LinesRequest(2, 4, 2))
+    assert () == watcher.hears(messages.LinesAnswer).rows
 
     watcher.told.clear()
-    watcher.client.send(messages.SearchWanted(3, "159999"))
-    ((line, _, _),) = watcher.hears(messages.SearchFound).hits
+    watcher.client.send(messages.SearchRequest(3, "159999"))
+    ((line, _, _),) = watcher.hears(messages.SearchAnswer).hits
     trimmed = watcher.trimmed
     watcher.told.clear()
-    watcher.client.send(messages.LinesWanted(4, trimmed + line, 1))
-    ((number, ((text, _, _),)),) = watcher.hears(messages.LinesFound).rows
+    watcher.client.send(messages.LinesRequest(4, trimmed + line, 1))
+    ((number, ((text, _, _),)),) = watcher.hears(messages.LinesAnswer).rows
     assert (trimmed + line, "159999") == (number, text)
     assert trimmed > 90
 
@@ -158,18 +158,18 @@ def test_lines_are_given_by_numbers_that_stay_their_own(hosts):
 def test_client_that_does_not_ask_for_numbers_is_sent_nothing_new(hosts):
     watcher = hosts.watch(hosts.start("sh", "-c", "seq 100000; echo done; exec cat"))
     watcher.shows("done")
-    watcher.client.send(messages.RowsWanted(1, 0, 1))
+    watcher.client.send(messages.RowsRequest(1, 0, 1))
 
-    watcher.hears(messages.RowsFound)
-    assert not [one for one in watcher.told if isinstance(one, (messages.Trimmed, messages.LinesFound))]
+    watcher.hears(messages.RowsAnswer)
+    assert not [one for one in watcher.told if isinstance(one, (messages.TrimReport, messages.LinesAnswer))]
 
 
 def test_a_line_that_was_broken_is_told_as_one(hosts):
     watcher = hosts.watch(hosts.start("sh", "-c", "printf '%0100d' 7; exec cat"))
     watcher.shows("7")
-    watcher.client.send(messages.LinesWanted(1, 0, 24))
+    watcher.client.send(messages.LinesRequest(1, 0, 24))
 
-    assert (0,) == watcher.hears(messages.LinesFound).goes_on
+    assert (0,) == watcher.hears(messages.LinesAnswer).goes_on
 
 
 def test_program_is_told_the_colours_of_whoever_types(hosts):
@@ -178,7 +178,7 @@ def test_program_is_told_the_colours_of_whoever_types(hosts):
     )
     watcher = hosts.watch(hosts.start("sh", "-c", f"echo up; read x; {ask}; exec cat"))
     watcher.shows("up")
-    watcher.client.send(messages.Coloured(0x102030, 0xFFFEFD, dark=False))
+    watcher.client.send(messages.Colours(0x102030, 0xFFFEFD, dark=False))
 
     watcher.types("\n")
 
@@ -190,7 +190,7 @@ def test_control_keys_interrupt(hosts):
     watcher.types("sleep 1000\n")
     watcher.shows("sleep 1000")
 
-    watcher.client.send(messages.Pressed("c", mods=int(Mods.CTRL)))
+    watcher.client.send(messages.KeyInput("c", mods=int(Mods.CTRL)))
     watcher.types("echo b''ack\n")
 
     watcher.shows("back")
@@ -203,9 +203,9 @@ def test_vim_edits_resizes_and_leaves(hosts):
     watcher.shows("~")
 
     watcher.types("ihello wörld")
-    watcher.client.send(messages.Pressed("escape"))
+    watcher.client.send(messages.KeyInput("escape"))
     watcher.shows("hello wörld")
-    watcher.client.send(messages.Resized(60, 12))
+    watcher.client.send(messages.WindowSize(60, 12))
     watcher.until(lambda: (60, 12) == (watcher.view.columns, watcher.view.height))
     watcher.types(":wq\n")
 

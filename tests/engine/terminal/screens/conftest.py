@@ -1,11 +1,11 @@
-"""Screens to test: every test that asks for `screen` runs once with each emulator."""
+"""Screens to test."""
 
 import gzip
 from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.terminal.emulators.choose import NAMES, open_screen, restore_screen
+from oulipoly_engine.terminal.emulators.ghostty.screen import GhosttyScreen
 from oulipoly_engine.terminal.protocol.rows import text_of
 from oulipoly_engine.terminal.protocol.screen import ScreenLimits
 from oulipoly_engine.testing import FakeClock
@@ -52,28 +52,22 @@ class Shown:
         return self.frame.cursor.x, self.frame.cursor.y
 
 
-@pytest.fixture(params=NAMES)
-def engine(request):
-    """An emulator's name."""
-    return request.param
-
-
 @pytest.fixture
 def clock():
     return FakeClock()
 
 
 @pytest.fixture
-def screens(engine, clock):
-    """Make screens of one emulator: `screens(columns, rows, **limits)`; they are closed at the end."""
+def screens(clock):
+    """Make screens: `screens(columns, rows, **limits)`; they are closed at the end."""
     made = []
 
     def make(columns=20, rows=5, *, dump=None, **limits):
         wanted = ScreenLimits(columns=columns, rows=rows, **limits)
         if dump is None:
-            screen = open_screen(wanted, prefer=engine, clock=clock.monotonic)
+            screen = GhosttyScreen(wanted, clock.monotonic)
         else:
-            screen = restore_screen(dump, wanted, clock=clock.monotonic)
+            screen = GhosttyScreen.restore(dump, wanted, clock.monotonic)
         made.append(screen)
         shown = Shown(screen, clock)
         shown.look()
@@ -88,17 +82,6 @@ def screens(engine, clock):
 def shown(screens):
     """A screen of 20 columns and 5 rows."""
     return screens()
-
-
-@pytest.fixture
-def gap(engine, request):
-    """Mark a test as one that an emulator is known to fail: `gap("bittty", reason)`; it must go on failing."""
-
-    def mark(name, reason):
-        if engine == name:
-            request.node.add_marker(pytest.mark.xfail(reason=reason, strict=True))
-
-    return mark
 
 
 @pytest.fixture

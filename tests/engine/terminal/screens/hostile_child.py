@@ -1,4 +1,4 @@
-"""Feed one emulator what no program would write, for a while, and look at every frame: EMULATOR SEED SECONDS KIND."""
+"""Feed the emulator what no program would write, for a while, and look at every frame: SEED SECONDS KIND."""
 
 import gzip
 import random
@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from oulipoly_engine.terminal.emulators.choose import open_screen
+from oulipoly_engine.terminal.emulators.ghostty.screen import GhosttyScreen
 from oulipoly_engine.terminal.protocol.screen import Key, Mouse, ScreenLimits
 
 FINALS = b"@ABCDEFGHIJKLMPSTXZ`abcdefghlmnpqrstu"
@@ -43,7 +43,7 @@ def piece(dice, kind):
 def once(screen, dice, kind):
     """Do one round."""
     screen.feed(b"".join(piece(dice, kind) for _ in range(40)))
-    title = screen.happenings().title
+    title = screen.take_side_effects().title
     assert title is None or title.isprintable()
     roll = dice.random()
     if roll < 0.05:
@@ -63,10 +63,10 @@ def once(screen, dice, kind):
         assert not any(ord(c) < 32 or 127 <= ord(c) < 160 for run in row for c in run.text), row
 
 
-def main(engine, seed, seconds, kind):
+def main(seed, seconds, kind):
     """Go on until the time is over, and print how many rounds that were."""
     dice = random.Random(int(seed))
-    screen = open_screen(ScreenLimits(columns=40, rows=12, scrollback_rows=500), prefer=engine)
+    screen = GhosttyScreen(ScreenLimits(columns=40, rows=12, scrollback_rows=500))
     end = time.monotonic() + float(seconds)
     rounds = 0
     while time.monotonic() < end:

@@ -204,7 +204,7 @@ def test_reading_the_past_between_frames_loses_no_change(screens, seed):
         data = _noise(dice, 24, 8)
         plain.feed(data)
         shown.screen.feed(data)
-        shown.screen.rows_at(dice.randrange(20), dice.randrange(30))
+        shown.screen.styled_rows(dice.randrange(20), dice.randrange(30))
         shown.look()
 
         assert plain.rows == shown.rows

@@ -2,15 +2,15 @@
 
 import pytest
 
-from oulipoly_engine.terminal.emulators.choose import open_screen
+from oulipoly_engine.terminal.emulators.ghostty.screen import GhosttyScreen
 from oulipoly_engine.terminal.protocol.screen import Key, Mods, ScreenLimits
 
 _KEYS = (("i", b"\t", b"\x1b[105;5u"), ("m", b"\r", b"\x1b[109;5u"), ("[", b"\x1b", b"\x1b[91;5u"))
 
 
-@pytest.fixture(params=["ghostty", "bittty"])
-def screen(request):
-    opened = open_screen(ScreenLimits(), prefer=request.param)
+@pytest.fixture
+def screen():
+    opened = GhosttyScreen(ScreenLimits())
     yield opened
     opened.close()
 

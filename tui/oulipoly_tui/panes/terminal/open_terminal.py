@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from oulipoly_tui.driver.terminal_link import TerminalLink
     from oulipoly_tui.widgets.terminal_view import TerminalView
 
-_TYPED = (messages.Typed, messages.Pressed, messages.Pasted, messages.Pointed)
+_TYPED = (messages.TextInput, messages.KeyInput, messages.PasteInput, messages.MouseInput)
 
 
 class OpenTerminal(Record, frozen=False):
@@ -27,6 +27,7 @@ class OpenTerminal(Record, frozen=False):
     link: TerminalLink | None = None
     leave: ClipboardLeave | None = None  # its program's, to write the clipboard; None until it first wants to
     progress: int | None = None  # percent that its program tells; 0: it tells none, None: nothing is under way
+    is_drawn: bool = True  # False: its emulator has failed for good, and only the whole screen shows it
     size_note: str = ""  # whose window decides the size, where it is not ours
 
     @property
@@ -41,7 +42,7 @@ class OpenTerminal(Record, frozen=False):
         if self.link is not None and ((may_type and not self.tab.is_ended) or not isinstance(message, _TYPED)):
             self.link.send(message)
 
-    def happened(self, message: messages.Happened, *, is_seen: bool) -> None:
+    def take_report(self, message: messages.SideEffectReport, *, is_seen: bool) -> None:
         """Take a title, a bell, activity."""
         if message.title:
             self.tab = replace(self.tab, label=message.title)
@@ -51,22 +52,25 @@ class OpenTerminal(Record, frozen=False):
             has_bell, is_active = self.tab.has_bell or message.bells > 0, self.tab.is_active or message.active
             self.tab = replace(self.tab, has_bell=has_bell, is_active=is_active)
 
-    def described(self, message: messages.State, *, is_seen: bool) -> None:
-        """Take what happened before we came."""
-        before = messages.Happened(title=message.title or None, bells=message.unseen_bells, progress=message.progress)
-        self.happened(before, is_seen=is_seen)
+    def take_state(self, message: messages.State, *, is_seen: bool) -> None:
+        """Take what happened before we came, and whether the terminal is drawn at all."""
+        self.is_drawn = message.emulator != messages.NO_EMULATOR
+        before = messages.SideEffectReport(
+            title=message.title or None, bells=message.unseen_bells, progress=message.progress
+        )
+        self.take_report(before, is_seen=is_seen)
 
-    def sized(self, message: messages.SizeSet) -> None:
+    def take_size(self, message: messages.SizeReport) -> None:
         """Take whose window decides the size."""
         is_ours = (message.columns, message.rows) == tuple(self.view.size)
         self.size_note = "" if is_ours else f"{message.columns}x{message.rows}, as {message.decided_by} wants it"
 
-    def ended(self, code: int | None, *, is_seen: bool) -> None:
+    def take_exit(self, code: int | None, *, is_seen: bool) -> None:
         """Take the program's end, which rings where nobody looks. None: its host has gone, the code is not known."""
         self.tab = replace(self.tab, is_ended=True, code=code, has_bell=not is_seen)
         self.progress = None
 
-    def seen(self) -> None:
+    def clear_marks(self) -> None:
         """Take the marks away: somebody looks at it."""
         self.tab = replace(self.tab, has_bell=False, is_active=False)
 
@@ -91,8 +95,8 @@ def title_in(app: Any, session_id: str | None) -> str | None:  # noqa: ANN401 - 
     pane = app.frame.find("sessions")
     if session_id is None or pane is None or pane.board is None:
         return None
-    parts = ((one.conversation, part) for one in pane.board.rows for part in one.conversation.parts)
-    return next((one.title for one, part in parts if part.session_id == session_id), None)
+    parts = ((line.conversation, part) for line in pane.board.rows for part in line.conversation.parts)
+    return next((line.title for line, part in parts if part.session_id == session_id), None)
 
 
 def program_of(command: str) -> str:

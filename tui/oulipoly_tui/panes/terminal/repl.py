@@ -45,9 +45,9 @@ class ReplPane(TerminalTabs):
 
     def on_unmount(self) -> None:
         """Part from the hosts; they live on."""
-        for one in self._opened.values():
-            if one.link is not None:
-                one.link.close()
+        for item in self._terminals.values():
+            if item.link is not None:
+                item.link.close()
 
     def take(self, snapshot: Snapshot) -> None:
         """Look for terminals of earlier apps, and for who eats our chord, the first time."""
@@ -69,11 +69,13 @@ class ReplPane(TerminalTabs):
     def begin(self, model: str, account: str | None = None, session: str | None = None) -> None:
         """Open a terminal for a model, or for a session; the account that was chosen, and why, is told."""
         app: Any = self.app
-        held = next((one for one in self._opened.values() if session and one.terminal.session_id == session), None)
-        if held is not None and not held.tab.is_ended:
-            self._choose(held.id)
+        existing = next(
+            (item for item in self._terminals.values() if session and item.terminal.session_id == session), None
+        )
+        if existing is not None and not existing.tab.is_ended:
+            self._choose(existing.id)
             self.focus_inside()
-            app.say(f"that session is open already, in the tab of {held.tab.label}")
+            app.say(f"that session is open already, in the tab of {existing.tab.label}")
             return
         hosts, size = app.engine.terminals, self._room()
         start = partial(hosts.begin, model) if session is None else partial(hosts.resume, session)
@@ -91,7 +93,7 @@ class ReplPane(TerminalTabs):
 
     def attention(self) -> tuple[Attention, ...]:
         """Return the terminals that ring or have ended since they were last seen."""
-        waiting = [one.tab for one in self._opened.values() if one.tab.has_bell]
+        waiting = [item.tab for item in self._terminals.values() if item.tab.has_bell]
         words = {True: "has ended", False: "rings"}
         return tuple(Attention(f"{tab.label} {words[tab.is_ended]}", "repl", tab.id) for tab in waiting)
 
@@ -104,15 +106,15 @@ class ReplPane(TerminalTabs):
 
     def runs_on(self) -> tuple[str, ...]:
         """Return the terminals whose programs live."""
-        return tuple(f"{one.id} {one.tab.label}" for one in self._opened.values() if not one.tab.is_ended)
+        return tuple(f"{item.id} {item.tab.label}" for item in self._terminals.values() if not item.tab.is_ended)
 
     def under_way(self) -> tuple[int, ...]:
         """Return how far the programs say that they are."""
-        return tuple(one.progress for one in self._opened.values() if one.progress is not None)
+        return tuple(item.progress for item in self._terminals.values() if item.progress is not None)
 
     def show(self, key: str) -> bool:
         """Show a terminal by its id; return whether there is such a one."""
-        if key not in self._opened:
+        if key not in self._terminals:
             return False
         self._choose(key)
         return True
@@ -124,11 +126,13 @@ class ReplPane(TerminalTabs):
             return "no terminal is open: choose a model under Pools and press r"
         if action == "enter" and current is not None and current.tab.is_ended:
             return "its program has ended: close it with x, or begin anew with r"
+        if action == "enter" and current is not None and not current.is_drawn:
+            return "nothing can be drawn here: f gives the program the whole screen"
         if action == "kill" and current is not None and current.tab.is_ended:
             return "its program has ended: close it with x"
         if action == "new" and current is not None and not current.terminal.account:
             return "this terminal belongs to no model"
-        if action in ("next", "previous") and len(self._opened) < 2:
+        if action in ("next", "previous") and len(self._terminals) < 2:
             return "there is one terminal alone"
         return None
 
@@ -144,7 +148,7 @@ class ReplPane(TerminalTabs):
         app: Any = self.app
         if app.frame.area.zoomed:
             return False
-        first = next(one.id for one in app.frame.entries.values() if one.column == "list")
+        first = next(item.id for item in app.frame.entries.values() if item.column == "list")
         self.call_next(app.frame.turn_to, first)
         return True
 
@@ -152,7 +156,7 @@ class ReplPane(TerminalTabs):
         """Give the keys to the terminal that is shown, or to the tabs."""
         current = self._current
         self._is_waited_for = current is None
-        if current is not None and not current.tab.is_ended and not self._is_read_only:
+        if current is not None and current.is_drawn and not current.tab.is_ended and not self._is_read_only:
             current.view.focus()
         else:
             self._tabs.focus()
@@ -222,14 +226,14 @@ class ReplPane(TerminalTabs):
         try:
             with app.suspend():
                 socket, chord = app.engine.terminals.socket(current.terminal), self.leave_chords[-1]
-                said = hand_over(socket, current.terminal, chord, only_reads=self._is_read_only)
-        except Interrupted as told:  # no way back into the app: its terminal may have gone away
-            app.exit(None, told.exit_code)
+                problem = hand_over(socket, current.terminal, chord, only_reads=self._is_read_only)
+        except Interrupted as interruption:  # no way back into the app: its terminal may have gone away
+            app.exit(None, interruption.exit_code)
             return
         current.view.stand_aside(on=False)
         app.refresh()
-        if said:
-            app.say(said, severity="warning")
+        if problem:
+            app.say(problem, severity="warning")
 
     # What the terminals ask for --------------------------------------------------------------------------------------
     def on_terminal_view_left(self) -> None:
@@ -258,16 +262,18 @@ class ReplPane(TerminalTabs):
 
     @on(TerminalView.Copied)
     def _copied(self, message: TerminalView.Copied) -> None:
-        opened = next((one for one in self._opened.values() if one.view is message.view), None)
+        open_terminal = next((item for item in self._terminals.values() if item.view is message.view), None)
         if not message.by_child:
             self._to_clipboard(message.text)
-        elif opened is not None:
-            if opened.leave is None:
-                opened.leave = ClipboardLeave(opened.view, self._to_clipboard, partial(self._told_no, opened))
-            opened.leave.want(message.text, opened.tab.label)
+        elif open_terminal is not None:
+            if open_terminal.leave is None:
+                open_terminal.leave = ClipboardLeave(
+                    open_terminal.view, self._to_clipboard, partial(self._refuse_clipboard, open_terminal)
+                )
+            open_terminal.leave.want(message.text, open_terminal.tab.label)
 
-    def _told_no(self, opened: OpenTerminal) -> None:
-        self._say(opened, "the clipboard stays closed to it; x and then R let it ask again")
+    def _refuse_clipboard(self, open_terminal: OpenTerminal) -> None:
+        self._say(open_terminal, "the clipboard stays closed to it; x and then R let it ask again")
 
     @on(TerminalView.LinkChosen)
     def _link_chosen(self, message: TerminalView.LinkChosen) -> None:
@@ -275,6 +281,6 @@ class ReplPane(TerminalTabs):
 
     @on(TabLine.Clicked)
     def _tab_clicked(self, message: TabLine.Clicked) -> None:
-        found = tab_at(self._tab_values, self._chosen, self._tabs.size.width, message.column)
-        if found is not None:
-            self._choose(found)
+        result = tab_at(self._tab_values, self._chosen, self._tabs.size.width, message.column)
+        if result is not None:
+            self._choose(result)

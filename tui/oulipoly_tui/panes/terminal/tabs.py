@@ -34,7 +34,7 @@ class TerminalTabs(Pane):
 
     def __init__(self, id: str = "repl") -> None:
         super().__init__(id=id)
-        self._opened: dict[str, OpenTerminal] = {}
+        self._terminals: dict[str, OpenTerminal] = {}
         self._chosen: str | None = None
         self._last: str | None = None  # the terminal that was shown when the last app ended
         self._opening = ""  # whose terminal is being opened
@@ -63,22 +63,22 @@ class TerminalTabs(Pane):
             try:
                 return start()  # type: ignore[no-any-return]
             except Exception:
-                app.call_from_thread(self._not_begun)
+                app.call_from_thread(self._show_failed_start)
                 raise
 
-        app.work(name, begin, self._begun)
+        app.work(name, begin, self._show_start)
 
-    def _not_begun(self) -> None:
+    def _show_failed_start(self) -> None:
         self._opening = ""
         self._draw()
 
-    def _begun(self, found: OpenedTerminal) -> None:
+    def _show_start(self, result: OpenedTerminal) -> None:
         app: Any = self.app
         self._opening = ""
-        self._open(found.terminal, is_chosen=True)
+        self._open(result.terminal, is_chosen=True)
         self._take_keys()
-        if found.said:
-            app.say(found.said)
+        if result.said:
+            app.say(result.said)
 
     def _take_keys(self) -> None:
         app: Any = self.app
@@ -88,12 +88,12 @@ class TerminalTabs(Pane):
     def _look(self, *, quietly: bool) -> None:
         app: Any = self.app
         if app.engine is not None:
-            app.work("terminals", app.engine.terminals.look, partial(self._found, quietly=quietly))
+            app.work("terminals", app.engine.terminals.look, partial(self._show_survey, quietly=quietly))
 
-    def _found(self, found: Survey, *, quietly: bool) -> None:
-        self._tell_lost(found.lost)
-        self._tell_orphaned(found.orphaned)
-        new = [one for one in found.terminals if one.id not in self._opened and one.id not in self._put_away]
+    def _show_survey(self, survey: Survey, *, quietly: bool) -> None:
+        self._tell_lost(survey.lost)
+        self._tell_orphaned(survey.orphaned)
+        new = [item for item in survey.terminals if item.id not in self._terminals and item.id not in self._put_away]
         app: Any = self.app
         for terminal in new:
             self._open(terminal, is_chosen=self._chosen is None or terminal.id == self._last)
@@ -108,21 +108,21 @@ class TerminalTabs(Pane):
     def _tell_lost(self, lost: Sequence[Terminal]) -> None:
         """Say what ended while nobody looked: of those with a tab the tab says it."""
         app: Any = self.app
-        labels = [label_of(one, title_in(app, one.session_id)) for one in lost if one.id not in self._opened]
+        labels = [label_of(item, title_in(app, item.session_id)) for item in lost if item.id not in self._terminals]
         if labels:
             more = f" and {len(labels) - 1} more" if len(labels) > 1 else ""
             app.say(f"{labels[0]}{more} ended: the host of the terminal was killed", severity="warning")
 
     def _tell_orphaned(self, orphaned: Sequence[Terminal]) -> None:
         app: Any = self.app
-        for one in orphaned:
-            text = f"runs on as process {one.pid}, but its host was killed: `agents kill {one.id}` ends it"
-            app.say(f"{label_of(one, title_in(app, one.session_id))} {text}", severity="warning")
+        for item in orphaned:
+            text = f"runs on as process {item.pid}, but its host was killed: `agents kill {item.id}` ends it"
+            app.say(f"{label_of(item, title_in(app, item.session_id))} {text}", severity="warning")
 
     def _open(self, terminal: Terminal, *, is_chosen: bool) -> None:
         app: Any = self.app
         identity = terminal.id
-        if identity in self._opened:
+        if identity in self._terminals:
             return
         view = TerminalView(
             partial(self._send, identity),
@@ -130,15 +130,17 @@ class TerminalTabs(Pane):
             escape_leaves=bool(app.options.escape_leaves),
             id=f"repl-view-{identity}",
         )
-        opened = OpenTerminal(terminal, Tab(identity, label_of(terminal, title_in(app, terminal.session_id))), view)
+        open_terminal = OpenTerminal(
+            terminal, Tab(identity, label_of(terminal, title_in(app, terminal.session_id))), view
+        )
         try:
-            opened.link = TerminalLink(
-                app.engine.terminals.socket(terminal), partial(self._take, identity), partial(self._gone, identity)
+            open_terminal.link = TerminalLink(
+                app.engine.terminals.socket(terminal), partial(self._take, identity), partial(self._lose_host, identity)
             )
         except HostUnreachable as error:
             app.say(error.message, severity="warning")
             return
-        self._opened[identity] = opened
+        self._terminals[identity] = open_terminal
         view.display = False
         self.query_one("#repl-body").mount(view)
         view.attach_hidden(*self._room())
@@ -147,65 +149,67 @@ class TerminalTabs(Pane):
         self._draw()
 
     def _send(self, identity: str, message: messages.Message) -> None:
-        opened = self._opened.get(identity)
-        if opened is not None:
-            opened.send(message, may_type=not self._is_read_only)
+        open_terminal = self._terminals.get(identity)
+        if open_terminal is not None:
+            open_terminal.send(message, may_type=not self._is_read_only)
 
     def _take(self, identity: str, message: messages.Message) -> None:
-        opened = self._opened.get(identity)
-        if opened is None:
+        open_terminal = self._terminals.get(identity)
+        if open_terminal is None:
             return
-        opened.view.take(message)
-        before = (opened.tab, opened.size_note)
+        open_terminal.view.take(message)
+        before = (open_terminal.tab, open_terminal.size_note)
         match message:
             case messages.Picture():
                 return
             case messages.Exited():
-                self._ended(opened, message)
+                self._take_exit(open_terminal, message)
             case messages.State():
-                opened.described(message, is_seen=self._is_seen(opened))
-            case messages.Happened():
-                self._happened(opened, message)
-            case messages.SizeSet():
-                opened.sized(message)
-            case messages.Said():
-                self._say(opened, message.text, severity="warning")
+                open_terminal.take_state(message, is_seen=self._is_seen(open_terminal))
+                if not open_terminal.is_drawn:
+                    self._leave_if_inside(open_terminal)
+            case messages.SideEffectReport():
+                self._take_report(open_terminal, message)
+            case messages.SizeReport():
+                open_terminal.take_size(message)
+            case messages.HostNotice():
+                self._say(open_terminal, message.text, severity="warning")
             case _:
                 pass
-        if before != (opened.tab, opened.size_note):
+        if before != (open_terminal.tab, open_terminal.size_note):
             self._draw()
 
-    def _ended(self, opened: OpenTerminal, message: messages.Exited) -> None:
-        opened.ended(message.code, is_seen=self._is_seen(opened))
-        if opened.link is not None and not self._is_read_only:
-            opened.link.send(messages.EndSeen())
-        self._leave_if_inside(opened)
+    def _take_exit(self, open_terminal: OpenTerminal, message: messages.Exited) -> None:
+        open_terminal.take_exit(message.code, is_seen=self._is_seen(open_terminal))
+        if open_terminal.link is not None and not self._is_read_only:
+            open_terminal.link.send(messages.EndReceipt())
+        self._leave_if_inside(open_terminal)
 
-    def _happened(self, opened: OpenTerminal, message: messages.Happened) -> None:
-        is_seen = self._is_seen(opened)
-        opened.happened(message, is_seen=is_seen)
+    def _take_report(self, open_terminal: OpenTerminal, message: messages.SideEffectReport) -> None:
+        is_seen = self._is_seen(open_terminal)
+        open_terminal.take_report(message, is_seen=is_seen)
         if message.bells and not is_seen:
             self.app.bell()
         if message.notices:
-            self._say(opened, message.notices[-1])
+            self._say(open_terminal, message.notices[-1])
 
-    def _is_seen(self, opened: OpenTerminal) -> bool:
-        return opened.id == self._chosen and self.display
+    def _is_seen(self, open_terminal: OpenTerminal) -> bool:
+        return open_terminal.id == self._chosen and self.display
 
-    def _gone(self, identity: str, text: str) -> None:
-        opened = self._opened.get(identity)
-        if opened is None:
+    def _lose_host(self, identity: str, text: str) -> None:
+        open_terminal = self._terminals.get(identity)
+        if open_terminal is None:
             return
-        opened.link = None
-        if not opened.tab.is_ended:
-            opened.ended(None, is_seen=self._is_seen(opened))
-            self._say(opened, text, severity="error")
-        self._leave_if_inside(opened)
+        open_terminal.link = None
+        if not open_terminal.tab.is_ended:
+            open_terminal.take_exit(None, is_seen=self._is_seen(open_terminal))
+            self._say(open_terminal, text, severity="error")
+        self._leave_if_inside(open_terminal)
         self._draw()
 
-    def _say(self, opened: OpenTerminal, text: str, *, severity: str = "information") -> None:
+    def _say(self, open_terminal: OpenTerminal, text: str, *, severity: str = "information") -> None:
         app: Any = self.app
-        app.say(f"{opened.tab.label}: {text}", severity=severity)
+        app.say(f"{open_terminal.tab.label}: {text}", severity=severity)
 
     # The chord that leads out ----------------------------------------------------------------------------------------
     @property
@@ -220,13 +224,13 @@ class TerminalTabs(Pane):
     def _check_chord(self, prefixes: Sequence[str]) -> None:
         """Offer another chord, and say so, where something outside takes ours."""
         app: Any = self.app
-        taken = tuple(map(chords.from_tmux, prefixes))
-        found = chords.detour(self.leave_chords[0], os.environ, taken)
-        if found is None:
+        prefixes_taken = tuple(map(chords.from_tmux, prefixes))
+        result = chords.detour(self.leave_chords[0], os.environ, prefixes_taken)
+        if result is None:
             return
-        self._offered, text = found
-        for one in self._opened.values():
-            one.view.leave_chords = self.leave_chords
+        self._offered, text = result
+        for item in self._terminals.values():
+            item.view.leave_chords = self.leave_chords
         app.say(text, severity="warning")
         self._draw()
 
@@ -237,11 +241,11 @@ class TerminalTabs(Pane):
 
     @property
     def _tab_values(self) -> list[Tab]:
-        return [one.tab for one in self._opened.values()]
+        return [item.tab for item in self._terminals.values()]
 
     @property
     def _current(self) -> OpenTerminal | None:
-        return None if self._chosen is None else self._opened.get(self._chosen)
+        return None if self._chosen is None else self._terminals.get(self._chosen)
 
     @property
     def _is_read_only(self) -> bool:
@@ -254,7 +258,7 @@ class TerminalTabs(Pane):
         return max(20, size.width or 80), max(5, size.height or 24)
 
     def _step(self, step: int) -> None:
-        names = list(self._opened)
+        names = list(self._terminals)
         if names:
             place = names.index(self._chosen) if self._chosen in names else 0
             self._choose(names[(place + step) % len(names)])
@@ -262,45 +266,45 @@ class TerminalTabs(Pane):
     def _choose(self, identity: str) -> None:
         had_keys = self._current is not None and self._current.view.has_focus
         self._chosen = identity
-        for name, one in self._opened.items():
-            one.view.display = name == identity
-        opened = self._opened[identity]
-        opened.seen()
+        for name, item in self._terminals.items():
+            item.view.display = name == identity
+        open_terminal = self._terminals[identity]
+        open_terminal.clear_marks()
         if had_keys:
-            opened.view.focus()
+            self.focus_inside()
         self._draw()
 
-    def _drop(self, opened: OpenTerminal) -> None:
-        names = list(self._opened)
-        place = names.index(opened.id)
-        self._leave_if_inside(opened)
-        if opened.link is not None:
-            opened.link.close()
-        del self._opened[opened.id]
-        opened.view.remove()
-        rest = list(self._opened)
+    def _drop(self, open_terminal: OpenTerminal) -> None:
+        names = list(self._terminals)
+        place = names.index(open_terminal.id)
+        self._leave_if_inside(open_terminal)
+        if open_terminal.link is not None:
+            open_terminal.link.close()
+        del self._terminals[open_terminal.id]
+        open_terminal.view.remove()
+        remaining = list(self._terminals)
         self._chosen = None
-        if rest:
-            self._choose(rest[min(place, len(rest) - 1)])
+        if remaining:
+            self._choose(remaining[min(place, len(remaining) - 1)])
         self._draw()
 
-    def _leave_if_inside(self, opened: OpenTerminal) -> None:
-        if opened.view.has_focus:
+    def _leave_if_inside(self, open_terminal: OpenTerminal) -> None:
+        if open_terminal.view.has_focus:
             self.to_tabs()
 
     def _to_clipboard(self, text: str) -> None:
         app: Any = self.app
-        found = clipboard.sequence(text, os.environ)
-        if found is None:
+        result = clipboard.sequence(text, os.environ)
+        if result is None:
             app.say("too long for the terminal's clipboard: select less", severity="warning")
         elif app._driver is not None:
-            app._driver.write(found)
+            app._driver.write(result)
             app.say(f"copied {len(text)} characters")
 
     def _draw(self) -> None:
         if not is_standing(self):
             return
-        self.set_class(not self._opened, "-empty")
+        self.set_class(not self._terminals, "-empty")
         self.query_one("#repl-empty", Lines).show_lines(wrapped(EMPTY, max(20, self.size.width - 6)))
         tabs = tab_line(self._tab_values, self._chosen, self._tabs.size.width)
         self._tabs.show_lines(((*tabs, *opening_line(self._opening)),))

@@ -1,4 +1,4 @@
-"""Rows of cells out of the library, a row of 64-bit cells in one call: one call a cell would be 37 times slower."""
+"""Read cells from the library by rows: one call for a row is 37 times faster than one for each cell."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from oulipoly_engine.records import Record
-from oulipoly_engine.terminal.emulators.ghostty.ffi import Library, check, described
+from oulipoly_engine.terminal.emulators.ghostty.ffi import Library, check, type_description
 from oulipoly_engine.terminal.emulators.ghostty.styles import STYLE_SIZE, background, rgb, style
-from oulipoly_engine.terminal.protocol.cell_text import cluster, drawable
-from oulipoly_engine.terminal.protocol.rows import PLAIN, finished
+from oulipoly_engine.terminal.protocol.cell_text import clean_cluster, clean_text
+from oulipoly_engine.terminal.protocol.rows import PLAIN, without_trailing_blanks
 from oulipoly_engine.terminal.protocol.screen import CellStyle, Row, Run, ScreenBroken
 
 _CELL = 8  # bytes
@@ -21,8 +21,8 @@ _TEXT, _CLUSTER, _PALETTE, _RGB = range(4)  # GhosttyCellContentTag
 _TAIL = 2  # GHOSTTY_CELL_WIDE_SPACER_TAIL
 
 
-class Layout(Record):
-    """Where a cell's fields stand, in bits; the library publishes it at run time and promises nothing else."""
+class CellLayout(Record):
+    """The bit offsets of a cell's fields, which the library tells at run time only."""
 
     content: int
     style: int
@@ -38,12 +38,12 @@ class _Decoded(Record):
     styles: tuple[tuple[int, bytes], ...]
 
 
-def layout(library: Library) -> Layout:
+def layout(library: Library) -> CellLayout:
     """Read the layout of a cell.
 
     Raises ScreenBroken when it is none that the decoder below can cut by whole bytes.
     """
-    cell = described(library, "GhosttyCell")
+    cell = type_description(library, "GhosttyCell")
     bits = cell["bits"]
     content, kind = bits["content"]["lsb"], bits["style_id"]["lsb"]
     tag, wide, link = (bits[name] for name in ("content_tag", "wide", "hyperlink"))
@@ -51,7 +51,7 @@ def layout(library: Library) -> Layout:
     if not fits or tag != {**tag, "lsb": 0, "width": 2} or kind - content != 24 or content > kind:
         raise ScreenBroken("the terminal emulator lays out its cells in a way that this program does not know")
     odd = sum(((1 << field["width"]) - 1) << field["lsb"] for field in (tag, wide, link))
-    return Layout(content, kind, wide["lsb"], link["lsb"], odd)
+    return CellLayout(content, kind, wide["lsb"], link["lsb"], odd)
 
 
 class CellReader:
@@ -89,7 +89,7 @@ class CellReader:
         return self._state[0]
 
     def update(self) -> bool:
-        """Take over what the terminal is now; whether every row must be read."""
+        """Update the render state from the terminal; return whether every row must be read."""
         check(self._lib.ghostty_render_state_update(self.state, self._terminal), "update")
         data = self._lib.GHOSTTY_RENDER_STATE_DATA_DIRTY
         check(self._lib.ghostty_render_state_get(self.state, data, self._number), "dirty")
@@ -110,16 +110,16 @@ class CellReader:
         check(self._lib.ghostty_render_state_clean(self.state), "clean")  # update alone leaves rows dirty
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release everything."""
         self._lib.ghostty_render_state_row_cells_free(self._cells[0])
         self._lib.ghostty_render_state_row_iterator_free(self._rows[0])
         self._lib.ghostty_render_state_free(self._state[0])
         self._decoded.clear()
 
     def _make(self, kind: str, maker: Any) -> Any:  # noqa: ANN401 - as above
-        made = self._ffi.new(f"{kind}*")
-        check(maker(self._ffi.NULL, made), kind)
-        return made
+        value = self._ffi.new(f"{kind}*")
+        check(maker(self._ffi.NULL, value), kind)
+        return value
 
     def _row(self, y: int) -> Row:
         lib = self._lib
@@ -128,22 +128,22 @@ class CellReader:
             "cells",
         )
         raw: bytes = self._ffi.buffer(self._view.ptr, self._view.len * _CELL)[:]
-        known = self._decoded.get(raw)
-        if known is not None and not known.styles:
-            return known.row
+        cached = self._decoded.get(raw)
+        if cached is not None and not cached.styles:
+            return cached.row
         # Where a style, a cluster or a link is asked for, the library wants its own view of the row.
         check(
             lib.ghostty_render_state_row_get(self._rows[0], lib.GHOSTTY_RENDER_STATE_ROW_DATA_CELLS, self._cells),
             "row",
         )
-        if known is not None and all(self._style_bytes(x) == kept for x, kept in known.styles):
-            return known.row
-        made, keep = self._decode(raw, int.from_bytes(raw, "little"), y)
+        if cached is not None and all(self._style_bytes(x) == style_bytes for x, style_bytes in cached.styles):
+            return cached.row
+        decoded, keep = self._decode(raw, int.from_bytes(raw, "little"), y)
         if keep:
             if len(self._decoded) >= _KEPT_ROWS:
                 self._decoded.clear()
-            self._decoded[raw] = made
-        return made.row
+            self._decoded[raw] = decoded
+        return decoded.row
 
     def _decode(self, raw: bytes, number: int, y: int) -> tuple[_Decoded, bool]:
         """Decode a row; False: its bytes do not say all, so that equal bytes may be another row."""
@@ -159,7 +159,7 @@ class CellReader:
     def _plain(self, cells: bytes) -> _Decoded:
         """Decode a row of narrow characters: a cell is 3 bytes of character, 2 of style, 3 of no matter."""
         low, middle, high = cells[0::_CELL], cells[1::_CELL], cells[2::_CELL]
-        text = drawable(_joined(low, middle, high))
+        text = clean_text(_joined(low, middle, high))
         styles = _joined(cells[3::_CELL], cells[4::_CELL])
         if not styles.strip("\0"):
             text = text.rstrip(" ")
@@ -174,13 +174,13 @@ class CellReader:
                     seen[mark] = start, self._style_bytes(start)
                 look = style(seen[mark][1])
             runs.append((text[start:end], look, end - start))
-        return _Decoded(finished(runs), tuple(seen.values()))
+        return _Decoded(without_trailing_blanks(runs), tuple(seen.values()))
 
     def _mixed(self, cells: list[int], y: int) -> tuple[_Decoded, bool]:
         """Decode a row with wide characters, clusters, links or blanks that have a colour and no style."""
         seen: dict[int, tuple[int, bytes]] = {}
         runs: list[tuple[str, CellStyle, int]] = []
-        whole = True
+        is_cacheable = True
         for x, cell in enumerate(cells):
             tag, content = cell & 3, cell >> self._layout.content & 0xFFFFFF
             if (cell >> self._layout.wide & 3) == _TAIL:
@@ -189,10 +189,10 @@ class CellReader:
                     runs[-1] = text, look, width + 1
                 continue
             link = self._link(x, y) if cell >> self._layout.link & 1 else None
-            text = self._cluster(x) if tag == _CLUSTER else drawable(chr(content)) if tag == _TEXT else " "
-            whole = whole and link is None and tag != _CLUSTER
+            text = self._cluster(x) if tag == _CLUSTER else clean_text(chr(content)) if tag == _TEXT else " "
+            is_cacheable = is_cacheable and link is None and tag != _CLUSTER
             runs.append((text, self._look(x, cell, link, seen), 1))
-        return _Decoded(finished(runs), tuple(seen.values())), whole
+        return _Decoded(without_trailing_blanks(runs), tuple(seen.values())), is_cacheable
 
     def _look(self, x: int, cell: int, link: str | None, seen: dict[int, tuple[int, bytes]]) -> CellStyle:
         content = cell >> self._layout.content & 0xFFFFFF
@@ -222,7 +222,7 @@ class CellReader:
         while lib.ghostty_render_state_row_cells_get(self._cells[0], data, self._text) == lib.GHOSTTY_OUT_OF_SPACE:
             self._text_bytes = self._ffi.new("uint8_t[]", self._text.len)
             self._text.ptr, self._text.cap = self._text_bytes, len(self._text_bytes)
-        return cluster(bytes(self._ffi.buffer(self._text.ptr, self._text.len)).decode("utf-8", "replace"))
+        return clean_cluster(bytes(self._ffi.buffer(self._text.ptr, self._text.len)).decode("utf-8", "replace"))
 
     def _link(self, x: int, y: int) -> str | None:
         lib = self._lib
@@ -231,8 +231,8 @@ class CellReader:
         self._reference.size = self._ffi.sizeof("GhosttyGridRef")
         if self._grid_reference(self._terminal, self._point[0], self._reference) != lib.GHOSTTY_SUCCESS:
             return None
-        done = lib.ghostty_grid_ref_hyperlink_uri(self._reference, self._link_bytes, _LINK_BYTES, self._length)
-        if done != lib.GHOSTTY_SUCCESS or not self._length[0]:
+        result = lib.ghostty_grid_ref_hyperlink_uri(self._reference, self._link_bytes, _LINK_BYTES, self._length)
+        if result != lib.GHOSTTY_SUCCESS or not self._length[0]:
             return None  # none, or one longer than anything that could be opened
         return bytes(self._ffi.buffer(self._link_bytes, self._length[0])).decode("utf-8", "replace")
 

@@ -1,4 +1,4 @@
-"""libghostty-vt, loaded: the only module that opens the library; it is called by its neighbours ghostty_* alone.
+"""Load libghostty-vt. No other module opens the library, and only this package calls it.
 
 The package pyghostty itself is never imported: parsing its declarations costs 155 ms a start, `ghostty_abi` 10.
 """
@@ -31,40 +31,40 @@ def load() -> Library:
     Raises ScreenUnavailable when pyghostty is not installed, is another version than the declarations, or cannot be
     opened.
     """
-    found = importlib.util.find_spec("pyghostty")
-    if found is None or found.origin is None:
-        raise ScreenUnavailable("pyghostty is not installed, so the screen needs the setting `bittty`")
-    folder = Path(found.origin).parent
+    spec = importlib.util.find_spec("pyghostty")
+    if spec is None or spec.origin is None:
+        raise ScreenUnavailable("pyghostty is not installed")
+    folder = Path(spec.origin).parent
     try:
         from oulipoly_engine.terminal.emulators.ghostty.abi import VERSION, ffi  # noqa: PLC0415 - 10 ms, and cffi may be missing
 
-        version = re.search(r'__version__ = "([^"]*)"', Path(found.origin).read_text(encoding="utf-8"))
+        version = re.search(r'__version__ = "([^"]*)"', Path(spec.origin).read_text(encoding="utf-8"))
         if version is None or version[1] != VERSION:
-            raise ScreenUnavailable(f"pyghostty is not version {VERSION}: install that version, or set `bittty`")
+            raise ScreenUnavailable(f"pyghostty is not version {VERSION}: install that version")
         path = next(path for name in _LIBRARIES if (path := folder / "_lib" / name).exists())
         return Library(ffi, ffi.dlopen(str(path)))
     except (ImportError, OSError, StopIteration) as error:
         raise ScreenUnavailable(f"libghostty-vt in {folder} cannot be opened: {error!r}") from error
 
 
-def check(result: int, what: str) -> None:
+def check(result: int, action: str) -> None:
     """Raise ScreenBroken unless a call succeeded."""
     if result != 0:  # GHOSTTY_SUCCESS
-        raise ScreenBroken(f"the terminal emulator failed at {what} (result {result})")
+        raise ScreenBroken(f"the terminal emulator failed at {action} (result {result})")
 
 
-def sized(ffi: Any, name: str) -> Any:  # noqa: ANN401 - cffi's values have no types
+def new_struct(ffi: Any, name: str) -> Any:  # noqa: ANN401 - cffi's values have no types
     """Return a new struct of that name with its `size` field set, as the library asks of structs that may grow."""
-    made = ffi.new(f"{name}*")
-    made.size = ffi.sizeof(name)
-    return made
+    struct = ffi.new(f"{name}*")
+    struct.size = ffi.sizeof(name)
+    return struct
 
 
-def described(library: Library, name: str) -> dict[str, Any]:
+def type_description(library: Library, name: str) -> dict[str, Any]:
     """Return what the library says of one of its types, read out of its JSON without parsing the other 45 kB."""
     text: bytes = library.ffi.string(library.lib.ghostty_type_json())
-    found = re.search(rb'"%s":(?=\{)' % name.encode(), text)
-    if found is None:
+    match = re.search(rb'"%s":(?=\{)' % name.encode(), text)
+    if match is None:
         raise ScreenBroken(f"the terminal emulator does not describe its type {name}")
-    value, _ = json.JSONDecoder().raw_decode(text[found.end() :].decode())
+    value, _ = json.JSONDecoder().raw_decode(text[match.end() :].decode())
     return dict(value)

@@ -47,7 +47,7 @@ _ALL_KEYS = 8  # of kitty's protocol: letters too come as sequences
 _SENT = 256  # bytes; the longest sequence of a key has fewer than 64
 
 
-class Encoders:
+class InputEncoders:
     """The library's encoders for one terminal."""
 
     def __init__(self, library: Library, terminal: Any) -> None:  # noqa: ANN401 - cffi's values have no types
@@ -72,25 +72,25 @@ class Encoders:
         text = "" if name in _NAMED and name != "space" else character(key)
         if text is None:
             return b""
-        kept = text.encode("utf-8", "replace")  # the event keeps a pointer to it
+        data = text.encode("utf-8", "replace")  # the event keeps a pointer to it
         lib.ghostty_key_event_set_action(self._key[0], lib.GHOSTTY_KEY_ACTION_PRESS)
         lib.ghostty_key_event_set_key(self._key[0], self._code(name, text))
         lib.ghostty_key_event_set_mods(self._key[0], int(mods))
-        held = self._ffi.new("char[]", kept)
-        lib.ghostty_key_event_set_utf8(self._key[0], held, len(kept))
+        buffer = self._ffi.new("char[]", data)
+        lib.ghostty_key_event_set_utf8(self._key[0], buffer, len(data))
         plain = text.lower() if len(text) == 1 and len(text.lower()) == 1 else text
         lib.ghostty_key_event_set_unshifted_codepoint(self._key[0], ord(plain) if len(plain) == 1 else 0)
-        done = lib.ghostty_key_encoder_encode(self._keys[0], self._key[0], self._sent, _SENT, self._length)
-        if done == lib.GHOSTTY_OUT_OF_SPACE:  # text of more than one character, as input methods commit it
-            return kept
-        check(done, "key encoding")
-        sent = bytes(self._ffi.buffer(self._sent, self._length[0]))
-        return sent if sent not in _AS_EVER or self._kitty_flags() else _AS_EVER[sent]
+        result = lib.ghostty_key_encoder_encode(self._keys[0], self._key[0], self._sent, _SENT, self._length)
+        if result == lib.GHOSTTY_OUT_OF_SPACE:  # text of more than one character, as input methods commit it
+            return data
+        check(result, "key encoding")
+        encoded = bytes(self._ffi.buffer(self._sent, self._length[0]))
+        return encoded if encoded not in _AS_EVER or self._kitty_flags() else _AS_EVER[encoded]
 
     def _kitty_flags(self) -> int:
         """Return how the child has asked for keys to be told apart; 0: not at all."""
-        wanted = self._lib.GHOSTTY_TERMINAL_DATA_KITTY_KEYBOARD_FLAGS
-        check(self._lib.ghostty_terminal_get(self._terminal, wanted, self._flags), "key protocol")
+        query = self._lib.GHOSTTY_TERMINAL_DATA_KITTY_KEYBOARD_FLAGS
+        check(self._lib.ghostty_terminal_get(self._terminal, query, self._flags), "key protocol")
         return int(self._flags[0])
 
     def mouse(self, mouse: Mouse, columns: int, rows: int) -> bytes:
@@ -100,8 +100,8 @@ class Encoders:
         size.size = self._ffi.sizeof("GhosttyMouseEncoderSize")
         size.screen_width, size.screen_height, size.cell_width, size.cell_height = columns, rows, 1, 1
         lib.ghostty_mouse_encoder_setopt(self._mice[0], lib.GHOSTTY_MOUSE_ENCODER_OPT_SIZE, size)
-        held = self._ffi.new("bool*", mouse.action == "move" and mouse.button > 0)
-        lib.ghostty_mouse_encoder_setopt(self._mice[0], lib.GHOSTTY_MOUSE_ENCODER_OPT_ANY_BUTTON_PRESSED, held)
+        is_drag = self._ffi.new("bool*", mouse.action == "move" and mouse.button > 0)
+        lib.ghostty_mouse_encoder_setopt(self._mice[0], lib.GHOSTTY_MOUSE_ENCODER_OPT_ANY_BUTTON_PRESSED, is_drag)
         lib.ghostty_mouse_encoder_setopt_from_terminal(self._mice[0], self._terminal)
         action = getattr(lib, f"GHOSTTY_MOUSE_ACTION_{_ACTIONS[mouse.action]}")
         lib.ghostty_mouse_event_set_action(self._mouse[0], action)
@@ -112,21 +112,21 @@ class Encoders:
             lib.ghostty_mouse_event_clear_button(self._mouse[0])
         lib.ghostty_mouse_event_set_mods(self._mouse[0], mouse.mods & (Mods.SHIFT | Mods.CTRL | Mods.ALT))
         lib.ghostty_mouse_event_set_position(self._mouse[0], (mouse.x + 0.5, mouse.y + 0.5))
-        done = lib.ghostty_mouse_encoder_encode(self._mice[0], self._mouse[0], self._sent, _SENT, self._length)
-        check(done, "mouse encoding")
+        result = lib.ghostty_mouse_encoder_encode(self._mice[0], self._mouse[0], self._sent, _SENT, self._length)
+        check(result, "mouse encoding")
         return bytes(self._ffi.buffer(self._sent, self._length[0]))
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release everything."""
         self._lib.ghostty_key_encoder_free(self._keys[0])
         self._lib.ghostty_key_event_free(self._key[0])
         self._lib.ghostty_mouse_encoder_free(self._mice[0])
         self._lib.ghostty_mouse_event_free(self._mouse[0])
 
     def _make(self, kind: str, maker: Any) -> Any:  # noqa: ANN401 - as above
-        made = self._ffi.new(f"{kind}*")
-        check(maker(self._ffi.NULL, made), kind)
-        return made
+        value = self._ffi.new(f"{kind}*")
+        check(maker(self._ffi.NULL, value), kind)
+        return value
 
     def _code(self, name: str, text: str) -> int:
         symbol = _NAMED.get(name)

@@ -1,4 +1,4 @@
-"""A screen on libghostty-vt. Native code, and hostile output can end its process: it belongs in one of its own."""
+"""A screen on libghostty-vt. It is native code that hostile output can crash, so it runs in a process of its own."""
 
 from __future__ import annotations
 
@@ -6,26 +6,26 @@ import time
 from collections.abc import Callable
 from typing import Any, Self
 
-from oulipoly_engine.terminal.emulators.ghostty.callbacks import CELL_PIXELS, Ears
+from oulipoly_engine.terminal.emulators.ghostty.callbacks import CELL_PIXELS, Callbacks
 from oulipoly_engine.terminal.emulators.ghostty.cells import CellReader
-from oulipoly_engine.terminal.emulators.ghostty.ffi import Library, check, load, sized
-from oulipoly_engine.terminal.emulators.ghostty.keys import Encoders
-from oulipoly_engine.terminal.emulators.ghostty.rows import Lines
+from oulipoly_engine.terminal.emulators.ghostty.ffi import Library, check, load, new_struct
+from oulipoly_engine.terminal.emulators.ghostty.keys import InputEncoders
+from oulipoly_engine.terminal.emulators.ghostty.rows import LineNumbers
 from oulipoly_engine.terminal.emulators.ghostty.search import find
-from oulipoly_engine.terminal.protocol.keys import paste
-from oulipoly_engine.terminal.protocol.limits import HOLD_S, WHEEL_ROWS, bounded
+from oulipoly_engine.terminal.protocol.keys import encode_paste
+from oulipoly_engine.terminal.protocol.limits import HOLD_S, WHEEL_ROWS, clamp_size
 from oulipoly_engine.terminal.protocol.rows import text_of
 from oulipoly_engine.terminal.protocol.screen import (
     Cursor,
-    Found,
     Frame,
-    Happenings,
     Key,
     Mouse,
     Row,
     ScreenBroken,
     ScreenLimits,
     ScreenUnavailable,
+    SearchHit,
+    SideEffects,
 )
 
 DUMP = b"ghostty-vt 0.1.3\n"  # what a dump begins with; the library reads its own snapshots only
@@ -40,11 +40,13 @@ _WHEEL = {4: "up", 5: "down"}
 class GhosttyScreen:
     """One terminal; fits `Screen`."""
 
+    name = "ghostty"
+
     def __init__(self, limits: ScreenLimits | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         library = load()
         terminal = library.ffi.new("GhosttyTerminal*")
         limits = limits or ScreenLimits()
-        columns, rows = bounded(limits.columns, limits.rows)
+        columns, rows = clamp_size(limits.columns, limits.rows)
         check(library.lib.ghostty_terminal_new(library.ffi.NULL, terminal, columns, rows), "making a terminal")
         self._begin(library, terminal, limits, clock)
         self._set("MODE", self._clusters)
@@ -60,9 +62,9 @@ class GhosttyScreen:
         if not dump.startswith(DUMP):
             raise ScreenUnavailable("this is no dump of a ghostty screen")
         data = dump[len(DUMP) :]
-        kept = ffi.from_buffer("uint8_t[]", data)
+        buffer = ffi.from_buffer("uint8_t[]", data)
         decoder, terminal = ffi.new("GhosttySnapshotDecoder*"), ffi.new("GhosttyTerminal*")
-        check(lib.ghostty_snapshot_decoder_new_buf(ffi.NULL, decoder, kept, len(data)), "reading a dump")
+        check(lib.ghostty_snapshot_decoder_new_buf(ffi.NULL, decoder, buffer, len(data)), "reading a dump")
         try:
             most = ffi.new("size_t*", _CONTINUATION)
             option = lib.GHOSTTY_SNAPSHOT_DECODER_OPT_MAX_CONTINUATION_BYTES
@@ -89,41 +91,41 @@ class GhosttyScreen:
         self._limits = limits
         self._columns = self._number("COLS", "uint16_t")
         self._rows = self._number("ROWS", "uint16_t")
-        self._shown: list[Row | None] = [None] * self._rows
-        self._told: tuple[object, ...] = ()
-        self._stale = True
-        self._room_for_scrollback()
+        self._last_rows: list[Row | None] = [None] * self._rows
+        self._last_state: tuple[object, ...] = ()
+        self._must_read_all = True
+        self._set_scrollback_limit()
         self._set("SCROLLBACK_MAX_LINES", self._ffi.NULL)  # a limit in lines makes ascii six times slower to feed
         self._colour(limits.foreground, limits.background)
         self._clusters = self._ffi.new("GhosttyTerminalModeConfig*", {"mode": 2027, "value": True})
         self._set("MODE_DEFAULT", self._clusters)  # as Ink and Rich measure them, also after a reset
         self._set("KITTY_IMAGE_STORAGE_LIMIT", self._ffi.new("uint64_t*", 0))
         self._set("CONTINUATION_MAX_BYTES", self._ffi.new("size_t*", _CONTINUATION))
-        self._ears = Ears(library, limits, clock)
-        self._ears.size = (self._columns, self._rows)
-        self._ears.attach(self._handle)
+        self._callbacks = Callbacks(library, limits, clock)
+        self._callbacks.size = (self._columns, self._rows)
+        self._callbacks.attach(self._handle)
         self._reader = CellReader(library, self._handle)
-        self._lines = Lines(library, self._handle)
-        self._encoders = Encoders(library, self._handle)
+        self._line_numbers = LineNumbers(library, self._handle)
+        self._encoders = InputEncoders(library, self._handle)
         self._scrollbar = self._ffi.new("GhosttyTerminalScrollbar*")
-        self._cursor = sized(self._ffi, "GhosttyRenderStateCursor")
+        self._cursor = new_struct(self._ffi, "GhosttyRenderStateCursor")
         self._mode = self._ffi.new("GhosttyTerminalModeConfig*")
 
     def feed(self, data: bytes) -> None:
-        """Take what the child wrote."""
+        """Process the child's output."""
         terminal = self._terminal
         self._lib.ghostty_terminal_vt_write(terminal, data, len(data))
         if (self._number("COLS", "uint16_t"), self._number("ROWS", "uint16_t")) != (self._columns, self._rows):
             # The child asked for 132 columns (DECCOLM): the size is not its to say.
             check(self._lib.ghostty_terminal_resize(terminal, self._columns, self._rows, *CELL_PIXELS), "resize")
 
-    def happenings(self) -> Happenings:
-        """Return and forget what the child said beside its picture."""
-        return self._ears.heard.take()
+    def take_side_effects(self) -> SideEffects:
+        """Return and forget the child's side effects."""
+        return self._callbacks.side_effects.take()
 
     def hold_left(self) -> float:
         """Return the seconds for which the child may still hold the picture."""
-        since = self._ears.held_since
+        since = self._callbacks.held_since
         return 0.0 if since is None else max(0.0, since + HOLD_S - self._clock())
 
     def frame(self, *, full: bool = False) -> Frame | None:
@@ -131,16 +133,16 @@ class GhosttyScreen:
         if not full and self.hold_left():
             return None
         self._check_open()
-        every = self._reader.update() or full or self._stale
-        whole = full or self._shown[:1] == [None]
+        every = self._reader.update() or full or self._must_read_all
+        is_full = full or self._last_rows[:1] == [None]
         changed = []
         for y, row in self._reader.rows(every=every):
-            if whole or row != self._shown[y]:
-                self._shown[y] = row
+            if is_full or row != self._last_rows[y]:
+                self._last_rows[y] = row
                 changed.append((y, row))
-        self._stale = False
+        self._must_read_all = False
         bar = self._bar()
-        beside = (
+        state = (
             self._cursor_now(),
             bar.total - bar.len,
             bar.total - bar.len - bar.offset,
@@ -148,33 +150,33 @@ class GhosttyScreen:
             bool(self._number("MOUSE_TRACKING", "bool")),
             self._on(_BRACKETED),
         )
-        if not changed and not whole and beside == self._told:
+        if not changed and not is_full and state == self._last_state:
             return None
-        self._told = beside
-        cursor, scrollback, _, alternate, *_ = beside
-        trimmed = self._lines.known_trimmed if alternate else self._lines.trimmed(scrollback, bar.len)
-        return Frame(self._columns, self._rows, tuple(changed), cursor, whole, *beside[1:], trimmed)
+        self._last_state = state
+        cursor, scrollback, _, alternate, *_ = state
+        trimmed = self._line_numbers.known_trimmed if alternate else self._line_numbers.trimmed(scrollback, bar.len)
+        return Frame(self._columns, self._rows, tuple(changed), cursor, is_full, *state[1:], trimmed)
 
     def resize(self, columns: int, rows: int) -> None:
         """Change the size; the primary screen and its scrollback flow anew."""
-        columns, rows = bounded(columns, rows)
+        columns, rows = clamp_size(columns, rows)
         if (columns, rows) == (self._columns, self._rows):
             return
-        self._ears.size = (columns, rows)  # before: the call below reports the size to a child that asked for it
+        self._callbacks.size = (columns, rows)  # before: the call below reports the size to a child that asked for it
         self._columns, self._rows = columns, rows
         self.trimmed()
-        self._room_for_scrollback()
+        self._set_scrollback_limit()
         check(self._lib.ghostty_terminal_resize(self._terminal, columns, rows, *CELL_PIXELS), "resize")
-        self._shown = [None] * rows
-        self._lines.loosen()
+        self._last_rows = [None] * rows
+        self._line_numbers.forget_anchor()
 
     def recolour(self, foreground: int, background: int, *, dark: bool) -> None:
-        """Take the colours of what the child leaves at its defaults; one that wants it is told of light and dark."""
+        """Set the default colours. A child that asked for it (mode 2031) is told whether they are dark."""
         self._colour(foreground, background)
-        if dark != self._ears.dark:
-            self._ears.dark = dark
+        if dark != self._callbacks.dark:
+            self._callbacks.dark = dark
             if self._on(_SCHEME):
-                self._ears.heard.reply(b"\x1b[?997;1n" if dark else b"\x1b[?997;2n")
+                self._callbacks.side_effects.add_reply(b"\x1b[?997;1n" if dark else b"\x1b[?997;2n")
 
     def scroll(self, delta: int) -> None:
         """Move the viewport: negative is up, into the past."""
@@ -191,16 +193,16 @@ class GhosttyScreen:
 
     def encode_mouse(self, mouse: Mouse) -> bytes:
         """Return what a mouse event sends; the wheel sends arrow keys where the child wants that instead (1007)."""
-        sent = b""
+        data = b""
         if self._number("MOUSE_TRACKING", "bool"):
-            sent = self._encoders.mouse(mouse, self._columns, self._rows)
+            data = self._encoders.mouse(mouse, self._columns, self._rows)
         elif mouse.button in _WHEEL and mouse.action == "press" and self._alternate() and self._on(_WHEEL_KEYS):
-            sent = self._encoders.key(Key(_WHEEL[mouse.button])) * WHEEL_ROWS
-        return sent
+            data = self._encoders.key(Key(_WHEEL[mouse.button])) * WHEEL_ROWS
+        return data
 
     def encode_paste(self, text: str) -> bytes:
         """Return what a paste sends."""
-        return paste(text, bracketed=self._on(_BRACKETED))
+        return encode_paste(text, bracketed=self._on(_BRACKETED))
 
     def encode_focus(self, *, gained: bool) -> bytes:
         """Return what a change of focus sends."""
@@ -208,9 +210,9 @@ class GhosttyScreen:
 
     def lines(self, first: int, count: int) -> tuple[str, ...]:
         """Return plain lines, counted from the oldest row of the scrollback."""
-        return tuple(text_of(row) for row in self.rows_at(first, count))
+        return tuple(text_of(row) for row in self.styled_rows(first, count))
 
-    def rows_at(self, first: int, count: int) -> tuple[Row, ...]:
+    def styled_rows(self, first: int, count: int) -> tuple[Row, ...]:
         """Return styled rows by the same count."""
         bar = self._bar()
         total, offset, height = bar.total, bar.offset, bar.len
@@ -225,7 +227,7 @@ class GhosttyScreen:
             rows += page[first - top : min(height, last - top)]
             first = top + height
         if rows:
-            self._stale = True  # what was dirty has been read, but not for a frame
+            self._must_read_all = True  # what was dirty has been read, but not for a frame
             following = offset == total - height
             self._scroll(
                 self._lib.GHOSTTY_SCROLL_VIEWPORT_BOTTOM if following else self._lib.GHOSTTY_SCROLL_VIEWPORT_ROW,
@@ -236,16 +238,16 @@ class GhosttyScreen:
     def goes_on(self, first: int, count: int) -> tuple[int, ...]:
         """Return those of so many lines that go on in the next."""
         self._check_open()
-        return self._lines.goes_on(max(0, first), min(max(0, count), self._bar().total))
+        return self._line_numbers.goes_on(max(0, first), min(max(0, count), self._bar().total))
 
     def trimmed(self) -> int:
         """Return how many rows the scrollback has lost at its old end."""
         if self._alternate():  # which has no scrollback; the library's lines are those of the screen that is shown
-            return self._lines.known_trimmed
+            return self._line_numbers.known_trimmed
         bar = self._bar()
-        return self._lines.trimmed(bar.total - bar.len, bar.len)
+        return self._line_numbers.trimmed(bar.total - bar.len, bar.len)
 
-    def search(self, text: str, limit: int = 1000) -> tuple[Found, ...]:
+    def search(self, text: str, limit: int = 1000) -> tuple[SearchHit, ...]:
         """Find plain text, newest hits first; letters of ASCII in either case."""
         return find(self._library, self._terminal, text, limit)
 
@@ -260,11 +262,11 @@ class GhosttyScreen:
             lib.ghostty_free(ffi.NULL, data[0], length[0])
 
     def close(self) -> None:
-        """Give everything back; a second time does nothing."""
+        """Release everything; a second call does nothing."""
         if self._handle is not None:
             self._encoders.close()
             self._reader.close()
-            self._lines.close()
+            self._line_numbers.close()
             self._lib.ghostty_terminal_free(self._handle)
             self._handle = None
 
@@ -321,7 +323,7 @@ class GhosttyScreen:
         )
         move(self._terminal, to[0])
 
-    def _room_for_scrollback(self) -> None:
+    def _set_scrollback_limit(self) -> None:
         # By default the library keeps 10 kB, some 400 rows; its limit in bytes costs nothing, one in lines does.
         row = max(self._columns, _ROW_CELLS) * _CELL_BYTES + _ROW_BYTES
         self._set("SCROLLBACK_MAX_BYTES", self._ffi.new("size_t*", self._limits.scrollback_rows * row))

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.process.liveness import lived_at, start_ticks
+from oulipoly_engine.process.liveness import start_ticks, was_alive_at
 
 
 def test_process_lives_since_it_began_and_not_before():
@@ -12,8 +12,8 @@ def test_process_lives_since_it_began_and_not_before():
         pytest.skip("this system does not tell when a process began")
     child = subprocess.Popen(["sleep", "60"])
     try:
-        assert lived_at(child.pid, datetime.now(UTC))
-        assert not lived_at(child.pid, datetime.now(UTC) - timedelta(hours=1))
+        assert was_alive_at(child.pid, datetime.now(UTC))
+        assert not was_alive_at(child.pid, datetime.now(UTC) - timedelta(hours=1))
     finally:
         child.kill()
         child.wait()
@@ -23,4 +23,4 @@ def test_ended_process_lived_at_no_time():
     child = subprocess.Popen(["true"])
     child.wait()
 
-    assert not lived_at(child.pid, datetime.now(UTC))
+    assert not was_alive_at(child.pid, datetime.now(UTC))

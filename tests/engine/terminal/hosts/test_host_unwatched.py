@@ -4,8 +4,8 @@ import textwrap
 
 import pytest
 
-from oulipoly_engine.terminal.host.client_connection import ClientSeat
-from oulipoly_engine.terminal.host.clients import Audience
+from oulipoly_engine.terminal.host.client_connection import ClientConnection
+from oulipoly_engine.terminal.host.clients import Clients
 
 _TIMED = """
 begun=$(date +%s%N)
@@ -47,12 +47,12 @@ def test_few_words_unseen_do_not_wait(hosts, waited, tmp_path):
 
 
 @pytest.fixture
-def seat():
+def handles():
     class NoSocket:
         def setblocking(self, _on):
             pass
 
-    one = ClientSeat(NoSocket())
+    one = ClientConnection(NoSocket())
     one.attached, one.focus = True, "unfocused"
     return one
 
@@ -67,9 +67,9 @@ def seat():
         ("focused", 7, 98.5, False),  # it was stopped, or its line is dead
     ],
 )
-def test_watched_is_what_somebody_draws(seat, focus, awaiting, painted_at, expected):
-    audience = Audience("smallest")
-    audience.seats.append(seat)
-    seat.focus, seat.awaiting, seat.painted_at = focus, awaiting, painted_at
+def test_watched_is_what_somebody_draws(handles, focus, awaiting, painted_at, expected):
+    clients = Clients("smallest")
+    clients.connections.append(handles)
+    handles.focus, handles.awaiting, handles.painted_at = focus, awaiting, painted_at
 
-    assert audience.is_watched(100.0) is expected
+    assert clients.is_watched(100.0) is expected

@@ -1,4 +1,4 @@
-"""Where one run of the demo CLI sits: account, home, working directory, clock, pace. Read once from the environment."""
+"""What one run of a demo CLI is given: account, home, working directory, clock, pace; read from the environment."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ VERSION = f"{__version__}-demo"
 _DEFAULT_THINKING_S = 0.4
 
 
-class Seat(NamedTuple):
-    """The circumstances of one run."""
+class CliContext(NamedTuple):
+    """What one run is given."""
 
     vendor: str  # "claude" or "codex"
     account: str  # the wrapper's name, also how the user starts it again
@@ -34,8 +34,8 @@ class Seat(NamedTuple):
         return Meter(self.home, self.vendor)
 
 
-def from_environment(vendor: str, environ: Mapping[str, str]) -> Seat:
-    """Read the seat from the variables that the demo's wrappers set.
+def from_environment(vendor: str, environ: Mapping[str, str]) -> CliContext:
+    """Read it from the variables that the demo's wrappers set.
 
     DEMO_CLAUDE_HOME or DEMO_CODEX_HOME: the account's home. DEMO_ACCOUNT: its name. DEMO_PACE: seconds between the
     pieces of an answer. DEMO_NOW: an RFC 3339 instant at which the clock stands still, for tests.
@@ -43,7 +43,7 @@ def from_environment(vendor: str, environ: Mapping[str, str]) -> Seat:
     named = environ.get(HOME_VARIABLES[vendor])
     home = Path(named) if named else Path(environ.get("HOME") or Path.home()) / f".demo-{vendor}"
     pace = environ.get("DEMO_PACE")
-    return Seat(
+    return CliContext(
         vendor=vendor,
         account=environ.get("DEMO_ACCOUNT") or f"demo-{vendor}",
         home=home.absolute(),

@@ -12,7 +12,14 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.paths import from_environment
-from oulipoly_engine.terminal.host.runtime_folder import Place, RuntimeFolderUnsafe, Terminal, claim, ensure, survey
+from oulipoly_engine.terminal.host.runtime_folder import (
+    RuntimeFolderUnsafe,
+    Terminal,
+    TerminalFiles,
+    claim,
+    ensure,
+    survey,
+)
 
 
 @pytest.fixture
@@ -245,5 +252,5 @@ def test_terminals_are_made_in_a_folder_in_tmp_that_others_take_away(stand_in):
 def test_runtime_folder_is_short_enough_for_a_socket_whatever_the_home():
     deep, deeper = (from_environment({"HOME": f"/home/{letter * 120}"}).runtime for letter in "ab")
 
-    assert len(str(Place(deep, "abcdef").socket) + ".new") <= 103
+    assert len(str(TerminalFiles(deep, "abcdef").socket) + ".new") <= 103
     assert deep != deeper

@@ -70,7 +70,7 @@ def test_an_answer_that_waits_is_no_part_of_a_key(shown):
     shown.screen.feed(b"\x1b[6n")
 
     assert b"a" == shown.screen.encode_key(Key("a", "a"))
-    assert b"\x1b[1;1R" == shown.screen.happenings().replies
+    assert b"\x1b[1;1R" == shown.screen.take_side_effects().replies
 
 
 LEFT, RIGHT, UP, DOWN = 1, 3, 4, 5

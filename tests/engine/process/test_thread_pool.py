@@ -3,7 +3,7 @@ from contextlib import closing
 
 import pytest
 
-from oulipoly_engine.process.thread_pool import side_by_side
+from oulipoly_engine.process.thread_pool import run_in_threads
 
 
 def nothing():
@@ -15,13 +15,13 @@ def unexpected():
 
 
 def test_every_item_is_done_once():
-    found = side_by_side(lambda item: item * item, range(100), at_most=7, cancel=unexpected)
+    found = run_in_threads(lambda item: item * item, range(100), at_most=7, cancel=unexpected)
 
     assert [item * item for item in range(100)] == sorted(found)
 
 
 def test_no_items_give_nothing():
-    assert [] == list(side_by_side(str, (), at_most=4, cancel=unexpected))
+    assert [] == list(run_in_threads(str, (), at_most=4, cancel=unexpected))
 
 
 def test_work_runs_side_by_side_and_comes_as_it_ends():
@@ -33,7 +33,7 @@ def test_work_runs_side_by_side_and_comes_as_it_ends():
         assert second_is_done.wait(20)
         return item
 
-    found = side_by_side(work, ("first", "second"), at_most=2, cancel=unexpected)
+    found = run_in_threads(work, ("first", "second"), at_most=2, cancel=unexpected)
     first = next(found)
     second_is_done.set()
 
@@ -53,7 +53,7 @@ def test_no_more_than_asked_for_run_at_once():
             running.remove(item)
         together.wait()
 
-    list(side_by_side(work, range(9), at_most=3, cancel=unexpected))
+    list(run_in_threads(work, range(9), at_most=3, cancel=unexpected))
 
     assert 3 == max(most)
 
@@ -68,7 +68,7 @@ def test_an_error_of_the_work_is_raised_here_and_ends_the_rest():
         raise ValueError(item)
 
     with pytest.raises(ValueError, match="0"):
-        list(side_by_side(work, range(50), at_most=2, cancel=cancelled.set))
+        list(run_in_threads(work, range(50), at_most=2, cancel=cancelled.set))
 
     assert [0, 1] == sorted(begun)[:2]
     assert len(begun) <= 3
@@ -83,7 +83,7 @@ def test_a_consumer_that_stops_early_cancels_and_waits():
         ended.append(item)
         return item
 
-    with closing(side_by_side(work, range(3), at_most=3, cancel=cancelled.set)) as found:
+    with closing(run_in_threads(work, range(3), at_most=3, cancel=cancelled.set)) as found:
         assert 0 == next(found)
 
     assert [0, 1, 2] == sorted(ended)
@@ -99,7 +99,7 @@ def test_the_last_of_many_gets_the_whole_patience():
             ended.append(item)
         return item
 
-    with closing(side_by_side(work, range(16), at_most=16, cancel=cancelled.set)) as found:
+    with closing(run_in_threads(work, range(16), at_most=16, cancel=cancelled.set)) as found:
         assert 15 != next(found)
 
     assert [15] == ended
@@ -121,7 +121,7 @@ def test_an_interrupt_while_a_thread_starts_waits_for_what_it_has_begun(monkeypa
 
     monkeypatch.setattr(threading.Thread, "start", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        list(side_by_side(work, range(3), at_most=3, cancel=cancelled.set))
+        list(run_in_threads(work, range(3), at_most=3, cancel=cancelled.set))
 
     assert [0] == ended
 
@@ -132,7 +132,7 @@ def test_an_interrupt_before_a_thread_starts_is_told_as_it_is(monkeypatch):
 
     monkeypatch.setattr(threading.Thread, "start", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        list(side_by_side(unexpected, range(3), at_most=3, cancel=nothing))
+        list(run_in_threads(unexpected, range(3), at_most=3, cancel=nothing))
 
 
 def test_what_nobody_waits_for_is_not_begun():
@@ -143,13 +143,13 @@ def test_what_nobody_waits_for_is_not_begun():
         assert item == 0 or cancelled.wait(20)
         return item
 
-    with closing(side_by_side(work, range(20), at_most=1, cancel=cancelled.set)) as found:
+    with closing(run_in_threads(work, range(20), at_most=1, cancel=cancelled.set)) as found:
         next(found)
 
     assert len(begun) <= 2
 
 
 def test_threads_do_not_keep_the_program_from_ending():
-    kinds = list(side_by_side(lambda _: threading.current_thread().daemon, range(2), at_most=2, cancel=nothing))
+    kinds = list(run_in_threads(lambda _: threading.current_thread().daemon, range(2), at_most=2, cancel=nothing))
 
     assert [True, True] == kinds

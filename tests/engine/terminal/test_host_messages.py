@@ -12,15 +12,15 @@ from oulipoly_engine.terminal.protocol import messages as wire
 _MESSAGES = st.one_of(
     st.builds(wire.Hello, version=st.integers(0, 9), name=st.text(max_size=20)),
     st.builds(wire.Attach, columns=st.integers(1, 500), rows=st.integers(1, 500)),
-    st.builds(wire.Typed, data=st.binary(max_size=3000)),
-    st.builds(wire.Pressed, name=st.text(max_size=8), text=st.text(max_size=2), mods=st.integers(0, 15)),
-    st.builds(wire.Pasted, text=st.text(max_size=300)),
-    st.builds(wire.Seen, number=st.integers(0, 1 << 50)),
-    st.builds(wire.Scrolled, delta=st.integers(-1000, 1000)),
+    st.builds(wire.TextInput, data=st.binary(max_size=3000)),
+    st.builds(wire.KeyInput, name=st.text(max_size=8), text=st.text(max_size=2), mods=st.integers(0, 15)),
+    st.builds(wire.PasteInput, text=st.text(max_size=300)),
+    st.builds(wire.PictureReceipt, number=st.integers(0, 1 << 50)),
+    st.builds(wire.ScrollRequest, delta=st.integers(-1000, 1000)),
     st.builds(wire.Kill, signal=st.integers(0, 64)),
-    st.just(wire.Refresh()),
-    st.just(wire.NumberLines()),
-    st.builds(wire.LinesWanted, request=st.integers(0, 9), first=st.integers(0, 1 << 50), count=st.integers(0, 1000)),
+    st.just(wire.RefreshRequest()),
+    st.just(wire.LineNumbersRequest()),
+    st.builds(wire.LinesRequest, request=st.integers(0, 9), first=st.integers(0, 1 << 50), count=st.integers(0, 1000)),
 )
 
 
@@ -91,7 +91,7 @@ def test_too_large_a_frame_is_refused_before_it_has_come():
 
 def test_message_too_large_for_a_frame_is_not_sent():
     with pytest.raises(wire.WireBroken, match="larger than the limit"):
-        wire.encode(wire.Typed(bytes(wire.LARGEST + 1)))
+        wire.encode(wire.TextInput(bytes(wire.LARGEST + 1)))
 
 
 def test_messages_of_the_other_end_are_refused():

@@ -1,4 +1,7 @@
-"""Show text through the user's pager: `$PAGER`, else `less`; where neither can be started, nothing is shown by us."""
+"""The user's own pager and editor: `$PAGER` or `less`, `$VISUAL` or `$EDITOR` or `vi`.
+
+Where no pager can be started, nothing is shown by us.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import shlex
 import signal
 import subprocess
 from collections.abc import Iterable
+from pathlib import Path
 
 _LESS = "FRX"  # leaves at once when everything fits, keeps what was shown on the screen
 
@@ -43,3 +47,20 @@ def _feed(descriptor: int, lines: Iterable[str]) -> None:
                 view = view[os.write(descriptor, view) :]
         except BrokenPipeError:  # left before the end
             return
+
+
+def edit(path: Path) -> str | None:
+    """Wait until the user leaves the editor; return what is wrong when there is none to start."""
+    line = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        argv = [*shlex.split(line), str(path)]
+    except ValueError:
+        return f"the editor {line!r} cannot be understood: set EDITOR to a program"
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the editor answers it
+    try:
+        subprocess.run(argv, check=False)  # noqa: S603 - the user's own editor
+    except OSError as error:
+        return f"the editor {line!r} cannot be started ({error.strerror or error}): set EDITOR to a program"
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return None
