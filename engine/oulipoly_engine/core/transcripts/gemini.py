@@ -6,7 +6,7 @@ by `core.ledger.gemini`. Source: gemini-cli 0.61, seen 2026-11.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 import msgspec
 
@@ -61,26 +61,31 @@ def session_of(line: Line) -> str | None:
     return line.session_id or (line.patch.session_id if line.patch is not None else None) or None
 
 
-def turn_lines(line: Line, session_id: str | None, file: str) -> Iterator[TurnLine]:
-    """Yield the rows that one line holds: a message, or the list that replaces all.
+def messages_of(line: Line) -> Sequence[Message]:
+    """Return the messages that one line holds: itself, or the list that replaces all."""
+    return (line,) if line.patch is None else line.patch.messages or ()
+
+
+def turn_line(message: Message, session_id: str | None, file: str) -> TurnLine | None:
+    """Return the row that one message is; None for other kinds, and for those that lack what a row needs.
 
     Ids stay when a session goes on, so a message comes again under the same one; only the answers that a list repeats
     are known by their names.
     Raises TurnRefused.
     """
-    for message in [line] if line.patch is None else line.patch.messages or ():
-        role = _ROLES.get(message.type or "")
-        if session_id is None or role is None or not (message.id and message.timestamp):
-            continue
-        if not message.id.endswith(_REPEATED):
-            yield TurnLine(
-                turn_script.storable("session_id", session_id),
-                turn_script.storable("turn_id", message.id),
-                turn_script.instant(message.timestamp),
-                role,
-                body=body_of(message.content),
-                source_file=file,
-            )
+    role = _ROLES.get(message.type or "")
+    if session_id is None or role is None or not (message.id and message.timestamp):
+        return None
+    if message.id.endswith(_REPEATED):
+        return None
+    return TurnLine(
+        turn_script.storable("session_id", session_id),
+        turn_script.storable("turn_id", message.id),
+        turn_script.instant(message.timestamp),
+        role,
+        body=body_of(message.content),
+        source_file=file,
+    )
 
 
 def lacking(line: Line) -> tuple[str, ...] | None:

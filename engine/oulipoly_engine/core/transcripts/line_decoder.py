@@ -19,7 +19,7 @@ import msgspec
 
 from oulipoly_engine.core.text.json_values import MOST_TOKENS, count_of
 from oulipoly_engine.core.transcripts.canonical import TEXT, TEXT_TYPES, Line, Origin, chunks, parse_line
-from oulipoly_engine.core.transcripts.turn_script import stored_body
+from oulipoly_engine.core.transcripts.turn_script import Said, stored_body
 
 Count = Annotated[int, msgspec.Meta(ge=0, lt=MOST_TOKENS)]  # of tokens; anything else is looked at leniently
 Content = msgspec.Raw  # as it stands in the line, or any JSON value where the line was decoded in another way
@@ -102,15 +102,15 @@ def body_of(content: object) -> str | None:
         except UNFIT:
             content = plain(content)
     if isinstance(content, str):
-        return stored_body([(TEXT, content)]) if content else None
-    found: list[tuple[str, str]] = []
+        return stored_body([Said(TEXT, content)]) if content else None
+    found: list[Said] = []
     for item in content if isinstance(content, list) else [content]:
         if type(item) is _Chunk:
             text = item.text if item.text is not None else item.content
             if isinstance(text, str):
-                found.append((TEXT if item.type is None or item.type in TEXT_TYPES else item.type, text))
+                found.append(Said(TEXT if item.type is None or item.type in TEXT_TYPES else item.type, text))
         else:
-            found += [(chunk.type, chunk.text) for chunk in chunks([item]) if chunk.text is not None]
+            found += [Said(chunk.type, chunk.text) for chunk in chunks([item]) if chunk.text is not None]
     return stored_body(found)
 
 

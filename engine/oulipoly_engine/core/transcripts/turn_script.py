@@ -9,6 +9,8 @@ import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+import msgspec
+
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.records import Record
 
@@ -47,7 +49,17 @@ class LineError(Record):
         return f"line {self.line}: {self.text}" if self.line else self.text
 
 
+class Said(msgspec.Struct, gc=False):
+    """A chunk of text."""
+
+    type: str
+    text: str
+
+
+Told = tuple[TurnLine | None, LineError | None]  # a turn, why there is none, or a turn without its body and why
+
 _PLAIN = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_encode = msgspec.json.Encoder().encode  # writes texts as `json` does, and sooner
 _quoted = json.encoder.encode_basestring  # a text as the encoder writes it
 
 
@@ -55,7 +67,7 @@ class TurnRefused(Exception):
     """What was told is no turn."""
 
 
-def parse_line(raw: bytes, number: int) -> tuple[TurnLine | None, LineError | None]:
+def parse_line(raw: bytes, number: int) -> Told:
     """Read one line of a turn script: a turn, an error, or a turn without its body and the error of the body."""
     try:
         record = json.loads(raw.decode("utf-8", "replace"), parse_constant=_refuse_constant)
@@ -66,7 +78,7 @@ def parse_line(raw: bytes, number: int) -> tuple[TurnLine | None, LineError | No
     return parse_record(record, number)
 
 
-def parse_record(record: Mapping[str, object], number: int) -> tuple[TurnLine | None, LineError | None]:
+def parse_record(record: Mapping[str, object], number: int) -> Told:
     """Check one object as `parse_line` does."""
     try:
         body, problem = _body(record.get("body"))
@@ -143,13 +155,14 @@ def storable(name: str, text: str) -> str:
     return text
 
 
-def stored_body(texts: Sequence[tuple[str, str]]) -> str | None:
-    """Return (type, text) of chunks as a body is stored, None for none."""
-    if not texts:
+def stored_body(chunks: Sequence[Said]) -> str | None:
+    """Return chunks of text as a body is stored, None for none."""
+    if not chunks:
         return None
-    chunks = [f'{{"type":{_quoted(kind)},"text":{_quoted(text)}}}' for kind, text in texts]
-    stored = f"[{','.join(chunks)}]"
-    return stored if _is_storable(stored) else _escaped([{"type": kind, "text": text} for kind, text in texts])
+    try:
+        return _encode(chunks).decode()
+    except UnicodeEncodeError:
+        return _escaped([{"type": chunk.type, "text": chunk.text} for chunk in chunks])
 
 
 def _encoded(chunk: dict[str, object]) -> str:
