@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 NAMES = ("anthropic-usage", "chatgpt-usage", "zai-usage")
 TURN_NAMES = ("claude-code-turns", "codex-turns", "gemini-turns", "opencode-turns")
+# How the names of transcripts begin, by the adapter that reads them; opencode has a database.
+TRANSCRIPT_PREFIXES = {"claude-code-turns": "", "codex-turns": "rollout-", "gemini-turns": "session-"}
 PLACE_NAMES = (
     "claude-code-cwd",
     "claude-code-locate-transcript",
