@@ -5,12 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from oulipoly_engine.records import Record
 
+if TYPE_CHECKING:
+    from oulipoly_engine.core.transcripts.turn_script import Told
+
 NAMES = ("anthropic-usage", "chatgpt-usage", "zai-usage")
 TURN_NAMES = ("claude-code-turns", "codex-turns", "gemini-turns", "opencode-turns")
+# How the names of transcripts begin, by the adapter that reads them; opencode has a database.
+TRANSCRIPT_PREFIXES = {"claude-code-turns": "", "codex-turns": "rollout-", "gemini-turns": "session-"}
 PLACE_NAMES = (
     "claude-code-cwd",
     "claude-code-locate-transcript",
@@ -54,14 +59,13 @@ class TurnPass(Protocol):
 
     notes: list[str]  # what could not be read, one sentence each
     unread_files: int  # files and folders that could not be read
-    line: int  # of the transcript, that the turn yielded last came from; 0: it has none, as in a database
 
     @property
     def damaged_lines(self) -> int:
         """Return how many lines, or messages of a database, could not be read."""
 
-    def turns(self) -> Iterator[dict[str, object]]:
-        """Yield what has been added since the last kept pass. Raises TurnsFailed."""
+    def turns(self) -> Iterator[Told]:
+        """Yield what has been added since the last kept pass, checked. Raises TurnsFailed."""
 
     def keep(self) -> None:
         """Remember how far this pass came. Raises TurnsFailed."""
@@ -108,7 +112,7 @@ def turn_reading(call: SessionCall, state_dir: Path, *, afresh: bool = False) ->
     from oulipoly_engine.adapters.scripts import turns  # noqa: PLC0415 - 10 ms, as above
     from oulipoly_engine.adapters.turns import decoder  # noqa: PLC0415 - msgspec, 8 ms, only scans read transcripts
 
-    return turns.Reading(call.name, call.folder, state_dir, afresh, decode=decoder.decoder(call.name))
+    return turns.Reading(decoder.form(call.name), call.folder, state_dir, afresh)
 
 
 def run_place(call: SessionCall, session_id: str) -> BundledResult:

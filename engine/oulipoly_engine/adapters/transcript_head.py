@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 import os
 import stat
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.adapters.scripts.places import Folder, encode_project_dir
 from oulipoly_engine.records import Record, replace
 
+if TYPE_CHECKING:
+    from oulipoly_engine.core.transcripts import codex
+
 _RECORDS = 40  # of a Claude transcript's beginning; its first conversation records name folder and model
 _CODEX_RECORDS = 30
+_BLANK = b" \t\r\n\0"
 _LONGEST_SETTINGS = 1 << 20  # bytes
 
 
@@ -70,15 +76,19 @@ def settings_of(transcript: str) -> Path | None:
 
 def _claude(folder: Folder, path: Path) -> Head:
     """Take the folder that fits the name of the project's folder: a moved transcript still names its old place."""
+    from oulipoly_engine.core.transcripts import claude  # noqa: PLC0415 - 10 ms, only heads that are not known are read
+
     head, fitting = Head(), False
-    for record in folder.records(path, b'"cwd"', _RECORDS):
-        cwd = record.get("cwd")
-        if not fitting and isinstance(cwd, str) and cwd.startswith("/") and _is_text(cwd):
+    for raw in folder.lines(path, b'"cwd"', _RECORDS):
+        line = claude.DECODER.leniently(raw.strip(_BLANK))
+        if line is None:
+            continue
+        cwd = line.cwd
+        if not fitting and cwd is not None and cwd.startswith("/") and _is_text(cwd):
             fitting = encode_project_dir(cwd) == path.parent.name
             head = replace(head, cwd=cwd if fitting or head.cwd is None else head.cwd)
-        message = record.get("message")
-        model = message.get("model") if isinstance(message, dict) else None
-        if head.cli_model is None and isinstance(model, str) and not model.startswith("<") and _is_text(model):
+        model = line.message.model if isinstance(line.message, claude.Message) else None
+        if head.cli_model is None and model is not None and not model.startswith("<") and _is_text(model):
             head = replace(head, cli_model=model)
         if fitting and head.cli_model is not None:
             break
@@ -86,18 +96,22 @@ def _claude(folder: Folder, path: Path) -> Head:
 
 
 def _codex(folder: Folder, path: Path) -> Head:
-    return Head(
-        _told(folder, path, "session_meta", "cwd", 1), _told(folder, path, "turn_context", "model", _CODEX_RECORDS)
-    )
+    metas = _payloads(folder, path, "session_meta", 1)
+    contexts = _payloads(folder, path, "turn_context", _CODEX_RECORDS)
+    return Head(_first(meta.cwd for meta in metas), _first(context.model for context in contexts))
 
 
-def _told(folder: Folder, path: Path, kind: str, key: str, most: int) -> str | None:
-    for record in folder.records(path, f'"{kind}"'.encode(), most):
-        payload = record.get("payload")
-        value = payload.get(key) if record.get("type") == kind and isinstance(payload, dict) else None
-        if isinstance(value, str) and value and _is_text(value):
-            return value
-    return None
+def _payloads(folder: Folder, path: Path, kind: str, most: int) -> Iterator[codex.Payload]:
+    from oulipoly_engine.core.transcripts import codex  # noqa: PLC0415 - as above
+
+    for raw in folder.lines(path, f'"{kind}"'.encode(), most):
+        line = codex.DECODER.leniently(raw.strip(_BLANK))
+        if line is not None and line.type == kind and line.payload is not None:
+            yield line.payload
+
+
+def _first(texts: Iterable[str | None]) -> str | None:
+    return next((text for text in texts if text is not None and _is_text(text)), None)
 
 
 def _is_text(value: str) -> bool:

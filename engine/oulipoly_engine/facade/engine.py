@@ -39,6 +39,7 @@ from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.records import Record, field, replace
 from oulipoly_engine.service.accounts.configuration import Configured, Fingerprint, Places
 from oulipoly_engine.service.following.late import Home, LateFollower
+from oulipoly_engine.service.following.notices import Notices
 from oulipoly_engine.service.following.watch import ConfigurationChanged, Watch, Watched
 from oulipoly_engine.service.quota.alerts import raise_alerts
 from oulipoly_engine.service.quota.burn_history import Burning, burning
@@ -102,6 +103,7 @@ class Engine:
         self._pins: dict[str, str] = {}  # model -> account; this app's alone
         self._watch: Watch | None = None
         self._follower: LateFollower | None = None
+        self.notices = Notices()  # of transcripts, from the follower of all to who shows one
 
     @property
     def paths(self) -> Paths:
@@ -183,7 +185,7 @@ class Engine:
         if self._watch is None:
             self._watch = Watch(Watched(self.store, self._places.fingerprint), self.listeners, self.surroundings.clock)
         if self._follower is None and not self.surroundings.read_only:
-            home = Home(self.store, self.configured, self.paths, self.listeners, self.surroundings.clock)
+            home = Home(self.store, self.configured, self.paths, self.listeners, self.surroundings.clock, self.notices)
             self._follower = LateFollower(home)
 
     def close(self) -> None:

@@ -137,7 +137,7 @@ class Sessions(SessionFiles):
 
     def follow(self, pages: Pages, key: str) -> TranscriptFollower:
         """Publish TranscriptGrew as a conversation grows, until it is closed."""
-        return TranscriptFollower(pages, key, self._home.listeners, self._clock)
+        return TranscriptFollower(pages, key, self._home.listeners, self._clock, notices=self._home.notices)
 
     def resume_accounts(self, conversation: Conversation) -> tuple[str, ...]:
         """Return the other accounts on which a conversation could go on: they can resume, and store alike."""

@@ -6,6 +6,7 @@ import pytest
 from oulipoly_engine.adapters.bundled import (
     NAMES,
     PLACE_NAMES,
+    TRANSCRIPT_PREFIXES,
     TURN_NAMES,
     BundledCall,
     SessionCall,
@@ -86,6 +87,7 @@ def test_environment_that_is_given_decides_the_host(tmp_path):
 
 def test_every_session_adapter_is_bundled():
     assert {*turns.FORMATS, "opencode-turns"} == set(TURN_NAMES)
+    assert {name: one.prefix for name, one in turns.FORMATS.items()} == TRANSCRIPT_PREFIXES
     assert {*places.LOCATORS, *places.CWDS, "opencode-cwd"} == set(PLACE_NAMES)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.adapters.scripts import places
-from oulipoly_engine.adapters.scripts.turns import Reading
+from oulipoly_engine.adapters.scripts.turns import FORMATS, Reading
 
 REAL = Path(__file__).parents[2] / "fixtures" / "transcripts" / "gemini"
 LINEAR, TOOLS = "8dd3ea41-cf30-4615-bec2-350de1bc3bbe", "fcf14bf8-6179-4169-b094-211b44ec9da8"
@@ -20,7 +20,7 @@ def logs(tmp_path):
 
 
 def read(folder, state):
-    reading = Reading("gemini-turns", folder, state)
+    reading = Reading(FORMATS["gemini-turns"], folder, state)
     found = list(reading.turns())
     reading.keep()
     assert (0, []) == (reading.damaged_lines, reading.notes)
@@ -133,7 +133,7 @@ def test_message_that_lacks_something_is_told(logs, tmp_path, missing):
     del message[missing]
     with path.open("a") as file:
         file.write(json.dumps(message) + "\n")
-    reading = Reading("gemini-turns", logs, tmp_path / "state")
+    reading = Reading(FORMATS["gemini-turns"], logs, tmp_path / "state")
 
     assert "n" not in [turn["turn_id"] for turn in reading.turns()]
     assert [f"{path}:{lines + 1}: a message without `{missing}`, left out"] == reading.notes

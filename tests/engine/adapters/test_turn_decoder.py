@@ -1,4 +1,4 @@
-"""The quick decoder of the process and the script's own give the same turns, byte for byte of every line."""
+"""The decoder of the process and the script give the same turns, checked, byte for byte of every line."""
 
 import json
 import random
@@ -8,32 +8,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.adapters.scripts.turns import FORMATS, Reading
-from oulipoly_engine.adapters.turns.decoder import decoder
+from oulipoly_engine.adapters.scripts.turns import FORMATS, Place, Reading
+from oulipoly_engine.adapters.turns.decoder import form
+from oulipoly_engine.core.transcripts.turn_script import parse_line
+from oulipoly_engine.records import replace
 
 REAL = Path(__file__).resolve().parents[4] / "shared" / "fixtures" / "transcripts"
 each_adapter = pytest.mark.parametrize("name", tuple(FORMATS))
 
 
-def turns(name, folder, state, **more):
-    reading = Reading(name, folder, state, **more)
+def turns(form, folder, state):
+    reading = Reading(form, folder, state)
     return list(reading.turns()), reading.notes, reading.damaged_lines
 
 
-def both(name, folder, tmp_path):
-    """Read a folder both ways."""
-    plain = turns(name, folder, tmp_path / "plain")
-    quick = turns(name, folder, tmp_path / "quick", decode=decoder(name))
-    return plain, quick
+def checked(turn, number):
+    """Return what becomes of a turn that a script has printed."""
+    told, error = parse_line(json.dumps(turn).encode(), number)
+    return told, None if error is None else replace(error, file=turn["source_file"])
 
 
 @each_adapter
 @pytest.mark.skipif(not REAL.is_dir(), reason="no fixtures: ../shared/fixtures/transcripts is missing")
 def test_real_transcripts_give_the_same_turns(name, tmp_path):
-    plain, quick = both(name, REAL, tmp_path)
+    printed, *plain = turns(FORMATS[name], REAL, tmp_path / "plain")
+    quick, *others = turns(form(name), REAL, tmp_path / "quick")
 
-    assert plain == quick
-    assert plain[0]
+    assert [checked(turn, 0) for turn in printed] == quick
+    assert plain == others
+    assert quick
 
 
 _LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4)
@@ -65,15 +68,14 @@ _CODEX = st.fixed_dictionaries(
 )
 
 
-class Place:
-    """Where the line of a rollout stands."""
+def plainly(name, line):
+    place = Place("f", "f", lines=1, session_id="S")
+    return [checked(turn, 1) for turn in FORMATS[name].read(line, place)], place
 
-    shown, lines, session_id = "f", 1, "S"
 
-
-def told(name, decode, line):
-    record = decode(line)
-    return record if record is None else FORMATS[name].turn(record, Place())
+def quickly(name, line):
+    place = Place("f", "f", lines=1, session_id="S")
+    return list(form(name).read(line, place)), place
 
 
 @each_adapter
@@ -82,9 +84,7 @@ def test_any_record_gives_the_same_turn(name, data):
     record = data.draw(_CODEX if name == "codex-turns" else _CLAUDE)
     line = json.dumps(record, ensure_ascii=data.draw(st.booleans())).encode("utf-8", "surrogatepass")
 
-    plain = Reading(name, Path(), Path()).decode
-
-    assert repr(told(name, plain, line)) == repr(told(name, decoder(name), line))
+    assert repr(plainly(name, line)) == repr(quickly(name, line))
 
 
 @each_adapter
@@ -104,9 +104,8 @@ def test_a_line_spoiled_anywhere_gives_the_same_turn(name, seed):
         payload = {"type": "message", "role": "user", "content": content}
         record = {"type": "response_item", "timestamp": "T", "payload": payload}
     whole = json.dumps(record, ensure_ascii=False).encode()
-    plain, quick = Reading(name, Path(), Path()).decode, decoder(name)
     for _ in range(50):
         at = dice.randrange(len(whole))
         line = whole[:at] + dice.choice([b"", b"\xff", b'"', b"\\", b"\0", b"{", b"NaN", b"9"]) + whole[at + 1 :]
 
-        assert repr(told(name, plain, line)) == repr(told(name, quick, line))
+        assert repr(plainly(name, line)) == repr(quickly(name, line))

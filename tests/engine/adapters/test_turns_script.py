@@ -74,7 +74,7 @@ class Bench:
 
     def read(self, **more):
         """Make one pass in process, kept; gives the turns."""
-        self.reading = Reading(self.name, self.base, self.state, **more)
+        self.reading = Reading(FORMATS[self.name], self.base, self.state, **more)
         found = list(self.reading.turns())
         self.reading.keep()
         return found
@@ -187,7 +187,7 @@ def test_same_content_in_a_new_file_gives_only_what_follows(bench):
 
 def test_turns_that_were_not_kept_come_again(bench):
     bench.append(bench.sample(2))
-    lost = list(Reading(bench.name, bench.base, bench.state).turns())
+    lost = list(Reading(FORMATS[bench.name], bench.base, bench.state).turns())
 
     assert lost == bench.read()
 
@@ -282,7 +282,7 @@ def test_transcript_that_vanishes_before_it_is_read_is_told_and_the_rest_is_read
     gone, last = (bench.file.with_name(f"{bench.file.stem}{name}.jsonl") for name in ("x", "y"))
     for path in (gone, last):
         path.write_bytes(bench.sample(1))
-    bench.reading = Reading(bench.name, bench.base, bench.state)
+    bench.reading = Reading(FORMATS[bench.name], bench.base, bench.state)
     turns = bench.reading.turns()
     first = next(turns)
     gone.unlink()
@@ -295,7 +295,7 @@ def test_transcript_that_vanishes_before_it_is_read_is_told_and_the_rest_is_read
 @pytest.mark.parametrize("deed", ["removed", "emptied"])
 def test_transcript_that_goes_while_it_is_read_spoils_nothing(bench, deed):
     bench.append(bench.sample(4000))
-    turns = Reading(bench.name, bench.base, bench.state).turns()
+    turns = Reading(FORMATS[bench.name], bench.base, bench.state).turns()
     first = next(turns)
     if deed == "removed":
         bench.file.unlink()
@@ -364,7 +364,7 @@ def test_refusal_comes_as_an_exception_in_process(tmp_path):
     (tmp_path / "file").write_text("")
 
     with pytest.raises(TurnsFailed, match="cannot list"):
-        list(Reading("codex-turns", tmp_path / "file", tmp_path / "state").turns())
+        list(Reading(FORMATS["codex-turns"], tmp_path / "file", tmp_path / "state").turns())
 
 
 def test_copy_of_the_script_works_alone(bench, tmp_path):
@@ -482,7 +482,7 @@ def test_every_conversation_record_of_the_real_cli_is_a_turn(version, tmp_path):
     base = REAL / "claude" / version / "projects"
     lines = [json.loads(line) for path in base.rglob("*.jsonl") for line in path.read_bytes().splitlines()]
     expected = sorted(one["uuid"] for one in lines if one.get("type") in ("user", "assistant"))
-    reading = Reading("claude-code-turns", base, tmp_path)
+    reading = Reading(FORMATS["claude-code-turns"], base, tmp_path)
 
     assert expected == sorted(turn["turn_id"] for turn in reading.turns())
     assert ([], 0) == (reading.notes, reading.damaged_lines)

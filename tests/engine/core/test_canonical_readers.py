@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.core.transcripts import canonical_claude, canonical_codex
+from oulipoly_engine.core.transcripts import claude as claude_lines
+from oulipoly_engine.core.transcripts import codex as codex_lines
 from oulipoly_engine.core.transcripts.canonical import Chunk, Origin, render, scan
 from oulipoly_engine.errors import TranscriptMalformed
 
@@ -40,11 +41,11 @@ def lines_of(*entries):
 
 
 def claude(*entries):
-    return list(canonical_claude.read(lines_of(*entries), ORIGIN))
+    return list(claude_lines.canonical_records(lines_of(*entries), ORIGIN))
 
 
 def codex(*entries):
-    return list(canonical_codex.read(lines_of(*entries), ORIGIN))
+    return list(codex_lines.canonical_records(lines_of(*entries), ORIGIN))
 
 
 def refusal(read, *entries):
@@ -193,7 +194,7 @@ def test_real_claude_transcript_exports_to_its_bytes(path):
     data = path.read_bytes()
     session = path.parent.parent.name if path.parent.name == "subagents" else path.stem
     lines = scan(data.splitlines(keepends=True))
-    reading = canonical_claude.read(lines, Origin(session, "acc", str(path)))
+    reading = claude_lines.canonical_records(lines, Origin(session, "acc", str(path)))
     if path.stem == FORK_OF_2_1_50:
         with pytest.raises(TranscriptMalformed, match="another session"):
             list(reading)
@@ -208,7 +209,7 @@ def test_real_codex_transcript_exports_to_its_bytes(path):
     data = path.read_bytes()
     origin = Origin(path.stem[-36:], "acc", str(path))
 
-    records = list(canonical_codex.read(scan(data.splitlines(keepends=True)), origin))
+    records = list(codex_lines.canonical_records(scan(data.splitlines(keepends=True)), origin))
 
     assert _checked(records, data) == sum(
         1

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from oulipoly_engine.core.transcripts import dialogue_claude, dialogue_codex
+from oulipoly_engine.core.transcripts import claude as claude_lines
+from oulipoly_engine.core.transcripts import codex as codex_lines
 from oulipoly_engine.core.transcripts.canonical import scan
 from oulipoly_engine.core.transcripts.dialogue import EVERYTHING, TALK, Findings, Kind, Wanted, selected
 
@@ -23,7 +24,7 @@ def codex(kind, **payload):
 def read(reader, *records, wanted=EVERYTHING):
     lines = [record if isinstance(record, bytes) else json.dumps(record).encode() + b"\n" for record in records]
     findings = Findings()
-    return list(selected(reader.read(scan(lines), findings), wanted)), findings
+    return list(selected(reader.dialogue(scan(lines), findings), wanted)), findings
 
 
 def kinds(turns):
@@ -36,7 +37,7 @@ def test_claude_blocks_become_parts():
         {"type": "text", "text": "hello"},
         {"type": "tool_use", "name": "Bash", "input": {"command": "ls"}},
     ]
-    turns, findings = read(dialogue_claude, claude("assistant", blocks))
+    turns, findings = read(claude_lines, claude("assistant", blocks))
 
     assert [[Kind.THINKING, Kind.TEXT, Kind.CALL]] == kinds(turns)
     assert ("Bash", "command: ls") == (turns[0].parts[2].label, turns[0].parts[2].text)
@@ -46,7 +47,7 @@ def test_claude_blocks_become_parts():
 def test_result_of_a_tool_goes_on_with_the_answer():
     result = [{"type": "tool_result", "content": [{"type": "text", "text": "a.py"}], "is_error": True}]
     turns, _ = read(
-        dialogue_claude,
+        claude_lines,
         claude("user", "hi"),
         claude("assistant", [{"type": "text", "text": "x"}]),
         claude("user", result),
@@ -58,24 +59,24 @@ def test_result_of_a_tool_goes_on_with_the_answer():
 
 @pytest.mark.parametrize("text", ["<command-name>/x", "<local-command-stdout>y"])
 def test_what_the_cli_puts_in_is_no_text_of_the_user(text):
-    assert [[Kind.CONTEXT]] == kinds(read(dialogue_claude, claude("user", text))[0])
-    assert [] == read(dialogue_claude, claude("user", text), wanted=TALK)[0]
+    assert [[Kind.CONTEXT]] == kinds(read(claude_lines, claude("user", text))[0])
+    assert [] == read(claude_lines, claude("user", text), wanted=TALK)[0]
 
 
 def test_summary_of_a_compaction_is_one():
-    assert [[Kind.SUMMARY]] == kinds(read(dialogue_claude, claude("user", "so far", isCompactSummary=True))[0])
+    assert [[Kind.SUMMARY]] == kinds(read(claude_lines, claude("user", "so far", isCompactSummary=True))[0])
 
 
 def test_image_is_named_with_type_and_size():
     block = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 4000}}
 
-    part = read(dialogue_claude, claude("user", [block]))[0][0].parts[0]
+    part = read(claude_lines, claude("user", [block]))[0][0].parts[0]
 
     assert (Kind.IMAGE, "image/png", "3,000 bytes") == (part.kind, part.label, part.text)
 
 
 def test_damaged_lines_are_counted_and_the_rest_is_read():
-    turns, findings = read(dialogue_claude, b"{nope\n", claude("user", "hi"), b"[1]\n")
+    turns, findings = read(claude_lines, b"{nope\n", claude("user", "hi"), b"[1]\n")
 
     assert 1 == len(turns)
     assert (2, [1, 3]) == (findings.damaged, findings.damaged_lines)
@@ -87,12 +88,12 @@ def test_damaged_lines_are_counted_and_the_rest_is_read():
 def test_strange_messages_break_nothing(message):
     record = claude("user", "x") | {"message": message}
 
-    assert len(read(dialogue_claude, record)[0]) <= 1
+    assert len(read(claude_lines, record)[0]) <= 1
 
 
 def test_codex_items_become_parts():
     turns, findings = read(
-        dialogue_codex,
+        codex_lines,
         codex("session_meta", id="s", cwd="/srv/app", forked_from_id="parent"),
         codex("turn_context", model="gpt", cwd="/srv/app"),
         codex("response_item", type="message", role="developer", content=[{"type": "input_text", "text": "rules"}]),
@@ -113,7 +114,7 @@ def test_without_a_wish_calls_are_named_and_results_left_out():
     call = [{"type": "tool_use", "name": "Bash", "input": {"command": "ls"}}]
     result = [{"type": "tool_result", "content": "a.py"}]
 
-    turns, _ = read(dialogue_claude, claude("assistant", call), claude("user", result), wanted=TALK)
+    turns, _ = read(claude_lines, claude("assistant", call), claude("user", result), wanted=TALK)
 
     assert [("Bash", "")] == [(part.label, part.text) for turn in turns for part in turn.parts]
 
@@ -121,8 +122,6 @@ def test_without_a_wish_calls_are_named_and_results_left_out():
 def test_each_wish_shows_its_own():
     blocks = [{"type": "thinking", "thinking": "hmm"}, {"type": "tool_use", "name": "Bash", "input": {"command": "ls"}}]
 
-    assert [[Kind.THINKING, Kind.CALL]] == kinds(
-        read(dialogue_claude, claude("assistant", blocks), wanted=EVERYTHING)[0]
-    )
-    only = read(dialogue_claude, claude("assistant", blocks), wanted=Wanted(tools=True))[0]
+    assert [[Kind.THINKING, Kind.CALL]] == kinds(read(claude_lines, claude("assistant", blocks), wanted=EVERYTHING)[0])
+    only = read(claude_lines, claude("assistant", blocks), wanted=Wanted(tools=True))[0]
     assert [[Kind.CALL]] == kinds(only)

@@ -11,6 +11,7 @@ from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.events import Listeners
 from oulipoly_engine.service.following import file_notice
 from oulipoly_engine.service.following.file_notice import FileNotice
+from oulipoly_engine.service.following.notices import Notices
 from oulipoly_engine.service.following.session_follower import TranscriptFollower
 from oulipoly_engine.service.reading.pages import FilePages
 
@@ -34,7 +35,7 @@ def path(tmp_path):
 @pytest.fixture
 def notice(path, monkeypatch):
     monkeypatch.setattr(file_notice, "_LOOK_MS", FOREVER_MS)  # so that nothing but a notice ends a wait
-    found = FileNotice(path)
+    found = FileNotice(path, Notices())
     found.wait()  # the first one is for a look
     yield found
     found.close()
@@ -91,6 +92,65 @@ def test_an_interrupted_wait_ends_and_so_does_every_later_one(notice):
     assert max(waited(notice), waited(notice)) < PATIENCE_S / 2
 
 
+@pytest.fixture
+def covered(path, monkeypatch):
+    """Somebody watches all files."""
+    monkeypatch.setattr(file_notice, "_LOOK_MS", FOREVER_MS)
+    notices = Notices()
+    notices.cover(lambda _path: True)
+    notice = FileNotice(path, notices)
+    notice.wait()  # for a look
+    yield notice, notices
+    notice.close()
+
+
+def test_a_covered_file_has_no_watch_of_its_own_and_is_told_of(covered, path):
+    notice, notices = covered
+    teller = threading.Timer(0.05, lambda: notices.tell(str(path)))
+    teller.start()
+
+    assert waited(notice) < PATIENCE_S / 2
+    assert -1 == notice._told
+    teller.join()
+
+
+def test_what_was_told_before_the_wait_ends_it(covered, path):
+    notice, notices = covered
+    notices.tell(str(path))
+
+    assert waited(notice) < PATIENCE_S / 2
+
+
+@linux
+def test_a_file_that_nobody_covers_any_more_is_watched_alone(covered, path):
+    notice, notices = covered
+    ender = threading.Timer(0.05, lambda: notices.cover(None))
+    ender.start()
+
+    assert waited(notice) < PATIENCE_S / 2
+    ender.join()
+    notice.wait()  # for a look
+    with path.open("a") as file:
+        file.write("more\n")
+    assert waited(notice) < PATIENCE_S / 2
+
+
+def test_a_covered_wait_is_interrupted_too(covered):
+    notice, _ = covered
+    notice.interrupt()
+
+    assert max(waited(notice), waited(notice)) < PATIENCE_S / 2
+
+
+def test_a_closed_notice_is_told_no_more(covered, path):
+    notice, notices = covered
+    notice.close()
+    notices.tell(str(path))
+    notices.cover(None)
+
+    assert not is_open(notice._waker)
+
+
 def test_a_file_that_is_gone_is_looked_for_by_whoever_asks(notice, path):
     path.unlink()
 
@@ -100,7 +160,7 @@ def test_a_file_that_is_gone_is_looked_for_by_whoever_asks(notice, path):
 def test_where_nobody_tells_the_wait_is_none(path, monkeypatch):
     monkeypatch.setattr(file_notice, "is_remote", lambda _folder: True)
     monkeypatch.setattr(file_notice, "_LOOK_MS", FOREVER_MS)
-    notice = FileNotice(path)
+    notice = FileNotice(path, Notices())
 
     assert max(waited(notice), waited(notice)) < PATIENCE_S / 2
     notice.close()
@@ -131,7 +191,8 @@ def test_a_follower_tells_of_every_append_and_ends(path, monkeypatch, is_told):
 
 
 def test_a_closed_notice_leaves_no_descriptor(path):
-    notice = FileNotice(path)
+    notice = FileNotice(path, Notices())
+    notice.wait()
     opened = [one for one in (notice._told, notice._woken, notice._waker) if one >= 0]
     notice.close()
 

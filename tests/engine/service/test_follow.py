@@ -13,12 +13,15 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.clock import SystemClock
-from oulipoly_engine.core.accounts.accounts import SessionScripts
+from oulipoly_engine.core.accounts.accounts import SessionScripts, StorageType
 from oulipoly_engine.errors import StoreUnusable
 from oulipoly_engine.events import Listeners, TurnsIngested
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.service.following.follow import Follower, Following
+from oulipoly_engine.service.following.notices import Notices
 from oulipoly_engine.service.following.plan import plan
+from oulipoly_engine.service.following.session_follower import TranscriptFollower, TranscriptGrew
+from oulipoly_engine.service.reading.pages import FilePages
 from oulipoly_engine.service.transcripts.ingest import Ingester
 from oulipoly_engine.store.base.db import open_store
 
@@ -44,6 +47,7 @@ class Bench:
         self.arrived = threading.Condition()
         self.followers = []
         self.store = open_store(folder / "state.db")
+        self.notices = Notices()
         self.listeners = Listeners()
         self.listeners.subscribe(self._note)
 
@@ -68,7 +72,7 @@ class Bench:
         )
 
     def begin(self):
-        return Following(self.store, self.ingester(), plan({}, self.scripts, self.folder, {}))
+        return Following(self.store, self.ingester(), plan({}, self.scripts, self.folder, {}), self.notices)
 
     def follow(self, **more):
         """Start a follower and wait until it is up with everything."""
@@ -364,10 +368,10 @@ def test_links_to_folders_are_not_followed(bench):
 
 
 def test_without_watches_the_files_that_were_busy_are_looked_at(bench, monkeypatch):
-    def refuse(_folders):
+    def refuse(_folders, _told):
         raise OSError(28, os.strerror(28))
 
-    monkeypatch.setattr("oulipoly_engine.service.following.folder_watch._notifier", refuse)
+    monkeypatch.setattr("oulipoly_engine.service.following.folder_watch.folder_events", refuse)
     path = bench.claude() / "p" / "s.jsonl"
     path.parent.mkdir()
     append(path, line("one"))
@@ -378,6 +382,38 @@ def test_without_watches_the_files_that_were_busy_are_looked_at(bench, monkeypat
     (path.parent.parent / "q").mkdir()
     append(path.parent.parent / "q" / "new.jsonl", line("three"))
     bench.wait(lambda: "three" in bench.stored())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells at once")
+def test_a_shown_session_is_told_of_by_the_follower_of_all(bench):
+    path = bench.claude() / "p" / "s.jsonl"
+    path.parent.mkdir()
+    append(path, line("one"))
+    bench.follow()
+    pages = FilePages(path, StorageType.CLAUDE_CODE)
+    shown = TranscriptFollower(pages, "key", bench.listeners, SystemClock(), 0.001, bench.notices)
+    bench.wait(lambda: shown._notice._is_covered)
+
+    append(path, line("two"))
+    bench.wait(lambda: any(isinstance(event, TranscriptGrew) for event in bench.told))
+
+    shown.close()
+    assert -1 == shown._notice._told
+    bench.wait(lambda: "two" in bench.stored())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the folders that are watched")
+def test_where_the_kernel_watches_no_more_folders_files_are_looked_at(bench, monkeypatch):
+    monkeypatch.setattr("oulipoly_engine.service.following.folder_events.KernelEvents.add", lambda *_: False)
+    path = bench.claude() / "p" / "s.jsonl"
+    path.parent.mkdir()
+    append(path, line("one"))
+    bench.follow()
+
+    append(path, line("two"))
+    bench.wait(lambda: "two" in bench.stored())
+
+    assert not bench.notices.covers(str(path))
 
 
 def test_a_state_file_that_cannot_be_opened_is_said_and_ends_nothing():

@@ -8,6 +8,8 @@ from pathlib import Path
 
 from oulipoly_engine.adapters.scripts.opencode import OpencodeFailed, Reading, cwd
 from oulipoly_engine.adapters.scripts.turns import TurnsFailed
+from oulipoly_engine.core.transcripts.turn_script import Told, parse_record
+from oulipoly_engine.records import replace
 
 
 class OpencodeTurns:
@@ -16,7 +18,6 @@ class OpencodeTurns:
     def __init__(self, folder: Path, state_dir: Path, *, afresh: bool) -> None:
         self._reading = Reading(folder, state_dir, afresh)
         self.notes = self._reading.notes
-        self.line = 0
         self.unread_files = 0  # a database that cannot be read is a failure
 
     @property
@@ -24,10 +25,12 @@ class OpencodeTurns:
         """Return how many messages could not be read, or not all of them."""
         return self._reading.damaged
 
-    def turns(self) -> Iterator[dict[str, object]]:
-        """Yield what has been added since the last kept pass. Raises TurnsFailed."""
+    def turns(self) -> Iterator[Told]:
+        """Yield what has been added since the last kept pass, checked. Raises TurnsFailed."""
         try:
-            yield from self._reading.turns()
+            for record in self._reading.turns():
+                turn, error = parse_record(record, 0)
+                yield turn, None if error is None else replace(error, file=str(record["source_file"]))
         except OpencodeFailed as failure:
             raise TurnsFailed(str(failure), failure.exit_code) from failure
 

@@ -69,19 +69,22 @@ class Folder:
                             found.append((-status.st_mtime_ns, path))
         return [path for _, path in sorted(found)]
 
-    def records(self, path: Path, mark: bytes, most: int) -> Iterator[Json]:
-        """Yield the objects among a file's first lines that hold a mark."""
+    def lines(self, path: Path, mark: bytes, most: int) -> Iterator[bytes]:
+        """Yield those of a file's first lines that hold a mark."""
         try:
             with path.open("rb") as file:
                 for _ in range(most):
                     line = file.readline(_LONGEST_LINE)
                     if not line:
                         return
-                    record = _record(line) if mark in line else None
-                    if record is not None:
-                        yield record
+                    if mark in line:
+                        yield line
         except OSError as error:
             self._note(error)
+
+    def records(self, path: Path, mark: bytes, most: int) -> Iterator[Json]:
+        """Yield the objects among a file's first lines that hold a mark."""
+        yield from filter(None, map(_record, self.lines(path, mark, most)))
 
     def holds(self, path: Path, text: bytes) -> bool:
         """Tell whether a file contains some bytes."""

@@ -28,11 +28,11 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Generic, TypeVar
 
 LONGEST_LINE = 256 << 20  # bytes; real transcripts have had lines of 50 MB, pasted images among them
 _BUFFER = 256 << 10
@@ -40,8 +40,9 @@ _HEAD, _TAIL = 1024, 64  # bytes that must be unchanged for a file to be read on
 _NOTES_A_FILE = 3  # damaged lines named one by one; the rest is counted
 
 _MISUSED, _NO_FOLDER, _NO_STATE = 1, 2, 3
-_NO_META = "a message of no session, left out: no `session_meta` with an id stands before it"
-_NO_SESSION = "a message of no session, left out: no `sessionId` stands before it"
+NO_OBJECT = "no JSON object"
+NO_META = "a message of no session, left out: no `session_meta` with an id stands before it"
+NO_SESSION = "a message of no session, left out: no `sessionId` stands before it"
 _SAME_TYPE = {"input_text": "text", "output_text": "text"}
 
 Json = Mapping[str, object]
@@ -77,7 +78,7 @@ class Cursor:
 
 
 @dataclass(slots=True)
-class _Place:
+class Place:
     """Where the reading of one file stands."""
 
     path: str
@@ -86,8 +87,7 @@ class _Place:
     lines: int = 0
     session_id: str | None = None
     damaged: int = 0
-    others: Sequence[Turn] = ()  # further turns of the line that was read last
-    lacking: str | None = None  # what the line that was read last would need to be a turn
+    problem: str | None = None  # why the line that was read last holds no turn, if it should
 
 
 def claude_turn(record: Json) -> Turn | None:
@@ -195,14 +195,16 @@ def _is_text(value: object) -> bool:
     return isinstance(value, str) and value != ""
 
 
-def _claude_line(record: Json, place: _Place) -> Turn | None:
+def _claude_line(text: bytes, place: Place) -> Sequence[Turn]:
+    record = _object(text, place)
     turn = claude_turn(record)
     if turn is None and record.get("type") in ("user", "assistant"):
-        place.lacking = _lacking(record, ("uuid", "timestamp", "sessionId"))
-    return turn
+        place.problem = place.problem or _lacking(record, ("uuid", "timestamp", "sessionId"))
+    return _sourced([turn], place)
 
 
-def _codex_line(record: Json, place: _Place) -> Turn | None:
+def _codex_line(text: bytes, place: Place) -> Sequence[Turn]:
+    record = _object(text, place)
     # A fork repeats its parent's session_meta on its second line: the first one is the rollout's own.
     place.session_id = place.session_id or codex_session(record)
     turn = codex_turn(record, place.session_id, f"{place.shown}:{place.lines}")
@@ -210,64 +212,86 @@ def _codex_line(record: Json, place: _Place) -> Turn | None:
     if turn is None and record.get("type") == "response_item" and isinstance(payload, dict):
         role = payload.get("role")  # other roles are Codex's own words
         if payload.get("type") == "message" and (role in ("user", "assistant") or not _is_text(role)):
-            place.lacking = _lacking(payload, ("role",)) or _lacking(record, ("timestamp",)) or _NO_META
-    return turn
+            place.problem = _lacking(payload, ("role",)) or _lacking(record, ("timestamp",)) or NO_META
+    return _sourced([turn], place)
 
 
-def _gemini_line(record: Json, place: _Place) -> Turn | None:
+def _gemini_line(text: bytes, place: Place) -> Sequence[Turn]:
+    record = _object(text, place)
     patch = record.get("$set")
     named = record.get("sessionId") or (patch.get("sessionId") if isinstance(patch, dict) else None)
     place.session_id = named if isinstance(named, str) and named else place.session_id
     found = list(gemini_turns(record, place.session_id))
     if not found and "$set" not in record and record.get("type") in ("user", "gemini"):
-        place.lacking = _lacking(record, ("id", "timestamp")) or (None if place.session_id else _NO_SESSION)
-    place.others = found[1:]
-    return found[0] if found else None
+        place.problem = _lacking(record, ("id", "timestamp")) or (None if place.session_id else NO_SESSION)
+    return _sourced(found, place)
+
+
+def _object(text: bytes, place: Place) -> Json:
+    """Return a line's object, an empty one with the problem noted where there is none."""
+    record = decode_leniently(text)
+    if record is None:
+        place.problem = NO_OBJECT
+    return record or {}
+
+
+def _sourced(found: Sequence[Turn | None], place: Place) -> Sequence[Turn]:
+    return [{**turn, "source_file": place.shown} for turn in found if turn is not None]
 
 
 def _lacking(record: Json, keys: Sequence[str]) -> str | None:
     """Return which of the texts that a turn needs a record does not have."""
-    missing = [f"`{key}`" for key in keys if not _is_text(record.get(key))]
-    return f"a message without {', '.join(missing)}, left out" if missing else None
+    return lacks(key for key in keys if not _is_text(record.get(key)))
+
+
+def lacks(names: Iterable[str]) -> str | None:
+    """Return the problem of a message without some texts; None for none."""
+    missing = ", ".join(f"`{name}`" for name in names)
+    return f"a message without {missing}, left out" if missing else None
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
-    """How one CLI writes its transcripts."""
+class Format(Generic[T]):
+    """How one CLI writes its transcripts, and what its lines become."""
 
+    name: str  # of the adapter
     prefix: str  # of a transcript's file name; all end in .jsonl
     marks: tuple[bytes, ...]  # a line without any of them holds no turn, so it need not be decoded
-    turn: Callable[[Json, _Place], Turn | None]
+    read: Callable[[bytes, Place], Sequence[T]]  # gives a line's turns, and notes its problem in the place
 
 
-FORMATS: Mapping[str, Format] = {
-    "claude-code-turns": Format("", (b'"user"', b'"assistant"', b'"isCompactSummary"'), _claude_line),
-    "codex-turns": Format("rollout-", (b'"message"', b'"session_meta"'), _codex_line),
-    "gemini-turns": Format("session-", (b'"user"', b'"gemini"', b'"sessionId"'), _gemini_line),
+FORMATS: Mapping[str, Format[Turn]] = {
+    one.name: one
+    for one in (
+        Format("claude-code-turns", "", (b'"user"', b'"assistant"', b'"isCompactSummary"'), _claude_line),
+        Format("codex-turns", "rollout-", (b'"message"', b'"session_meta"'), _codex_line),
+        Format("gemini-turns", "session-", (b'"user"', b'"gemini"', b'"sessionId"'), _gemini_line),
+    )
 }
 
 
 @dataclass(slots=True)
-class Reading:
+class Reading(Generic[T]):
     """One pass over a folder of transcripts: take all of `turns()`, then `keep()` what has been read.
 
     Until `keep()` a later pass gives the same turns again, so a reader that dies in between loses none.
     """
 
-    name: str  # of the adapter
+    form: Format[T]
     folder: Path
     state_dir: Path
     afresh: bool = False  # forget how far earlier passes came
     longest_line: int = LONGEST_LINE
-    decode: Callable[[bytes], Json | None] = field(default=lambda text: decode_leniently(text), repr=False)
     notes: list[str] = field(default_factory=list)  # what could not be read, one sentence each
     damaged_lines: int = 0
     unread_files: int = 0  # files and folders
-    line: int = 0  # of the turn that was yielded last
     _before: dict[str, Cursor] = field(default_factory=dict)
     _now: dict[str, Cursor] = field(default_factory=dict)
 
-    def turns(self) -> Iterator[Turn]:
+    def turns(self) -> Iterator[T]:
         """Yield what has been added since the last kept pass, file by file.
 
         Raises TurnsFailed when the folder cannot be listed or the state folder cannot be made.
@@ -290,7 +314,7 @@ class Reading:
             return
         rows = {path: list(_values(cursor)) for path, cursor in self._now.items()}
         try:
-            handle, temporary = tempfile.mkstemp(dir=self.state_dir, prefix=f".{self.name}-")
+            handle, temporary = tempfile.mkstemp(dir=self.state_dir, prefix=f".{self.form.name}-")
             try:
                 with os.fdopen(handle, "w", encoding="ascii") as file:
                     json.dump({"version": 1, "files": rows}, file, separators=(",", ":"))
@@ -303,7 +327,7 @@ class Reading:
             raise self._no_state(error) from None
 
     def _cursor_file(self) -> Path:
-        return self.state_dir / f"{self.name}.json"
+        return self.state_dir / f"{self.form.name}.json"
 
     def _prepare(self) -> None:
         try:
@@ -336,7 +360,7 @@ class Reading:
             return {}
 
     def _transcripts(self, root: str) -> Iterator[str]:
-        prefix = FORMATS[self.name].prefix
+        prefix = self.form.prefix
         for folder, folders, names in os.walk(root, onerror=self._unlistable):  # follows no link to a folder
             folders.sort()
             for name in sorted(names):
@@ -350,7 +374,7 @@ class Reading:
         self.unread_files += 1
         self.notes.append(f"{_shown(path)}: {_reason(error)}")
 
-    def _file(self, path: str) -> Iterator[Turn]:
+    def _file(self, path: str) -> Iterator[T]:
         before = self._before.get(path)
         try:
             status = os.stat(path)  # noqa: PTH116 - ten thousand of them
@@ -366,11 +390,11 @@ class Reading:
             if before is not None:
                 self._now.setdefault(path, before)
 
-    def _changed(self, path: str, file: BinaryIO, before: Cursor | None) -> Iterator[Turn]:
+    def _changed(self, path: str, file: BinaryIO, before: Cursor | None) -> Iterator[T]:
         status = os.fstat(
             file.fileno()
         )  # before the first byte: what is appended meanwhile shows as a change next time
-        place = _Place(path, _shown(path))
+        place = Place(path, _shown(path))
         if before is not None and before.offset <= status.st_size and _marks(file, before.offset) == _kept(before):
             place.offset, place.lines, place.session_id = before.offset, before.lines, before.session_id
         file.seek(place.offset)
@@ -388,7 +412,7 @@ class Reading:
             place.session_id,
         )
 
-    def _lines(self, file: BinaryIO, place: _Place) -> Iterator[Turn]:
+    def _lines(self, file: BinaryIO, place: Place) -> Iterator[T]:
         while line := file.readline(self.longest_line):
             is_whole, size = line.endswith(b"\n"), len(line)
             is_cut = not is_whole and size == self.longest_line
@@ -396,13 +420,8 @@ class Reading:
             if is_cut:
                 is_whole, size = _skip_line(file, size)
             session_id, place.lines = place.session_id, place.lines + 1
-            turn, text = self._turn(text, place, is_whole=is_whole), b""
-            if turn is not None:
-                self.line = place.lines
-                yield turn
-            if place.others:
-                yield from ({**other, "source_file": place.shown} for other in place.others)
-                place.others = ()
+            found, text = self._found(text, place, is_whole=is_whole), b""
+            yield from found
             if not is_whole:  # still being written: read again once it has ended
                 place.lines, place.session_id = place.lines - 1, session_id
                 return
@@ -410,28 +429,21 @@ class Reading:
                 self._damaged(place, f"longer than {self.longest_line} bytes, left out")
             place.offset += size
 
-    def _turn(self, text: bytes, place: _Place, *, is_whole: bool) -> Turn | None:
+    def _found(self, text: bytes, place: Place, *, is_whole: bool) -> Sequence[T]:
+        found: Sequence[T] = ()
         if not text:
-            return None
-        looks_whole = text.endswith(b"}") and text.startswith((b"{", b"\xef\xbb\xbf{"))
-        form = FORMATS[self.name]
-        if looks_whole and not _holds_any(text, form.marks):
-            return None
-        record = self.decode(text) if looks_whole else None
-        if record is None:
+            return found
+        if not (text.endswith(b"}") and text.startswith((b"{", b"\xef\xbb\xbf{"))):
+            place.problem = NO_OBJECT
+        elif _holds_any(text, self.form.marks):
+            found = self.form.read(text, place)
+        if place.problem is not None:
             if is_whole:
-                self._damaged(place, "no JSON object")
-            return None
-        turn = form.turn(record, place)
-        if turn is not None:
-            turn["source_file"] = place.shown
-        if place.lacking is not None:
-            if is_whole:
-                self._damaged(place, place.lacking)
-            place.lacking = None
-        return turn
+                self._damaged(place, place.problem)
+            place.problem = None
+        return found
 
-    def _damaged(self, place: _Place, what: str) -> None:
+    def _damaged(self, place: Place, what: str) -> None:
         self.damaged_lines += 1
         place.damaged += 1
         if place.damaged <= _NOTES_A_FILE:
@@ -455,7 +467,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"usage: {' | '.join(FORMATS)} FOLDER\n")
         return _MISUSED
     state_dir = os.environ.get("STATE_DIR") or Path(tempfile.gettempdir(), f"{name}-state")
-    reading = Reading(name, Path(arguments[0]), Path(state_dir))
+    reading = Reading(FORMATS[name], Path(arguments[0]), Path(state_dir))
     try:
         for turn in reading.turns():
             sys.stdout.write(json.dumps(turn, separators=(",", ":")) + "\n")

@@ -1,116 +1,84 @@
-"""Decode the lines of transcripts for the turn adapters when they run in process: twice as fast as the script's way.
+"""Read transcripts' lines into checked turns for the turn adapters when they run in process: no JSON text in between.
 
-Only what a turn is made of is built; tool results, which are most of a transcript, are passed over. Whatever does not
-fit goes to the script's own decoder, so that both give the same records. Needs msgspec, which the scripts must not.
+Whole lines, cursors and damage are the script's own matter (`adapters.scripts.turns`), which imports nothing of ours;
+what a line says comes from `core.transcripts`, and is the same as the script says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, Sequence
 
-import msgspec
-
-from oulipoly_engine.adapters.scripts.turns import Json, decode_leniently
-
-
-class _Passed(msgspec.Struct, gc=False):
-    """An object of which nothing is wanted."""
+from oulipoly_engine.adapters.scripts.turns import FORMATS, NO_META, NO_OBJECT, NO_SESSION, Format, Place, lacks
+from oulipoly_engine.core.transcripts import claude, codex, gemini
+from oulipoly_engine.core.transcripts.turn_script import LineError, Told, TurnRefused
 
 
-class _Chunk(msgspec.Struct, gc=False):
-    type: str | None = None
-    text: str | None = None
-    content: str | list[_Passed] | _Passed | None = None
+def form(adapter: str) -> Format[Told]:
+    """Return how an adapter reads its CLI's transcripts."""
+    known = FORMATS[adapter]
+    return Format(adapter, known.prefix, known.marks, _READERS[adapter])
 
 
-_Content: TypeAlias = str | list[_Chunk | str] | _Chunk | None
+def _claude(text: bytes, place: Place) -> Sequence[Told]:
+    line = claude.DECODER.leniently(text)
+    if line is None:
+        place.problem = NO_OBJECT
+        return ()
+    try:
+        turn = claude.turn_line(line, place.shown)
+    except TurnRefused as refused:
+        return (_error(refused, place),)
+    if turn is None:
+        place.problem = lacks(claude.lacking(line))
+        return ()
+    return ((turn, None),)
 
 
-class _Message(msgspec.Struct, gc=False):
-    content: _Content = None
+def _codex(text: bytes, place: Place) -> Sequence[Told]:
+    line = codex.DECODER.leniently(text)
+    if line is None:
+        place.problem = NO_OBJECT
+        return ()
+    # A fork repeats its parent's session_meta on its second line: the first one is the rollout's own.
+    place.session_id = place.session_id or codex.session_of(line)
+    try:
+        turn = codex.turn_line(line, place.session_id, f"{place.shown}:{place.lines}", place.shown)
+    except TurnRefused as refused:
+        return (_error(refused, place),)
+    if turn is None:
+        missing = codex.lacking(line)
+        place.problem = None if missing is None else lacks(missing) or NO_META
+        return ()
+    return ((turn, None),)
 
 
-class _ClaudeLine(msgspec.Struct, gc=False):
-    type: str | None = None
-    uuid: str | None = None
-    timestamp: str | None = None
-    sessionId: str | None = None  # noqa: N815 - the file's own name, as those below
-    parentUuid: str | None = None  # noqa: N815
-    isSidechain: bool | None = None  # noqa: N815
-    isCompactSummary: bool | None = None  # noqa: N815
-    message: _Message | str | None = None
-    content: _Content = None
+def _gemini(text: bytes, place: Place) -> Sequence[Told]:
+    line = gemini.DECODER.leniently(text)
+    if line is None:
+        place.problem = NO_OBJECT
+        return ()
+    place.session_id = gemini.session_of(line) or place.session_id
+    found = [told for message in gemini.messages_of(line) for told in _gemini_message(message, place)]
+    missing = gemini.lacking(line)
+    if not found and missing is not None:
+        place.problem = lacks(missing) or (None if place.session_id else NO_SESSION)
+    return found
 
 
-class _CodexPayload(msgspec.Struct, gc=False):
-    type: str | None = None
-    role: str | None = None
-    id: str | None = None
-    content: _Content = None
+def _gemini_message(message: gemini.Message, place: Place) -> Sequence[Told]:
+    try:
+        turn = gemini.turn_line(message, place.session_id, place.shown)
+    except TurnRefused as refused:
+        return (_error(refused, place),)
+    return () if turn is None else ((turn, None),)
 
 
-class _CodexLine(msgspec.Struct, gc=False):
-    type: str | None = None
-    timestamp: str | None = None
-    payload: _CodexPayload | None = None
+def _error(refused: TurnRefused, place: Place) -> Told:
+    return None, LineError(place.lines, str(refused), place.shown)
 
 
-def decoder(adapter: str) -> Callable[[bytes], Json | None]:
-    """Return what decodes a line for an adapter: an object, None for anything else."""
-    if adapter == "gemini-turns":
-        return decode_leniently  # its lists of messages are most of a log, and all of them are wanted
-    return _codex() if adapter == "codex-turns" else _claude()
-
-
-def _claude() -> Callable[[bytes], Json | None]:
-    decode = msgspec.json.Decoder(_ClaudeLine).decode
-
-    def read(text: bytes) -> Json | None:
-        try:
-            line = decode(text)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
-            return decode_leniently(text)
-        message = line.message
-        return {
-            "type": line.type,
-            "uuid": line.uuid,
-            "timestamp": line.timestamp,
-            "sessionId": line.sessionId,
-            "parentUuid": line.parentUuid,
-            "isSidechain": line.isSidechain,
-            "isCompactSummary": line.isCompactSummary,
-            "message": {"content": _plain(message.content)} if isinstance(message, _Message) else message,
-            "content": _plain(line.content),
-        }
-
-    return read
-
-
-def _codex() -> Callable[[bytes], Json | None]:
-    decode = msgspec.json.Decoder(_CodexLine).decode
-
-    def read(text: bytes) -> Json | None:
-        try:
-            line = decode(text)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
-            return decode_leniently(text)
-        inner = line.payload
-        payload = None
-        if inner is not None:
-            payload = {"type": inner.type, "role": inner.role, "id": inner.id, "content": _plain(inner.content)}
-        return {"type": line.type, "timestamp": line.timestamp, "payload": payload}
-
-    return read
-
-
-def _plain(content: _Content) -> object:
-    """Return a content as plain JSON values would hold it, without what is never read."""
-    if isinstance(content, list):
-        return [_object(item) if isinstance(item, _Chunk) else item for item in content]
-    return _object(content) if isinstance(content, _Chunk) else content
-
-
-def _object(chunk: _Chunk) -> Json:
-    inner = chunk.content
-    return {"type": chunk.type, "text": chunk.text, "content": inner if isinstance(inner, str) else None}
+_READERS: Mapping[str, Callable[[bytes, Place], Sequence[Told]]] = {
+    "claude-code-turns": _claude,
+    "codex-turns": _codex,
+    "gemini-turns": _gemini,
+}

@@ -7,12 +7,13 @@ once and written when `save` is called; what a crash loses is read again, and st
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from oulipoly_engine.adapters.bundled import SessionCall
-from oulipoly_engine.adapters.scripts.turns import Cursor, Json, Reading
+from oulipoly_engine.adapters.scripts.turns import Cursor, Format, Reading
 from oulipoly_engine.adapters.turns import decoder
+from oulipoly_engine.core.transcripts.turn_script import Told
 
 _Stamp = tuple[int, int, int]
 
@@ -25,13 +26,13 @@ class TurnMemory:
         self.cursors: dict[str, Cursor] = {}
         self._state_dir = state_dir
         self._saved: _Stamp | None = None  # of the cursor file as we know it
-        self._decode = decoder.decoder(call.name)
+        self._form = decoder.form(call.name)
         self._unsaved: set[str] = set()
 
-    def reading(self, paths: Sequence[str]) -> Reading:
+    def reading(self, paths: Sequence[str]) -> Reading[Told]:
         """Return a pass over some files; what it keeps is kept here."""
         self._look()
-        return _Known(self, self._state_dir, paths, self._decode)
+        return _Known(self, self._state_dir, paths, self._form)
 
     def unread(self, paths: Sequence[str]) -> list[str]:
         """Return those of some files with which something has happened since they were read."""
@@ -56,7 +57,7 @@ class TurnMemory:
         if not self._unsaved:
             return
         self._look()
-        whole = Reading(self.call.name, self.call.folder, self._state_dir)
+        whole = Reading(self._form, self.call.folder, self._state_dir)
         whole._now = self.cursors
         whole.keep()
         self._unsaved.clear()
@@ -72,7 +73,7 @@ class TurnMemory:
         if found is None or found == self._saved:
             return
         ours = {path: self.cursors.get(path) for path in self._unsaved}
-        self.cursors = Reading(self.call.name, self.call.folder, self._state_dir)._load()
+        self.cursors = Reading(self._form, self.call.folder, self._state_dir)._load()
         for path, cursor in ours.items():
             self.take(path, cursor)
         self._saved = found
@@ -85,13 +86,11 @@ class TurnMemory:
             return False
 
 
-class _Known(Reading):
+class _Known(Reading[Told]):
     """A pass over known files instead of a walk."""
 
-    def __init__(
-        self, memory: TurnMemory, state_dir: Path, paths: Sequence[str], decode: Callable[[bytes], Json | None]
-    ) -> None:
-        super().__init__(memory.call.name, memory.call.folder, state_dir, decode=decode)
+    def __init__(self, memory: TurnMemory, state_dir: Path, paths: Sequence[str], form: Format[Told]) -> None:
+        super().__init__(form, memory.call.folder, state_dir)
         self._memory = memory
         self._paths = paths
 

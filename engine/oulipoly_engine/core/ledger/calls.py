@@ -13,9 +13,8 @@ from hashlib import blake2b
 from typing import NamedTuple, Protocol
 
 from oulipoly_engine.clock import from_text
+from oulipoly_engine.core.text.json_values import count_of
 from oulipoly_engine.records import Record, field
-
-MOST_TOKENS = 1 << 50  # a greater count is damage, and sums of such counts would not fit SQLite's integers
 
 _DECODER = json.JSONDecoder()
 _PRIME = (1 << 61) - 1
@@ -157,20 +156,6 @@ def place_id(place: Place) -> int:
 def storable(text: str) -> str:
     """Return a text that SQLite can hold: half a character becomes its escape."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
-
-
-def text_of(value: object) -> str:
-    """Return a text, or none if it is something else."""
-    return value if isinstance(value, str) else ""
-
-
-def count_of(value: object) -> int:
-    """Return a token count; what is none counts as 0."""
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 16:
-        value = int(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return 0
-    return int(value) if 0 < value < MOST_TOKENS else 0
 
 
 class Instants:

@@ -6,78 +6,27 @@ is still growing; resumed sessions, sub-agents and progress records repeat them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated
-
-import msgspec
-
 from oulipoly_engine.core.ledger.calls import (
     FIXED,
-    MOST_TOKENS,
     Counts,
     Damage,
     Found,
     Instants,
     Place,
     checked_objects,
-    count_of,
     greatest,
     is_fixed,
     merged,
-    text_of,
 )
 from oulipoly_engine.core.ledger.find import find as find_mark
 from oulipoly_engine.core.ledger.spacing import in_own_form
+from oulipoly_engine.core.transcripts.claude import DECODER, NO_MODEL, Line, Message, Usage
+from oulipoly_engine.core.transcripts.line_decoder import UNFIT, struct_of
 
 CLI = "claude"
 # Every line that counts holds it: its own type, or that of the message which a progress record repeats. In texts
 # quotes are escaped, so only structure can match. `"usage":{` would do as well and is half as long: slower to find.
 _MARK = b'"type":"assistant"'
-_NO_MODEL = "<synthetic>"  # messages that the CLI wrote itself: no API call
-
-
-_Count = Annotated[int, msgspec.Meta(ge=0, lt=MOST_TOKENS)]  # anything else is looked at leniently
-
-
-class _CacheWrite(msgspec.Struct, gc=False):
-    ephemeral_1h_input_tokens: _Count = 0
-
-
-class _Usage(msgspec.Struct, gc=False):
-    input_tokens: _Count = 0
-    output_tokens: _Count = 0
-    cache_creation_input_tokens: _Count = 0
-    cache_read_input_tokens: _Count = 0
-    cache_creation: _CacheWrite | None = None
-
-
-class _Message(msgspec.Struct, gc=False):
-    id: str | None = None
-    model: str | None = None
-    usage: _Usage | None = None
-
-
-class _Mirrored(msgspec.Struct, gc=False):
-    type: str | None = None
-    uuid: str | None = None
-    timestamp: str | None = None
-    message: _Message | None = None
-
-
-class _Progress(msgspec.Struct, gc=False):
-    type: str | None = None
-    message: _Mirrored | None = None
-
-
-class _Line(msgspec.Struct, gc=False):
-    type: str | None = None
-    message: _Message | None = None
-    timestamp: str | None = None
-    sessionId: str | None = None  # noqa: N815 - the file's own name
-    cwd: str | None = None
-    isSidechain: bool | None = None  # noqa: N815 - as above
-    uuid: str | None = None
-    data: _Progress | None = None
 
 
 class ClaudeReader:
@@ -88,7 +37,7 @@ class ClaudeReader:
     def __init__(self, account: str, found: Found) -> None:
         self._account = account
         self._found = found
-        self._decode = msgspec.json.Decoder(_Line).decode
+        self._decode = DECODER.quickly
         self._instants = Instants()
         self._stand_in_ms = 0
         self._place = Place(account, CLI, "", "", "", False)
@@ -112,13 +61,13 @@ class ClaudeReader:
                 begin = stop + 1 if stop >= 0 else end
                 try:
                     line = decode(view[start : begin - 1 if stop >= 0 else end])
-                except (msgspec.MsgspecError, ValueError, RecursionError):
+                except UNFIT:
                     self._leniently(bytes(view[start:begin]), offset + start - first)
                     at = find_mark(buffer, _MARK, begin, end)
                     continue
                 at = find_mark(buffer, _MARK, begin, end)
                 message = line.message
-                if line.type != "assistant" or message is None:
+                if line.type != "assistant" or type(message) is not Message:
                     if line.type == "progress":
                         self._mirror(line)
                     continue
@@ -127,17 +76,17 @@ class ClaudeReader:
                 key, usage, told = message.id, message.usage, line.timestamp
                 known = calls.get(key) if key is not None else None
                 if known is None or known[3] is None or key is None or usage is None:
-                    self._take(line, message, told, line.uuid, line.isSidechain is True)
+                    self._take(line, message, told, line.uuid, line.is_sidechain is True)
                     continue
                 place = known[1]
                 if (
                     told is None
                     or told < known[3]
                     or len(told) != FIXED
-                    or line.sessionId != place.session
-                    or line.isSidechain is not place.is_sidechain
+                    or line.session_id != place.session
+                    or line.is_sidechain is not place.is_sidechain
                 ):
-                    self._take(line, message, told, line.uuid, line.isSidechain is True)
+                    self._take(line, message, told, line.uuid, line.is_sidechain is True)
                     continue
                 fresh, output, read, written, kept, _ = known[2]
                 if (
@@ -151,27 +100,29 @@ class ClaudeReader:
                 else:
                     calls[key] = (known[0], place, greatest(_counts(usage), known[2]), known[3])
 
-    def _mirror(self, line: _Line) -> None:
+    def _mirror(self, line: Line) -> None:
         told = None if line.data is None or line.data.type != "agent_progress" else line.data.message
-        if told is not None and told.type == "assistant" and told.message is not None:  # a sub-agent's by its nature
+        if (
+            told is not None and told.type == "assistant" and isinstance(told.message, Message)
+        ):  # a sub-agent's by its nature
             self._take(line, told.message, told.timestamp or line.timestamp, told.uuid, True)  # noqa: FBT003, RUF100
 
     def _take(  # noqa: PLR0913, RUF100 - called 50,000 times a GB
-        self, line: _Line, message: _Message, at: str | None, uuid: str | None, is_sidechain: bool
+        self, line: Line, message: Message, at: str | None, uuid: str | None, is_sidechain: bool
     ) -> None:
         key, usage = message.id, message.usage
-        if usage is None or message.model == _NO_MODEL:
+        if usage is None or message.model == NO_MODEL:
             return
         if key is None or not key.startswith("msg_"):
-            key = _foreign_key(key, line.sessionId, uuid, at)
+            key = _foreign_key(key, line.session_id, uuid, at)
         place = self._place
         if (
-            line.sessionId != place.session
+            line.session_id != place.session
             or message.model != place.model
             or line.cwd != place.project
             or is_sidechain is not place.is_sidechain
         ):
-            names = (line.sessionId or "", line.cwd or "", message.model or "")
+            names = (line.session_id or "", line.cwd or "", message.model or "")
             place = self._place = Place(self._account, CLI, *names, is_sidechain)
         instant = None if at is None else self._instants.ms(at)
         entry = (
@@ -185,14 +136,14 @@ class ClaudeReader:
 
     def _leniently(self, raw: bytes, offset: int) -> None:
         for record in checked_objects(raw, lambda what: Damage(offset, len(raw), what), self._found):
-            line = _line(record)
-            if line.type == "assistant" and line.message is not None:
-                self._take(line, line.message, line.timestamp, line.uuid, line.isSidechain is True)
+            line = struct_of(Line, record)
+            if line.type == "assistant" and isinstance(line.message, Message):
+                self._take(line, line.message, line.timestamp, line.uuid, line.is_sidechain is True)
             elif line.type == "progress":
                 self._mirror(line)
 
 
-def _counts(usage: _Usage) -> Counts:
+def _counts(usage: Usage) -> Counts:
     lifetimes = usage.cache_creation
     return (
         usage.input_tokens,
@@ -212,45 +163,3 @@ def _foreign_key(message_id: str | None, session: str | None, uuid: str | None, 
     if message_id:
         return f"{session or ''}\0{message_id}"
     return f"\0{uuid}" if uuid else f"\0{session or ''}\0{at}"
-
-
-def _line(record: Mapping[str, object]) -> _Line:
-    """Return what counts of a record, whatever the types of its values are."""
-    data = record.get("data")
-    return _Line(
-        type=text_of(record.get("type")),
-        message=_message(record.get("message")),
-        timestamp=text_of(record.get("timestamp")) or None,
-        sessionId=text_of(record.get("sessionId")),
-        cwd=text_of(record.get("cwd")),
-        isSidechain=record.get("isSidechain") is True,
-        uuid=text_of(record.get("uuid")),
-        data=_Progress(text_of(data.get("type")), _mirrored(data.get("message"))) if isinstance(data, dict) else None,
-    )
-
-
-def _mirrored(value: object) -> _Mirrored | None:
-    if not isinstance(value, dict):
-        return None
-    kind, uuid, at = (text_of(value.get(key)) or None for key in ("type", "uuid", "timestamp"))
-    return _Mirrored(kind, uuid, at, _message(value.get("message")))
-
-
-def _message(value: object) -> _Message | None:
-    if not isinstance(value, dict):
-        return None
-    usage = value.get("usage")
-    return _Message(text_of(value.get("id")), text_of(value.get("model")), _usage(usage) if usage is not None else None)
-
-
-def _usage(value: object) -> _Usage | None:
-    if not isinstance(value, dict):
-        return None
-    lifetimes = value.get("cache_creation")
-    return _Usage(
-        count_of(value.get("input_tokens")),
-        count_of(value.get("output_tokens")),
-        count_of(value.get("cache_creation_input_tokens")),
-        count_of(value.get("cache_read_input_tokens")),
-        _CacheWrite(count_of(lifetimes.get("ephemeral_1h_input_tokens"))) if isinstance(lifetimes, dict) else None,
-    )

@@ -9,25 +9,22 @@ that are no more than its first call's. Source: rollouts of 0.60.1, 0.120.0 and 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any
-
-import msgspec
+from collections.abc import Callable
+from typing import Any
 
 from oulipoly_engine.core.ledger.calls import (
-    MOST_TOKENS,
     Damage,
     Entry,
     Found,
     Instants,
     Place,
     checked_objects,
-    count_of,
     objects,
-    text_of,
 )
 from oulipoly_engine.core.ledger.find import find as find_mark
 from oulipoly_engine.core.ledger.spacing import in_own_form
+from oulipoly_engine.core.transcripts.codex import DECODER, Info, Line, Payload, Usage, parent_of
+from oulipoly_engine.core.transcripts.line_decoder import UNFIT, struct_of
 
 CLI = "codex"
 _MARK = b'"type":"t'  # the one pass over all bytes; what stands behind it decides
@@ -37,41 +34,6 @@ _C, _O, _U = b"cou"
 _META = b'"type":"session_meta"'
 
 Vector = tuple[int, int, int, int]  # input with what the cache served, cached, output, reasoning
-
-
-_Count = Annotated[int, msgspec.Meta(ge=0, lt=MOST_TOKENS)]  # anything else is looked at leniently
-
-
-class _Usage(msgspec.Struct, gc=False):
-    input_tokens: _Count = 0
-    cached_input_tokens: _Count = 0
-    cache_write_input_tokens: _Count = 0
-    output_tokens: _Count = 0
-    reasoning_output_tokens: _Count = 0
-
-
-class _Info(msgspec.Struct, gc=False):
-    total_token_usage: _Usage | None = None
-    last_token_usage: _Usage | None = None
-
-
-class _Payload(msgspec.Struct, gc=False):
-    type: str | None = None
-    info: _Info | None = None  # of a token_count
-    response_id: str | None = None  # of a token_usage_record
-    usage: _Usage | None = None
-    thread_token_usage: _Usage | None = None
-    model: str | None = None  # of a turn_context
-    cwd: str | None = None  # of a turn_context or a session_meta
-    id: str | None = None  # of a session_meta
-    forked_from_id: str | None = None
-    source: Any = None
-
-
-class _Line(msgspec.Struct, gc=False):
-    type: str | None = None
-    timestamp: str | None = None
-    payload: _Payload | None = None
 
 
 class CodexReader:
@@ -85,7 +47,7 @@ class CodexReader:
         self._account = account
         self._found = found
         self._root_of = root_of
-        self._decode = msgspec.json.Decoder(_Line).decode
+        self._decode = DECODER.quickly
         self._instants = Instants()
         self._last: Vector | None = None
         self._place: Place | None = None
@@ -158,14 +120,14 @@ class CodexReader:
     def _line(self, raw: memoryview, offset: int) -> None:
         try:
             line = self._decode(raw)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
+        except UNFIT:
             size = len(raw)
             for record in checked_objects(bytes(raw), lambda what: Damage(offset, size, what), self._found):
-                self._take(_line(record))
+                self._take(struct_of(Line, record))
         else:
             self._take(line)
 
-    def _take(self, line: _Line) -> None:
+    def _take(self, line: Line) -> None:
         payload, kind = line.payload, line.type
         if payload is None:
             return
@@ -187,17 +149,17 @@ class CodexReader:
         elif kind == "session_meta" and not self._has_meta:
             self._meet(payload)
 
-    def _meet(self, meta: _Payload) -> None:
+    def _meet(self, meta: Payload) -> None:
         """Take the rollout's first line. A fork repeats its parent's on the second one, so no other counts."""
         self._session = meta.id or self._session
         self._project = meta.cwd or self._project
-        parent = parent_of(meta.forked_from_id, meta.source)
+        parent = parent_of(meta)
         self._root = self._root_of(parent) if parent and parent != self._session else self._session
         self._family = self._root if meta.forked_from_id else self._session
         self._has_meta = True
         self._place = None
 
-    def _count(self, line: _Line, info: _Info) -> None:
+    def _count(self, line: Line, info: Info) -> None:
         total = None if info.total_token_usage is None else _vector(info.total_token_usage)
         usage = info.last_token_usage
         if total is not None and self._has_forgotten:
@@ -221,7 +183,7 @@ class CodexReader:
         else:
             self._found.add(f"\0codex\0{self._session}\0{line.timestamp}\0{_vector(usage)}", entry)
 
-    def _record(self, line: _Line, payload: _Payload) -> None:
+    def _record(self, line: Line, payload: Payload) -> None:
         total = None if payload.thread_token_usage is None else _vector(payload.thread_token_usage)
         entry = None if payload.usage is None else self._entry(line, payload.usage)
         if total is not None:
@@ -233,7 +195,7 @@ class CodexReader:
         else:
             self._found.add(f"\0codex\0{payload.response_id or f'{self._session} {line.timestamp}'}", entry)
 
-    def _entry(self, line: _Line, usage: _Usage) -> Entry | None:
+    def _entry(self, line: Line, usage: Usage) -> Entry | None:
         """Return a call; None for one that took nothing."""
         read, written, output = usage.cached_input_tokens, usage.cache_write_input_tokens, usage.output_tokens
         fresh = usage.input_tokens - read - written  # the CLI counts them in
@@ -281,73 +243,20 @@ def _told_again(buffer: bytearray, begin: int, end: int) -> bytes:
 def parent_in(first_line: bytes) -> str | None:
     """Return the session that a rollout with this first line continues, None for one that continues none."""
     try:
-        line = msgspec.json.decode(first_line, type=_Line)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        line = next((_line(record) for record in objects(first_line)[0]), _Line())
+        line = DECODER.quickly(first_line)
+    except UNFIT:
+        line = next((struct_of(Line, record) for record in objects(first_line)[0]), Line())
     if line.type != "session_meta" or line.payload is None:
         return None
-    return parent_of(line.payload.forked_from_id, line.payload.source)
+    return parent_of(line.payload)
 
 
-def parent_of(forked_from: str | None, source: object) -> str | None:
-    """Return the session that a rollout continues or was spawned by, as its first line tells it."""
-    if forked_from:
-        return forked_from
-    inner = source.get("subagent") if isinstance(source, dict) else None
-    spawn = inner.get("thread_spawn") if isinstance(inner, dict) else None
-    parent = spawn.get("parent_thread_id") if isinstance(spawn, dict) else None
-    return parent if isinstance(parent, str) and parent else None
-
-
-def _vector(usage: _Usage) -> Vector:
+def _vector(usage: Usage) -> Vector:
     return (usage.input_tokens, usage.cached_input_tokens, usage.output_tokens, usage.reasoning_output_tokens)
 
 
-def _difference(total: Vector, last: Vector | None) -> _Usage:
+def _difference(total: Vector, last: Vector | None) -> Usage:
     """Return what a call took where only totals are told; totals that fell have begun anew."""
     before = last if last is not None and all(new >= old for new, old in zip(total, last, strict=True)) else (0,) * 4
     fresh, cached, output, reasoning = (new - old for new, old in zip(total, before, strict=True))
-    return _Usage(fresh, cached, 0, output, reasoning)
-
-
-def _line(record: Mapping[str, object]) -> _Line:
-    """Return what counts of a record, whatever the types of its values are."""
-    payload = record.get("payload")
-    kind, at = text_of(record.get("type")), text_of(record.get("timestamp")) or None
-    if not isinstance(payload, dict):
-        return _Line(kind, at)
-    info = payload.get("info")
-    told = (
-        _Info(_usage(info.get("total_token_usage")), _usage(info.get("last_token_usage")))
-        if isinstance(info, dict)
-        else None
-    )
-    return _Line(
-        kind,
-        at,
-        _Payload(
-            text_of(payload.get("type")),
-            told,
-            text_of(payload.get("response_id")),
-            _usage(payload.get("usage")),
-            _usage(payload.get("thread_token_usage")),
-            text_of(payload.get("model")),
-            text_of(payload.get("cwd")),
-            text_of(payload.get("id")),
-            text_of(payload.get("forked_from_id")),
-            payload.get("source"),
-        ),
-    )
-
-
-def _usage(value: object) -> _Usage | None:
-    if not isinstance(value, dict):
-        return None
-    fields = (
-        "input_tokens",
-        "cached_input_tokens",
-        "cache_write_input_tokens",
-        "output_tokens",
-        "reasoning_output_tokens",
-    )
-    return _Usage(*(count_of(value.get(name)) for name in fields))
+    return Usage(fresh, cached, 0, output, reasoning)

@@ -7,11 +7,9 @@ lists that replace all messages carry no counts. `input` includes what the cache
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import msgspec
-
-from oulipoly_engine.core.ledger.calls import Damage, Found, Instants, Place, checked_objects, count_of, sane, text_of
+from oulipoly_engine.core.ledger.calls import Damage, Found, Instants, Place, checked_objects, sane
+from oulipoly_engine.core.transcripts.gemini import DECODER, Line, session_of
+from oulipoly_engine.core.transcripts.line_decoder import UNFIT, struct_of
 
 CLI = "gemini"
 _ANSWER, _SESSION = b'"type":"gemini"', b'"sessionId"'
@@ -24,7 +22,6 @@ class GeminiReader:
         self._account = account
         self._found = found
         self._instants = Instants()
-        self._decode = msgspec.json.Decoder().decode
         self._session = ""
         self._stand_in_ms = 0
 
@@ -51,34 +48,27 @@ class GeminiReader:
 
     def _line(self, line: bytes, offset: int) -> None:
         try:
-            record = self._decode(line)
-        except (msgspec.MsgspecError, ValueError, RecursionError):
-            record = None
-        if isinstance(record, dict):
-            self._record(record)
-            return
-        for one in checked_objects(line, lambda what: Damage(offset, len(line), what), self._found):
-            self._record(one)
+            self._take(DECODER.quickly(line))
+        except UNFIT:
+            for record in checked_objects(line, lambda what: Damage(offset, len(line), what), self._found):
+                self._take(struct_of(Line, record))
 
-    def _record(self, record: Mapping[str, object]) -> None:
-        patch = record.get("$set")
-        named = record.get("sessionId") or (patch.get("sessionId") if isinstance(patch, dict) else None)
-        self._session = text_of(named) or self._session
-        tokens, message = record.get("tokens"), text_of(record.get("id"))
-        if record.get("type") != "gemini" or not isinstance(tokens, dict) or not message:
+    def _take(self, line: Line) -> None:
+        self._session = session_of(line) or self._session
+        tokens = line.tokens
+        if line.type != "gemini" or tokens is None or not line.id:
             return
-        at = self._instants.ms(text_of(record.get("timestamp")))
-        cached, thoughts = count_of(tokens.get("cached")), count_of(tokens.get("thoughts"))
+        at = self._instants.ms(line.timestamp or "")
         counts = (
-            max(0, count_of(tokens.get("input")) + count_of(tokens.get("tool")) - cached),
-            count_of(tokens.get("output")) + thoughts,
-            cached,
+            max(0, tokens.input + tokens.tool - tokens.cached),
+            tokens.output + tokens.thoughts,
+            tokens.cached,
             0,
             0,
-            thoughts,
+            tokens.thoughts,
         )
-        place = Place(self._account, CLI, self._session, "", text_of(record.get("model")), is_sidechain=False)
+        place = Place(self._account, CLI, self._session, "", line.model or "", is_sidechain=False)
         # The instant's text is not kept: it serves a shortcut of the other readers alone.
         self._found.add(
-            f"gemini:{self._session}:{message}", (self._stand_in_ms if at is None else at, place, sane(counts), None)
+            f"gemini:{self._session}:{line.id}", (self._stand_in_ms if at is None else at, place, sane(counts), None)
         )

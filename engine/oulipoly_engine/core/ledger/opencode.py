@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 
-from oulipoly_engine.core.ledger.calls import Entry, Place, count_of, sane, text_of
+from oulipoly_engine.core.ledger.calls import Entry, Place, sane
+from oulipoly_engine.core.text.json_values import count_of, text_of
 from oulipoly_engine.records import Record
 
 CLI = "opencode"

@@ -15,11 +15,16 @@ from oulipoly_engine.core.rewrite import claude, codex
 from oulipoly_engine.core.rewrite.draft_lines import Draft, raw_lines
 from oulipoly_engine.core.rewrite.replacement_input import Wanted, refuse
 from oulipoly_engine.core.rewrite.steps import Kind, Step, steps
-from oulipoly_engine.core.transcripts import canonical_claude, canonical_codex
+from oulipoly_engine.core.transcripts import claude as claude_lines
+from oulipoly_engine.core.transcripts import codex as codex_lines
 from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Origin, render, scan
 from oulipoly_engine.errors import TranscriptMalformed
 from oulipoly_engine.records import Record
 
+_READERS = {
+    StorageType.CLAUDE_CODE: claude_lines.canonical_records,
+    StorageType.CODEX_SESSION: codex_lines.canonical_records,
+}
 _EDITORS: dict[StorageType, Callable[[Draft, Sequence[Step], Origin], bytes]] = {
     StorageType.CLAUDE_CODE: claude.edited,
     StorageType.CODEX_SESSION: codex.edited,
@@ -60,10 +65,7 @@ def read(storage_type: StorageType, data: bytes, origin: Origin) -> Reading:
 
     Raises TranscriptMalformed; KeyError for a storage type without a canonical form.
     """
-    reader = canonical_claude.read if storage_type is StorageType.CLAUDE_CODE else canonical_codex.read
-    if storage_type not in _EDITORS:
-        raise KeyError(storage_type)
-    records = list(reader(scan(raw_lines(data)), origin))
+    records = list(_READERS[storage_type](scan(raw_lines(data)), origin))
     start = max((place for place, record in enumerate(records) if record.restarts), default=0)
     return Reading(tuple(records[start:]), frozenset(record.turn_id for record in records[:start]))
 

@@ -20,7 +20,8 @@ from oulipoly_engine.records import Record
 STATE_DB = "state_db"  # storage_type of a record that was read from our own rows
 ROLES = ("user", "assistant")
 _BOM = b"\xef\xbb\xbf"
-_TEXT_TYPES = ("input_text", "output_text")  # Codex's names for what is plain text
+TEXT = "text"
+TEXT_TYPES = ("input_text", "output_text")  # Codex's names for what is plain text
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
 
@@ -145,20 +146,20 @@ def chunks(value: object) -> tuple[Chunk, ...]:
     A chunk that carries no text keeps its type with None, so that a tool's call survives an export.
     """
     if isinstance(value, str):
-        return (Chunk("text", value),) if value else ()
+        return (Chunk(TEXT, value),) if value else ()
     items = value if isinstance(value, list) else [value]
     return tuple(chunk for chunk in map(_chunk, items) if chunk is not None)
 
 
 def _chunk(item: object) -> Chunk | None:
     if isinstance(item, str):
-        return Chunk("text", item)
+        return Chunk(TEXT, item)
     if not isinstance(item, dict):
         return None
     kind = item.get("type")
     texts = (item.get("text"), item.get("content"))
     text = next((text for text in texts if isinstance(text, str)), None)
-    return Chunk("text" if not isinstance(kind, str) or kind in _TEXT_TYPES else kind, text)
+    return Chunk(TEXT if not isinstance(kind, str) or kind in TEXT_TYPES else kind, text)
 
 
 def stored_chunks(body: str) -> tuple[Chunk, ...]:

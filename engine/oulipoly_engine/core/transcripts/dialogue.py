@@ -9,10 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
-from typing import Any
 
-from oulipoly_engine.core.text.redact import REDACTED, redact
-from oulipoly_engine.core.transcripts.canonical import Chunk, Line
+from oulipoly_engine.core.transcripts.canonical import Chunk
 from oulipoly_engine.records import Record, field, replace
 
 _KEPT_DAMAGED = 5  # line numbers that are named
@@ -97,15 +95,6 @@ def note_once(known: list[str], value: str) -> None:
         known.append(value)
 
 
-def record_of(line: Line) -> dict[str, Any] | None:
-    """Return the JSON object of a line, None when it is none."""
-    try:
-        value = json.loads(line.data.decode("utf-8", "replace"))
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
 def of_chunks(role: str, at: str, chunks: Iterable[Chunk], turn_id: str = "", line: int = 0) -> Turn:
     """Return the turn that canonical content makes."""
     return Turn(role, at, tuple(_of_chunk(chunk) for chunk in chunks), turn_id, line=line)
@@ -159,6 +148,8 @@ def _argument(key: str, value: object) -> str:
         return f"{key}: {_json(value)}"
     if "\n" not in value:
         return f"{key}: {value}"
+    from oulipoly_engine.core.text.redact import REDACTED, redact  # noqa: PLC0415 - 20 ms, which no row or call needs
+
     # The redactor knows a secret by the name before it, on the same line; `x1` stands for any value.
     is_secret = REDACTED in redact(f'{key}: "x1y2z3w4"')
     return f"{key}: {_json(value)}" if is_secret else f"{key}:\n{value}"

@@ -6,8 +6,10 @@ Scripts print them, and the bundled adapters give the same objects in process (c
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+
+import msgspec
 
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.records import Record
@@ -47,15 +49,25 @@ class LineError(Record):
         return f"line {self.line}: {self.text}" if self.line else self.text
 
 
+class Said(msgspec.Struct, gc=False):
+    """A chunk of text."""
+
+    type: str
+    text: str
+
+
+Told = tuple[TurnLine | None, LineError | None]  # a turn, why there is none, or a turn without its body and why
+
 _PLAIN = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_encode = msgspec.json.Encoder().encode  # writes texts as `json` does, and sooner
 _quoted = json.encoder.encode_basestring  # a text as the encoder writes it
 
 
-class _Refused(Exception):
-    """A line that is no turn."""
+class TurnRefused(Exception):
+    """What was told is no turn."""
 
 
-def parse_line(raw: bytes, number: int) -> tuple[TurnLine | None, LineError | None]:
+def parse_line(raw: bytes, number: int) -> Told:
     """Read one line of a turn script: a turn, an error, or a turn without its body and the error of the body."""
     try:
         record = json.loads(raw.decode("utf-8", "replace"), parse_constant=_refuse_constant)
@@ -66,14 +78,14 @@ def parse_line(raw: bytes, number: int) -> tuple[TurnLine | None, LineError | No
     return parse_record(record, number)
 
 
-def parse_record(record: Mapping[str, object], number: int) -> tuple[TurnLine | None, LineError | None]:
+def parse_record(record: Mapping[str, object], number: int) -> Told:
     """Check one object as `parse_line` does."""
     try:
         body, problem = _body(record.get("body"))
         turn = TurnLine(
             session_id=_text(record, "session_id"),
             turn_id=_text(record, "turn_id"),
-            timestamp=_instant(_text(record, "timestamp")),
+            timestamp=instant(_text(record, "timestamp")),
             role=_text(record, "role"),
             parent_turn_id=_text(record, "parent_turn_id") if record.get("parent_turn_id") is not None else None,
             is_sidechain=_flag(record, "is_sidechain"),
@@ -81,7 +93,7 @@ def parse_record(record: Mapping[str, object], number: int) -> tuple[TurnLine | 
             body=body,
             source_file=_text(record, "source_file") if isinstance(record.get("source_file"), str) else None,
         )
-    except _Refused as refused:
+    except TurnRefused as refused:
         return None, LineError(number, str(refused))
     except RecursionError:
         return None, LineError(number, "`body` is nested too deeply")
@@ -91,29 +103,32 @@ def parse_record(record: Mapping[str, object], number: int) -> tuple[TurnLine | 
 def _text(record: Mapping[str, object], key: str) -> str:
     value = record.get(key)
     if not isinstance(value, str) or not value:
-        raise _Refused(f"`{key}` must be a text that is not empty, not {_shown(value)}")
-    if not value.isascii() and not _is_storable(value):
-        raise _Refused(f"`{key}` holds half a character: {_shown(value)}")
-    return value
+        raise TurnRefused(f"`{key}` must be a text that is not empty, not {_shown(value)}")
+    return storable(key, value)
 
 
 def _flag(record: Mapping[str, object], key: str) -> bool:
     value = record.get(key)
     if value is None or isinstance(value, bool):
         return value is True
-    raise _Refused(f"`{key}` must be true or false, not {_shown(value)}")
+    raise TurnRefused(f"`{key}` must be true or false, not {_shown(value)}")
 
 
-def _instant(text: str) -> str:
+def _parsed(text: str) -> datetime | None:
     try:
-        instant: datetime | None = from_text(text)
+        return from_text(text)
     except (ValueError, OverflowError):
-        instant = None
-    if instant is None or instant.year < _EARLIEST_YEAR:
-        raise _Refused(f"`timestamp` must be RFC 3339 with a zone, not {_shown(text)}")
+        return None
+
+
+def instant(text: str) -> str:
+    """Return an instant in the one fixed form. Raises TurnRefused for what is none, or too early."""
+    at = _parsed(text)
+    if at is None or at.year < _EARLIEST_YEAR:
+        raise TurnRefused(f"`timestamp` must be RFC 3339 with a zone, not {_shown(text)}")
     # Most are `2026-11-20T12:00:00.000Z`: rendering them anew would cost more than all the rest of a turn's check.
     is_fixed = len(text) == 24 and text[4] == text[7] == "-" and text[10] == "T" and text[19] == "." and text[23] == "Z"
-    return f"{text[:23]}000Z" if is_fixed else to_text(instant)
+    return f"{text[:23]}000Z" if is_fixed else to_text(at)
 
 
 def _body(value: object) -> tuple[str | None, str | None]:
@@ -130,8 +145,24 @@ def _body(value: object) -> tuple[str | None, str | None]:
         if "text" in chunk and not isinstance(chunk["text"], str):
             return None, f"`body[{place}].text` is no text, so it is kept without its body: {_shown(chunk['text'])}"
     stored = f"[{','.join(map(_encoded, value))}]"
-    # Half a surrogate pair can be written in JSON, but not stored: such a body keeps its escapes.
-    return stored if _is_storable(stored) else json.dumps(value, separators=(",", ":")), None
+    return stored if _is_storable(stored) else _escaped(value), None
+
+
+def storable(name: str, text: str) -> str:
+    """Return a text that the state file can hold. Raises TurnRefused for half a character."""
+    if not text.isascii() and not _is_storable(text):
+        raise TurnRefused(f"`{name}` holds half a character: {_shown(text)}")
+    return text
+
+
+def stored_body(chunks: Sequence[Said]) -> str | None:
+    """Return chunks of text as a body is stored, None for none."""
+    if not chunks:
+        return None
+    try:
+        return _encode(chunks).decode()
+    except UnicodeEncodeError:
+        return _escaped([{"type": chunk.type, "text": chunk.text} for chunk in chunks])
 
 
 def _encoded(chunk: dict[str, object]) -> str:
@@ -140,6 +171,11 @@ def _encoded(chunk: dict[str, object]) -> str:
     if len(chunk) == 2 and isinstance(kind, str) and isinstance(text, str) and next(iter(chunk)) == "type":
         return f'{{"type":{_quoted(kind)},"text":{_quoted(text)}}}'
     return _PLAIN.encode(chunk)
+
+
+def _escaped(value: object) -> str:
+    """Return a body with escapes: half a surrogate pair can be written in JSON, but not stored."""
+    return json.dumps(value, separators=(",", ":"))
 
 
 def _is_storable(text: str) -> bool:

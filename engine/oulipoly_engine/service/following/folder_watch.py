@@ -1,7 +1,7 @@
 """Notice which transcripts change, by the kernel's events where there are any, else by looking at what was busy lately.
 
-Events alone are not trusted: a file made at once in a new folder is missed by recursive watching, so such folders are
-looked into, soon and again a little later, and a walk of everything finds what no event told of.
+Events alone are not trusted: a file made at once in a new folder may be missed, so such folders are looked into, soon
+and again a little later, and a walk of everything finds what no event told of.
 """
 
 from __future__ import annotations
@@ -10,16 +10,15 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from heapq import nlargest
-from typing import Protocol
 
 from oulipoly_engine.records import Record
+from oulipoly_engine.service.following.folder_events import FolderEvents, folder_events
+from oulipoly_engine.service.following.notices import Notices
 
 WALK_EVERY_S = 30.0  # 10,000 files take 40 ms
-_STEP_MS, _DEBOUNCE_MS = 10, 50  # 12 ms from append to event at 0.8 % of a core; 1 ms would take 3 %
-_QUIET_STEP_MS, _QUIET_AFTER_S = 50, 10.0  # a fifth of that, where nothing has happened for a while
 _LOOK_AGAIN_S = (0.15, 0.6, 2.0)  # after a folder was made: it may have been filled before anybody watched it
 _ROOTS_EVERY_S = 1.0  # a root that is made, or made anew
 _POLL_S, _POLL_FOLDERS_EVERY_S, _POLL_WALK_EVERY_S, _HOT_FILES = 0.25, 2.0, 15.0, 64
@@ -45,16 +44,6 @@ class _Mark(Record):
     inode: int
 
 
-class Notifier(Protocol):
-    """What watchfiles' RustNotify is to us."""
-
-    def watch(self, debounce_ms: int, step_ms: int, timeout_ms: int, stop_event: threading.Event) -> object:
-        """Wait for events; a set of (kind, path), or a word."""
-
-    def close(self) -> None:
-        """End its thread."""
-
-
 class FolderWatch:
     """Knows every transcript below some roots, and tells which of them have changed. For one thread."""
 
@@ -64,16 +53,16 @@ class FolderWatch:
         stopped: threading.Event,
         *,
         walk_every_s: float = WALK_EVERY_S,
-        notifier: Callable[[list[str]], Notifier] | None = None,
+        notices: Notices | None = None,
     ) -> None:
-        """notifier: makes what watches folders, raising OSError or RuntimeError where that is impossible."""
+        """notices: are told of each event at once, where the kernel does so."""
         self.is_polling = False
         self.walks = 0
         self._roots = tuple(roots)
         self._stopped = stopped
         self._walk_every_s = walk_every_s
-        self._make = notifier or _notifier
-        self._notifier: Notifier | None = None
+        self._notices = notices or Notices()
+        self._events: FolderEvents | None = None
         self._seen: tuple[tuple[int, int] | None, ...] = ()  # device and inode of each root
         self._files: dict[str, _Mark] = {}
         self._folders: dict[str, Root] = {}
@@ -81,7 +70,7 @@ class FolderWatch:
         self._hot: list[str] = []
         self._again: list[tuple[float, str]] = []  # when to look into a new folder once more
         now = time.monotonic()
-        self._walk_at = self._roots_at = self._folders_at = self._busy_at = now
+        self._walk_at = self._roots_at = self._folders_at = now
 
     def changes(self, timeout_s: float) -> set[str]:
         """Wait for changes and return the transcripts that are new, grown or rewritten; at the first call all."""
@@ -104,11 +93,18 @@ class FolderWatch:
         mark = self._files.get(path)
         return (0, 0) if mark is None else (mark.size, mark.mtime_ns)
 
+    def interrupt(self) -> None:
+        """Let a wait look whether it was stopped; for any thread."""
+        events = self._events
+        if events is not None:
+            events.interrupt()
+
     def close(self) -> None:
         """Let go of the kernel's watches."""
-        if self._notifier is not None:
-            self._notifier.close()
-            self._notifier = None
+        self._notices.cover(None)
+        events, self._events = self._events, None
+        if events is not None:
+            events.close()
 
     def _look_at_roots(self) -> set[str]:
         self._roots_at = time.monotonic() + _ROOTS_EVERY_S
@@ -127,28 +123,26 @@ class FolderWatch:
             self.is_polling = False
             return
         try:
-            self._notifier = None if any(map(is_remote, folders)) else self._make(folders)
+            self._events = None if any(map(is_remote, folders)) else folder_events(folders, self._notices.tell)
         except (OSError, RuntimeError, ImportError):  # no watches left, no descriptors left, no watchfiles
-            self._notifier = None
-        self.is_polling = self._notifier is None
+            self._events = None
+        self.is_polling = self._events is None
+        if self._events is not None and self._events.is_prompt:
+            self._notices.cover(lambda path: path in self._files)
 
     def _wait(self, timeout_s: float) -> set[str]:
         ends = [self._walk_at, self._roots_at, *(at for at, _ in self._again)]
         patience = max(0.0, min(timeout_s, min(ends) - time.monotonic()))
-        if self._notifier is None:
+        if self._events is None:
             self._stopped.wait(min(patience, _POLL_S))
             return self._poll() if self.is_polling else set()
         try:
-            step = _STEP_MS if time.monotonic() - self._busy_at < _QUIET_AFTER_S else _QUIET_STEP_MS
-            told = self._notifier.watch(_DEBOUNCE_MS, step, max(1, round(patience * 1000)), self._stopped)
-        except (OSError, RuntimeError):
+            told = self._events.wait(patience, self._stopped)
+        except OSError:
             self._seen = ()  # begin again
             return set()
-        if not isinstance(told, set):
-            return set()
-        self._busy_at = time.monotonic()
         changed: set[str] = set()
-        for _, path in told:
+        for path in told:
             changed |= self._told(path)
         return changed
 
@@ -204,7 +198,7 @@ class FolderWatch:
         """Walk everything; where events should have told and did not, watch anew."""
         changed = self._walk()
         settled = time.time_ns() - _SETTLED_NS
-        if self._notifier is not None and any(self._files[path].mtime_ns < settled for path in changed):
+        if self._events is not None and any(self._files[path].mtime_ns < settled for path in changed):
             self._begin()
             changed |= self._walk()  # what came in between
         return changed
@@ -231,6 +225,8 @@ class FolderWatch:
         while waiting and not self._stopped.is_set():
             folder = waiting.pop()
             with suppress(OSError), os.scandir(folder) as entries:
+                if self._events is not None and not self._events.add(folder):
+                    self._watch_no_more()
                 self._folders[folder] = root
                 for entry in entries:
                     with suppress(OSError):  # gone since
@@ -240,6 +236,11 @@ class FolderWatch:
                                 yield entry.path, _Mark(status.st_size, status.st_mtime_ns, status.st_ino)
                         elif entry.is_dir(follow_symlinks=False) and (is_deep or entry.path not in self._folders):
                             waiting.append(entry.path)
+
+    def _watch_no_more(self) -> None:
+        """Look at files instead: the kernel watches no more folders."""
+        self.close()
+        self.is_polling = True
 
     def _poll(self) -> set[str]:
         """Look at the files that were busy lately, and now and then for new ones."""
@@ -256,12 +257,6 @@ class FolderWatch:
                     changed |= self._look_into(folder, is_deep=False)
             self._hot = nlargest(_HOT_FILES, self._files, key=lambda path: self._files[path].mtime_ns)
         return changed
-
-
-def _notifier(folders: list[str]) -> Notifier:
-    from watchfiles._rust_notify import RustNotify  # noqa: PLC0415 - 60 ms, only who follows needs it
-
-    return RustNotify(folders, False, False, 0, True, True)
 
 
 def is_remote(folder: str) -> bool:

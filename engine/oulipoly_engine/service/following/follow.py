@@ -18,6 +18,7 @@ from oulipoly_engine.clock import Clock
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.following.folder_watch import WALK_EVERY_S, FolderWatch
+from oulipoly_engine.service.following.notices import Notices
 from oulipoly_engine.service.following.plan import Plan
 from oulipoly_engine.service.ledger.files import Seen, Walk
 from oulipoly_engine.service.ledger.ledger import Ledger
@@ -42,6 +43,7 @@ class Following(Record):
     store: Store
     ingester: Ingester  # whose listeners are told
     plan: Plan
+    notices: Notices = field(default_factory=Notices)  # of who shows one of the transcripts
 
 
 class Follower:
@@ -67,18 +69,25 @@ class Follower:
         self._walk_every_s = walk_every_s
         self._ended = threading.Event()
         self._interrupted = threading.Event()  # ended, or the configuration has changed
+        self._work: _Work | None = None
         self._thread = threading.Thread(target=self._run, name="follow", daemon=True)
         self._thread.start()
 
     def renew(self) -> None:
         """Read the configuration again."""
-        self._interrupted.set()
+        self._interrupt()
 
     def close(self) -> None:
         """End the thread: what it is storing is stored or left, at the next batch."""
         self._ended.set()
-        self._interrupted.set()
+        self._interrupt()
         self._thread.join(_CLOSING_PATIENCE_S)
+
+    def _interrupt(self) -> None:
+        self._interrupted.set()
+        work = self._work
+        if work is not None:
+            work.interrupt()
 
     def _run(self) -> None:
         self._ended.wait(self._delay_s)
@@ -92,7 +101,7 @@ class Follower:
                 self.problem = error.message
                 self._interrupted.wait(5 * _WAIT_S)
                 continue
-            work = _Work(following, self._clock, self._interrupted, self.ready, self._walk_every_s)
+            work = self._work = _Work(following, self._clock, self._interrupted, self.ready, self._walk_every_s)
             try:
                 self.problem = None
                 work.run()
@@ -136,7 +145,7 @@ class _Work:
         self._following = following
         self._stopped = stopped
         self._ready = ready
-        self._watch = FolderWatch(following.plan.roots, stopped, walk_every_s=walk_every_s)
+        self._watch = FolderWatch(following.plan.roots, stopped, walk_every_s=walk_every_s, notices=following.notices)
         self._ledger = Ledger(following.store, following.plan.sources, clock)
         self._accounts = {
             name: _Account(TurnMemory(call, self._state_dir(name))) for name, call in following.plan.calls.items()
@@ -160,6 +169,10 @@ class _Work:
                 self._ready.set()
             if time.monotonic() >= self._save_at:
                 self._save()
+
+    def interrupt(self) -> None:
+        """Let a wait look whether it was stopped; for any thread."""
+        self._watch.interrupt()
 
     def close(self) -> None:
         """Remember how far everything was read, and let go of all."""

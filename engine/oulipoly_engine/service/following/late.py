@@ -10,8 +10,9 @@ from oulipoly_engine.clock import Clock
 from oulipoly_engine.events import Listeners
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import inherited_environment
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.accounts.configuration import Configured
+from oulipoly_engine.service.following.notices import Notices
 from oulipoly_engine.service.following.watch import ConfigurationChanged
 from oulipoly_engine.store.base.db import Store
 
@@ -30,6 +31,7 @@ class Home(Record):
     paths: Paths
     listeners: Listeners
     clock: Clock
+    notices: Notices = field(default_factory=Notices)  # of who shows a transcript
 
 
 class LateFollower:
@@ -77,4 +79,4 @@ class LateFollower:
             listeners=home.listeners,
         )
         followed = plan(configured.accounts, configured.scripts, home.paths.home, environ)
-        return Following(home.store(), ingester, followed)
+        return Following(home.store(), ingester, followed, home.notices)

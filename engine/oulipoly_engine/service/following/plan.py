@@ -6,14 +6,13 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from oulipoly_engine.adapters.bundled import SessionCall, turn_call
+from oulipoly_engine.adapters.bundled import TRANSCRIPT_PREFIXES, SessionCall, turn_call
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.following.folder_watch import Root
 from oulipoly_engine.service.ledger.files import PREFIXES, Source
 from oulipoly_engine.service.ledger.sources import sources
 
-_PREFIXES = {"claude-code-turns": "", "codex-turns": "rollout-", "gemini-turns": "session-"}
 _DATABASE = "opencode-turns"
 
 
@@ -27,7 +26,7 @@ class Plan(Record):
     @property
     def roots(self) -> tuple[Root, ...]:
         """Return the folders to watch, each once."""
-        turns = (Root(_text(call.folder), _PREFIXES[call.name]) for call in self.calls.values())
+        turns = (Root(_text(call.folder), TRANSCRIPT_PREFIXES[call.name]) for call in self.calls.values())
         files = (one for one in self.sources if one.cli != "opencode")  # which has one database, looked at by itself
         ledger = (Root(_text(one.root), PREFIXES.get(one.cli, "")) for one in files)
         return tuple(dict.fromkeys((*turns, *ledger)))
@@ -48,7 +47,7 @@ def plan(
     calls = {name: turn_call(one.turn_script, home) for name, one in scripts.items()}
     known = {name: call for name, call in calls.items() if call is not None}
     return Plan(
-        {name: call for name, call in known.items() if call.name in _PREFIXES},
+        {name: call for name, call in known.items() if call.name in TRANSCRIPT_PREFIXES},
         {name: call for name, call in known.items() if call.name == _DATABASE},
         sources(accounts, scripts, home, environ)[0],
     )

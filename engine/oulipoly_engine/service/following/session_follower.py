@@ -10,6 +10,7 @@ from oulipoly_engine.clock import Clock
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.events import Event, Listeners
 from oulipoly_engine.service.following.file_notice import FileNotice
+from oulipoly_engine.service.following.notices import Notices
 from oulipoly_engine.service.reading.pages import Entry, FilePages, Growth, Pages, Provenance
 
 INTERVAL_S = 0.03  # at least so long from one look to the next: a burst of appends is told of together
@@ -31,14 +32,21 @@ class TranscriptFollower:
     """Owns open pages: every question goes through it, one at a time, and a thread looks for what is new."""
 
     def __init__(
-        self, pages: Pages, key: str, listeners: Listeners, clock: Clock, interval_s: float = INTERVAL_S
+        self,
+        pages: Pages,
+        key: str,
+        listeners: Listeners,
+        clock: Clock,
+        interval_s: float = INTERVAL_S,
+        notices: Notices | None = None,
     ) -> None:
+        """notices: of whoever watches all transcripts; without it, or where it is not told there, we watch the file."""
         self.pages = pages
         self.key = key
         self._listeners = listeners
         self._clock = clock
         self._interval_s = interval_s if isinstance(pages, FilePages) else interval_s * _STORED_EVERY
-        self._notice = FileNotice(pages.path) if isinstance(pages, FilePages) else None
+        self._notice = FileNotice(pages.path, notices or Notices()) if isinstance(pages, FilePages) else None
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="follow-transcript", daemon=True)

@@ -22,7 +22,7 @@ from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.core.quota.readings import excerpt
 from oulipoly_engine.core.runs.invocations import Invocation
 from oulipoly_engine.core.runs.session_match import choose_session
-from oulipoly_engine.core.transcripts.turn_script import LineError, TurnLine, parse_line, parse_record
+from oulipoly_engine.core.transcripts.turn_script import LineError, Told, TurnLine, parse_line
 from oulipoly_engine.errors import StoreUnusable
 from oulipoly_engine.events import Listeners, TurnsIngested
 from oulipoly_engine.process.lock import try_lock
@@ -231,12 +231,8 @@ def attach_session(store: Store, row: Invocation) -> str | None:
 
 
 def _checked_records(reading: TurnPass, tally: _Tally) -> Iterator[TurnLine]:
-    for record in reading.turns():
-        turn, error = parse_record(record, reading.line)
-        if error is not None:
-            file = record.get("source_file")
-            error = replace(error, file=file if isinstance(file, str) else None)
-        yield from _counted((turn, error), tally)
+    for told in reading.turns():
+        yield from _counted(told, tally)
 
 
 def _checked_lines(output: bytes, tally: _Tally) -> Iterator[TurnLine]:
@@ -252,8 +248,8 @@ def _checked_lines(output: bytes, tally: _Tally) -> Iterator[TurnLine]:
             yield from _counted(parse_line(line, number), tally)
 
 
-def _counted(parsed: tuple[TurnLine | None, LineError | None], tally: _Tally) -> Iterator[TurnLine]:
-    turn, error = parsed
+def _counted(told: Told, tally: _Tally) -> Iterator[TurnLine]:
+    turn, error = told
     tally.lines += 1
     if error is not None:
         tally.note(error)

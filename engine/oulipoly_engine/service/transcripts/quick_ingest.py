@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.adapters.bundled import SessionCall, turn_call, turn_reading
+from oulipoly_engine.adapters.bundled import TRANSCRIPT_PREFIXES, SessionCall, turn_call, turn_reading
 from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.store.base.db import Store
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from oulipoly_engine.service.transcripts.ingest import Ingested, Ingester
 
 BUDGET_S = 0.15  # of reading; looking for changes comes before
-_PREFIXES = {"claude-code-turns": "", "codex-turns": "rollout-", "gemini-turns": "session-"}
 _DATABASE_FILES = ("opencode.db", "opencode.db-wal")
 _PORTION_BYTES, _PORTION_FILES = 2 << 20, 50  # between two looks at the clock
 _MOST_BYTES = 16 << 20  # of one file; more would take longer than all our patience
@@ -72,7 +71,7 @@ class Glance(Record, frozen=False):
         mark = state_dir / f"{call.name}.looked"
         is_new = not turns.has_any(self.store, name)
         since_ns = 0 if is_new or not (state_dir / f"{call.name}.json").exists() else _looked_at(mark, call, begun_ns)
-        prefix = _PREFIXES.get(call.name)
+        prefix = TRANSCRIPT_PREFIXES.get(call.name)
         found = list(_database(call.folder, since_ns) if prefix is None else _young(call.folder, prefix, since_ns))
         if not found and since_ns:
             return

@@ -1,0 +1,286 @@
+"""What stands in a line of Codex's rollouts, and what it says: a row, a canonical record, a turn. Pure.
+
+`response_item` is what the model was told and has said; `event_msg` repeats it for the CLI's own screen. The calls that
+lines tell of are found by `core.ledger.codex`. Source: rollouts of 0.60 to 0.169, seen 2026-11.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.transcripts import turn_script
+from oulipoly_engine.core.transcripts.canonical import (
+    ROLES,
+    CanonicalRecord,
+    Origin,
+    chunks,
+    instant,
+    refuse,
+    source_of,
+)
+from oulipoly_engine.core.transcripts.canonical import Line as RawLine
+from oulipoly_engine.core.transcripts.dialogue import (
+    Findings,
+    Kind,
+    Part,
+    Turn,
+    arguments_text,
+    image_part,
+    note_once,
+)
+from oulipoly_engine.core.transcripts.line_decoder import ABSENT, Content, Count, LineDecoder, body_of, plain
+from oulipoly_engine.core.transcripts.turn_script import TurnLine
+from oulipoly_engine.errors import TranscriptMalformed
+
+_NOT_TYPED = ("<environment_context>", "<user_instructions>", "# AGENTS.md", "<turn_aborted>", "<skills_instructions>")
+
+
+class Usage(msgspec.Struct, gc=False):
+    """The tokens of one API call, or of all so far."""
+
+    input_tokens: Count = 0
+    cached_input_tokens: Count = 0
+    cache_write_input_tokens: Count = 0
+    output_tokens: Count = 0
+    reasoning_output_tokens: Count = 0
+
+
+class Info(msgspec.Struct, gc=False):
+    """What a token_count tells."""
+
+    total_token_usage: Usage | None = None
+    last_token_usage: Usage | None = None
+
+
+class Payload(msgspec.Struct, gc=False):
+    """What a line is about."""
+
+    type: str | None = None
+    info: Info | None = None  # of a token_count
+    response_id: str | None = None  # of a token_usage_record, as the next two
+    usage: Usage | None = None
+    thread_token_usage: Usage | None = None
+    role: str | None = None  # of a message
+    id: str | None = None  # of a message or a session_meta
+    content: Content = ABSENT  # of a message or of reasoning
+    model: str | None = None  # of a turn_context
+    cwd: str | None = None  # of a turn_context or a session_meta
+    forked_from_id: str | None = None
+    source: Any = None  # of a session_meta
+    message: Content = ABSENT  # of a compaction
+    name: str | None = None  # of a tool's call, as the next three
+    arguments: Content = ABSENT
+    input: Content = ABSENT
+    action: Content = ABSENT
+    output: Content = ABSENT  # of a tool
+    summary: Content = ABSENT  # of reasoning
+
+
+class Line(msgspec.Struct, gc=False):
+    """One line."""
+
+    type: str | None = None
+    timestamp: str | None = None
+    payload: Payload | None = None
+
+
+DECODER = LineDecoder(Line)
+
+
+def session_of(line: Line) -> str | None:
+    """Return the session id that a `session_meta` record names."""
+    return (line.payload.id or None) if line.type == "session_meta" and line.payload is not None else None
+
+
+def parent_of(meta: Payload) -> str | None:
+    """Return the session that a rollout continues or was spawned by, as its first line tells it."""
+    if meta.forked_from_id:
+        return meta.forked_from_id
+    inner = meta.source.get("subagent") if isinstance(meta.source, dict) else None
+    spawn = inner.get("thread_spawn") if isinstance(inner, dict) else None
+    parent = spawn.get("parent_thread_id") if isinstance(spawn, dict) else None
+    return parent if isinstance(parent, str) and parent else None
+
+
+def turn_line(line: Line, session_id: str | None, turn_id: str, file: str) -> TurnLine | None:
+    """Return the row that one record is; None for records of other kinds and roles, and without what a row needs.
+
+    Raises TurnRefused.
+    """
+    payload = line.payload
+    if session_id is None or line.type != "response_item" or payload is None or payload.type != "message":
+        return None
+    if payload.role not in ROLES or not line.timestamp:
+        return None
+    return TurnLine(
+        turn_script.storable("session_id", session_id),
+        turn_script.storable("turn_id", turn_id),
+        turn_script.instant(line.timestamp),
+        payload.role,
+        body=body_of(payload.content),
+        source_file=file,
+    )
+
+
+def lacking(line: Line) -> tuple[str, ...] | None:
+    """Return which of the texts that a message needs to be a row it does not have; None for what is no message."""
+    payload = line.payload
+    if line.type != "response_item" or payload is None or payload.type != "message":
+        return None
+    if payload.role and payload.role not in ROLES:  # Codex's own words
+        return None
+    if not payload.role:
+        return ("role",)
+    return () if line.timestamp else ("timestamp",)
+
+
+def canonical_records(lines: Iterable[RawLine], origin: Origin) -> Iterator[CanonicalRecord]:
+    """Yield the messages of user and assistant; everything else in a rollout is left out.
+
+    A message without an id of its own is named after its place, `<path>:<line>`. A fork's rollout holds its parent's
+    session_meta too (0.169), so one that matches is enough. Their order is the order of time: a timestamp before the
+    one of the message above it is refused.
+    Raises TranscriptMalformed, naming the line; at the end, when no session_meta was this session's.
+    """
+    is_ours, latest = False, None
+    for raw in lines:
+        line = DECODER.strictly(raw, origin)
+        payload = line.payload
+        if not isinstance(payload, Payload):
+            continue
+        if line.type == "session_meta":
+            is_ours = is_ours or _is(payload.id, origin.session_id)
+        if line.type != "response_item" or payload.type != "message" or payload.role not in ROLES:
+            continue
+        latest = _later(instant(line.timestamp, raw, origin), latest, raw, origin)
+        turn_id = payload.id
+        yield CanonicalRecord(
+            session_id=origin.session_id,
+            account=origin.account,
+            turn_id=turn_id if isinstance(turn_id, str) and turn_id else f"{origin.path}:{raw.number}",
+            role=payload.role,
+            timestamp=line.timestamp or "",
+            content=chunks(plain(payload.content)),
+            source=source_of(raw, origin, StorageType.CODEX_SESSION.value),
+        )
+    if not is_ours:
+        message = f"{origin.path} has no session_meta of session {origin.session_id}: it is another session's rollout"
+        raise TranscriptMalformed(message)
+
+
+def _is(value: object, session_id: str) -> bool:
+    return isinstance(value, str) and value.lower() == session_id
+
+
+def _later(at: datetime, latest: datetime | None, raw: RawLine, origin: Origin) -> datetime:
+    if latest is not None and at < latest:
+        refuse(origin, raw, f"its timestamp lies before the one of the message above it ({latest.isoformat()})")
+    return at
+
+
+def dialogue(lines: Iterable[RawLine], findings: Findings) -> Iterator[Turn]:
+    """Yield the turns of a rollout for people; what is learned on the way goes into the findings."""
+    model: str | None = None
+    for raw in lines:
+        line = DECODER.leniently(raw.data)
+        if line is None:
+            findings.note_damage(raw.number)
+        elif line.payload is not None:
+            model = _learn(line.type, line.payload, findings) or model
+            turn = _turn(line, line.payload, model, raw.number)
+            if turn is not None:
+                findings.note(turn)
+                yield turn
+
+
+def _learn(kind: str | None, payload: Payload, findings: Findings) -> str | None:
+    """Note where the session worked, and return the model from here on if the record names one."""
+    if kind not in ("session_meta", "turn_context"):
+        return None
+    if payload.cwd is not None:
+        note_once(findings.workspaces, payload.cwd)
+    if payload.forked_from_id is not None:
+        findings.forked_from = findings.forked_from or payload.forked_from_id
+    return payload.model if kind == "turn_context" else None
+
+
+def _turn(line: Line, payload: Payload, model: str | None, number: int) -> Turn | None:
+    kind, item = line.type, payload.type or ""
+    parts: tuple[Part, ...]
+    if kind == "compacted":
+        role, parts = "user", (Part(Kind.SUMMARY, str(plain(payload.message) or "")),)
+    elif kind == "response_item" and item == "message" and payload.role in ROLES:
+        role, parts = payload.role, tuple(_parts(plain(payload.content)))
+    elif kind == "response_item" and item in _ITEMS:
+        role, parts = "assistant", tuple(_ITEMS[item](payload))
+    else:
+        return None
+    return Turn(
+        role=role,
+        at=line.timestamp or "",
+        parts=parts,
+        turn_id=payload.id or "",
+        model=model if role == "assistant" else None,
+        line=number,
+    )
+
+
+def _parts(content: object) -> Iterator[Part]:
+    for item in content if isinstance(content, list) else [content]:
+        if isinstance(item, dict) and str(item.get("type")).endswith("image"):
+            yield _image(item.get("image_url"))
+            continue
+        text = item.get("text") if isinstance(item, dict) else item
+        if isinstance(text, str):
+            yield Part(Kind.CONTEXT if text.startswith(_NOT_TYPED) else Kind.TEXT, text)
+
+
+def _image(url: object) -> Part:
+    head, _, data = url.partition(",") if isinstance(url, str) else ("", "", "")
+    return image_part(head.removeprefix("data:").partition(";")[0] or "image", data)
+
+
+def _called(payload: Payload) -> Iterator[Part]:
+    told = (payload.arguments, payload.input, payload.action)
+    given = plain(next((one for one in told if one is not ABSENT), None))
+    if isinstance(given, str):
+        try:
+            value = json.loads(given)
+        except (ValueError, RecursionError):
+            value = given
+        given = value if isinstance(value, dict) else given
+    yield Part(Kind.CALL, arguments_text(given), payload.name or payload.type or "")
+
+
+def _returned(payload: Payload) -> Iterator[Part]:
+    given = plain(payload.output)
+    if isinstance(given, list):
+        for part in _parts(given):
+            yield part if part.kind is Kind.IMAGE else Part(Kind.RESULT, part.text)
+        return
+    text = given.get("content") if isinstance(given, dict) else given
+    is_error = isinstance(given, dict) and given.get("success") is False
+    yield Part(Kind.RESULT, arguments_text(given if text is None else text), is_error=is_error)
+
+
+def _thought(payload: Payload) -> Iterator[Part]:
+    for content in (payload.summary, payload.content):
+        for part in _parts(plain(content) or []):
+            yield Part(Kind.THINKING, part.text)
+
+
+_ITEMS: Mapping[str, Callable[[Payload], Iterator[Part]]] = {
+    "function_call": _called,
+    "custom_tool_call": _called,
+    "local_shell_call": _called,
+    "web_search_call": _called,
+    "function_call_output": _returned,
+    "custom_tool_call_output": _returned,
+    "reasoning": _thought,
+}
