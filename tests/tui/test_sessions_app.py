@@ -11,6 +11,7 @@ from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.facade.sessions import ExportWish
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.sessions.lease import Leases
+from oulipoly_engine.store.base.db import open_store
 from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.widgets.lines import VirtualList
 from oulipoly_tui.widgets.transcript_view import TranscriptView
@@ -402,7 +403,7 @@ async def test_a_search_opens_the_transcript_at_the_turn(talks, listed, settled)
 
 async def test_the_trace_shows_who_started_whom(talks, listed, settled):
     async with listed() as (app, pilot):
-        store = app.engine.store()
+        store = open_store(app.engine.paths.state_db)
         with store.write():
             store.insert(
                 "invocations",

@@ -37,8 +37,9 @@ from oulipoly_tui.widgets.bars import HintBar
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from oulipoly_engine.facade.engine import Engine, Snapshot
-    from oulipoly_engine.service.accounts.setup import SetUp
+    from oulipoly_engine.facade.configuration import SetUp
+    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.facade.snapshot import Snapshot
 
 _TICK_S = 1.0
 _SNAPSHOT_EVERY = 15  # ticks: windows reset and failures age without anybody's writing
@@ -168,7 +169,7 @@ class AgentsApp(KeysInTurn, Working, inherit_bindings=False):
         self.post_message(SnapshotTaken(snapshot))
         if is_first and self.engine is not None:
             self.engine.follow()
-            self.work("check", self.engine.examine, lambda _: self.take_snapshot())
+            self.work("check", self.engine.configuration.examine, lambda _: self.take_snapshot())
             self.watchman.raise_alerts()
             self._read_old()
 
@@ -183,7 +184,7 @@ class AgentsApp(KeysInTurn, Working, inherit_bindings=False):
         if name == "AlertRaised":
             self.watchman.alert(message.event)
         if name == "ConfigurationChanged" and self.engine is not None:
-            self.work("check", self.engine.examine, lambda _: self.take_snapshot())
+            self.work("check", self.engine.configuration.examine, lambda _: self.take_snapshot())
             self.looks.read()
         self._show_bars()
 
@@ -425,7 +426,7 @@ class AgentsApp(KeysInTurn, Working, inherit_bindings=False):
 
     def _read_old(self) -> None:
         if self.engine is not None and self.options.reads_quota and not self.options.read_only:
-            self.work("read old", self.engine.refresh_for_display, title="reading quota", can_stop=True)
+            self.work("read old", self.engine.quota.refresh_for_display, title="reading quota", can_stop=True)
 
     def _show_bars(self) -> None:
         if not is_standing(self._frame):

@@ -23,7 +23,7 @@ from oulipoly_tui.widgets.bars import Bar, HintBar, JobBar
 
 if TYPE_CHECKING:
     from oulipoly_engine.events import Event
-    from oulipoly_engine.facade.engine import Snapshot
+    from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.view.frame.footer import Hint
 
 

@@ -34,7 +34,7 @@ from oulipoly_engine.store.sessions.sessions import conversations
 
 if TYPE_CHECKING:
     from oulipoly_engine.clock import Clock
-    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.facade.home import Home
     from oulipoly_engine.service.archive.archive import Archive
     from oulipoly_engine.service.archive.keeper import ArchiveKeeper, Kept
     from oulipoly_engine.service.bundles.unbundle import Receipt, Unbundler
@@ -48,7 +48,7 @@ _KEEPING_S = 2.0  # of copying after a scan; the next one goes on
 class SessionFiles:
     """The files of one user's conversations."""
 
-    _home: Engine
+    _home: Home
     _clock: Clock
     _stored: Callable[[], AbstractContextManager[Store]]
     _now: Callable[[], datetime]

@@ -41,7 +41,7 @@ from oulipoly_engine.store.sessions import notes
 from oulipoly_engine.store.sessions.sessions import conversations
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.facade.home import Home
     from oulipoly_engine.service.rewrite.replace import Plan, Receipt, Replacer
     from oulipoly_engine.service.search import Found
     from oulipoly_engine.service.sessions.move import Mover
@@ -76,10 +76,10 @@ _TRACED = 3_000  # of the latest invocations
 class Sessions(SessionFiles):
     """Conversations of one user."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._home = engine
-        self._clock = engine.surroundings.clock
-        self._read_only = engine.surroundings.read_only
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._clock = home.clock
+        self._read_only = home.read_only
 
     # ---- questions
 

@@ -20,7 +20,8 @@ from oulipoly_engine.terminal.host.runtime_folder import ITSELF, Place, Survey, 
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.accounts.accounts import Model
-    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.facade.home import Home
+    from oulipoly_engine.facade.pools import Pools
     from oulipoly_engine.service.accounts.configuration import Configured
     from oulipoly_engine.service.interactive.interactive import Launcher
     from oulipoly_engine.service.runs.freshness import Freshness
@@ -42,14 +43,15 @@ class OpenedTerminal(Record):
 class Terminals:
     """The terminals of one user."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, home: Home, pools: Pools) -> None:
+        self._home = home
+        self._pools = pools
         self._lost: tuple[Terminal, ...] = ()  # found to be gone, and not told yet
         self._orphaned: tuple[Terminal, ...] = ()  # whose programs run on without a host
 
     def list(self) -> tuple[Terminal, ...]:
         """Return the living terminals, oldest first; not the one that we run in, which would show itself."""
-        found = terminals.survey(self._engine.paths, self._engine.surroundings.clock)
+        found = terminals.survey(self._home.paths, self._home.clock)
         self._lost += found.lost
         self._orphaned = found.orphaned
         own = inherited_environment().get(ITSELF)
@@ -61,9 +63,14 @@ class Terminals:
         lost, self._lost = self._lost, ()
         return Survey(living, lost, self._orphaned)
 
+    @property
+    def leave_key(self) -> str:
+        """Return the key that leads out of a terminal, a name of `core.text.leave_key`."""
+        return self._home.files.settings().attach_leave_key
+
     def socket(self, terminal: Terminal) -> Path:
         """Return where a terminal's host listens."""
-        return Place(self._engine.paths.runtime, terminal.id).socket
+        return Place(self._home.paths.runtime, terminal.id).socket
 
     def outer_prefixes(self) -> tuple[str, ...]:
         """Return the keys that the tmux around the app takes for itself, in its own words."""
@@ -73,8 +80,8 @@ class Terminals:
 
     def kill(self, identity: str) -> None:
         """End a terminal's program: HUP, then KILL. Raises RunnerError when it stays."""
-        self._refuse_if_read_only("end a program")
-        paths, clock = self._engine.paths, self._engine.surroundings.clock
+        self._home.refuse_if_read_only("end a program")
+        paths, clock = self._home.paths, self._home.clock
         terminals.kill(paths, terminals.find(paths, clock, identity), None)
 
     def begin(
@@ -83,7 +90,7 @@ class Terminals:
         """Open a new session of a model on its best account, or on the one that is named. Raises RunnerError."""
 
         def choose(launcher: Launcher, configured: Configured, _resumer: Callable[[], Resumer]) -> _Choice:
-            pool = _narrowed(_model(configured, model), account or self._engine.pin_of(model))
+            pool = _narrowed(_model(configured, model), account or self._pools.pins.get(model))
             chosen = launcher.from_pool(pool, Guard())
             return _Choice(chosen, folder or Path.cwd(), _why(chosen))
 
@@ -110,72 +117,36 @@ class Terminals:
 
     def run(self, argv: tuple[str, ...], size: tuple[int, int], folder: Path | None = None) -> OpenedTerminal:
         """Run any command in a terminal of its own. Raises RunnerError."""
-        self._refuse_if_read_only("start a program")
+        self._home.refuse_if_read_only("start a program")
         command = Command(argv, inherited_environment(), (folder or Path.cwd()).absolute())
-        terminal = terminals.start(self._engine.paths, terminals.Launch(command, *size))
+        terminal = terminals.start(self._home.paths, terminals.Launch(command, *size))
         return OpenedTerminal(terminal, "", "")
 
     def _open(
         self, choose: Callable[[Launcher, Configured, Callable[[], Resumer]], _Choice], size: tuple[int, int]
     ) -> OpenedTerminal:
-        self._refuse_if_read_only("start a REPL")
+        self._home.refuse_if_read_only("start a REPL")
         from oulipoly_engine.service.interactive import detached  # noqa: PLC0415 - 40 ms, only to start one
         from oulipoly_engine.service.runs import orphans as lost  # noqa: PLC0415 - 40 ms, only to start one
 
-        configured, store = self._engine.configured(), self._engine.store()
+        configured, store = self._home.configured(), self._home.store()
         try:
-            lost.close_lost(store, self._engine.surroundings.clock)
-            fresh = self._engine.freshness(configured, store)
-            launcher = self._launcher(configured, store, fresh)
+            lost.close_lost(store, self._home.clock)
+            wiring = self._home.wiring
+            fresh = wiring.freshness(store, configured.accounts, configured.scripts, listeners=self._home.listeners)
+            launcher = wiring.launcher(store, configured.accounts, configured.settings, fresh, is_shown=True)
             choice = choose(launcher, configured, lambda: self._resumer(configured, store, fresh))
-            terminal = detached.start(launcher, self._engine.paths, choice.chosen, choice.folder, size)
+            terminal = detached.start(launcher, self._home.paths, choice.chosen, choice.folder, size)
         finally:
             store.close()
         return OpenedTerminal(terminal, choice.chosen.account, chosen_text(choice.chosen.account, choice.why))
 
-    def _launcher(self, configured: Configured, store: Store, fresh: Freshness) -> Launcher:
-        from oulipoly_engine.service.interactive.interactive import Launcher  # noqa: PLC0415 - only to start one
-
-        engine = self._engine
-        return Launcher(
-            store,
-            configured.accounts,
-            configured.settings,
-            engine.paths.results,
-            engine.surroundings.clock,
-            engine.paths.home,
-            lambda _text: None,
-            is_shown=True,
-            freshness=fresh,
-        )
-
     def _resumer(self, configured: Configured, store: Store, fresh: Freshness) -> Resumer:
-        from oulipoly_engine.service.runs.resume import Resumer  # noqa: PLC0415 - only to resume
-        from oulipoly_engine.service.sessions.lease import Leases  # noqa: PLC0415 - only to resume
-        from oulipoly_engine.service.sessions.locate import Locator  # noqa: PLC0415 - only to resume
-        from oulipoly_engine.service.sessions.move import Mover  # noqa: PLC0415 - only to resume
-
-        paths, clock = self._engine.paths, self._engine.surroundings.clock
-        locator = Locator(
-            configured.accounts, configured.scripts, paths.data / "sessions", paths.home, inherited_environment()
-        )
-        mover = Mover(store, locator, Leases(paths.data / "locks", clock), clock, fresh.catch_up)
-        return Resumer(
-            store,
-            configured.accounts,
-            lambda: configured.models,
-            configured.settings,
-            mover,
-            clock,
-            lambda _text: None,
-            fresh,
-            is_shown=True,
-        )
-
-    def _refuse_if_read_only(self, what: str) -> None:
-        if self._engine.surroundings.read_only:
-            message = f"this app is read-only and does not {what}: start it without --read-only"
-            raise RequestRefused(message)
+        wiring = self._home.wiring
+        locator = wiring.locator(configured.accounts, configured.scripts)
+        mover = wiring.mover(store, locator, fresh.catch_up)
+        models, settings = configured.models, configured.settings
+        return wiring.resumer(store, configured.accounts, lambda: models, settings, mover, fresh, is_shown=True)
 
 
 class _Choice(Record):

@@ -70,7 +70,7 @@ async def test_a_yes_or_no_is_answered_by_letters_and_by_arrows(empty_world, han
             await one.press(key)
             assert button == one.app.focused.id
         one.app.engine.close()
-        await one.until(lambda: not one.app.engine.one_shots)
+        await one.until(lambda: not one.app.engine.background.running)
         await one.press("y")
         await one.until(lambda: not one.app.is_running)
 
@@ -97,7 +97,7 @@ async def test_a_question_and_a_prompt_are_left_without_an_answer_or_sent(app_wo
             await one.at("Frame")
             await one.until(lambda count=count: count == len(one.app.frame.find("pools")._shots))
         await one.rest()
-        await one.until(lambda: not one.app.engine.one_shots)
+        await one.until(lambda: not one.app.engine.background.running)
 
         assert 0 == one.account("bob").wishes.reserve
         assert ["words1", "words2", "words3"] == [shot.prompt for shot in one.app.frame.find("pools")._shots.values()]

@@ -4,6 +4,7 @@ import pytest
 
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.facade.sessions import ExportWish
+from oulipoly_engine.store.base.db import open_store
 
 keys = pytest.mark.keys
 ROOF, DOOR = (f"{digit * 8}-1111-4111-8111-111111111111" for digit in "12")
@@ -317,7 +318,7 @@ async def test_shift_v_keeps_what_is_shown_as_a_view_and_brings_it_back(sessions
 @keys("sessions.trace", "t")
 async def test_t_shows_who_started_whom_and_the_list_again(sessions):
     async with sessions() as one:
-        store = one.app.engine.store()
+        store = open_store(one.app.engine.paths.state_db)
         with store.write():
             at = to_text(SystemClock().now())
             store.insert(

@@ -10,8 +10,8 @@ from oulipoly_tui.actions.registry import Argument, Command
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from oulipoly_engine.facade.engine import Snapshot
-    from oulipoly_engine.service.accounts.setup import SetUp
+    from oulipoly_engine.facade.configuration import SetUp
+    from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.app import AgentsApp
 
 
@@ -48,7 +48,7 @@ def _set_up(app: AgentsApp, _arguments: list[str]) -> None:
         app.push_screen(FirstSetUp(found))
 
     if app.engine is not None:
-        app.work("set-up", app.engine.first_set_up, arrived)
+        app.work("set-up", app.engine.configuration.first_set_up, arrived)
 
 
 def _take_set_up_back(app: AgentsApp, _arguments: list[str]) -> str | None:
@@ -62,7 +62,7 @@ def _take_set_up_back(app: AgentsApp, _arguments: list[str]) -> str | None:
         app.say(f"the set-up is taken back{stays}", severity="warning" if kept else "information")
         app.take_snapshot()
 
-    app.work("set-up", lambda: engine.take_set_up_back(found), gone)
+    app.work("set-up", lambda: engine.configuration.take_set_up_back(found), gone)
     return None
 
 

@@ -12,7 +12,8 @@ from oulipoly_tui.actions.registry import Argument, Command
 from oulipoly_tui.view.frame import words
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.engine import Engine, Refreshed
+    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.facade.quota import Refreshed
     from oulipoly_tui.app import AgentsApp
 
 _ACCOUNT = Argument("account", accounts)
@@ -49,7 +50,7 @@ def _refresh(app: AgentsApp, arguments: list[str]) -> None:
         app.take_snapshot()
 
     title = f"reading {', '.join(arguments) or 'every account'}"
-    app.work("reading quota", partial(engine.refresh, tuple(arguments)), said, title=title, can_stop=True)
+    app.work("reading quota", partial(engine.quota.refresh, tuple(arguments)), said, title=title, can_stop=True)
 
 
 def _told_read(done: tuple[Refreshed, ...]) -> str:
@@ -64,13 +65,13 @@ def _told_read(done: tuple[Refreshed, ...]) -> str:
 def _drain(app: AgentsApp, arguments: list[str], *, on: bool) -> None:
     name = arguments[0]
     done = f"{name} is drained: it takes no new work" if on else f"{name} takes work again"
-    _change(app, "drain", partial(_engine(app).drain, name, on=on), done)
+    _change(app, "drain", partial(_engine(app).accounts.drain, name, on=on), done)
 
 
 def _disable(app: AgentsApp, arguments: list[str], *, on: bool) -> None:
     name = arguments[0]
     done = f"{name} is disabled and not read" if on else f"{name} is taken in again"
-    _change(app, "disable", partial(_engine(app).disable, name, on=on), done)
+    _change(app, "disable", partial(_engine(app).accounts.disable, name, on=on), done)
 
 
 def _reserve(app: AgentsApp, arguments: list[str]) -> str | None:
@@ -80,24 +81,24 @@ def _reserve(app: AgentsApp, arguments: list[str]) -> str | None:
     except ValueError:
         return f"{text!r} is no percentage from 0 to 99"
     done = f"{name} keeps {words.percent(share)} of every window" if share else f"{name} keeps no reserve"
-    _change(app, "reserve", partial(_engine(app).reserve, name, share), done)
+    _change(app, "reserve", partial(_engine(app).accounts.reserve, name, share), done)
     return None
 
 
 def _clear(app: AgentsApp, arguments: list[str]) -> None:
-    _change(app, "clear", partial(_engine(app).clear, arguments[0]), f"{arguments[0]} is no longer marked")
+    _change(app, "clear", partial(_engine(app).accounts.clear, arguments[0]), f"{arguments[0]} is no longer marked")
 
 
 def _pin(app: AgentsApp, arguments: list[str]) -> None:
     model, account = arguments[0], arguments[1] if len(arguments) > 1 else None
     done = f"{model} has no pin" if account is None else f"{account} is pinned for this app's picks of {model}"
-    _change(app, "pin", partial(_engine(app).pin, model, account), done)
+    _change(app, "pin", partial(_engine(app).pools.pin, model, account), done)
 
 
 def _prompt(app: AgentsApp, arguments: list[str]) -> None:
     model, text = arguments
     pane: Any = app.frame.find("pools")
-    app.work("one-shot", partial(_engine(app).one_shot, model, text), partial(pane.one_shot_began, model, text))
+    app.work("one-shot", partial(_engine(app).background.start, model, text), partial(pane.one_shot_began, model, text))
 
 
 COMMANDS = (

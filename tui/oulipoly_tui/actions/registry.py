@@ -18,7 +18,7 @@ from oulipoly_engine.records import Record
 from oulipoly_tui.keymap import shown
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.engine import Snapshot
+    from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.app import AgentsApp
 
 _MODULES = (

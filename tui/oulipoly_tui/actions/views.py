@@ -12,8 +12,8 @@ from oulipoly_tui.actions.sessions import did
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from oulipoly_engine.facade.engine import Snapshot
-    from oulipoly_engine.service.accounts.settings import Settings
+    from oulipoly_engine.facade.configuration import Settings
+    from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.app import AgentsApp
 
 
@@ -30,7 +30,7 @@ def _find(app: AgentsApp, name: str) -> SavedView | None:
 def _settings(app: AgentsApp) -> Settings:
     if app.engine is None:
         raise RuntimeError("asked before the engine was open")  # `commands.run` refuses before it comes to this
-    return app.engine.settings
+    return app.engine.configuration.settings
 
 
 def _choose(app: AgentsApp, arguments: list[str]) -> str | None:

@@ -14,8 +14,8 @@ from oulipoly_tui.view.sessions.columns import short_age
 from oulipoly_tui.view.sessions.sessions import badges, title_of
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.engine import Snapshot
     from oulipoly_engine.facade.sessions import Board
+    from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.linear.linear import Talk
 
 _YES = ("y", "yes")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from oulipoly_engine.service.search import Found, Hit
+    from oulipoly_engine.facade.session_types import Found, Hit
 
 _MOST = 200  # turns
 _PAUSE_S = 0.2  # of typing, before it is searched

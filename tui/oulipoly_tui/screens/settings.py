@@ -21,8 +21,7 @@ from oulipoly_tui.view.frame.settings import KEY_ROW, about, clash_text, next_ch
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.engine import AppSettings
-    from oulipoly_engine.service.accounts.settings import Section, Setting, Settings
+    from oulipoly_engine.facade.configuration import AppSettings, Section, Setting, Settings
 
 _TITLE = "Settings"
 
@@ -160,7 +159,7 @@ class SettingsScreen(ModalScreen[None]):
 
     def _save(self, setting: Setting, typed: str) -> None:
         def saved(_result: None) -> None:
-            self._app.work("settings", self._app.engine.app_settings, self._applied)
+            self._app.work("settings", self._app.engine.configuration.app, self._applied)
             self._app.say(f"{setting.file.name}: {setting.name} {'is saved' if typed else 'is back at its default'}")
 
         self._app.work("settings", partial(self._settings.save, setting, typed), saved)

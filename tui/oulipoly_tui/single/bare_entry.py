@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from oulipoly_engine.cli.context import Context
-    from oulipoly_engine.terminal.host.runtime_folder import Terminal
+    from oulipoly_engine.facade.terminals import Terminal
 
 _ELSEWHERE = ("--detach", "--plain", "-h", "--help")  # answered without a pane
 _OWN_LINES = 1  # below the terminal

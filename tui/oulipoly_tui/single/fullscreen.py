@@ -7,9 +7,9 @@ from pathlib import Path
 
 from oulipoly_engine.core.text import leave_key
 from oulipoly_engine.errors import Interrupted, RunnerError
+from oulipoly_engine.facade.terminals import Terminal
 from oulipoly_engine.service.interactive import attach
 from oulipoly_engine.terminal.client.client import Client
-from oulipoly_engine.terminal.host.runtime_folder import Terminal
 from oulipoly_tui.view.frame.chords import shown
 
 

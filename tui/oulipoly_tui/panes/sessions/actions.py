@@ -16,8 +16,8 @@ from oulipoly_tui.view.transcript.transcript import Target
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Conversation
+    from oulipoly_engine.facade.session_types import Listed
     from oulipoly_engine.facade.sessions import Board, Inside
-    from oulipoly_engine.service.sessions.catalogue import Listed
 
 LOSSLESS = "canonical-jsonl"  # the format of exports that an import takes
 _NEEDS_TRANSCRIPT = frozenset(("resume", "resume_elsewhere", "fork", "move", "edit_file"))

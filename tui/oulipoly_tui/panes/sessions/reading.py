@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from oulipoly_engine.events import Event
+    from oulipoly_engine.facade.session_types import Listed, Spawned
     from oulipoly_engine.facade.sessions import Board, Inside
-    from oulipoly_engine.service.sessions.catalogue import Listed
-    from oulipoly_engine.store.runs.spawned import Spawned
 
 _READ_EVERY_S = 1.0  # at most: others may write four times a second
 

@@ -32,10 +32,9 @@ from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from oulipoly_engine.facade.engine import Snapshot
+    from oulipoly_engine.facade.session_types import Listed, Spawned
     from oulipoly_engine.facade.sessions import Board, Inside
-    from oulipoly_engine.service.sessions.catalogue import Listed
-    from oulipoly_engine.store.runs.spawned import Spawned
+    from oulipoly_engine.facade.snapshot import Snapshot
 
 _TYPING_S = 0.04  # a pause of typing before the list is narrowed
 _PREVIEW_S = 0.12  # the cursor rests so long before the transcript follows it

@@ -22,7 +22,7 @@ from oulipoly_tui.widgets.tab_line import TabLine
 from oulipoly_tui.widgets.terminal_view import TerminalView
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.engine import Snapshot
+    from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.keys.key import Key
 
 _NEEDS_TAB = frozenset(("enter", "copy", "find", "hand_over", "close", "kill", "new", "next", "previous"))

@@ -214,7 +214,7 @@ class TerminalTabs(Pane):
         app: Any = self.app
         own = app.options.leave_chord
         if own is None:
-            own = LEAVE if app.engine is None else chords.named(app.engine.configured().settings.attach_leave_key)
+            own = LEAVE if app.engine is None else chords.named(app.engine.terminals.leave_key)
         return (own,) if self._offered is None else (own, self._offered)
 
     def _check_chord(self, prefixes: Sequence[str]) -> None:
