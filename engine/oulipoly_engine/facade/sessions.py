@@ -130,10 +130,10 @@ class Sessions(SessionFiles):
 
         path: the file, where it is known. Raises StorageUnsupported, and RunnerError for a file that cannot be read.
         """
-        from oulipoly_engine.service.reading.transcript_source import opened  # noqa: PLC0415 - not for the list
+        from oulipoly_engine.service.reading.source import TranscriptSource  # noqa: PLC0415 - not for the list
 
         with self._stored() as store:
-            return opened(store, self._locator(), self._archive(store), account, session_id, path)
+            return TranscriptSource(store, self._locator(), self._archive(store)).pages(account, session_id, path)
 
     def follow(self, pages: Pages, key: str) -> TranscriptFollower:
         """Publish TranscriptGrew as a conversation grows, until it is closed."""

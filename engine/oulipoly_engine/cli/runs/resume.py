@@ -10,7 +10,6 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, seconds
 from oulipoly_engine.cli.resume_wiring import resumer
 from oulipoly_engine.cli.runs.run import Terminal, conclude, folder, invoker, parent, read_prompt
-from oulipoly_engine.cli.sessions import access
 from oulipoly_engine.cli.wiring import follow_up, told
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.config import load
@@ -101,7 +100,9 @@ def _resume(context: Context, options: Namespace, store: Store, text: str) -> in
 
 def _tell_kept_copy(context: Context, store: Store, session: ResolvedSession) -> None:
     """Say how a session comes back that its CLI has deleted, if the archive has it."""
-    copy = access.deleted_copy(store, session)
+    from oulipoly_engine.service.reading.source import deleted_copy  # noqa: PLC0415 - only where something is missing
+
+    copy = deleted_copy(store, session)
     if copy is not None:
         diagnostics.note(
             f"[resume] its CLI has deleted {copy.path}, of which a copy is kept: "

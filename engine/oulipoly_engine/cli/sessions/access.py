@@ -13,10 +13,7 @@ from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.store.base.db import Store, open_store
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from oulipoly_engine.service.archive.archive import Archive
-    from oulipoly_engine.store.archive.copies import KeptCopy
 
 
 def store_with(context: Context, session_id: str) -> Store:
@@ -46,32 +43,14 @@ def locator(context: Context) -> Locator:
 
 def tell_kept_copy(context: Context, store: Store, session: ResolvedSession, error: RunnerError) -> None:
     """Add to an error how a transcript comes back that its CLI has deleted, if the archive has it."""
+    from oulipoly_engine.service.reading.source import deleted_copy  # noqa: PLC0415 - only where something is missing
+
     copy = deleted_copy(store, session)
     if copy is not None:
         error.message += (
             f"; its CLI has deleted it, and a copy is kept: `{context.program} session archive --restore "
             f"{session.session_id}` puts it back"
         )
-
-
-def deleted_copy(store: Store, session: ResolvedSession) -> KeptCopy | None:
-    """Return the kept copy of a session's transcript if the transcript itself is gone."""
-    from oulipoly_engine.store.archive import copies  # noqa: PLC0415 - 3 ms, only where something is missing
-
-    found = copies.of_session(store, session.account, session.session_id)
-    copy = next((one for one in found if not one.part and not one.is_pruned), None)
-    return None if copy is None or not _is_gone(copy.path) else copy
-
-
-def _is_gone(path: Path) -> bool:
-    """Tell whether a file is known not to be there; in a folder that may not be looked into nobody can tell."""
-    try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return True
-    except OSError:
-        return False
-    return False
 
 
 def archive(context: Context, store: Store) -> Archive:
