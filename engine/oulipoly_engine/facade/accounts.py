@@ -25,6 +25,10 @@ class Accounts:
     def __init__(self, home: Home) -> None:
         self._home = home
 
+    def check(self, account: str) -> None:
+        """Refuse an account that is not configured, naming the nearest one. Raises AccountUnusable."""
+        check_account(self._home.files.accounts(), account)
+
     def states(self) -> tuple[AccountState, ...]:
         """Return what holds for every configured account."""
         names = tuple(self._home.files.accounts())
@@ -57,7 +61,7 @@ class Accounts:
     def clear(self, account: str) -> None:
         """Take an account's exhausted mark and its pause after failures away."""
         self._home.refuse_if_read_only("clear a mark")
-        check_account(self._home.files.accounts(), account)
+        self.check(account)
         with self._home.stored() as store:
             quotas.clear_exhausted(store, (account,))
             with store.write():
@@ -66,7 +70,7 @@ class Accounts:
 
     def _control(self, account: str, what: str, **wish: object) -> Controls:
         self._home.refuse_if_read_only(what)
-        check_account(self._home.files.accounts(), account)
+        self.check(account)
         with self._home.stored() as store:
             after = replace(controls.of(store, (account,))[account], **wish)
             controls.save(store, account, after, self._home.now())

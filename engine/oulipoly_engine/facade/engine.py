@@ -18,11 +18,15 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.accounts import Accounts
     from oulipoly_engine.facade.background import BackgroundRuns
     from oulipoly_engine.facade.configuration import Configuration
+    from oulipoly_engine.facade.interactive import Interactive
+    from oulipoly_engine.facade.ledger import Ledger
+    from oulipoly_engine.facade.one_shots import OneShots
     from oulipoly_engine.facade.pools import Pools
     from oulipoly_engine.facade.quota import Quota
     from oulipoly_engine.facade.sessions import Sessions
     from oulipoly_engine.facade.snapshot import Snapshot, SnapshotMaker
     from oulipoly_engine.facade.terminals import Terminals
+    from oulipoly_engine.facade.trace import Trace
     from oulipoly_engine.paths import Paths
     from oulipoly_engine.service.following.late import LateFollower
     from oulipoly_engine.service.following.watch import Watch
@@ -68,6 +72,34 @@ class Engine:
         from oulipoly_engine.facade.quota import Quota
 
         return Quota(self._home)
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """Return what is asked about the ledger."""
+        from oulipoly_engine.facade.ledger import Ledger
+
+        return Ledger(self._home)
+
+    @cached_property
+    def one_shots(self) -> OneShots:
+        """Return the one-shots that this process waits for."""
+        from oulipoly_engine.facade.one_shots import OneShots
+
+        return OneShots(self._home)
+
+    @cached_property
+    def interactive(self) -> Interactive:
+        """Return the CLIs that a person talks to."""
+        from oulipoly_engine.facade.interactive import Interactive
+
+        return Interactive(self._home)
+
+    @cached_property
+    def trace(self) -> Trace:
+        """Return what is asked about recorded invocations."""
+        from oulipoly_engine.facade.trace import Trace
+
+        return Trace(self._home)
 
     @cached_property
     def background(self) -> BackgroundRuns:

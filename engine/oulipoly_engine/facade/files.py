@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from oulipoly_engine.config import load
-from oulipoly_engine.config.problem import nearest
 from oulipoly_engine.core.accounts.accounts import Account, Model, SessionScripts, Settings
+from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import AccountUnusable, ModelUnknown
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record, replace
@@ -20,6 +20,7 @@ from oulipoly_engine.records import Record, replace
 if TYPE_CHECKING:
     from oulipoly_engine.config.problem import Loaded
     from oulipoly_engine.core.accounts.accounts import Agent
+    from oulipoly_engine.core.ledger.prices import Rate
     from oulipoly_engine.facade.wiring import Note
     from oulipoly_engine.service.accounts.configuration import Configured
 
@@ -89,6 +90,12 @@ class CheckedFiles(Record):
     def agent_file(self, path: Path) -> Agent:
         """Return the agent in a file anywhere. Raises AgentFileInvalid."""
         return self._shown(load.load_agent_file(path))
+
+    def prices(self) -> Mapping[str, Rate]:
+        """Return the user's own prices by model."""
+        from oulipoly_engine.config.prices_file import read_prices  # noqa: PLC0415 - only who reckons needs them
+
+        return self._shown(read_prices(self.paths))
 
     def quiet(self) -> CheckedFiles:
         """Return the same files without a word about warnings."""

@@ -17,7 +17,7 @@ from oulipoly_engine.paths import Paths, from_environment
 from oulipoly_engine.records import Record, field, replace
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.files import CheckedFiles
+    from oulipoly_engine.facade.files import CheckedFiles, Files
     from oulipoly_engine.service.accounts.configuration import Configured, Fingerprint, Places
     from oulipoly_engine.store.base.db import Store
 
@@ -52,11 +52,20 @@ class Home:
         self._configured: tuple[Fingerprint, Configured] | None = None
 
     @property
-    def files(self) -> CheckedFiles:
-        """Return the configuration for a command, which ends at the first error."""
+    def files(self) -> Files:
+        """Return the configuration as this engine's face wants it."""
+        if self._checks_files:
+            return self.checked_files
+        from oulipoly_engine.facade.files import KeptFiles
+
+        return KeptFiles(self.configured)
+
+    @property
+    def checked_files(self) -> CheckedFiles:
+        """Return the configuration for what ends at the first error, whatever the face."""
         from oulipoly_engine.facade.files import CheckedFiles
 
-        return CheckedFiles(self.paths, self.note, self.models_dir, self.agents_dir)
+        return CheckedFiles(self.paths, self._warn, self.models_dir, self.agents_dir)
 
     @property
     def places(self) -> Places:

@@ -1,23 +1,34 @@
-"""What is asked and ordered about pools: why an account is chosen, what-ifs, and the pins of this process."""
+"""What is asked and ordered about pools: why an account is chosen or was, what-ifs, and the pins of this process."""
 
 from __future__ import annotations
 
+import json
+import uuid
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.balance.decision import Decision
-from oulipoly_engine.core.balance.explain import decision_to_json
-from oulipoly_engine.core.balance.what_if import FORMS, Supposition, parse, suppose
-from oulipoly_engine.core.balance.why_table import why_table
-from oulipoly_engine.errors import AccountUnusable
+from oulipoly_engine.core.balance.what_if import Supposition, parse, suppose
+from oulipoly_engine.core.quota.staleness import is_routing_stale
+from oulipoly_engine.errors import AccountUnusable, InvocationNotFound
 from oulipoly_engine.facade.home import Home
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.quota.choose import candidates, decide_among
+from oulipoly_engine.service.quota.refresh import Wish
+from oulipoly_engine.store.quota import quotas
+from oulipoly_engine.store.runs import invocations
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.accounts.accounts import Model
     from oulipoly_engine.facade.accounts import Accounts
+    from oulipoly_engine.facade.quota import Waiting
 
-__all__ = ["FORMS", "Pools", "why_text"]
+
+class NextDecision(Record):
+    """A choice that was not taken."""
+
+    decision: Decision
+    stale: tuple[str, ...]  # the accounts that a run would read first
 
 
 class Pools:
@@ -52,6 +63,43 @@ class Pools:
             supposed = suppose(candidates(store, pool, home.now(), home.files.accounts()), suppositions)
             return decide_among(store, pool, supposed, home.files.settings(), home.now())
 
+    def next_decision(self, model: str, texts: Sequence[str], progress: Waiting | None) -> NextDecision:
+        """Return the choice that a run would get now, if so; nothing is started and nothing is marked.
+
+        progress: read the accounts' quota first, as a run would, and show it; None: judge by what is stored.
+        """
+        home, files = self._home, self._home.files
+        with home.stored() as store:
+            pool, settings = files.model(model), files.settings()
+            suppositions, accounts = _supposed(pool, texts), files.accounts()
+            reader = home.wiring.refresher(store, accounts, files.scripts(), home.listeners)
+            readable = [name for name in _members(pool) if reader.source(name)]
+            stale: tuple[str, ...] = ()
+            if progress is None:
+                states, now = quotas.states(store, readable), home.now()
+                stale = tuple(
+                    name for name, one in states.items() if is_routing_stale(one, now, settings.routing_ttl_s)
+                )
+            else:
+                with progress(len(_members(pool))) as step:
+                    reader.refresh(readable, Wish(), step)
+            supposed = suppose(candidates(store, pool, home.now(), accounts), suppositions)
+            return NextDecision(decide_among(store, pool, supposed, settings, home.now()), stale)
+
+    def past_decision(self, invocation: str) -> Mapping[str, Any]:
+        """Return the decision that an invocation got, as JSON. Raises InvocationNotFound."""
+        with self._home.stored() as store:
+            row = invocations.find(store, str(uuid.UUID(invocation)))
+            stored = None if row is None else invocations.decision_json(store, row.row_id)
+        if row is None:
+            message = f"no invocation {invocation} is recorded in {store.path}"
+            raise InvocationNotFound(message)
+        if stored is None:
+            message = f"the invocation {invocation} was started without a choice, so there is no decision to explain"
+            raise InvocationNotFound(message)
+        document: Mapping[str, Any] = json.loads(stored)
+        return document
+
     def apply(self, model: str, texts: Sequence[str]) -> tuple[str, ...]:
         """Make a what-if's pins, drains and reserves true; return what was done, a clause each."""
         self._home.refuse_if_read_only("apply a what-if")
@@ -72,10 +120,9 @@ class Pools:
                 return "turns cannot be applied: they are what your work will bring"
 
 
-def why_text(decision: Decision) -> str:
-    """Return a decision as the table that `agents why` prints."""
-    return why_table(decision_to_json(decision))
-
-
 def _supposed(pool: Model, texts: Sequence[str]) -> tuple[Supposition, ...]:
-    return parse(texts, tuple(dict.fromkeys(member.account for member in pool.members)))
+    return parse(texts, _members(pool))
+
+
+def _members(pool: Model) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(member.account for member in pool.members))

@@ -31,7 +31,7 @@ def quota_history(talk: Talk, snapshot: Snapshot) -> None:
         talk.say(f"Cycle until {words.clock(cycle.resets_at, found.at)}. Last reading {last}.{left}")
     for line in record(found):
         talk.say(" ".join("".join(text for text, _ in line).split()) + ".")
-    burned = talk.engine.quota.burners(account, found.since, found.at)
+    burned = talk.engine.ledger.burners(account, found.since, found.at)
     for by, rows in burned.by.items():
         for row in rows[:_BURNERS]:
             talk.say(f"Burned by {by} {row.title or row.key}: {words.percent(row.share)}, {row.line.calls} calls.")

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli import output
 from oulipoly_engine.core.balance.explain import exclusion_text, why_not
+from oulipoly_engine.core.balance.why_table import why_text
 from oulipoly_engine.core.quota.forecast import forecast_text
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.events import OneShotEnded, OneShotSaid
 from oulipoly_engine.facade.engine import Engine, Surroundings
-from oulipoly_engine.facade.pools import why_text
 from oulipoly_engine.facade.snapshot import Snapshot
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.frame import words

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.ledger.report import Grouping
     from oulipoly_engine.events import Event
     from oulipoly_engine.facade.engine import Engine
-    from oulipoly_engine.facade.quota import Burners, Burning
+    from oulipoly_engine.facade.ledger import Burners
+    from oulipoly_engine.facade.quota import Burning
     from oulipoly_engine.facade.snapshot import Snapshot
 
 _CHART_FROM = 14  # rows of the pane below which the chart finds no room
@@ -221,7 +222,7 @@ class QuotaPane(Pane):
         shown, now = RANGES[self._range], engine.surroundings.clock.now()
         steps = max(100, 2 * self.query_one("#quota-chart").size.width)
         found = engine.quota.burning(account, window, shown.back, shown.ahead, steps) if window else None
-        return found, engine.quota.burners(account, now - shown.back, now) if self._by is not None else None
+        return found, engine.ledger.burners(account, now - shown.back, now) if self._by is not None else None
 
     def _answered(self, answer: _Answer) -> None:
         self._is_asking = False
