@@ -9,8 +9,10 @@ from oulipoly_engine.config import app_file
 from oulipoly_engine.config.app_file import AppSettings, ThemeFile
 from oulipoly_engine.config.problem import Level, Loaded, Problem
 from oulipoly_engine.facade.home import Home
+from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:
+    from oulipoly_engine.config.migrate import MigrationPlan
     from oulipoly_engine.paths import Paths
     from oulipoly_engine.service.accounts.configuration import Configured
     from oulipoly_engine.service.accounts.settings import Section, Setting, Settings
@@ -23,15 +25,24 @@ __all__ = [
     "Configuration",
     "Level",
     "Loaded",
+    "Migration",
     "Problem",
     "Section",  # these three and SetUp are types alone
     "SetUp",
     "Setting",
     "Settings",
     "ThemeFile",
+    "as_text",
     "read_app",
     "read_themes",
 ]
+
+
+class Migration(Record):
+    """A change of files of an older form."""
+
+    plan: MigrationPlan
+    diff: str  # secrets masked
 
 
 class Configuration:
@@ -47,6 +58,30 @@ class Configuration:
     def examine(self) -> None:
         """Look for what is wrong between the files too, missing programs included; the next snapshot has it."""
         self._home.examine()
+
+    def check(self) -> tuple[Problem, ...]:
+        """Return what is wrong with every file, and between them."""
+        return self._home.places.examine()
+
+    def effective(self) -> dict[str, object]:
+        """Return what is in force, secrets masked, for JSON."""
+        from oulipoly_engine.config.show import effective
+
+        return effective(self._home.paths, self._home.models_dir, self._home.agents_dir)
+
+    def migration(self) -> Migration:
+        """Return how files of an older form would be changed; nothing is written. Raises ConfigInvalid."""
+        from oulipoly_engine.config import mask, migrate
+
+        plan = migrate.plan(self._home.paths, self._home.models_dir)
+        return Migration(plan, mask.text("".join(change.diff for change in plan.files)))
+
+    def migrate(self, migration: Migration) -> None:
+        """Write what a migration would change. Raises ConfigInvalid."""
+        from oulipoly_engine.config import migrate
+
+        self._home.refuse_if_read_only("migrate a configuration")
+        migrate.apply(migration.plan)
 
     def app(self) -> Loaded[AppSettings]:
         """Return app.toml's settings and what is wrong with them."""
@@ -88,3 +123,10 @@ def read_app(paths: Paths) -> Loaded[AppSettings]:
 def read_themes(paths: Paths) -> Loaded[tuple[ThemeFile, ...]]:
     """Return the user's own themes and what is wrong with them; for whoever has no engine yet."""
     return app_file.read_themes(paths)
+
+
+def as_text(effective: dict[str, object]) -> str:
+    """Return what is in force as text for people."""
+    from oulipoly_engine.config.show import as_text as text
+
+    return text(effective)

@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.configuration import Configuration
     from oulipoly_engine.facade.interactive import Interactive
     from oulipoly_engine.facade.ledger import Ledger
+    from oulipoly_engine.facade.new_terminals import NewTerminals
     from oulipoly_engine.facade.one_shots import OneShots
     from oulipoly_engine.facade.pools import Pools
     from oulipoly_engine.facade.quota import Quota
     from oulipoly_engine.facade.sessions import Sessions
     from oulipoly_engine.facade.snapshot import Snapshot, SnapshotMaker
+    from oulipoly_engine.facade.state_file import StateFile
     from oulipoly_engine.facade.terminals import Terminals
     from oulipoly_engine.facade.trace import Trace
     from oulipoly_engine.paths import Paths
@@ -120,7 +122,14 @@ class Engine:
         """Return what is asked and ordered about terminals."""
         from oulipoly_engine.facade.terminals import Terminals
 
-        return Terminals(self._home, self.pools)
+        return Terminals(self._home)
+
+    @cached_property
+    def new_terminals(self) -> NewTerminals:
+        """Return what is ordered of new terminals."""
+        from oulipoly_engine.facade.new_terminals import NewTerminals
+
+        return NewTerminals(self._home, self.pools)
 
     @cached_property
     def configuration(self) -> Configuration:
@@ -128,6 +137,13 @@ class Engine:
         from oulipoly_engine.facade.configuration import Configuration
 
         return Configuration(self._home)
+
+    @cached_property
+    def state_file(self) -> StateFile:
+        """Return what is ordered about the state file as a whole."""
+        from oulipoly_engine.facade.state_file import StateFile
+
+        return StateFile(self._home)
 
     def snapshot(self) -> Snapshot:
         """Return how everything stands now. A state file that cannot be read is said in it, not raised."""

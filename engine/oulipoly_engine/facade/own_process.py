@@ -8,7 +8,15 @@ from typing import NoReturn
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.signals import Guard, interruptible
 
-__all__ = ["Guard", "become", "inherited_environment", "interruptible", "outer_prefixes", "require_terminal"]
+__all__ = [
+    "Guard",
+    "become",
+    "inherited_environment",
+    "interruptible",
+    "outer_prefixes",
+    "require_terminal",
+    "window_size",
+]
 
 
 def require_terminal() -> None:
@@ -16,6 +24,13 @@ def require_terminal() -> None:
     from oulipoly_engine.process.passthrough import require_terminal as require  # noqa: PLC0415 - 10 ms, loads the PTYs
 
     require()
+
+
+def window_size() -> tuple[int, int]:
+    """Return the columns and rows of the terminal on stdout."""
+    from oulipoly_engine.process.pty import size_of  # noqa: PLC0415 - as above
+
+    return size_of(1)[:2]
 
 
 def become(argv: Sequence[str], environ: Mapping[str, str]) -> NoReturn:

@@ -1,52 +1,69 @@
-"""What the app asks and orders about terminals: the facade's part for REPLs that live in hosts of their own.
+"""What is asked and ordered about terminals that live in hosts of their own.
 
 Every method blocks and may be called from any thread; each opens and closes this thread's connection.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.balance.explain import chosen_text
-from oulipoly_engine.process.command import Command, inherited_environment
-from oulipoly_engine.process.signals import Guard
+from oulipoly_engine.facade.home import Home
+from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.interactive import terminals
+from oulipoly_engine.service.interactive.terminals import orphan_text, signal_number, to_json
+from oulipoly_engine.terminal.client.client import Client
 from oulipoly_engine.terminal.host.runtime_folder import ITSELF, Place, Survey, Terminal
+from oulipoly_engine.terminal.protocol.messages import Exited
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.home import Home
-    from oulipoly_engine.facade.interactive import InteractiveRequest
-    from oulipoly_engine.facade.pools import Pools
+    from oulipoly_engine.service.interactive.attach import Left
 
-__all__ = ["OpenedTerminal", "Survey", "Terminal", "Terminals"]
+__all__ = [
+    "ITSELF",
+    "Killed",
+    "Survey",
+    "Terminal",
+    "Terminals",
+    "is_own",
+    "orphan_text",
+    "show",
+    "signal_number",
+    "to_json",
+]
 
 
-class OpenedTerminal(Record):
-    """A terminal that was begun, and what is to be told about the choice."""
+class Killed(Record):
+    """A terminal whose program got a signal."""
 
     terminal: Terminal
-    account: str
-    said: str  # one sentence
+    exited: Exited | None  # None: it runs on
 
 
 class Terminals:
     """The terminals of one user."""
 
-    def __init__(self, home: Home, pools: Pools) -> None:
+    def __init__(self, home: Home) -> None:
         self._home = home
-        self._pools = pools
         self._lost: tuple[Terminal, ...] = ()  # found to be gone, and not told yet
         self._orphaned: tuple[Terminal, ...] = ()  # whose programs run on without a host
 
     def list(self) -> tuple[Terminal, ...]:
         """Return the living terminals, oldest first; not the one that we run in, which would show itself."""
-        found = terminals.survey(self._home.paths, self._home.clock)
+        found = self.survey()
         self._lost += found.lost
         self._orphaned = found.orphaned
-        own = inherited_environment().get(ITSELF)
-        return tuple(one for one in found.terminals if one.id != own)
+        return tuple(one for one in found.terminals if not is_own(one))
+
+    def survey(self) -> Survey:
+        """Return all that can be found, our own included; what killed hosts have left is tidied up, and told once."""
+        return terminals.survey(self._home.paths, self._home.clock)
+
+    def find(self, identity: str) -> Terminal:
+        """Return the living terminal whose id begins so. Raises TerminalNotFound."""
+        return terminals.find(self._home.paths, self._home.clock, identity)
 
     def look(self) -> Survey:
         """Return the living terminals, oldest first, and once those whose hosts were killed, which is to be told."""
@@ -69,43 +86,30 @@ class Terminals:
 
         return prefixes(inherited_environment())
 
-    def kill(self, identity: str) -> None:
-        """End a terminal's program: HUP, then KILL. Raises RunnerError when it stays."""
+    def kill(self, identity: str, signal: int | None = None, *, orphaned: bool = False) -> Killed:
+        """End a terminal's program: HUP, then KILL; or send it one signal. Raises RunnerError when it stays.
+
+        orphaned: one whose host was killed, but whose program runs on, will do as well.
+        """
         self._home.refuse_if_read_only("end a program")
-        paths, clock = self._home.paths, self._home.clock
-        terminals.kill(paths, terminals.find(paths, clock, identity), None)
+        terminal = terminals.find(self._home.paths, self._home.clock, identity, orphaned=orphaned)
+        return Killed(terminal, terminals.kill(self._home.paths, terminal, signal))
 
-    def begin(
-        self, model: str, account: str | None, size: tuple[int, int], folder: Path | None = None
-    ) -> OpenedTerminal:
-        """Open a new session of a model on its best account, or on the one that is named. Raises RunnerError."""
-        from oulipoly_engine.facade.interactive import InteractiveRequest  # noqa: PLC0415 - 40 ms, only to start one
 
-        request = InteractiveRequest(folder or Path.cwd(), model, account or self._pools.pins.get(model))
-        return self._begun(request, size)
+def show(
+    socket: Path, terminal: Terminal, key: str, write: Callable[[bytes], None], *, name: str, only_reads: bool = False
+) -> Left:
+    """Show a terminal on the one that this process sits at, until its program ends or the key is typed.
 
-    def fork(self, session: str, size: tuple[int, int]) -> OpenedTerminal:
-        """Begin a new session with the past of another one. Raises RunnerError."""
-        return self.resume(session, None, size, is_fork=True)
+    key: a name of `core.text.leave_key`. write: takes what is to be drawn. name: whom the host hears of. only_reads:
+    nothing that is typed gets to the program. Raises HostUnreachable, and Interrupted for a signal that ends us.
+    """
+    from oulipoly_engine.service.interactive import attach  # noqa: PLC0415 - 10 ms, only showing one needs it
 
-    def resume(
-        self, session: str, account: str | None, size: tuple[int, int], *, is_fork: bool = False
-    ) -> OpenedTerminal:
-        """Go on with a session where it lies, or on another account. Raises RunnerError."""
-        from oulipoly_engine.facade.interactive import InteractiveRequest, Wish  # noqa: PLC0415 - as in `begin`
+    with Client(socket, name) as client:
+        return attach.show(client, terminal, key, write, only_reads=only_reads)
 
-        wish = Wish(session, to_account=account, is_fork=is_fork)
-        return self._begun(InteractiveRequest(Path.cwd(), wish=wish), size)
 
-    def run(self, argv: tuple[str, ...], size: tuple[int, int], folder: Path | None = None) -> OpenedTerminal:
-        """Run any command in a terminal of its own. Raises RunnerError."""
-        self._home.refuse_if_read_only("start a program")
-        command = Command(argv, inherited_environment(), (folder or Path.cwd()).absolute())
-        terminal = terminals.start(self._home.paths, terminals.Launch(command, *size))
-        return OpenedTerminal(terminal, "", "")
-
-    def _begun(self, request: InteractiveRequest, size: tuple[int, int]) -> OpenedTerminal:
-        from oulipoly_engine.facade.interactive import Interactive  # noqa: PLC0415 - as in `begin`
-
-        started = Interactive(self._home).detach(request, size, Guard())
-        return OpenedTerminal(started.terminal, started.account, chosen_text(started.account, started.why))
+def is_own(terminal: Terminal) -> bool:
+    """Tell whether it is the terminal that we run in."""
+    return inherited_environment().get(ITSELF) == terminal.id

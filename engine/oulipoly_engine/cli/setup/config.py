@@ -5,8 +5,7 @@ from __future__ import annotations
 from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.config import check, show
-from oulipoly_engine.config.problem import Level, Problem
+from oulipoly_engine.facade.configuration import Level, Problem, as_text
 
 _EXIT_PROBLEMS = 2
 
@@ -31,7 +30,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
 
 
 def _check(context: Context, *, as_json: bool) -> int:
-    problems = check.check(context.paths, models_dir=context.models_dir, agents_dir=context.agents_dir)
+    problems = context.engine.configuration.check()
     errors = [problem for problem in problems if problem.level is Level.ERROR]
     if as_json:
         output.write_json({"problems": [_document(problem) for problem in problems], "errors": len(errors)})
@@ -77,25 +76,24 @@ def _path(context: Context, *, as_json: bool) -> int:
 
 
 def _show(context: Context, *, as_json: bool) -> int:
-    values = show.effective(context.paths, context.models_dir, context.agents_dir)
+    values = context.engine.configuration.effective()
     if as_json:
         output.write_json(values)
     else:
-        output.write_bytes(show.as_text(values).encode("utf-8", "backslashreplace"))
+        output.write_bytes(as_text(values).encode("utf-8", "backslashreplace"))
     return 0
 
 
 def _init(context: Context, *, is_dry: bool) -> int:
-    from oulipoly_engine.service.accounts.setup import propose, write_first  # noqa: PLC0415 - once in a lifetime
-
-    found = propose(context.paths)
+    configuration = context.engine.configuration
+    found = configuration.first_set_up()
     for note in found.notes:
         diagnostics.note(f"Note: {note}")
     if is_dry:
         for change in found.files:
             output.write_line(f"# {change.path}\n{change.after}")
         return 0
-    write_first(context.paths, found)
+    configuration.write_set_up(found)
     for change in found.files:
         output.write_line(f"wrote {change.path}")
     output.write_line(f"{context.program} config check tells what is wrong; {context.program} quota-check reads quota")

@@ -10,8 +10,7 @@ from oulipoly_demo.past import state
 from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.process.command import inherited_environment
-from oulipoly_engine.process.replace_process import become
+from oulipoly_engine.facade.own_process import become, inherited_environment
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
