@@ -64,7 +64,7 @@ class Context:
     @cached_property
     def engine(self) -> Engine:
         """Return the engine; what it has to say goes to stderr, and a broken configuration ends the command."""
-        from oulipoly_engine.cli import diagnostics  # noqa: PLC0415 - with the next: some commands need no engine
+        from oulipoly_engine.facade import diagnostics  # noqa: PLC0415 - with the next: some commands need no engine
         from oulipoly_engine.facade.engine import Engine, Surroundings  # noqa: PLC0415 - see above
 
         surroundings = Surroundings(

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oulipoly_engine import __version__
-from oulipoly_engine.cli import commands, diagnostics, output, stdio
+from oulipoly_engine.cli import commands, stdio
 from oulipoly_engine.cli.parser import split, top_level
 from oulipoly_engine.cli.setup import self_repair
 from oulipoly_engine.errors import Interrupted, RunnerError, UsageInvalid
+from oulipoly_engine.facade import diagnostics, output
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Self
 
-from oulipoly_engine.cli import diagnostics
+from oulipoly_engine.facade import diagnostics
 from oulipoly_engine.facade.own_process import interruptible
 
 

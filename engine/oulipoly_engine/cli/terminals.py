@@ -7,11 +7,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.own_process import require_terminal, window_size
 from oulipoly_engine.facade.terminals import (
     ITSELF,

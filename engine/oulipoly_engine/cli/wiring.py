@@ -7,13 +7,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from oulipoly_engine.adapters.bundled import turn_call
-from oulipoly_engine.cli import diagnostics
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.config import load
 from oulipoly_engine.config.problem import Loaded
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
 from oulipoly_engine.core.runs.markers import InvocationResult
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.facade import diagnostics
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.service.quota.refresh import Refresher

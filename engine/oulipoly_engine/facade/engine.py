@@ -149,9 +149,10 @@ class Engine:
         """Return how everything stands now. A state file that cannot be read is said in it, not raised."""
         with self._making:
             now, configured = self._home.now(), self._home.configured()
+            pins = self.pools.pins if "pools" in self.__dict__ else {}  # `status` waits for no module of theirs
             try:
                 with self._home.stored() as store:
-                    return self._maker.make(store, configured, self.pools.pins, now)
+                    return self._maker.make(store, configured, pins, now)
             except RunnerError as error:
                 return self._maker.without_store(configured, error.message, now)
 

@@ -60,6 +60,7 @@ class Interactive:
 
         Raises RunnerError when nothing could be started.
         """
+        self._home.refuse_if_read_only("start a REPL")
         with self._opened(request) as choice:
             code = choice.launcher.launch(choice.choose, lambda: choice.folder, request.parent)
             upkeep.keep_after_scan(self._home, choice.launcher.store)

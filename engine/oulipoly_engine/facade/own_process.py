@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
+from oulipoly_engine.core.runs import markers
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.signals import Guard, interruptible
 
@@ -14,9 +15,16 @@ __all__ = [
     "inherited_environment",
     "interruptible",
     "outer_prefixes",
+    "parent_invocation",
     "require_terminal",
     "window_size",
 ]
+
+
+def parent_invocation() -> markers.ParentRef | None:
+    """Return the invocation that started us, if one did."""
+    text = inherited_environment().get(markers.PARENT_VARIABLE)
+    return None if text is None else markers.parse_parent(text)
 
 
 def require_terminal() -> None:

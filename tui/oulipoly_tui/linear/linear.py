@@ -9,12 +9,12 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli import output
 from oulipoly_engine.core.balance.explain import exclusion_text, why_not
 from oulipoly_engine.core.balance.why_table import why_text
 from oulipoly_engine.core.quota.forecast import forecast_text
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.events import OneShotEnded, OneShotSaid
+from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.facade.snapshot import Snapshot
 from oulipoly_engine.records import Record
@@ -74,7 +74,7 @@ class Menu(Record):
 
 def run(*, read_only: bool, surroundings: Surroundings | None = None) -> int:
     """Talk in lines until the user leaves; return the exit code."""
-    engine = Engine(surroundings or Surroundings(read_only=read_only))
+    engine = Engine(surroundings or Surroundings(read_only=read_only, note=diagnostics.note))
     talk = Talk(engine, _ask, read_only)
     try:
         _top(talk)

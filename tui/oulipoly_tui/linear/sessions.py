@@ -95,18 +95,18 @@ def _resume(talk: Talk, one: Conversation) -> None:
 
 
 def _fork(talk: Talk, one: Conversation) -> None:
-    _interactive(talk, one, "--fork")
+    _interactive(talk, one, is_fork=True)
 
 
-def _interactive(talk: Talk, one: Conversation, *words: str) -> None:
+def _interactive(talk: Talk, one: Conversation, *, is_fork: bool = False) -> None:
     """Give the terminal to the CLI until it ends, as `agents repl` does."""
-    from oulipoly_engine.cli.context import Context  # noqa: PLC0415 - as above
-    from oulipoly_engine.cli.runs import repl  # noqa: PLC0415 - 100 ms, only who talks to a CLI
+    from oulipoly_engine.facade import diagnostics, own_process  # noqa: PLC0415 - as the next
+    from oulipoly_engine.facade.interactive import InteractiveRequest, Wish  # noqa: PLC0415 - 100 ms, only who talks to a CLI
 
-    around = talk.engine.surroundings
-    context = Context("agents", around.paths, around.clock, around.models_dir, around.agents_dir)
-    code = repl.run(context, "repl", ["--resume", one.active.session_id, *words])
-    talk.say(f"Ended with exit code {code}.")
+    own_process.require_terminal()
+    wish, parent = Wish(one.active.session_id, is_fork=is_fork), own_process.parent_invocation()
+    request = InteractiveRequest(Path.cwd(), wish=wish, parent=parent, is_shown=diagnostics.is_terminal())
+    talk.say(f"Ended with exit code {talk.engine.interactive.attend(request)}.")
 
 
 def _name(talk: Talk, one: Conversation) -> None:

@@ -11,7 +11,7 @@ from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.widgets import Static
 
-from oulipoly_engine.process import tmux
+from oulipoly_engine.facade.own_process import outer_prefixes
 from oulipoly_engine.terminal.protocol import messages
 from oulipoly_tui import signals
 from oulipoly_tui.driver import clipboard, driver
@@ -75,7 +75,7 @@ class BareTerminal(App[int], inherit_bindings=False):
 
     async def _check_chord(self) -> None:
         """Offer another chord, and say so, where something outside takes ours."""
-        prefixes = await asyncio.to_thread(tmux.prefixes, os.environ) if os.environ.get("TMUX") else ()
+        prefixes = await asyncio.to_thread(outer_prefixes, os.environ) if os.environ.get("TMUX") else ()
         found = detour(self._leave, os.environ, tuple(map(from_tmux, prefixes)))
         if found is not None and not self._is_leaving:
             own, (self._leave, text) = self._leave, found

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli import output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade import output
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.accounts import AccountState

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from oulipoly_engine.cli import output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.quota.forecast import forecast_text, forecast_to_json
 from oulipoly_engine.core.quota.forecast_score import score_text, score_to_json
 from oulipoly_engine.core.quota.window_cycles import Ended
+from oulipoly_engine.facade import output
 from oulipoly_engine.facade.quota import WindowForecast
 
 _HEADINGS = ("account", "window", "used", "resets in", "forecast", "past error", "left unused")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.progress import reading_quota
@@ -14,6 +13,7 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.balance.explain import decision_to_json
 from oulipoly_engine.core.balance.why_table import why_text
 from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.quota import Kind, Quota, QuotaCheck, Refreshed
 
 _WORDS = {Kind.NO_SCRIPT: "NO_SCRIPT", Kind.IN_FLIGHT: "IN_FLIGHT", Kind.DISABLED: "DISABLED"}

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 
-from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.progress import Progress
@@ -15,6 +14,7 @@ from oulipoly_engine.core.ledger import report
 from oulipoly_engine.core.ledger.report import COLUMNS, Grouping, Line
 from oulipoly_engine.core.text.columns import pad, plain, width
 from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.ledger import LedgerReport, Question
 
 _NUMBERS = ("calls", "input", "output", "cache read", "cache write", "total", "API value")

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.core.text import status_line
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import UsageInvalid
-from oulipoly_engine.facade import status
+from oulipoly_engine.facade import diagnostics, output, status
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:

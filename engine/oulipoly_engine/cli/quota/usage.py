@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from oulipoly_engine.cli import output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.progress import reading_quota
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.quota import usage_table
 from oulipoly_engine.core.quota.usage_table import AccountUsage
+from oulipoly_engine.facade import output
 
 
 def run(context: Context, *, as_json: bool) -> int:

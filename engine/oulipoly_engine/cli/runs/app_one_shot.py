@@ -10,7 +10,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from oulipoly_engine.cli import diagnostics
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.runs.run import Terminal
@@ -18,6 +17,7 @@ from oulipoly_engine.core.accounts import inputs
 from oulipoly_engine.core.accounts.accounts import Model
 from oulipoly_engine.core.runs import prompt
 from oulipoly_engine.errors import AccountUnusable, Interrupted, RunnerError
+from oulipoly_engine.facade import diagnostics
 from oulipoly_engine.facade.one_shots import Request
 from oulipoly_engine.records import replace
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.cli.runs.run import folder, parent
+from oulipoly_engine.cli.runs.run import folder
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
+from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.interactive import InteractiveRequest, Wish
-from oulipoly_engine.facade.own_process import interruptible, require_terminal
+from oulipoly_engine.facade.own_process import interruptible, parent_invocation, require_terminal
 
 DETACHED_SIZE = (120, 40)  # columns and rows until somebody attaches
 
@@ -94,7 +94,7 @@ def _check(*, is_detached: bool) -> None:
 def _request(
     place: Path, *, model: str | None = None, account: str | None = None, wish: Wish | None = None
 ) -> InteractiveRequest:
-    return InteractiveRequest(place, model, account, wish, parent(), is_shown=diagnostics.is_terminal())
+    return InteractiveRequest(place, model, account, wish, parent_invocation(), is_shown=diagnostics.is_terminal())
 
 
 def _go(context: Context, request: InteractiveRequest, *, is_detached: bool) -> int:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from argparse import SUPPRESS, Namespace
 from pathlib import Path
 
-from oulipoly_engine.cli import diagnostics, output, stdio
+from oulipoly_engine.cli import stdio
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, seconds
-from oulipoly_engine.cli.runs.run import Terminal, conclude, folder, parent, read_prompt
+from oulipoly_engine.cli.runs.run import Terminal, conclude, folder, read_prompt
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs import markers
 from oulipoly_engine.core.runs.failure_categories import Category
 from oulipoly_engine.errors import PromptMissing, RequestRefused, SessionAmbiguous, SessionNotFound
+from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.interactive import Wish
 from oulipoly_engine.facade.one_shots import DispatchFailed, OneShotRunner
+from oulipoly_engine.facade.own_process import parent_invocation
 
 _RECENT = 3
 
@@ -64,7 +66,9 @@ def resume(context: Context, options: Namespace) -> int:
 def _resume(context: Context, options: Namespace, runner: OneShotRunner, text: str) -> int:
     project = None if options.project is None else folder(options.project)
     wish = Wish(options.resume, options.model, project, getattr(options, "to", None))
-    invoked = runner.resume(wish, text, folder(project), parent(), options.timeout, is_shown=diagnostics.is_terminal())
+    invoked = runner.resume(
+        wish, text, folder(project), parent_invocation(), options.timeout, is_shown=diagnostics.is_terminal()
+    )
     if invoked.result.error_category == Category.RESUME_SESSION_MISMATCH.value:
         _tell_kept_copy(context, runner)
     code = conclude(invoked, to_stderr=options.result_on_stderr)

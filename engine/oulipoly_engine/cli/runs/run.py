@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
 from pathlib import Path
 
-from oulipoly_engine.cli import commands, diagnostics, output, stdio
+from oulipoly_engine.cli import commands, stdio
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.core.accounts import inputs
 from oulipoly_engine.core.accounts.accounts import Agent, Model
 from oulipoly_engine.core.runs import markers, prompt
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import AgentUnknown, OutputFailed, PromptMissing, RequestRefused
+from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.one_shots import PROMPT_RESOLUTION, DispatchFailed, Invoked, OneShotRunner, Request
+from oulipoly_engine.facade.own_process import parent_invocation
 
 _MANY = 64 << 10  # bytes at once, from which a wider pipe pays
 
@@ -60,7 +61,7 @@ def _request(context: Context, options: Namespace, runner: OneShotRunner) -> Req
         prompt=text,
         input_args=inputs.resolve(model.inputs, inputs.collect(options.input), text),
         working_directory=folder(options.project),
-        parent=parent(),
+        parent=parent_invocation(),
         timeout_s=options.timeout,
     )
 
@@ -149,9 +150,3 @@ def folder(path: Path | None) -> Path:
         message = f"the project folder {path} is no directory: correct -p/--project"
         raise RequestRefused(message)
     return path.absolute()
-
-
-def parent() -> markers.ParentRef | None:
-    """Return the invocation that started us, if one did."""
-    text = os.environ.get(markers.PARENT_VARIABLE)
-    return None if text is None else markers.parse_parent(text)

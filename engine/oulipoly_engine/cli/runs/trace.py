@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from oulipoly_engine.cli import output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.core.balance.decision_text import why_lines
 from oulipoly_engine.core.runs import trace as tree
+from oulipoly_engine.facade import output
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import uuid
 
-from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.progress import reading_quota
@@ -12,6 +11,7 @@ from oulipoly_engine.core.balance.explain import decision_to_json
 from oulipoly_engine.core.balance.what_if import FORMS
 from oulipoly_engine.core.balance.why_table import why_table
 from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade import diagnostics, output
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:

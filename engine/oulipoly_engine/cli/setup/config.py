@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.configuration import Level, Problem, as_text
 
 _EXIT_PROBLEMS = 2

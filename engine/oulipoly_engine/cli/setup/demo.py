@@ -7,9 +7,9 @@ from pathlib import Path
 
 from oulipoly_demo import world
 from oulipoly_demo.past import state
-from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.own_process import become, inherited_environment
 
 

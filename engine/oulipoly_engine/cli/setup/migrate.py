@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.facade import diagnostics, output
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:

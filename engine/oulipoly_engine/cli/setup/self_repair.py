@@ -26,8 +26,8 @@ def heal(context: Context, name: str | None, arguments: list[str]) -> int | None
         return None
     if not _has_remains(folder):
         return None
-    from oulipoly_engine.cli import diagnostics  # noqa: PLC0415 - this and the next once in a blue moon
     from oulipoly_engine.errors import RunnerError  # noqa: PLC0415
+    from oulipoly_engine.facade import diagnostics  # noqa: PLC0415 - this and the next once in a blue moon
 
     try:
         for text in context.engine.state_file.repair():
