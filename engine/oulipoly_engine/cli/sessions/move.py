@@ -9,8 +9,8 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.sessions.arguments import hint_at_copy
 from oulipoly_engine.errors import MoveRefused, StorageUnsupported
+from oulipoly_engine.facade.own_process import interruptible
 from oulipoly_engine.facade.sessions.moves import move_receipt
-from oulipoly_engine.process.signals import interruptible
 
 
 def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
