@@ -65,6 +65,10 @@ class TurnsIngested(Event):
     sessions: tuple[str, ...] = ()  # that got them
 
 
+class SessionsChanged(Event):
+    """We have changed what a list of sessions says."""
+
+
 class StateChanged(Event):
     """Another process of ours has written to the state file."""
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.one_shots import OneShots
     from oulipoly_engine.facade.pools import Pools
     from oulipoly_engine.facade.quota import Quota
-    from oulipoly_engine.facade.sessions import Sessions
+    from oulipoly_engine.facade.sessions.sessions import Sessions
     from oulipoly_engine.facade.snapshot import Snapshot, SnapshotMaker
     from oulipoly_engine.facade.state_file import StateFile
     from oulipoly_engine.facade.terminals import Terminals
@@ -113,7 +113,7 @@ class Engine:
     @cached_property
     def sessions(self) -> Sessions:
         """Return what is asked and ordered about sessions."""
-        from oulipoly_engine.facade.sessions import Sessions
+        from oulipoly_engine.facade.sessions.sessions import Sessions
 
         return Sessions(self._home)
 

@@ -10,13 +10,15 @@ from oulipoly_tui.actions.sessions import found_session, show_difference
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Conversation
-    from oulipoly_engine.facade.sessions import Draft, Import, Sessions
+    from oulipoly_engine.facade.sessions.sessions import Sessions
+    from oulipoly_engine.facade.sessions.types import Draft
+    from oulipoly_engine.facade.sessions.values import Import
     from oulipoly_tui.app import AgentsApp
 
 
 def _edit(app: AgentsApp, arguments: list[str]) -> None:
     def found(one: Conversation) -> None:
-        work = partial(_sessions(app).draft, one.chain_id)
+        work = partial(_sessions(app).edits.draft, one.chain_id)
         app.work("edit", work, partial(_write, app, one.chain_id))
 
     found_session(app, arguments[0], found)
@@ -26,7 +28,7 @@ def _write(app: AgentsApp, chain_id: str, draft: Draft) -> None:
     """Let the user write; the app has let go of the terminal."""
     try:
         with app.suspend():
-            problem = _sessions(app).edit_draft(draft)
+            problem = _sessions(app).edits.edit_draft(draft)
     except BaseException:
         draft.close()
         raise
@@ -43,7 +45,7 @@ def _read(sessions: Sessions, chain_id: str, draft: Draft) -> Import | Exception
     from oulipoly_engine.errors import RunnerError  # noqa: PLC0415 - loaded already
 
     try:
-        return None if draft.is_as_it_was else sessions.read_import(chain_id, draft.path)
+        return None if draft.is_as_it_was else sessions.edits.read_import(chain_id, draft.path)
     except RunnerError as error:
         return error
 

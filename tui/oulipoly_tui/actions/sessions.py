@@ -14,7 +14,10 @@ from oulipoly_tui.panes.sessions.actions import LOSSLESS
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Conversation
-    from oulipoly_engine.facade.sessions import Exported, Import, Sessions, Unpacked
+    from oulipoly_engine.facade.sessions.archive import Kept
+    from oulipoly_engine.facade.sessions.bundles import Packed
+    from oulipoly_engine.facade.sessions.sessions import Sessions
+    from oulipoly_engine.facade.sessions.values import Exported, Import, Unpacked
     from oulipoly_tui.app import AgentsApp
 
 _SESSION = Argument("session")
@@ -41,7 +44,7 @@ def did(app: AgentsApp, text: str, take_back: Callable[[], object] | None = None
 
 def found_session(app: AgentsApp, text: str, act: Callable[[Conversation], None]) -> None:
     """Find what an id means, then act."""
-    app.work("find a session", partial(_sessions(app).conversation, text), act)
+    app.work("find a session", partial(_sessions(app).catalogue.find, text), act)
 
 
 def _open(app: AgentsApp, arguments: list[str]) -> None:
@@ -104,12 +107,12 @@ def _move(app: AgentsApp, arguments: list[str]) -> None:
             app.push_screen(Confirm("Move this conversation?", question, "move"), lambda yes: moved() if yes else None)
 
         def moved() -> None:
-            back = partial(sessions.move, one.chain_id, one.active.account)
+            back = partial(sessions.moves.move, one.chain_id, one.active.account)
             done = f"moved to {account}"
-            work = partial(sessions.move, one.chain_id, account)
+            work = partial(sessions.moves.move, one.chain_id, account)
             app.work("move", work, lambda _: did(app, done, back), title=f"moving to {account}")
 
-        app.work("move", partial(sessions.plan_move, one.chain_id, account), planned)
+        app.work("move", partial(sessions.moves.preview, one.chain_id, account), planned)
 
     found_session(app, text, found)
 
@@ -120,10 +123,10 @@ def _name(app: AgentsApp, arguments: list[str]) -> None:
 
     def found(one: Conversation) -> None:
         def named(before: str | None) -> None:
-            back = partial(sessions.rename, one.chain_id, before or "")
+            back = partial(sessions.notes.rename, one.chain_id, before or "")
             did(app, f"named “{name}”" if name.strip() else "called by its first words", back)
 
-        app.work("name", partial(sessions.rename, one.chain_id, name), named)
+        app.work("name", partial(sessions.notes.rename, one.chain_id, name), named)
 
     found_session(app, text, found)
 
@@ -134,10 +137,10 @@ def _note(app: AgentsApp, arguments: list[str]) -> None:
 
     def found(one: Conversation) -> None:
         def noted(before: str | None) -> None:
-            back = partial(sessions.annotate, one.chain_id, before or "")
+            back = partial(sessions.notes.annotate, one.chain_id, before or "")
             did(app, "noted" if note.strip() else "the note is gone", back)
 
-        app.work("note", partial(sessions.annotate, one.chain_id, note), noted)
+        app.work("note", partial(sessions.notes.annotate, one.chain_id, note), noted)
 
     found_session(app, text, found)
 
@@ -146,10 +149,10 @@ def _pin(app: AgentsApp, arguments: list[str], *, on: bool) -> None:
     sessions, texts = _sessions(app), arguments[0].split()
 
     def resolved() -> list[str]:
-        return sessions.pin([sessions.conversation(text).chain_id for text in texts], on=on)
+        return sessions.notes.pin([sessions.catalogue.find(text).chain_id for text in texts], on=on)
 
     def pinned(changed: list[str]) -> None:
-        back = partial(sessions.pin, changed, on=not on) if changed else None
+        back = partial(sessions.notes.pin, changed, on=not on) if changed else None
         word = "pinned" if on else "no longer pinned"
         did(app, word if len(texts) == 1 else f"{len(texts)} {word}", back)
 
@@ -161,21 +164,29 @@ def _archive(app: AgentsApp, arguments: list[str]) -> None:
     app.say("archiving …")
 
     def work() -> str:
-        return sessions.archive([sessions.conversation(text).chain_id for text in texts])
+        return sessions.archive.keep([sessions.catalogue.find(text).chain_id for text in texts])
 
     app.work("archive", work, app.say, title="archiving")
 
 
 def _archive_all(app: AgentsApp, _arguments: list[str]) -> None:
     app.say("archiving …")
-    app.work("archive", _sessions(app).archive_all, app.say, title="archiving every conversation", can_stop=True)
+    title, work = "archiving every conversation", _sessions(app).archive.keep_all
+
+    def done(kept: Kept) -> None:
+        app.say(f"{kept.kept} of {kept.looked_at} files kept anew")
+
+    app.work("archive", work, done, title=title, can_stop=True)
 
 
 def _restore(app: AgentsApp, arguments: list[str]) -> None:
     sessions = _sessions(app)
-    found_session(
-        app, arguments[0], lambda one: _start(app, "put back", partial(sessions.restore, one.chain_id), app.say)
-    )
+
+    def found(one: Conversation) -> None:
+        work = partial(sessions.archive.restore, one.chain_id)
+        _start(app, "put back", work, lambda done: app.say(done.sentence))
+
+    found_session(app, arguments[0], found)
 
 
 def _start(
@@ -188,7 +199,7 @@ def _export(app: AgentsApp, arguments: list[str]) -> str | None:
     text, form, path = arguments
     if form not in _FORMATS:
         return f"there is no format {form!r}: {', '.join(_FORMATS)}"
-    from oulipoly_engine.facade.sessions import ExportWish  # noqa: PLC0415 - loaded already
+    from oulipoly_engine.facade.sessions.values import ExportWish  # noqa: PLC0415 - loaded already
 
     sessions, target = _sessions(app), Path(path).expanduser()
 
@@ -199,7 +210,7 @@ def _export(app: AgentsApp, arguments: list[str]) -> str | None:
                 pane.exported(one.chain_id, file.path)
             app.say(f"{file.path}: {file.size_bytes:,} bytes")
 
-        work = partial(sessions.export, one.chain_id, ExportWish(form), target)
+        work = partial(sessions.files.export, one.chain_id, ExportWish(form), target)
         _start(app, "export", work, done, f"writing {target.name}")
 
     found_session(app, text, found)
@@ -210,12 +221,12 @@ def _bundle(app: AgentsApp, arguments: list[str]) -> None:
     text, path = arguments
     sessions, target = _sessions(app), Path(path).expanduser()
 
-    def done(one: Any) -> None:  # noqa: ANN401 - Exported
-        missing = f"; missing: {', '.join(one.remarks)}" if one.remarks else ""
+    def done(one: Packed) -> None:
+        missing = f"; missing: {', '.join(one.missing)}" if one.missing else ""
         app.say(f"{one.path}: {one.size_bytes:,} bytes{missing}", severity="warning" if missing else "information")
 
     def found(one: Conversation) -> None:
-        _start(app, "bundle", partial(sessions.bundle, one.chain_id, target), done, f"writing {target.name}")
+        _start(app, "bundle", partial(sessions.bundles.pack, one.chain_id, target), done, f"writing {target.name}")
 
     found_session(app, text, found)
 
@@ -230,14 +241,14 @@ def _unbundle(app: AgentsApp, arguments: list[str]) -> None:
 
         def answered(yes: bool | None) -> None:
             if yes:
-                work = partial(sessions.unbundle, source, folder=folder)
+                work = partial(sessions.bundles.unpack, source, folder=folder)
                 _start(
                     app, "unbundle", work, lambda _: app.say(f"unpacked on {plan.account}"), f"unpacking {source.name}"
                 )
 
         app.push_screen(Confirm("Unpack this conversation?", unpacking_text(plan), "unpack"), answered)
 
-    work = partial(sessions.plan_unbundle, source, folder=folder)
+    work = partial(sessions.bundles.plan, source, folder=folder)
     _start(app, "unbundle", work, planned, f"checking {source.name}")
 
 
@@ -257,7 +268,7 @@ def _import(app: AgentsApp, arguments: list[str]) -> None:
         show_difference(app, wish, str(wish.path))
 
     found_session(
-        app, text, lambda one: _start(app, "import", partial(sessions.read_import, one.chain_id, source), shown)
+        app, text, lambda one: _start(app, "import", partial(sessions.edits.read_import, one.chain_id, source), shown)
     )
 
 
@@ -269,13 +280,13 @@ def show_difference(app: AgentsApp, wish: Import, source: str) -> None:
 
     def decided(yes: bool | None) -> None:
         if yes:
-            app.work("import", partial(sessions.carry_out, wish), replaced, title="replacing the turns")
+            app.work("import", partial(sessions.edits.carry_out, wish), replaced, title="replacing the turns")
 
     def replaced(receipt: Any) -> None:  # noqa: ANN401 - Receipt
         if receipt.operation_uuid is None:
             app.say("the transcript was as wanted already: nothing was changed")
             return
-        back = partial(sessions.undo, receipt.session_id)
+        back = partial(sessions.edits.undo, receipt.session_id)
         did(app, "the turns are replaced", back)
 
     app.push_screen(ImportScreen(wish.plan, source), decided)
@@ -290,11 +301,13 @@ def _undo(app: AgentsApp, arguments: list[str]) -> None:
 
             def decided(yes: bool | None) -> None:
                 if yes:
-                    app.work("undo", partial(sessions.undo, one.chain_id), lambda _: app.say("put back as it was"))
+                    app.work(
+                        "undo", partial(sessions.edits.undo, one.chain_id), lambda _: app.say("put back as it was")
+                    )
 
             app.push_screen(ImportScreen(plan, "what it was before the latest replacement", deed="put back"), decided)
 
-        app.work("undo", partial(sessions.plan_undo, one.chain_id), planned)
+        app.work("undo", partial(sessions.edits.plan_undo, one.chain_id), planned)
 
     found_session(app, arguments[0], found)
 

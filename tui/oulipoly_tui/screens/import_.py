@@ -19,7 +19,7 @@ from oulipoly_tui.view.transcript.spans import wrapped
 from oulipoly_tui.widgets.lines import Lines
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.session_types import Plan
+    from oulipoly_engine.facade.sessions.types import Plan
 
 
 class ImportScreen(ModalScreen[bool]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -187,6 +186,8 @@ def _translated(turns: Iterable[Turn], path: str) -> Iterator[Turn]:
 
 def _copy(archive: Archive, kept: KeptCopy, kind: StorageType) -> FilePages:
     """Unpack a kept copy into a file without a name. Raises ArchiveDamaged."""
+    import tempfile
+
     from oulipoly_engine.core.transcripts.document_head import Origin
     from oulipoly_engine.service.reading.pages import FilePages
 

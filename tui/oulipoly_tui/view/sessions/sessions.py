@@ -22,8 +22,7 @@ from oulipoly_tui.view.sessions.groups import Arranged, Group, Grouping, places_
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fitted
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.session_types import Listed
-    from oulipoly_engine.facade.sessions import Board, Inside
+    from oulipoly_engine.facade.sessions.types import Board, Inside, Listed
 
 _SOON = timedelta(days=7)  # a deletion that near is said
 _TITLE_LEAST = 12  # beside what is merely good to know
