@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli import output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.text.columns import size_text
 from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade import output
 from oulipoly_engine.facade.sessions.archive import ArchiveList, ArchiveStatus, Keeping, Kept, Pruned, SessionArchive
 
 if TYPE_CHECKING:

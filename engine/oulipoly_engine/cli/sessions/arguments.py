@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from oulipoly_engine.cli import diagnostics
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.facade import diagnostics
 
 Run = Callable[[Context, str, str, list[str]], int]
 

@@ -7,10 +7,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from oulipoly_engine.cli import output, stdio
+from oulipoly_engine.cli import stdio
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.errors import RunnerError, UsageInvalid
+from oulipoly_engine.facade import output
 from oulipoly_engine.facade.sessions.bundles import Packed, PlacedFile, Receipt
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oulipoly_engine.cli import output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.core.sessions.resolve import session_uuid
 from oulipoly_engine.errors import FormatInvalid, UsageInvalid
+from oulipoly_engine.facade import output
 from oulipoly_engine.facade.sessions.values import CANONICAL, ExportWish, written
 
 _FORMATS = (CANONICAL, "markdown", "html")

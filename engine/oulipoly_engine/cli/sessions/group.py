@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import NamedTuple, Protocol
 
-from oulipoly_engine.cli import diagnostics
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.facade import diagnostics
 
 
 class _Command(NamedTuple):

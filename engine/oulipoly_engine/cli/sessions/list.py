@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.progress import Progress
@@ -15,6 +14,7 @@ from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.sessions.session_table import SessionRow, ago, remark, render, short_path
 from oulipoly_engine.core.sessions.sessions import Conversation, Sort
 from oulipoly_engine.core.text.redact import redact
+from oulipoly_engine.facade import diagnostics, output
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import Listed

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from oulipoly_engine.cli import output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.sessions.arguments import hint_at_copy
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.sessions.resolve import session_uuid
 from oulipoly_engine.errors import StorageUnsupported, TtlInvalid
+from oulipoly_engine.facade import output
 from oulipoly_engine.facade.sessions.locations import location_document
 
 _DIGITS = re.compile(r"[0-9]{1,12}", re.ASCII)

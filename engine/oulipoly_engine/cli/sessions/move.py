@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.sessions.arguments import hint_at_copy
 from oulipoly_engine.errors import MoveRefused, StorageUnsupported
+from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.own_process import interruptible
 from oulipoly_engine.facade.sessions.moves import move_receipt
 

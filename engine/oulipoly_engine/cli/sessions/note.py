@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from oulipoly_engine.cli import output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.facade import output
 
 _DESCRIPTIONS = {
     "name": "give a conversation a name; an empty TEXT takes it away",

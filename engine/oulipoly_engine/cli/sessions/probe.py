@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from oulipoly_engine.cli import output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.facade import output
 from oulipoly_engine.facade.sessions.probe import state_document
 
 

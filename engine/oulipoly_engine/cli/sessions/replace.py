@@ -6,13 +6,14 @@ import re
 from functools import partial
 from pathlib import Path
 
-from oulipoly_engine.cli import diagnostics, output, stdio
+from oulipoly_engine.cli import stdio
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.core.rewrite.diff import diff, documents
 from oulipoly_engine.core.rewrite.steps import Kind
 from oulipoly_engine.core.sessions.resolve import session_uuid
 from oulipoly_engine.errors import RunnerError, UsageInvalid
+from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.sessions.edits import History, Plan, Receipt
 
 _HASH = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)

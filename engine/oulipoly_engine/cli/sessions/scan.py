@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oulipoly_engine.cli import output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.progress import Progress
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.transcripts.turn_script import LineError
+from oulipoly_engine.facade import output
 from oulipoly_engine.facade.sessions.scans import Ingested, Kind, Scanned
 from oulipoly_engine.records import asdict
 

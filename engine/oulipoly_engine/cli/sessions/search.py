@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.progress import Progress
@@ -17,6 +16,7 @@ from oulipoly_engine.core.sessions.session_table import ID_LENGTH, short_path
 from oulipoly_engine.core.text.columns import fit, plain
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade import diagnostics, output
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import Hit

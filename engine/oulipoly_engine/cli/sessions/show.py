@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli import output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.sessions import arguments as person
@@ -19,6 +18,7 @@ from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts import entry_view
 from oulipoly_engine.core.transcripts.entry_text import passages
 from oulipoly_engine.core.transcripts.entry_tree import LineKind, TurnTree
+from oulipoly_engine.facade import output
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.transcripts import Shown
