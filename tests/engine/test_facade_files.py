@@ -3,8 +3,8 @@
 import pytest
 
 from oulipoly_engine.errors import ConfigInvalid
-from oulipoly_engine.facade import detached
 from oulipoly_engine.facade.engine import Engine, Surroundings
+from oulipoly_engine.facade.runs import detached
 from oulipoly_engine.service.interactive import terminal_host
 
 

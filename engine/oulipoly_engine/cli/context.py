@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from oulipoly_engine.facade.engine import Engine
-    from oulipoly_engine.facade.terminals import Terminal
+    from oulipoly_engine.facade.terminals.terminals import Terminal
 
 
 class Shown(Protocol):

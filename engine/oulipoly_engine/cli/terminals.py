@@ -13,7 +13,7 @@ from oulipoly_engine.clock import from_text
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.own_process import require_terminal, window_size
-from oulipoly_engine.facade.terminals import (
+from oulipoly_engine.facade.terminals.terminals import (
     ITSELF,
     Survey,
     Terminal,

@@ -15,20 +15,20 @@ from oulipoly_engine.events import Listeners
 from oulipoly_engine.facade.home import Home, Surroundings
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.accounts import Accounts
-    from oulipoly_engine.facade.background import BackgroundRuns
     from oulipoly_engine.facade.configuration import Configuration
-    from oulipoly_engine.facade.interactive import Interactive
-    from oulipoly_engine.facade.ledger import Ledger
-    from oulipoly_engine.facade.new_terminals import NewTerminals
-    from oulipoly_engine.facade.one_shots import OneShots
-    from oulipoly_engine.facade.pools import Pools
-    from oulipoly_engine.facade.quota import Quota
+    from oulipoly_engine.facade.quota.accounts import Accounts
+    from oulipoly_engine.facade.quota.ledger import Ledger
+    from oulipoly_engine.facade.quota.pools import Pools
+    from oulipoly_engine.facade.quota.quota import Quota
+    from oulipoly_engine.facade.runs.background import BackgroundRuns
+    from oulipoly_engine.facade.runs.interactive import Interactive
+    from oulipoly_engine.facade.runs.one_shots import OneShots
+    from oulipoly_engine.facade.runs.trace import Trace
     from oulipoly_engine.facade.sessions.sessions import Sessions
     from oulipoly_engine.facade.snapshot import Snapshot, SnapshotMaker
     from oulipoly_engine.facade.state_file import StateFile
-    from oulipoly_engine.facade.terminals import Terminals
-    from oulipoly_engine.facade.trace import Trace
+    from oulipoly_engine.facade.terminals.new_terminals import NewTerminals
+    from oulipoly_engine.facade.terminals.terminals import Terminals
     from oulipoly_engine.paths import Paths
     from oulipoly_engine.service.following.late import LateFollower
     from oulipoly_engine.service.following.watch import Watch
@@ -57,56 +57,56 @@ class Engine:
     @cached_property
     def accounts(self) -> Accounts:
         """Return what is asked and ordered about accounts."""
-        from oulipoly_engine.facade.accounts import Accounts
+        from oulipoly_engine.facade.quota.accounts import Accounts
 
         return Accounts(self._home)
 
     @cached_property
     def pools(self) -> Pools:
         """Return what is asked and ordered about pools."""
-        from oulipoly_engine.facade.pools import Pools
+        from oulipoly_engine.facade.quota.pools import Pools
 
         return Pools(self._home, self.accounts)
 
     @cached_property
     def quota(self) -> Quota:
         """Return what is asked and ordered about quota."""
-        from oulipoly_engine.facade.quota import Quota
+        from oulipoly_engine.facade.quota.quota import Quota
 
         return Quota(self._home)
 
     @cached_property
     def ledger(self) -> Ledger:
         """Return what is asked about the ledger."""
-        from oulipoly_engine.facade.ledger import Ledger
+        from oulipoly_engine.facade.quota.ledger import Ledger
 
         return Ledger(self._home)
 
     @cached_property
     def one_shots(self) -> OneShots:
         """Return the one-shots that this process waits for."""
-        from oulipoly_engine.facade.one_shots import OneShots
+        from oulipoly_engine.facade.runs.one_shots import OneShots
 
         return OneShots(self._home)
 
     @cached_property
     def interactive(self) -> Interactive:
         """Return the CLIs that a person talks to."""
-        from oulipoly_engine.facade.interactive import Interactive
+        from oulipoly_engine.facade.runs.interactive import Interactive
 
         return Interactive(self._home)
 
     @cached_property
     def trace(self) -> Trace:
         """Return what is asked about recorded invocations."""
-        from oulipoly_engine.facade.trace import Trace
+        from oulipoly_engine.facade.runs.trace import Trace
 
         return Trace(self._home)
 
     @cached_property
     def background(self) -> BackgroundRuns:
         """Return the one-shots in the background."""
-        from oulipoly_engine.facade.background import BackgroundRuns
+        from oulipoly_engine.facade.runs.background import BackgroundRuns
 
         return BackgroundRuns(self._home, self.pools)
 
@@ -120,14 +120,14 @@ class Engine:
     @cached_property
     def terminals(self) -> Terminals:
         """Return what is asked and ordered about terminals."""
-        from oulipoly_engine.facade.terminals import Terminals
+        from oulipoly_engine.facade.terminals.terminals import Terminals
 
         return Terminals(self._home)
 
     @cached_property
     def new_terminals(self) -> NewTerminals:
         """Return what is ordered of new terminals."""
-        from oulipoly_engine.facade.new_terminals import NewTerminals
+        from oulipoly_engine.facade.terminals.new_terminals import NewTerminals
 
         return NewTerminals(self._home, self.pools)
 

@@ -11,6 +11,6 @@ from importlib import import_module
 def __getattr__(name: str) -> object:
     """Return the function of `facade.detached`, which a service must not import."""
     if name in ("ended", "look", "after"):
-        return getattr(import_module("oulipoly_engine.facade.detached"), name)
+        return getattr(import_module("oulipoly_engine.facade.runs.detached"), name)
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)

@@ -13,7 +13,7 @@ from oulipoly_tui.view.frame import words
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Engine
-    from oulipoly_engine.facade.quota import Refreshed
+    from oulipoly_engine.facade.quota.quota import Refreshed
     from oulipoly_tui.app import AgentsApp
 
 _ACCOUNT = Argument("account", accounts)

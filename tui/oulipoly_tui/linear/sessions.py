@@ -102,7 +102,7 @@ def _fork(talk: Talk, one: Conversation) -> None:
 def _interactive(talk: Talk, one: Conversation, *, is_fork: bool = False) -> None:
     """Give the terminal to the CLI until it ends, as `agents repl` does."""
     from oulipoly_engine.facade import diagnostics, own_process  # noqa: PLC0415 - as the next
-    from oulipoly_engine.facade.interactive import InteractiveRequest, Wish  # noqa: PLC0415 - 100 ms, only who talks to a CLI
+    from oulipoly_engine.facade.runs.interactive import InteractiveRequest, Wish  # noqa: PLC0415 - 100 ms, only who talks to a CLI
 
     own_process.require_terminal()
     wish, parent = Wish(one.active.session_id, is_fork=is_fork), own_process.parent_invocation()

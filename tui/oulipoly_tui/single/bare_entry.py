@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.terminals import Terminal
+    from oulipoly_engine.facade.terminals.terminals import Terminal
 
 _ELSEWHERE = ("--detach", "--plain", "-h", "--help")  # answered without a pane
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from oulipoly_engine.facade.terminals import Terminal
+    from oulipoly_engine.facade.terminals.terminals import Terminal
 
 _LAST_PICTURE_S = 2.0  # for the host to send what an ended program left, once we have told our size
 _ESCAPE_S = 0.025  # a sequence comes whole within it; Textual's own 100 ms would show in vim at every Escape

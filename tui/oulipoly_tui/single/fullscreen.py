@@ -7,7 +7,7 @@ from pathlib import Path
 
 from oulipoly_engine.core.text import leave_key
 from oulipoly_engine.errors import Interrupted, RunnerError
-from oulipoly_engine.facade.terminals import Terminal, show
+from oulipoly_engine.facade.terminals.terminals import Terminal, show
 from oulipoly_tui.view.frame.chords import shown
 
 

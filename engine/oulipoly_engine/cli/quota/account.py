@@ -12,7 +12,7 @@ from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import output
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.accounts import AccountState
+    from oulipoly_engine.facade.quota.accounts import AccountState
 
 _ACTIONS = {
     "drain": "give it no new work",

@@ -11,7 +11,7 @@ from oulipoly_engine.core.quota.forecast import forecast_text, forecast_to_json
 from oulipoly_engine.core.quota.forecast_score import score_text, score_to_json
 from oulipoly_engine.core.quota.window_cycles import Ended
 from oulipoly_engine.facade import output
-from oulipoly_engine.facade.quota import WindowForecast
+from oulipoly_engine.facade.quota.quota import WindowForecast
 
 _HEADINGS = ("account", "window", "used", "resets in", "forecast", "past error", "left unused")
 

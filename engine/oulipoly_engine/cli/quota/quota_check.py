@@ -14,7 +14,7 @@ from oulipoly_engine.core.balance.explain import decision_to_json
 from oulipoly_engine.core.balance.why_table import why_text
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.quota import Kind, Quota, QuotaCheck, Refreshed
+from oulipoly_engine.facade.quota.quota import Kind, Quota, QuotaCheck, Refreshed
 
 _WORDS = {Kind.NO_SCRIPT: "NO_SCRIPT", Kind.IN_FLIGHT: "IN_FLIGHT", Kind.DISABLED: "DISABLED"}
 

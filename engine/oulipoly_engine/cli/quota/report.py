@@ -15,7 +15,7 @@ from oulipoly_engine.core.ledger.report import COLUMNS, Grouping, Line
 from oulipoly_engine.core.text.columns import pad, plain, width
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.ledger import LedgerReport, Question
+from oulipoly_engine.facade.quota.ledger import LedgerReport, Question
 
 _NUMBERS = ("calls", "input", "output", "cache read", "cache write", "total", "API value")
 _STEPS = 100

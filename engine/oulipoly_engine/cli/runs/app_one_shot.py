@@ -18,7 +18,7 @@ from oulipoly_engine.core.accounts.accounts import Model
 from oulipoly_engine.core.runs import prompt
 from oulipoly_engine.errors import AccountUnusable, Interrupted, RunnerError
 from oulipoly_engine.facade import diagnostics
-from oulipoly_engine.facade.one_shots import Request
+from oulipoly_engine.facade.runs.one_shots import Request
 from oulipoly_engine.records import replace
 
 

@@ -14,9 +14,9 @@ from oulipoly_engine.core.runs import markers
 from oulipoly_engine.core.runs.failure_categories import Category
 from oulipoly_engine.errors import PromptMissing, RequestRefused, SessionAmbiguous, SessionNotFound
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.interactive import Wish
-from oulipoly_engine.facade.one_shots import DispatchFailed, OneShotRunner
 from oulipoly_engine.facade.own_process import parent_invocation
+from oulipoly_engine.facade.runs.interactive import Wish
+from oulipoly_engine.facade.runs.one_shots import DispatchFailed, OneShotRunner
 
 _RECENT = 3
 

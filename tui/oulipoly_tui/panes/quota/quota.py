@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.ledger.report import Grouping
     from oulipoly_engine.events import Event
     from oulipoly_engine.facade.engine import Engine
-    from oulipoly_engine.facade.ledger import Burners
-    from oulipoly_engine.facade.quota import Burning
+    from oulipoly_engine.facade.quota.ledger import Burners
+    from oulipoly_engine.facade.quota.quota import Burning
     from oulipoly_engine.facade.snapshot import Snapshot
 
 _CHART_FROM = 14  # rows of the pane below which the chart finds no room

@@ -26,8 +26,8 @@ from oulipoly_tui.widgets.tab_line import TabLine
 from oulipoly_tui.widgets.terminal_view import LEAVE, TerminalView
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.new_terminals import OpenedTerminal
-    from oulipoly_engine.facade.terminals import Survey, Terminal
+    from oulipoly_engine.facade.terminals.new_terminals import OpenedTerminal
+    from oulipoly_engine.facade.terminals.terminals import Survey, Terminal
 
 
 class TerminalTabs(Pane):

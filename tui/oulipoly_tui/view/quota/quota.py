@@ -17,7 +17,7 @@ from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut
 if TYPE_CHECKING:
     from oulipoly_engine.core.quota.window_cycles import Ended
     from oulipoly_engine.core.quota.windows import Window
-    from oulipoly_engine.facade.quota import Burning, WindowForecast
+    from oulipoly_engine.facade.quota.quota import Burning, WindowForecast
     from oulipoly_engine.facade.snapshot import AccountView, Snapshot
 
 _NAME_LEAST, _NAME_MOST = 9, 24

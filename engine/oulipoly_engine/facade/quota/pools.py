@@ -20,8 +20,8 @@ from oulipoly_engine.store.runs import invocations
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.accounts.accounts import Model
-    from oulipoly_engine.facade.accounts import Accounts
-    from oulipoly_engine.facade.quota import Waiting
+    from oulipoly_engine.facade.quota.accounts import Accounts
+    from oulipoly_engine.facade.quota.quota import Waiting
 
 
 class NextDecision(Record):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade.home import Home
-from oulipoly_engine.facade.pools import Pools
+from oulipoly_engine.facade.quota.pools import Pools
 from oulipoly_engine.service.runs.background import Asked, Background
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from oulipoly_engine.core.balance.explain import chosen_text
 from oulipoly_engine.facade.home import Home
-from oulipoly_engine.facade.interactive import Interactive, InteractiveRequest, Wish
-from oulipoly_engine.facade.pools import Pools
-from oulipoly_engine.facade.terminals import Terminal
+from oulipoly_engine.facade.quota.pools import Pools
+from oulipoly_engine.facade.runs.interactive import Interactive, InteractiveRequest, Wish
+from oulipoly_engine.facade.terminals.terminals import Terminal
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.signals import Guard
 from oulipoly_engine.records import Record

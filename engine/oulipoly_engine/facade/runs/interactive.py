@@ -69,7 +69,7 @@ class Interactive:
     def detach(self, request: InteractiveRequest, size: tuple[int, int], guard: Guard) -> Started:
         """Start the CLI in a host of its own. size: columns and rows until somebody attaches. Raises RunnerError."""
         self._home.refuse_if_read_only("start a REPL")
-        from oulipoly_engine.facade import detached  # noqa: PLC0415 - 40 ms, only to start one
+        from oulipoly_engine.facade.runs import detached  # noqa: PLC0415 - 40 ms, only to start one
         from oulipoly_engine.service.runs import orphans  # noqa: PLC0415 - 40 ms, only to start one
 
         with self._opened(request) as choice:
