@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from oulipoly_engine.records import replace
 from oulipoly_tui.notices import GIVE_TITLE_BACK, KEEP_TITLE, Notices, sequence
 from oulipoly_tui.screens.jump import Jump
 from oulipoly_tui.screens.reading import Reading
@@ -76,7 +77,7 @@ def test_going_through_comes_round_and_is_not_confused_by_new_words():
     found = everything(None, (one, two))
 
     assert one == following(found, None)
-    assert two == following(found, one._replace(text="95 % used"))
+    assert two == following(found, replace(one, text="95 % used"))
     assert one == following(found, two)
     assert None is following((), two)
 

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from oulipoly_engine.records import replace
 from oulipoly_tui.view.frame.jobs import Job, jobs_line
 from oulipoly_tui.view.transcript.spans import cells
 
@@ -27,16 +28,16 @@ def test_each_job_is_told_with_its_seconds_and_the_key_at_the_end():
 def test_what_cannot_be_stopped_has_no_key():
     assert "stops" not in text(MOVING)
     assert "stops" not in text(READING, key="")
-    assert "stops" not in text(READING._replace(is_stopping=True))
+    assert "stops" not in text(replace(READING, is_stopping=True))
 
 
 def test_what_is_asked_to_stop_says_so_until_it_has():
-    assert "stopping: reading every account" in text(READING._replace(is_stopping=True))
+    assert "stopping: reading every account" in text(replace(READING, is_stopping=True))
 
 
 @pytest.mark.parametrize("width", [1, 8, 12, 20, 33, 40, 60, 200])
 def test_nothing_is_wider_than_the_screen_and_what_does_not_fit_is_counted(width):
-    many = [READING, MOVING, READING._replace(title="writing 漢字.md")]
+    many = [READING, MOVING, replace(READING, title="writing 漢字.md")]
     found = text(*many, width=width)
 
     assert cells(found) <= max(width, len(" ^x stops"))

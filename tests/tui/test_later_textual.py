@@ -35,7 +35,7 @@ from textual.app import App
 from textual.geometry import Region
 from textual.strip import Strip
 from textual.widget import Widget
-from oulipoly_tui import driver
+from oulipoly_tui.driver import driver
 from oulipoly_tui.widgets.painting import paint_at_once
 
 class Keys(Widget, can_focus=True):

@@ -24,7 +24,8 @@ import asyncio, json, sys
 from textual import constants
 from textual.containers import Vertical
 from textual.widget import Widget
-from oulipoly_tui import driver, signals
+from oulipoly_tui import signals
+from oulipoly_tui.driver import driver
 from oulipoly_tui.driver.typeahead import KeysInTurn
 
 class Keys(Widget, can_focus=True):

@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from oulipoly_engine.core.balance.balance import Candidate, TieRule, choose, why_not
-from oulipoly_engine.core.balance.headroom import length_h
-from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.core.quota.windows import QuotaState, Window, length_h
 
 NOW = datetime(2026, 3, 4, 12, tzinfo=UTC)
 

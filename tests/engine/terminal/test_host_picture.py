@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oulipoly_engine.terminal.host.size_policy import Window, decide
+from oulipoly_engine.terminal.host.size_policy import Decided, Window, decide
 from oulipoly_engine.terminal.protocol.frames import STYLES_KEPT, Debt, StyleBook, Viewport
 from oulipoly_engine.terminal.protocol.messages import Decoder, FromHost, encode
 from oulipoly_engine.terminal.protocol.remote_screen import View
@@ -91,9 +91,9 @@ def test_book_numbers_equal_styles_alike():
 def test_smallest_in_each_direction_wins_and_both_are_named():
     wide, high = Window("wide", 120, 20, 0), Window("high", 60, 50, 0)
 
-    assert (60, 20, "high and wide") == decide([wide, high], "smallest")
+    assert Decided(60, 20, "high and wide") == decide([wide, high], "smallest")
 
 
 def test_no_window_decides_nothing_and_a_huge_one_is_bounded():
     assert decide([], "smallest") is None
-    assert (1000, 500, "huge") == decide([Window("huge", 9999, 9999, 0)], "last")
+    assert Decided(1000, 500, "huge") == decide([Window("huge", 9999, 9999, 0)], "last")

@@ -24,8 +24,8 @@ from oulipoly_engine.core.balance.decision import (
 )
 from oulipoly_engine.core.balance.explain import decision_to_json, exhausted_text, why_not
 from oulipoly_engine.core.balance.headroom import headroom
-from oulipoly_engine.core.quota.burn import MIN_HOURS, PoolRates, pool_rates, project, rate_of
-from oulipoly_engine.core.quota.windows import mark_holds
+from oulipoly_engine.core.quota.burn import PoolRates, pool_rates, project, rate_of
+from oulipoly_engine.core.quota.windows import MIN_HOURS, mark_holds
 from oulipoly_engine.records import Record, replace
 
 __all__ = [

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from oulipoly_engine.core.balance.decision import BAND_FACTOR, TieRule
-from oulipoly_engine.core.quota.burn import MIN_HOURS
+from oulipoly_engine.core.quota.windows import MIN_HOURS
 from oulipoly_engine.records import Record
 
 

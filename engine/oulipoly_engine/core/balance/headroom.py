@@ -9,11 +9,10 @@ spent first, and none is left for the busy hours. Here each window counts by sha
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 
 from oulipoly_engine.core.balance.decision import WindowVerdict
-from oulipoly_engine.core.quota.burn import MIN_HOURS
+from oulipoly_engine.core.quota.windows import MIN_HOURS, length_h
 
 NEARLY_SPENT = 0.95  # projected use from which an account comes last: a prompt begun there may be cut off
 _COMES_LAST = 6.0  # more than any two accounts' headrooms differ by otherwise
@@ -22,10 +21,6 @@ _COMES_LAST = 6.0  # more than any two accounts' headrooms differ by otherwise
 # that the published table does not use (0 to 29): less of it leaves more quota unused at the resets, more of it meets
 # the first refusal sooner.
 _TIME_WEIGHT = 0.4
-
-_LENGTHS_H = {"5h-burst": 5.0, "daily": 24.0, "weekly": 168.0, "monthly": 720.0}
-_UNIT_H = {"m": 1 / 60, "min": 1 / 60, "h": 1.0, "d": 24.0}
-_LABEL = re.compile(r"(\d{1,5})(min|[mhd])(?:-\w+)?", re.ASCII)
 
 
 def headroom(windows: Sequence[WindowVerdict], reserve: float = 0.0) -> float:
@@ -46,13 +41,3 @@ def headroom(windows: Sequence[WindowVerdict], reserve: float = 0.0) -> float:
     if least == math.inf:
         return -math.inf
     return least - _COMES_LAST if is_nearly_spent else least
-
-
-def length_h(label: str | None, hours_left: float) -> float:
-    """Return how long a window is, in hours: by its label, else the shortest usual length that it fits into."""
-    name = "" if label is None else label.split(" ")[0]  # "weekly (2)" is a second weekly window
-    if (known := _LENGTHS_H.get(name)) is not None:
-        return known
-    if (match := _LABEL.fullmatch(name)) is not None:
-        return max(MIN_HOURS, int(match[1]) * _UNIT_H[match[2]])
-    return next((length for length in _LENGTHS_H.values() if length >= hours_left), hours_left)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from oulipoly_engine.core.quota.window_matching import match_windows
-from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.core.quota.windows import MIN_HOURS, QuotaState, Window
 from oulipoly_engine.records import Record, replace
 
 # The contract's learning limits (section 1.1).
@@ -15,7 +15,6 @@ MIN_TURNS = 20
 LEARNING_CEILING = 0.99  # a reading at the cap says nothing about the pace
 MAX_RATE = 0.1  # cannot bind with the other two; kept as the contract's own guard
 
-MIN_HOURS = 1 / 60  # floor of every duration, so that a window about to reset keeps a finite weight
 _MIN_DURATION = timedelta(hours=MIN_HOURS)
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from oulipoly_engine.core.balance.headroom import length_h
 from oulipoly_engine.core.quota.window_matching import match_windows
-from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.core.quota.windows import QuotaState, Window, length_h
 from oulipoly_engine.records import Record
 
 TOLERANCE = timedelta(minutes=1)  # vendors' resets wobble by seconds between readings

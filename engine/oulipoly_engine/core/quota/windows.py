@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 
 from oulipoly_engine.records import Record
+
+MIN_HOURS = 1 / 60  # floor of every duration, so that a window about to reset keeps a finite weight
+
+_LENGTHS_H = {"5h-burst": 5.0, "daily": 24.0, "weekly": 168.0, "monthly": 720.0}
+_UNIT_H = {"m": 1 / 60, "min": 1 / 60, "h": 1.0, "d": 24.0}
+_LABEL = re.compile(r"(\d{1,5})(min|[mhd])(?:-\w+)?", re.ASCII)
 
 
 class Window(Record):
@@ -60,3 +67,13 @@ def mark_holds(quota: QuotaState, now: datetime) -> bool:
     if quota.exhausted_at is None:
         return False
     return not quota.windows or count_live(quota.windows, now) > 0
+
+
+def length_h(label: str | None, hours_left: float) -> float:
+    """Return how long a window is, in hours: by its label, else the shortest usual length that it fits into."""
+    name = "" if label is None else label.split(" ")[0]  # "weekly (2)" is a second weekly window
+    if (known := _LENGTHS_H.get(name)) is not None:
+        return known
+    if (match := _LABEL.fullmatch(name)) is not None:
+        return max(MIN_HOURS, int(match[1]) * _UNIT_H[match[2]])
+    return next((length for length in _LENGTHS_H.values() if length >= hours_left), hours_left)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
-from oulipoly_engine.core.balance.headroom import length_h
 from oulipoly_engine.core.quota.forecast import SMALL_FALL, Forecast
 from oulipoly_engine.core.quota.forecast_score import ForecastScore
 from oulipoly_engine.core.quota.window_cycles import TOLERANCE, Ended
+from oulipoly_engine.core.quota.windows import length_h
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.quota.forecasting import forecasts
 from oulipoly_engine.store.base.db import Store

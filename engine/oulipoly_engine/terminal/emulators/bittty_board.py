@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from bittty import BITTTY, Board, TerminalCaps  # type: ignore[import-untyped]  # it ships no py.typed
@@ -22,7 +23,6 @@ from bittty.terminals.scrollback import (  # type: ignore[import-untyped]  # as 
     ScrollbackLine,
 )
 
-from oulipoly_engine.records import replace
 from oulipoly_engine.terminal.emulators.side_effects import COPY_BYTES, OVER, Heard
 from oulipoly_engine.terminal.protocol.screen import PALETTE, ScreenLimits
 

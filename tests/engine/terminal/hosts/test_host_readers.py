@@ -3,7 +3,7 @@
 import pytest
 
 from oulipoly_engine.terminal.client.client import Client
-from oulipoly_engine.terminal.host.size_policy import Window, decide
+from oulipoly_engine.terminal.host.size_policy import Decided, Window, decide
 from oulipoly_engine.terminal.protocol import messages
 from oulipoly_engine.terminal.protocol.remote_screen import View
 
@@ -38,8 +38,8 @@ def heard(client, kind, fits=lambda _: True):
 def test_reader_has_no_say_in_the_size_beside_another(rule):
     wide, narrow = Window("wide", 100, 30, 1.0), Window("narrow", 40, 10, 2.0, only_reads=True)
 
-    assert (100, 30, "wide") == decide([wide, narrow], rule)
-    assert (40, 10, "narrow") == decide([narrow], rule)
+    assert Decided(100, 30, "wide") == decide([wide, narrow], rule)
+    assert Decided(40, 10, "narrow") == decide([narrow], rule)
     assert decide([], rule) is None
 
 

@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.balance.balance import SPENT_AT
-from oulipoly_engine.core.balance.headroom import length_h
 from oulipoly_engine.core.quota.forecast import State
+from oulipoly_engine.core.quota.windows import length_h
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.quota.burn_chart import Ahead, Burn
