@@ -22,6 +22,7 @@ class Paths(Record):
     data: Path  # state.db, locks/, invocations/, ...
     home: Path  # what `~` stands for
     runtime_root: Path | None = None  # XDG_RUNTIME_DIR, where the data folder is the usual one
+    cache: Path | None = None  # what can be made again; None: nothing is kept
 
     @property
     def providers(self) -> Path:
@@ -95,6 +96,7 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Paths:
         home=home,
         # Another data folder is another world: its terminals are not among those of the user's own.
         runtime_root=None if data else _xdg(env, "XDG_RUNTIME_DIR", None),
+        cache=_xdg(env, "XDG_CACHE_HOME", home / ".cache") / APP,
     )
 
 

@@ -22,7 +22,8 @@ _SCREEN = {"textual", "rich", "asyncio"}
 _NETWORK = {"http", "ssl"}
 _CHECKERS = {"pydantic", "pydantic_core", "attrs", "typing_extensions"}  # 70 ms and more, at every start
 _CONFIGURATION = _CHECKERS | {"tomlkit", "yaml"}
-_STATE = {"sqlite3"}
+_STATE = {"sqlite3", "peewee"}
+_OTHER_DATABASES = ("psycopg", "psycopg2", "psycopg2cffi", "pymysql", "MySQLdb", "pysqlite3")
 _PROCESSES = {"subprocess", "selectors", "tempfile", "uuid"}
 _UNRECORDED = "00000000-0000-4000-8000-000000000000"
 
@@ -89,7 +90,32 @@ def test_trace_of_what_kept_no_session_loads_no_configuration(loaded, configured
 
     modules = loaded("trace", identity)
 
-    assert {"sqlite3"} == modules & (_STATE | _CONFIGURATION | _SCREEN | _NETWORK)
+    assert _STATE == modules & (_STATE | _CONFIGURATION | _SCREEN | _NETWORK)
+
+
+def test_drivers_of_other_databases_that_are_installed_are_not_loaded(tmp_path, home):
+    folder = tmp_path / "installed"
+    folder.mkdir()
+    for name in _OTHER_DATABASES:
+        (folder / f"{name}.py").write_text("raise SystemExit('loaded: ' + __name__)\n")
+    code = (
+        "import sys; from pathlib import Path; from oulipoly_engine.store.base.db import open_store\n"
+        "open_store(Path('state.db')).close()\n"
+        f"print(*(name for name in {_OTHER_DATABASES!r} if name in sys.modules))\n"
+        "import psycopg"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(folder)},
+        cwd=home,
+        timeout=25,
+        check=False,
+    )
+
+    assert ("\n", "loaded: psycopg\n") == (done.stdout, done.stderr)  # hidden while peewee is imported, no longer
 
 
 def test_trace_of_an_unknown_id_loads_no_configuration(loaded, configured):
@@ -98,27 +124,75 @@ def test_trace_of_an_unknown_id_loads_no_configuration(loaded, configured):
     assert set() == modules & (_CONFIGURATION | _SCREEN | _NETWORK)
 
 
-def test_a_one_shot_loads_neither_writers_nor_readers_that_it_does_not_need(loaded, configured):
+def test_the_first_one_shot_checks_the_configuration_and_loads_no_writer(loaded, configured):
     modules = loaded("-m", "still", "hello")
 
-    assert {"tomllib", "sqlite3", "subprocess"} <= modules
-    assert set() == modules & (_CONFIGURATION | {"difflib"} | _SCREEN | _NETWORK)
+    assert {"pydantic", "tomllib", "sqlite3", "subprocess"} <= modules
+    assert set() == modules & ({"tomlkit", "yaml", "difflib"} | _SCREEN | _NETWORK)
 
 
-def test_an_agent_file_costs_a_one_shot_yaml_and_nothing_else(loaded, configured):
+_READERS = [
+    pytest.param(["-m", "still", "hello"], id="one-shot"),
+    pytest.param(["helper", "hello"], id="one-shot of an agent"),
+    pytest.param(["--agent-file", "mine.md", "mine", "hello"], id="one-shot of an agent's file"),
+    pytest.param(["-m", "still", "--models-dir", "pools", "hello"], id="one-shot of a pool elsewhere"),
+    pytest.param(["session", "list"], id="session list"),
+    pytest.param(["config", "show"], id="config show"),
+    pytest.param(["status"], id="status"),
+    pytest.param(["quota-check", "--cached"], id="quota-check"),
+    pytest.param(["report"], id="report"),
+    pytest.param(["why", "still"], id="why"),
+    pytest.param(["--linear"], id="linear"),
+]
+
+
+@pytest.mark.parametrize("arguments", _READERS)
+def test_a_configuration_that_was_read_before_loads_no_checker(loaded, configured, home, arguments):
+    (home / "mine.md").write_text("---\nmodel: still\n---\nBe brief.\n")
+    (home / "pools").mkdir()
+    (home / "pools" / "still.toml").write_text('[[providers]]\nname = "quiet"\n')
+    loaded(*arguments)
+
+    modules = loaded(*arguments)
+
+    assert set() == modules & (_CONFIGURATION | _SCREEN | _NETWORK)
+
+
+def test_a_one_shot_of_what_was_read_before_reads_no_toml(loaded, configured):
+    loaded("-m", "still", "hello")
+
+    modules = loaded("-m", "still", "hello")
+
+    assert {"sqlite3", "subprocess"} <= modules
+    assert set() == modules & (_CONFIGURATION | {"tomllib", "difflib"} | _SCREEN | _NETWORK)
+
+
+@pytest.mark.parametrize("name", ["providers.toml", "models/still.toml", "sessions.toml", "config.toml"])
+def test_an_edit_is_checked_once(loaded, configured, home, name):
+    loaded("-m", "still", "hello")
+    with (home / ".config" / "oulipoly-agent-runner" / name).open("a") as file:
+        file.write("# a remark\n")
+
+    assert "pydantic" in loaded("-m", "still", "hello")
+    assert set() == loaded("-m", "still", "hello") & (_CONFIGURATION | {"tomllib"})
+
+
+def test_an_agent_file_costs_the_first_one_shot_yaml_and_nothing_else(loaded, configured):
     plain = loaded("-m", "still", "hello")
 
     by_agent = loaded("helper", "hello")
 
     assert {"yaml"} <= by_agent - plain
-    assert set() == by_agent & (_CHECKERS | {"tomlkit"} | _SCREEN | _NETWORK)
+    assert set() == by_agent & ({"tomlkit"} | _SCREEN | _NETWORK)
 
 
-def test_checking_every_file_takes_no_checking_library(loaded, configured):
+def test_a_check_reads_every_file_anew(loaded, configured):
+    loaded("config", "check")
+
     modules = loaded("config", "check")
 
-    assert {"tomllib", "yaml"} <= modules
-    assert set() == modules & _CHECKERS
+    assert {"tomllib", "yaml", "pydantic"} <= modules
+    assert set() == modules & ({"tomlkit"} | _SCREEN | _NETWORK)
 
 
 def test_no_command_of_the_headless_face_loads_the_screen_s_libraries():
@@ -141,7 +215,7 @@ def test_the_linear_face_loads_nothing_of_the_screen_s_libraries(loaded, configu
     modules = loaded("--linear")
 
     assert {"oulipoly_tui", "sqlite3"} <= modules
-    assert set() == modules & (_SCREEN | _NETWORK | _CHECKERS)
+    assert set() == modules & (_SCREEN | _NETWORK | {"tomlkit"})
 
 
 def test_the_first_frame_waits_for_no_engine_and_no_heavy_widget():
@@ -154,7 +228,10 @@ def test_the_first_frame_waits_for_no_engine_and_no_heavy_widget():
         "textual.widgets._data_table",
         "watchfiles",
         "oulipoly_tui.linear.linear",
-        "oulipoly_tui.actions.registry",
+        "oulipoly_tui.commands.line",
+        "oulipoly_tui.commands.palette",
+        "oulipoly_tui.commands.pools",
+        "oulipoly_tui.commands.sessions",
         "oulipoly_tui.screens.help",
     )
     code = (

@@ -5,29 +5,34 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_tui import keymap
-from oulipoly_tui.notices import Notices, toast_room
-from oulipoly_tui.progress import UNKNOWN, Progress, together
-from oulipoly_tui.standing import is_standing
+from oulipoly_tui.driver.notices import Notices
+from oulipoly_tui.driver.progress import UNKNOWN, Progress, together
+from oulipoly_tui.jobs import Jobs
+from oulipoly_tui.keys import keymap
+from oulipoly_tui.toasts import Toasts, toast_room
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.frame.attention import PROBLEMS, Attention, alerts_text, everything, following
 from oulipoly_tui.view.frame.header import worst_window
+from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import Snapshot
-    from oulipoly_tui.app import AgentsApp
+    from oulipoly_tui.app_interface import AppInterface
     from oulipoly_tui.screens.reading import Reading
+    from oulipoly_tui.view.frame.problems import Problem
 
 _LONG_S = 2.0  # work that takes longer is told outside
 
 _OUTSIDE = 150  # columns of a terminal's own notification
 
 
-class Watchman:
-    """Watches for the app."""
+class Alerts:
+    """Knows what wants the user, and tells it."""
 
-    def __init__(self, app: AgentsApp) -> None:
+    def __init__(self, app: AppInterface, toasts: Toasts, jobs: Jobs) -> None:
         self._app = app
+        self._toasts = toasts
+        self._jobs = jobs
         self._last: Attention | None = None  # that was gone to
         self._is_asking = False
         self._raised_now: list[Any] = []  # alerts that nobody has been told of yet
@@ -41,6 +46,12 @@ class Watchman:
         of_panes = (one for pane in self._app.frame.panes for one in pane.attention())
         return everything(self._app.snapshot, of_panes)
 
+    def troubles(self) -> tuple[Problem, ...]:
+        """Return everything that is wrong, for the problems list."""
+        from oulipoly_tui.view.frame.problems import of_app  # noqa: PLC0415 - the list is rarely opened
+
+        return of_app(self._app.snapshot, self._toasts.failures, self._app.keys, self.wanted())
+
     async def go_on(self) -> None:
         """Go to the next thing that wants the user, and say what it is."""
         found = following(self.wanted(), self._last)
@@ -48,7 +59,7 @@ class Watchman:
         if found is None:
             return
         if found.pane == PROBLEMS:
-            self._app.action_problems()
+            self.list_problems()
             return
         await self._app.frame.turn_to(found.pane)
         self._app.call_after_refresh(self._show, found)
@@ -56,7 +67,7 @@ class Watchman:
     def look(self) -> None:
         """Tell the outer terminal whether anything long is under way: our work, a one-shot, a terminal's program."""
         app = self._app
-        works = [UNKNOWN for _ in app.jobs_since(_LONG_S)]
+        works = [UNKNOWN for _ in self._jobs.since(_LONG_S)]
         shots = [UNKNOWN] * (0 if app.engine is None else len(app.engine.background.running))
         told = [percent for pane in app.frame.panes for percent in pane.under_way()]
         mode = "off" if app.options.reduced_motion else app.options.progress
@@ -85,7 +96,7 @@ class Watchman:
         from oulipoly_tui.screens.reading import Reading  # noqa: PLC0415 - only when it is opened
         from oulipoly_tui.view.frame.problems import problem_lines  # noqa: PLC0415 - only when it is opened
 
-        self._list = Reading("Problems", problem_lines(self._app.troubles()))
+        self._list = Reading("Problems", problem_lines(self.troubles()))
         self._app.push_screen(self._list, self._closed)
 
     def take(self, snapshot: Snapshot) -> None:
@@ -97,7 +108,7 @@ class Watchman:
         if self._list is not None and is_standing(self._list):
             from oulipoly_tui.view.frame.problems import problem_lines  # noqa: PLC0415 - loaded by now
 
-            self._list.show_content(problem_lines(self._app.troubles()))
+            self._list.show_content(problem_lines(self.troubles()))
         worst = worst_window(snapshot)
         told = "" if worst is None else f" · {worst[0]} {worst[1].name} {words.percent(worst[1].used)}"
         count = len(self.wanted())

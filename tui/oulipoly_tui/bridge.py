@@ -1,16 +1,20 @@
-"""Turns the engine's events into messages: the only place where its threads meet the app's."""
+"""The engine, its events and its snapshots: the only place where its threads meet the app's."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_tui.messages import EventArrived
+from oulipoly_tui.app_interface import AppInterface
+from oulipoly_tui.attention import Alerts
+from oulipoly_tui.messages import EventArrived, SnapshotTaken
 
 if TYPE_CHECKING:
     from textual.app import App
 
     from oulipoly_engine.events import Event, Listeners
+    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.facade.snapshot import Snapshot
 
 
 def connect(listeners: Listeners, app: App[Any]) -> Callable[[], None]:
@@ -21,3 +25,78 @@ def connect(listeners: Listeners, app: App[Any]) -> Callable[[], None]:
             app.post_message(EventArrived(event))
 
     return listeners.subscribe(post)
+
+
+class EngineBridge:
+    """Opens the engine, and keeps what the app shows of it new."""
+
+    def __init__(self, app: AppInterface, open_engine: Callable[[], Engine], alerts: Alerts) -> None:
+        self._app = app
+        self._open_engine = open_engine
+        self._alerts = alerts
+        self._is_taking = self._is_dirty = False
+
+    def open(self) -> None:
+        """Open the engine in a thread: it takes longer than the first frame."""
+        self._app.work("open", self._open_engine, self._opened)
+
+    def take_snapshot(self) -> None:
+        """Ask for a new snapshot; one that is being taken is followed by one more at most."""
+        engine = self._app.engine
+        if engine is None:
+            return
+        self._is_dirty = self._is_taking
+        if not self._is_taking:
+            self._is_taking = True
+            self._app.work("snapshot", engine.snapshot, self._took, self._missed)
+
+    def take_event(self, event: Event) -> None:
+        """Pass an event on, and take a new snapshot where it may have changed anything in it."""
+        self._app.frame.happened(event)
+        name = type(event).__name__
+        if name in ("StateChanged", "ConfigurationChanged", "QuotaRefreshed"):
+            self.take_snapshot()
+        if name in ("StateChanged", "QuotaRefreshed"):
+            self._alerts.raise_alerts()
+        if name == "AlertRaised":
+            self._alerts.alert(event)
+        if name == "ConfigurationChanged":
+            self._examine()
+
+    def read_old_quota(self) -> None:
+        """Read the accounts whose reading has become too old to show."""
+        engine, options = self._app.engine, self._app.options
+        if engine is not None and options.reads_quota and not options.read_only:
+            self._app.work("read old", engine.quota.refresh_for_display, title="reading quota", can_stop=True)
+
+    def _opened(self, engine: Engine) -> None:
+        self._app.engine = engine
+        connect(engine.listeners, self._app)
+        self.take_snapshot()
+
+    def _took(self, snapshot: Snapshot) -> None:
+        app = self._app
+        self._is_taking = False
+        is_first, app.snapshot = app.snapshot is None, snapshot
+        app.frame.take(snapshot)
+        app.show_keys()
+        self._alerts.take(snapshot)
+        app.post_message(SnapshotTaken(snapshot))
+        if is_first and app.engine is not None:
+            app.engine.follow()
+            self._examine()
+            self._alerts.raise_alerts()
+            self.read_old_quota()
+        self._take_next()
+
+    def _missed(self, _error: Exception) -> None:
+        self._is_taking = False
+        self._take_next()
+
+    def _take_next(self) -> None:
+        if self._is_dirty:
+            self.take_snapshot()
+
+    def _examine(self) -> None:
+        if self._app.engine is not None:
+            self._app.work("check", self._app.engine.configuration.examine, lambda _: self.take_snapshot())

@@ -14,7 +14,7 @@ from oulipoly_engine.paths import Paths, from_environment
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Engine
-    from oulipoly_tui.app import Options
+    from oulipoly_tui.app_interface import Options
 
 OPTIONS = ("--linear", "--read-only", "--no-anim")  # the headless command knows them too, to say what they exclude
 _LAYOUT_FILE = "app-layout.json"
@@ -81,7 +81,7 @@ def _is_read_only(arguments: Sequence[str]) -> bool:
 
 def options(paths: Paths, arguments: Sequence[str]) -> Options:
     """Return how the app shall look, from app.toml, the last layout and the command line."""
-    from oulipoly_tui.app import Options  # noqa: PLC0415 - Textual, 200 ms, only the app needs it
+    from oulipoly_tui.app_interface import Options  # noqa: PLC0415 - Textual, 200 ms, only the app needs it
 
     saved = load_layout(paths)
     found: Any = None
@@ -89,7 +89,8 @@ def options(paths: Paths, arguments: Sequence[str]) -> Options:
     warnings: list[str] = []
     if (paths.config / "app.toml").exists() or (paths.config / "themes").is_dir():
         from oulipoly_engine.facade.configuration import read_app, read_themes  # noqa: PLC0415 - only where there is one
-        from oulipoly_tui import keymap, theming  # noqa: PLC0415 - Textual
+        from oulipoly_tui.keys import keymap  # noqa: PLC0415 - with the app
+        from oulipoly_tui.widgets import theming  # noqa: PLC0415 - Textual
 
         loaded, looks = read_app(paths), read_themes(paths)
         found = loaded.value
@@ -138,11 +139,11 @@ def _run_app(arguments: Sequence[str]) -> int:
     try:
         result = app.run()
     finally:  # a crash does not go through the app's own end
-        if left := app.watchman.progress.farewell():
+        if left := app.alerts.progress.farewell():
             from oulipoly_engine.facade import output  # noqa: PLC0415 - only after a crash
 
             output.write_bytes(left.encode())
-    app.wait_for_stopped()
+    app.jobs.wait_for_stopped()
     if app.engine is not None:
         app.engine.close()
     if not app.options.read_only:

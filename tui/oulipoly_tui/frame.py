@@ -12,19 +12,17 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
-from oulipoly_tui.keymap import TABLE, shown_one
-from oulipoly_tui.keys.key import FRAME
+from oulipoly_tui.actions.action import FRAME
+from oulipoly_tui.keys.keymap import TABLE, shown_one
 from oulipoly_tui.panes.pane import Pane
 from oulipoly_tui.panes.table import PaneEntry
 from oulipoly_tui.view.frame.layout import Present
-from oulipoly_tui.view.transcript.spans import Line
 from oulipoly_tui.widgets.area import Area
-from oulipoly_tui.widgets.bars import Bar, HintBar, JobBar
+from oulipoly_tui.widgets.bars import Bar, HintBar
 
 if TYPE_CHECKING:
     from oulipoly_engine.events import Event
     from oulipoly_engine.facade.snapshot import Snapshot
-    from oulipoly_tui.view.frame.footer import Hint
 
 
 class Frame(Screen[None], inherit_bindings=False):
@@ -32,7 +30,7 @@ class Frame(Screen[None], inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         *(
-            Binding(row.keys, f"app.press('{row.id}')", row.label, show=False, tooltip=row.tooltip, id=row.id)
+            Binding(row.keys, f"app.press('{row.id}')", row.label, show=False, tooltip=row.description, id=row.id)
             for row in TABLE
             if row.where == FRAME
         ),
@@ -50,7 +48,6 @@ class Frame(Screen[None], inherit_bindings=False):
         self._mounted: dict[str, asyncio.Event] = {}
         self._begun: list[Pane] = []  # those that are laid out, so that they can draw
         self._snapshot: Snapshot | None = None
-        self._jobs: JobBar | None = None  # once there has been any
 
     def compose(self) -> ComposeResult:
         """Lay out the frame with the first pane alone; the others come when they are looked at."""
@@ -100,6 +97,17 @@ class Frame(Screen[None], inherit_bindings=False):
         await self.mount_visible()
         self.current.focus_inside()
 
+    async def turn_to_number(self, number: int) -> None:
+        """Give the keys to the pane of a number."""
+        for entry in self.entries.values():
+            if entry.number == number:
+                await self.turn_to(entry.id)
+
+    def reason_against_number(self, number: int) -> str | None:
+        """Say why nothing can be gone to by a number; None: there is such a pane."""
+        has_it = any(entry.number == number for entry in self.entries.values())
+        return None if has_it else f"there is no pane {number}"
+
     async def step(self, by: int) -> None:
         """Give the keys to the next visible pane."""
         shown = self.area.visible_ids() if len(self.area.visible_ids()) > 1 else tuple(self.entries)
@@ -109,6 +117,11 @@ class Frame(Screen[None], inherit_bindings=False):
     async def zoom(self) -> None:
         """Give the pane the whole area, or take it back."""
         await self.turn_to(self.area.focused_pane, zoomed=not self.area.zoomed)
+
+    async def go_back(self) -> None:
+        """Go back by one level: inside the pane, else from its zoom."""
+        if not self.current.leave() and self.area.zoomed:
+            await self.zoom()
 
     def take(self, snapshot: Snapshot) -> None:
         """Let every pane draw a new snapshot."""
@@ -127,25 +140,6 @@ class Frame(Screen[None], inherit_bindings=False):
         for pane in self._begun:
             pane.happened(event)
 
-    def show_header(self, line: Line) -> None:
-        """Show the header."""
-        self.query_one("#header", Bar).show(line)
-
-    def show_footer(self, hints: Sequence[Hint]) -> None:
-        """Show the footer."""
-        footer = self.query_one("#footer", HintBar)
-        footer.display = bool(hints)
-        footer.show_hints(hints)
-
-    def show_jobs(self, line: Line) -> None:
-        """Show the row of work under way, above the footer; an empty one takes it away."""
-        if self._jobs is None and line:
-            self._jobs = JobBar(id="jobs")
-            self.mount(self._jobs, before="#footer")
-        if self._jobs is not None:
-            self._jobs.display = bool(line)
-            self._jobs.show(line)
-
     def state(self) -> dict[str, object]:
         """Return what shall be the same at the next start."""
         before = self._saved.get("panes")
@@ -158,7 +152,7 @@ class Frame(Screen[None], inherit_bindings=False):
         app: Any = self.app
         row = app.keys.withheld_at(event.key, self.area.focused_pane)
         if row is not None:
-            app.say(f"{shown_one(event.key)} ({row.label or row.tooltip}) changes something, and this app is read-only")
+            app.say(f"{shown_one(event.key)} ({row.label}) changes something, and this app is read-only")
 
     def on_descendant_focus(self) -> None:
         """Follow the mouse: the pane that was clicked has the keys."""

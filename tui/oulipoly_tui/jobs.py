@@ -10,33 +10,25 @@ from typing import Any
 
 from textual.app import App
 
-from oulipoly_engine.records import Record, field
 from oulipoly_engine.stopping import Stopped, stoppable
-from oulipoly_tui.messages import WorkDone
+from oulipoly_tui.messages import Job, WorkDone
+from oulipoly_tui.toasts import Toasts
 
 _TOLD_AFTER_S = 1.0  # what takes less is done before its row could be read
 _PARTING_S = 3.0  # a script has two seconds to obey, and is killed then
 
 
-class Job(Record, frozen=False, eq=False):
-    """Work under way."""
+class Jobs:
+    """The work of the app that is under way."""
 
-    name: str
-    title: str  # what a person reads; empty: nobody asked for it
-    can_stop: bool
-    since: float  # monotonic seconds
-    asked: threading.Event = field(default_factory=threading.Event)  # to stop
-    thread: threading.Thread | None = None
+    def __init__(self, app: App[Any], toasts: Toasts, show: Callable[[], None]) -> None:
+        """Begin without any. show: draws what is under way."""
+        self._app = app
+        self._toasts = toasts
+        self._show = show
+        self._all: list[Job] = []
 
-
-class Working(App[str]):
-    """The part of the app that has work done."""
-
-    def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the app's own
-        super().__init__(**more)
-        self._jobs: list[Job] = []
-
-    def work(  # noqa: PLR0913, RUF100 - a call reads as a sentence
+    def start(  # noqa: PLR0913, RUF100 - a call reads as a sentence
         self,
         name: str,
         function: Callable[[], Any],
@@ -60,47 +52,47 @@ class Working(App[str]):
                     result = function()
             except Exception as error:  # noqa: BLE001, RUF100 - a worker's border: the app stays and says it
                 failure = error
-            if self.is_running:
-                self.post_message(WorkDone(job, result, failure, act if failure is None else failed))
+            if self._app.is_running:
+                self._app.post_message(WorkDone(job, result, failure, act if failure is None else failed))
 
-        self._jobs.append(job)
+        self._all.append(job)
         job.thread = threading.Thread(target=run, name=name, daemon=True)
         job.thread.start()
         return job
 
     @property
-    def busy(self) -> bool:
+    def are_under_way(self) -> bool:
         """Tell whether any work is under way."""
-        return bool(self._jobs)
+        return bool(self._all)
 
-    def jobs_since(self, least_s: float) -> tuple[Job, ...]:
+    def since(self, least_s: float) -> tuple[Job, ...]:
         """Return the work that has been under way for so long, the oldest first."""
         now = monotonic()
-        return tuple(job for job in self._jobs if now - job.since >= least_s)
+        return tuple(job for job in self._all if now - job.since >= least_s)
 
     @property
-    def shown_jobs(self) -> tuple[Job, ...]:
+    def shown(self) -> tuple[Job, ...]:
         """Return the work that its user waits for, the oldest first."""
-        return tuple(job for job in self.jobs_since(_TOLD_AFTER_S) if job.title)
+        return tuple(job for job in self.since(_TOLD_AFTER_S) if job.title)
 
     @property
-    def stoppable_jobs(self) -> tuple[Job, ...]:
+    def stoppable(self) -> tuple[Job, ...]:
         """Return the work that can be stopped and has not been asked to yet, the oldest first."""
-        return tuple(job for job in self._jobs if job.title and job.can_stop and not job.asked.is_set())
+        return tuple(job for job in self._all if job.title and job.can_stop and not job.asked.is_set())
 
     def take_result(self, message: WorkDone) -> None:
         """Take a result, or say what failed."""
-        self._jobs.remove(message.job)
+        self._all.remove(message.job)
         if isinstance(message.error, Stopped):
-            self.say(f"stopped {message.job.title or message.job.name}")
+            self._toasts.say(f"stopped {message.job.title or message.job.name}")
         elif message.error is not None:
-            self.say_failure(message.job.name, message.error)
+            self._toasts.say_failure(message.job.name, message.error)
         if callable(message.act):
             message.act(message.result if message.error is None else message.error)
 
-    def action_stop_work(self) -> None:
+    def ask_to_stop(self) -> None:
         """Stop what is under way; where there is more than one thing, ask which."""
-        found = self.stoppable_jobs
+        found = self.stoppable
         if len(found) == 1:
             self._stop(found[0])
         elif found:
@@ -109,18 +101,18 @@ class Working(App[str]):
 
             rows = tuple(Row(str(number), ((job.title, ""),)) for number, job in enumerate(found))
             chosen = partial(self._stop_chosen, found)
-            self.push_screen(Choice("Stop what?", rows), chosen)
+            self._app.push_screen(Choice("Stop what?", rows), chosen)
 
-    def stop_all_work(self) -> None:
+    def stop_all(self) -> None:
         """Ask what can be stopped to stop: the app is ending."""
-        for job in self._jobs:
+        for job in self._all:
             if job.can_stop:
                 job.asked.set()
 
     def wait_for_stopped(self, patience_s: float = _PARTING_S) -> None:
         """Wait for what its user waited for: no script of ours and no half a file shall outlive us."""
         deadline = monotonic() + patience_s
-        for job in self._jobs:
+        for job in self._all:
             if job.title and job.thread is not None:
                 job.thread.join(max(0.0, deadline - monotonic()))
 
@@ -130,16 +122,4 @@ class Working(App[str]):
 
     def _stop(self, job: Job) -> None:
         job.asked.set()
-        self.show_jobs()
-
-    def show_jobs(self) -> None:
-        """Show what is under way."""
-        raise NotImplementedError
-
-    def say(self, text: str, *, severity: str = "information") -> None:
-        """Show one line for some seconds."""
-        raise NotImplementedError
-
-    def say_failure(self, name: str, error: Exception) -> None:
-        """Say what failed."""
-        raise NotImplementedError
+        self._show()

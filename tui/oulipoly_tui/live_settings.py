@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 from textual import constants
 
 from oulipoly_engine.records import replace
-from oulipoly_tui import keymap, theming
+from oulipoly_tui.keys import keymap
+from oulipoly_tui.widgets import theming
 
 if TYPE_CHECKING:
-    from oulipoly_tui.app import AgentsApp, Options
+    from oulipoly_tui.app_interface import AppInterface, Options
 
 
-class Looks:
+class LiveSettings:
     """Reads the files again when they have changed, one reading at a time: a late one must not undo a newer one."""
 
-    def __init__(self, app: AgentsApp, read: Callable[[], Options] | None) -> None:
+    def __init__(self, app: AppInterface, read: Callable[[], Options] | None) -> None:
         self._app = app
         self._read = read  # None: this app was given its options, and no files
         self._is_reading = self._is_dirty = False
@@ -51,7 +52,7 @@ class Looks:
             self.read()
 
 
-def change(app: AgentsApp, found: Options) -> None:
+def change(app: AppInterface, found: Options) -> None:
     """Take keys, footer, motion and themes from options that were read anew.
 
     Read-only mode and the saved layout stay as they were at the start: the engine was opened for the one, and the other
@@ -67,7 +68,7 @@ def change(app: AgentsApp, found: Options) -> None:
         _recolour(app, before, found)
 
 
-def _recolour(app: AgentsApp, before: Options, found: Options) -> None:
+def _recolour(app: AppInterface, before: Options, found: Options) -> None:
     """Draw with the themes as they are now; one of the same name may have other colours."""
     theming.register(app, found.themes)
     wanted = found.theme if found.theme != before.theme else app.theme

@@ -1,15 +1,17 @@
-"""What travels inside the app: events of the engine, new snapshots, wishes of panes."""
+"""What travels inside the app: events of the engine, new snapshots, wishes of panes, results of work."""
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 from textual.message import Message
 
+from oulipoly_engine.records import Record, field
+
 if TYPE_CHECKING:
     from oulipoly_engine.events import Event
     from oulipoly_engine.facade.snapshot import Snapshot
-    from oulipoly_tui.jobs import Job
 
 
 class EventArrived(Message):
@@ -29,7 +31,7 @@ class SnapshotTaken(Message):
 
 
 class Wish(Message):
-    """A pane asks for a command of the table in `orders/`, by its name and with its arguments."""
+    """A pane asks for a command of the registry, by its name and with its arguments."""
 
     def __init__(self, name: str, *arguments: str) -> None:
         self.name = name
@@ -45,6 +47,17 @@ class ReplWanted(Message):
         self.account = account  # None: whom the balancer chooses
         self.session = session  # None: a new one
         super().__init__()
+
+
+class Job(Record, frozen=False, eq=False):
+    """Work under way."""
+
+    name: str
+    title: str  # what a person reads; empty: nobody asked for it
+    can_stop: bool
+    since: float  # monotonic seconds
+    asked: threading.Event = field(default_factory=threading.Event)  # to stop
+    thread: threading.Thread | None = None
 
 
 class WorkDone(Message):

@@ -6,8 +6,9 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
-from oulipoly_engine.config import accounts_file, agent_files, app_file, legacy, load, small_files, toml_file
+from oulipoly_engine.config import accounts_file, agent_files, app_file, legacy, load, small_files
 from oulipoly_engine.config.problem import Fault, Level, Loaded, Problem, nearest
+from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, SessionScripts, Settings
 from oulipoly_engine.paths import Paths
 
@@ -22,7 +23,7 @@ def check(
     names = load.list_models(paths, models_dir)
     models = {name: load.read_model(paths, name, models_dir, accounts.value) for name in names}
     folder = agents_dir or paths.agents
-    agents = [agent_files.read(folder / f"{name}.md") for name in agent_files.names(folder)]
+    agents = [agent_files.read(folder / f"{name}.md", paths) for name in agent_files.names(folder)]
     sessions = small_files.read_sessions(paths)
     settings = small_files.read_settings(paths)
     known = _names_in(paths.providers)

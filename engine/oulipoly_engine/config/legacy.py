@@ -1,13 +1,18 @@
-"""Older ways of saying things: command lines in one text, storage kinds without scripts. Pure."""
+"""Older ways of saying things: command lines in one text, storage kinds without scripts, accounts in models. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
+from typing import Any
 
+from oulipoly_engine.config.problem import Fault
 from oulipoly_engine.core.accounts.accounts import StorageSpec, StorageType
 
+# What an account's entry holds today and a model's file held in older configurations.
+OLD_ENTRY_KEYS = ("command", "resume", "session_capture", "session_storage", "resume_acceptance", "prompt_mode")
+OLD_TOP_KEYS = (*OLD_ENTRY_KEYS, "args", "interactive_args")
 _WORD = re.compile(r'(?:"[^"]*"|[^\s"])+')
 _BARE = re.compile(r"[A-Za-z0-9/._~-]+")
 _ASSIGNMENT = re.compile(r"[A-Z][A-Za-z0-9_]*=")
@@ -109,3 +114,16 @@ def adapter_root(script: str) -> tuple[str, str] | None:
         if PurePath(adapter).name in (f"{family}-turns", f"{family}-cwd", f"{family}-locate-transcript"):
             return (family, root.strip()) if root.strip() else None
     return None
+
+
+def old_keys(data: Mapping[str, Any]) -> Iterator[Fault]:
+    """Find old per-provider configuration: one fault for the file, at its first old key."""
+    found: list[tuple[tuple[str | int, ...], str]] = [((key,), key) for key in OLD_TOP_KEYS if key in data]
+    members = data.get("providers")
+    for place, entry in enumerate(members if isinstance(members, list) else ()):
+        if isinstance(entry, dict):
+            found += [(("providers", place, key), key) for key in OLD_ENTRY_KEYS if key in entry]
+    if found:
+        keys = ", ".join(f"`{key}`" for key in dict.fromkeys(key for _, key in found))
+        message = f"this is old per-provider config: {keys} now belong to the accounts in providers.toml"
+        yield Fault(found[0][0], message, "run `agents migrate-config`")

@@ -1,6 +1,7 @@
 """What the rest of the engine asks of the configuration: checked core values, or an error that says what to do.
 
-Warnings come with the values; errors are raised, the first one in full. Everything is read anew at each call.
+Warnings come with the values; errors are raised, the first one in full. Every call looks anew whether a file has
+changed.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import errno
 from collections.abc import Mapping
 from pathlib import Path
 
-from oulipoly_engine.config import accounts_file, agent_files, model_files, small_files, toml_file
+from oulipoly_engine.config import accounts_file, agent_files, model_files, small_files
 from oulipoly_engine.config.problem import Level, Loaded, nearest, settle, summary
 from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, SessionScripts, Settings
 from oulipoly_engine.errors import AgentFileInvalid, AgentUnknown, ModelUnknown
@@ -84,12 +85,17 @@ def read_model(
 ) -> Loaded[Model | None]:
     """Return a model and its problems, None when it has an error; for the commands that show everything."""
     path = (models_dir or paths.models) / f"{name}.toml"
-    loaded = model_files.read(path)
+    loaded = model_files.read(paths, path)
     if loaded.value is None or not any(member.account == "codex" for member in loaded.value.members):
         return loaded
     known = accounts_file.read(paths).value if accounts is None else accounts
-    overlaps = toml_file.read(path).problems(model_files.overlaps(loaded.value, known))
-    return Loaded(None if overlaps else loaded.value, (*loaded.problems, *overlaps))
+    faults = tuple(model_files.overlaps(loaded.value, known))
+    if not faults:
+        return loaded
+    from oulipoly_engine.config.toml import toml_file  # noqa: PLC0415 - 10 ms, only a fault needs its line
+
+    overlaps = toml_file.read(path).problems(faults)
+    return Loaded(None, (*loaded.problems, *overlaps))
 
 
 def list_agents(paths: Paths, agents_dir: Path | None = None) -> tuple[str, ...]:
@@ -106,15 +112,16 @@ def load_agent(paths: Paths, name: str, agents_dir: Path | None = None) -> Loade
     path = folder / f"{name}.md"
     if not model_files.is_name(name) or not _exists(path):
         raise AgentUnknown(f"Unknown agent {_short(name)!r}: {_way_out(name, agent_files.names(folder), folder)}")
-    return _settled_agent(agent_files.read(path), f"agent {name!r}")
+    return _settled_agent(agent_files.read(path, paths), f"agent {name!r}")
 
 
-def load_agent_file(path: Path) -> Loaded[Agent]:
+def load_agent_file(path: Path, paths: Paths | None = None) -> Loaded[Agent]:
     """Return the agent in a file anywhere.
 
+    paths: whose snapshot may have it; None: the file is read.
     Raises AgentFileInvalid when the file is missing or has an error.
     """
-    return _settled_agent(agent_files.read(path), f"agent file {path}")
+    return _settled_agent(agent_files.read(path, paths), f"agent file {path}")
 
 
 def _exists(path: Path) -> bool:

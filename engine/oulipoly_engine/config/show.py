@@ -37,7 +37,7 @@ def effective(paths: Paths, models_dir: Path | None = None, agents_dir: Path | N
     sessions = small_files.read_sessions(paths)
     models = [load.read_model(paths, name, models_dir, accounts.value) for name in load.list_models(paths, models_dir)]
     folder = agents_dir or paths.agents
-    agents = [agent_files.read(folder / f"{name}.md") for name in agent_files.names(folder)]
+    agents = [agent_files.read(folder / f"{name}.md", paths) for name in agent_files.names(folder)]
     everything: tuple[Any, ...] = (accounts, settings, sessions, *models, *agents)
     return {
         "paths": _paths(paths, models_dir or paths.models, folder),

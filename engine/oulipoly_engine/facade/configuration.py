@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.config import app_file
-from oulipoly_engine.config.app_file import AppSettings, ThemeFile
+from oulipoly_engine.config.app_settings import AppSettings, ThemeFile
 from oulipoly_engine.config.problem import Level, Loaded, Problem
 from oulipoly_engine.facade.home import Home
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 
 if TYPE_CHECKING:
-    from oulipoly_engine.config.migrate import MigrationPlan
+    from oulipoly_engine.config.migration.migrate import MigrationPlan
     from oulipoly_engine.paths import Paths
     from oulipoly_engine.service.accounts.configuration import Configured
     from oulipoly_engine.service.accounts.settings import Section, Setting, Settings
@@ -33,8 +34,10 @@ __all__ = [
     "Settings",
     "ThemeFile",
     "as_text",
+    "json_schema",
     "read_app",
     "read_themes",
+    "schema_titles",
 ]
 
 
@@ -60,8 +63,12 @@ class Configuration:
         self._home.examine()
 
     def check(self) -> tuple[Problem, ...]:
-        """Return what is wrong with every file, and between them."""
-        return self._home.places.examine()
+        """Return what is wrong with every file, and between them; no snapshot of an earlier reading is asked."""
+        from oulipoly_engine.config.check import check
+
+        home = self._home
+        paths = replace(home.paths, cache=None)
+        return check(paths, models_dir=home.models_dir, agents_dir=home.agents_dir)
 
     def effective(self) -> dict[str, object]:
         """Return what is in force, secrets masked, for JSON."""
@@ -71,14 +78,15 @@ class Configuration:
 
     def migration(self) -> Migration:
         """Return how files of an older form would be changed; nothing is written. Raises ConfigInvalid."""
-        from oulipoly_engine.config import mask, migrate
+        from oulipoly_engine.config import mask
+        from oulipoly_engine.config.migration import migrate
 
         plan = migrate.plan(self._home.paths, self._home.models_dir)
         return Migration(plan, mask.text("".join(change.diff for change in plan.files)))
 
     def migrate(self, migration: Migration) -> None:
         """Write what a migration would change. Raises ConfigInvalid."""
-        from oulipoly_engine.config import migrate
+        from oulipoly_engine.config.migration import migrate
 
         self._home.refuse_if_read_only("migrate a configuration")
         migrate.apply(migration.plan)
@@ -123,6 +131,20 @@ def read_app(paths: Paths) -> Loaded[AppSettings]:
 def read_themes(paths: Paths) -> Loaded[tuple[ThemeFile, ...]]:
     """Return the user's own themes and what is wrong with them; for whoever has no engine yet."""
     return app_file.read_themes(paths)
+
+
+def schema_titles() -> Mapping[str, str]:
+    """Return what each file that has a JSON Schema holds, by the file's name."""
+    from oulipoly_engine.config.schema.documents import FILES
+
+    return FILES
+
+
+def json_schema(file: str) -> dict[str, object]:
+    """Return the JSON Schema of a file, one of `schema_titles`."""
+    from oulipoly_engine.config.schema.documents import json_schema as schema
+
+    return schema(file)
 
 
 def as_text(effective: dict[str, object]) -> str:

@@ -89,7 +89,7 @@ class CheckedFiles(Record):
 
     def agent_file(self, path: Path) -> Agent:
         """Return the agent in a file anywhere. Raises AgentFileInvalid."""
-        return self._shown(load.load_agent_file(path))
+        return self._shown(load.load_agent_file(path, self.paths))
 
     def prices(self) -> Mapping[str, Rate]:
         """Return the user's own prices by model."""

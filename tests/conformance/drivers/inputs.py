@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from oulipoly_engine.config.model_files import input_specs
+from oulipoly_engine.config.parse.models import input_specs
 from oulipoly_engine.core.accounts import inputs
 from oulipoly_engine.errors import InputInvalid
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from oulipoly_engine.config import app_file, views_edit
+from oulipoly_engine.config import app_file
+from oulipoly_engine.config.edit import views_edit
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused, UsageInvalid

@@ -2,7 +2,7 @@
 
 import pytest
 
-from oulipoly_engine.config import settings_edit
+from oulipoly_engine.config.edit import settings_edit
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.accounts.settings import Settings

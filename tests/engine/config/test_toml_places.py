@@ -1,7 +1,7 @@
 import pytest
 
-from oulipoly_engine.config.toml_file import parse, read
-from oulipoly_engine.config.toml_lines import index, line_of
+from oulipoly_engine.config.toml.toml_file import parse, read
+from oulipoly_engine.config.toml.toml_lines import index, line_of
 
 TEXT = '''# top [not.a.table]
 a = 1

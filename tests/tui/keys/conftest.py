@@ -16,8 +16,8 @@ from textual.app import App
 from textual.screen import ModalScreen
 
 from oulipoly_engine.clock import SystemClock, to_text
-from oulipoly_tui.keymap import TABLE
-from oulipoly_tui.keys.key import LISTS
+from oulipoly_tui.actions.action import LISTS
+from oulipoly_tui.keys.keymap import TABLE
 from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.widgets.lines import VirtualList
 
@@ -52,7 +52,7 @@ def row_of(action, node, key):
         return action[len("app.press('") : -2]
     if isinstance(node, ModalScreen):
         return next((kind.__name__ for kind in type(node).__mro__ if (key, action) in _own(kind)), None)
-    return next((row.id for row in TABLE if row.where == LISTS and row.action == action), None)
+    return next((row.id for row in TABLE if row.where == LISTS and row.method == action), None)
 
 
 def _own(kind):

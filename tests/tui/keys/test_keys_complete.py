@@ -11,7 +11,7 @@ import pytest
 from textual.screen import ModalScreen
 
 from oulipoly_tui import screens
-from oulipoly_tui.keymap import resolve
+from oulipoly_tui.keys.keymap import resolve
 from oulipoly_tui.view.terminal.copy_mode import _STEPS, CopyMode
 
 PRESETS = ("default", "vim", "emacs")

@@ -104,7 +104,7 @@ async def test_help_shows_every_key_and_runs_one(app_world, hand):
 async def test_what_is_wrong_is_listed_and_what_wants_the_user_is_gone_to(app_world, hand):
     app_world.write("models/bad.toml", "providers = 3\n")
     async with hand() as one:
-        await one.until(lambda: one.app.troubles())
+        await one.until(lambda: one.app.alerts.troubles())
         for key in ("exclamation_mark", "n"):
             await one.press(key)
             await one.at("Reading")
@@ -154,7 +154,7 @@ async def test_ctrl_x_stops_a_reading_that_takes_long_and_nothing_of_it_is_kept(
         await one.press("ctrl+x")
         await one.told("stopped reading eve")
         await one.until(lambda: "… reading eve" not in one.text)
-        assert not any("eve" in repr(trouble) for trouble in one.app.troubles())
+        assert not any("eve" in repr(trouble) for trouble in one.app.alerts.troubles())
         assert not Path(f"/proc/{pid.read_text().strip()}").exists()
 
 

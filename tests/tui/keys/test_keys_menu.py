@@ -2,8 +2,8 @@
 
 import pytest
 
-from oulipoly_tui.keymap import TABLE
-from oulipoly_tui.keys.key import Key
+from oulipoly_tui.actions.action import Action
+from oulipoly_tui.keys.keymap import TABLE
 from oulipoly_tui.view.frame.menu import menu_rows
 from oulipoly_tui.view.transcript.spans import cells, plain
 from oulipoly_tui.widgets.lines import VirtualList
@@ -55,6 +55,31 @@ async def test_enter_and_the_key_itself_do_what_a_row_says(sessions):
         await one.at("Export")
 
 
+@keys("frame.menu", "full_stop")
+@keys("Menu", "tab", "down", "up", "escape")
+async def test_tab_searches_by_what_actions_are_called_and_escape_ends_that_first(sessions):
+    async with sessions("Paint") as one:
+        await one.press("full_stop")
+        await shown(one)
+        every = offered(one)
+        await one.press("tab")
+        await one.type("bookmark")
+        await one.until(lambda: offered(one) == ["sessions.pin"])
+        await one.press("escape")
+        await one.until(lambda: offered(one) == every)
+        await one.press("tab")
+        await one.type("clone")
+        await one.until(lambda: offered(one) == ["sessions.fork"])
+        await one.press(*["backspace"] * 5)
+        await one.until(lambda: offered(one) == every)
+        await one.press("down", "down", "up")
+        assert menu(one).cursor_key == every[every.index("sessions.fork") + 1]  # the cursor stays with its row
+        await one.type("favourite")
+        await one.until(lambda: offered(one) == ["sessions.pin"])
+        await one.press("enter")
+        await one.until(lambda: any("pinned" in row for row in one.rows("sessions")))
+
+
 async def test_a_right_click_chooses_the_row_and_a_click_does_what_it_says(sessions):
     async with sessions("Paint") as one:
         await one.turn_to("pools")
@@ -89,7 +114,7 @@ async def test_what_only_reads_is_offered_in_read_only_mode(talks, sessions, han
 
 @pytest.mark.parametrize("width", [8, 20, 40, 90])
 def test_rows_fit_and_keep_the_key(width):
-    rows = menu_rows((Key("a.b", "ctrl+f", "act", "search all", "A long sentence " * 9, "a"),), width)
+    rows = menu_rows((Action("a.b", "search all", "A long sentence " * 9, "a", keys="ctrl+f", method="act"),), width)
 
     assert rows[0].key == "a.b"
     assert "ctrl+f" in plain(rows[0].line)

@@ -4,8 +4,8 @@ import re
 
 from textual.events import MouseScrollUp
 
-from oulipoly_tui.actions import registry
-from oulipoly_tui.keymap import TABLE
+from oulipoly_tui.commands import palette
+from oulipoly_tui.keys.keymap import TABLE
 from oulipoly_tui.widgets.lines import VirtualList
 from oulipoly_tui.widgets.terminal_view import TerminalView
 
@@ -42,9 +42,9 @@ async def test_whatever_has_no_hint_is_in_the_palette_which_the_footer_opens(tra
         await one.back()
         for pane in ("transcript", "sessions", "pools", "quota"):
             await one.turn_to(pane)
-            offers = {text for text, _, _ in registry.Commands(one.app.screen)._offers()}
+            offers = {offer.text for offer in palette.offers(one.app)}
             works = [row for row in TABLE if row.where in (pane, "frame") and row in one.app.works_now()]
-            assert not {row.id for row in works if row.tooltip not in offers} - of_mouse
+            assert not {row.id for row in works if row.description not in offers} - of_mouse
             assert works
 
 

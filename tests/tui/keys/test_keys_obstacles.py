@@ -1,6 +1,6 @@
 """A key that cannot work now says why, in a sentence, and the footer does not show it."""
 
-from oulipoly_tui.keymap import TABLE
+from oulipoly_tui.keys.keymap import TABLE
 from oulipoly_tui.widgets.terminal_view import TerminalView
 
 
@@ -15,7 +15,7 @@ async def refused(one, cases):
         row = next(row for row in TABLE if row.id == identity)
         await one.until(lambda identity=identity: identity not in footer(one))
         one.said.clear()
-        one.app._said.clear()  # what was said a moment ago may be said again
+        one.app.toasts.forget()  # what was said a moment ago may be said again
         await one.press(row.keys.split(",")[0])
         assert [sentence] == one.said, identity
         assert "Frame" == type(one.app.screen).__name__

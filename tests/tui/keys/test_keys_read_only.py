@@ -3,8 +3,9 @@
 import sqlite3
 from contextlib import closing
 
-from oulipoly_tui.actions import registry
-from oulipoly_tui.keymap import TABLE
+from oulipoly_tui.actions.registry import ACTIONS
+from oulipoly_tui.commands import palette
+from oulipoly_tui.keys.keymap import TABLE
 from oulipoly_tui.panes.table import PANES
 
 _TABLES = (
@@ -82,9 +83,9 @@ async def test_help_and_palette_do_not_offer_them(app_world, hand):
         await one.press("f1")
         await one.at("Help")
         rows = {row.key for row in one.app.screen.query_one("VirtualList").rows}
-        offers = [text for text, _, _ in registry.Commands(one.app.screen)._offers()]
+        offers = [offer.text for offer in palette.offers(one.app)]
 
     assert not rows & {row.id for row in TABLE if row.writes}
-    assert not {row.tooltip for row in TABLE if row.writes} & set(offers)
-    assert not {command.usage for command in registry.table() if command.writes} & set(offers)
+    assert not {row.description for row in TABLE if row.writes} & set(offers)
+    assert not {action.command.usage for action in ACTIONS if action.command and action.writes} & set(offers)
     assert offers

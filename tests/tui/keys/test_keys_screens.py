@@ -312,7 +312,7 @@ async def test_an_export_that_takes_long_is_stopped_and_its_dialog_stays(session
         await one.at("Export")
         line(one).value = str(tmp_path / "out.md")
         await one.press("f2")
-        await one.until(lambda: one.app.shown_jobs)
+        await one.until(lambda: one.app.jobs.shown)
         await one.press("ctrl+x")
         await one.told("stopped writing out.md")
         assert "Export" == type(one.app.screen).__name__

@@ -131,7 +131,7 @@ async def test_resume_and_restore_look_at_the_disk_and_not_at_the_list(sessions,
 
 
 def works(one):
-    return {row.action for row in one.app.works_now()}
+    return {row.method for row in one.app.works_now()}
 
 
 @keys("sessions.scan", "S")

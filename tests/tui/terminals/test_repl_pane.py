@@ -9,10 +9,10 @@ from textual import events
 
 from oulipoly_engine.facade.terminals.terminals import Terminals
 from oulipoly_engine.records import replace
-from oulipoly_tui.app import AgentsApp
 from oulipoly_tui.messages import ReplWanted
 from oulipoly_tui.screens import clipboard_question
 from oulipoly_tui.screens.question import Confirm
+from oulipoly_tui.toasts import Toasts
 from oulipoly_tui.widgets.terminal_view import TerminalView
 
 
@@ -39,8 +39,8 @@ async def say(pilot, text):
 def toasts(monkeypatch):
     """Collect what is said."""
     said = []
-    before = AgentsApp.say
-    monkeypatch.setattr(AgentsApp, "say", lambda app, text, **more: (said.append(text), before(app, text, **more)))
+    before = Toasts.say
+    monkeypatch.setattr(Toasts, "say", lambda one, text, **more: (said.append(text), before(one, text, **more)))
     return said
 
 

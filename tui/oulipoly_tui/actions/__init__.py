@@ -1,1 +1,1 @@
-"""Everything that a user can do in the app: one registry and its groups."""
+"""Everything that a user can do in the app: one registry, a module a group."""

@@ -1,86 +1,245 @@
-"""Commands of the frame."""
+"""Actions of the frame and of every list."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from oulipoly_tui.actions.action import FRAME, LISTS, Action, Argument, Command
 
-from oulipoly_tui import theming
-from oulipoly_tui.actions.registry import Argument, Command
+_RUN = "oulipoly_tui.commands.frame"
+_OF_PANES = (
+    ("accounts", "models"),
+    ("usage", "limits", "burn"),
+    ("conversations", "history"),
+    ("messages", "chat log"),
+    ("terminals", "interactive sessions"),
+)
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from oulipoly_engine.facade.configuration import SetUp
-    from oulipoly_engine.facade.snapshot import Snapshot
-    from oulipoly_tui.app import AgentsApp
-
-
-def accounts(snapshot: Snapshot) -> tuple[str, ...]:
-    """Return the accounts' names."""
-    return tuple(view.name for view in snapshot.accounts)
-
-
-def models(snapshot: Snapshot) -> tuple[str, ...]:
-    """Return the models' names."""
-    return tuple(view.model.name for view in snapshot.pools)
-
-
-def _theme(app: AgentsApp, arguments: list[str]) -> str | None:
-    chosen = theming.choose(arguments[0], app.available_themes)
-    if theming.label(chosen) != arguments[0] and chosen != arguments[0]:
-        return f"there is no theme {arguments[0]!r}"
-    app.theme = chosen
-    return None
-
-
-def _quit(app: AgentsApp, _arguments: list[str]) -> None:
-    app.action_leave()
-
-
-def _demo(app: AgentsApp, _arguments: list[str]) -> None:
-    app.exit("demo")
-
-
-def _set_up(app: AgentsApp, _arguments: list[str]) -> None:
-    def arrived(found: SetUp) -> None:
-        from oulipoly_tui.screens.setup import FirstSetUp  # noqa: PLC0415 - only when it is opened
-
-        app.push_screen(FirstSetUp(found))
-
-    if app.engine is not None:
-        app.work("set-up", app.engine.configuration.first_set_up, arrived)
-
-
-def _take_set_up_back(app: AgentsApp, _arguments: list[str]) -> str | None:
-    found, engine = app.set_up, app.engine
-    if found is None or engine is None:
-        return "nothing was set up since this app was started: delete the files themselves"
-
-    def gone(kept: tuple[Path, ...]) -> None:
-        app.set_up = None
-        stays = f", but {', '.join(map(str, kept))} was changed since and stays" if kept else ""
-        app.say(f"the set-up is taken back{stays}", severity="warning" if kept else "information")
-        app.take_snapshot()
-
-    app.work("set-up", lambda: engine.configuration.take_set_up_back(found), gone)
-    return None
-
-
-def _screenshot(app: AgentsApp, arguments: list[str]) -> None:
-    app.say(f"saved {app.save_screenshot(arguments[0] if arguments else None)}")
-
-
-COMMANDS = (
-    Command(
-        "theme",
-        "change the colours",
-        _theme,
-        (Argument("name", lambda _: (*map(theming.label, theming.ORDER),)),),
-        needs_engine=False,
+ACTIONS = (
+    *(
+        Action(
+            f"frame.pane{number}",
+            f"go to pane {number}",
+            f"Go to pane {number}",
+            FRAME,
+            synonyms,
+            keys=str(number),
+            method=f"pane({number})",
+        )
+        for number, synonyms in enumerate(_OF_PANES, 1)
     ),
-    Command("demo", "leave this world for the demo's, with made-up accounts", _demo, needs_engine=False),
-    Command("setup", "set up the CLIs of this machine; shows everything before it is written", _set_up, writes=True),
-    Command("setup undo", "delete what the set-up has written", _take_set_up_back, writes=True),
-    Command("screenshot", "save what is on the screen as SVG", _screenshot, (Argument("file", is_optional=True),)),
-    Command("quit", "leave the app", _quit, needs_engine=False),
+    Action("frame.next", "next pane", "Go to the next pane", FRAME, ("switch focus",), keys="tab", method="next_pane"),
+    Action(
+        "frame.previous",
+        "previous pane",
+        "Go to the pane before",
+        FRAME,
+        ("switch focus back",),
+        keys="shift+tab",
+        method="previous_pane",
+    ),
+    Action(
+        "frame.zoom",
+        "zoom",
+        "Give the pane the whole screen, or take it back",
+        FRAME,
+        ("maximize", "full screen pane", "expand pane"),
+        keys="z,plus,underscore",
+        method="zoom",
+        weight=5,
+    ),
+    Action(
+        "frame.palette",
+        "commands",
+        "Find a command by a few letters",
+        FRAME,
+        ("command palette", "run command"),
+        keys="ctrl+p",
+        emacs="alt+x",
+        method="palette",
+        weight=8,
+    ),
+    Action(
+        "frame.command",
+        "command line",
+        "Type a command with its arguments",
+        FRAME,
+        ("colon", "ex mode", "prompt line"),
+        keys="colon",
+        method="command_line",
+    ),
+    Action(
+        "frame.help",
+        "help",
+        "Show every key; filter by word or key, Enter runs",
+        FRAME,
+        ("shortcuts", "keybindings", "cheat sheet"),
+        keys="question_mark,f1",
+        method="help",
+        weight=9,
+    ),
+    Action(
+        "frame.menu",
+        "menu",
+        "Choose what to do with the row under the cursor; so does a right click",
+        FRAME,
+        ("context menu", "actions", "right click"),
+        keys="full_stop",
+        method="menu",
+        weight=3,
+    ),
+    Action(
+        "frame.problems",
+        "problems",
+        "List what is wrong, each with its fix",
+        FRAME,
+        ("errors", "warnings", "diagnostics", "log"),
+        keys="exclamation_mark",
+        method="problems",
+        weight=6,
+    ),
+    Action(
+        "frame.attention",
+        "next !",
+        "Go to the next thing that wants you: an alert, an error, a terminal",
+        FRAME,
+        ("next alert", "notifications", "inbox"),
+        keys="n,alt+n",
+        method="next_attention",
+        weight=4,
+    ),
+    Action(
+        "frame.jump",
+        "jump",
+        "Put a letter on everything that takes keys, and go where you type",
+        FRAME,
+        ("jump mode", "focus", "hints"),
+        keys="ctrl+o",
+        method="jump",
+    ),
+    Action(
+        "frame.refresh",
+        "refresh all",
+        "Read the quota of every account now",
+        FRAME,
+        ("reload", "update usage", "check quota"),
+        keys="R",
+        method="refresh_all",
+        command=Command(
+            "refresh",
+            "oulipoly_tui.commands.pools:refresh",
+            (Argument("account", "accounts", is_optional=True),),
+            "read quota now",
+        ),
+        writes=True,
+    ),
+    Action(
+        "frame.stop",
+        "stop",
+        "Stop the reading, scanning or writing that is under way",
+        FRAME,
+        ("cancel", "abort", "interrupt job"),
+        keys="ctrl+x",
+        method="stop_work",
+        weight=5,
+    ),
+    Action(
+        "frame.settings",
+        "settings",
+        "Show and change settings and keys",
+        FRAME,
+        ("preferences", "options", "configuration", "remap keys"),
+        keys="comma,f2",
+        method="settings",
+        command=Command(
+            "settings",
+            "oulipoly_tui.commands.settings:open_settings",
+            summary="show and change settings: the app's, the accounts', the models', the keys",
+        ),
+    ),
+    Action(
+        "frame.theme",
+        "next theme",
+        "Change to the next theme",
+        FRAME,
+        ("dark mode", "light mode", "colours"),
+        keys="ctrl+t",
+        method="next_theme",
+    ),
+    Action(
+        "frame.choose_theme",
+        "choose theme",
+        "change the colours",
+        synonyms=("color scheme", "appearance"),
+        command=Command("theme", f"{_RUN}:choose_theme", (Argument("name", "themes"),), needs_engine=False),
+    ),
+    Action(
+        "frame.screenshot",
+        "save screenshot",
+        "save what is on the screen as SVG",
+        synonyms=("capture", "picture"),
+        command=Command("screenshot", f"{_RUN}:save_screenshot", (Argument("file", is_optional=True),)),
+    ),
+    Action(
+        "frame.back",
+        "back",
+        "Go back by one level; never quits",
+        FRAME,
+        ("close", "escape", "up one level"),
+        keys="escape",
+        emacs="escape,ctrl+g",
+        method="back",
+    ),
+    Action(
+        "frame.quit",
+        "quit",
+        "Quit, from the top only",
+        FRAME,
+        ("exit", "leave"),
+        keys="q",
+        method="leave",
+        weight=7,
+        command=Command("quit", f"{_RUN}:leave", summary="leave the app", needs_engine=False),
+    ),
+    Action("lists.down", "down", "Move down", LISTS, ("next row",), keys="down,j", emacs="down,ctrl+n", method="down"),
+    Action("lists.up", "up", "Move up", LISTS, ("previous row",), keys="up,k", emacs="up,ctrl+p", method="up"),
+    Action(
+        "lists.page_down",
+        "half page down",
+        "Move down half a page",
+        LISTS,
+        ("scroll down",),
+        keys="pagedown,ctrl+d",
+        emacs="pagedown,ctrl+v",
+        method="half_down",
+    ),
+    Action(
+        "lists.page_up",
+        "half page up",
+        "Move up half a page",
+        LISTS,
+        ("scroll up",),
+        keys="pageup,ctrl+u",
+        emacs="pageup,alt+v",
+        method="half_up",
+    ),
+    Action(
+        "lists.first",
+        "first row",
+        "Go to the first row",
+        LISTS,
+        ("top", "begin"),
+        keys="home,g",
+        emacs="home,alt+less_than_sign",
+        method="first",
+    ),
+    Action(
+        "lists.last",
+        "last row",
+        "Go to the last row",
+        LISTS,
+        ("bottom", "end"),
+        keys="end,G",
+        emacs="end,alt+greater_than_sign",
+        method="last",
+    ),
+    Action("lists.choose", "open", "Open the row", LISTS, ("select", "show"), keys="enter", method="choose"),
 )

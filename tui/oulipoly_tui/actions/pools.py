@@ -1,117 +1,232 @@
-"""Commands for accounts and pools."""
+"""Actions on pools and their accounts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import UTC, datetime
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from oulipoly_tui.actions.action import Action, Argument, Command
 
-from oulipoly_tui.actions.frame import accounts, models
-from oulipoly_tui.actions.registry import Argument, Command
-from oulipoly_tui.view.frame import words
+_HERE = "pools"
+_RUN = "oulipoly_tui.commands.pools"
+_ACCOUNT = Argument("account", "accounts")
+_MODEL = Argument("model", "models")
 
-if TYPE_CHECKING:
-    from oulipoly_engine.facade.engine import Engine
-    from oulipoly_engine.facade.quota.quota import Refreshed
-    from oulipoly_tui.app import AgentsApp
-
-_ACCOUNT = Argument("account", accounts)
-_MODEL = Argument("model", models)
-
-
-def _engine(app: AgentsApp) -> Engine:
-    if app.engine is None:
-        raise RuntimeError("asked before the engine was open")  # `commands.run` refuses before it comes to this
-    return app.engine
-
-
-def _change(app: AgentsApp, name: str, function: Callable[[], Any], done: str) -> None:
-    """Do something small in a thread, then say so and redraw."""
-
-    def said(_result: object) -> None:
-        app.say(done)
-        app.take_snapshot()
-
-    app.work(name, function, said)
-
-
-def _refresh(app: AgentsApp, arguments: list[str]) -> None:
-    engine = _engine(app)
-    app.say(f"reading {', '.join(arguments) or 'every account'} …")
-
-    def said(done: tuple[Refreshed, ...]) -> None:
-        failed = [one for one in done if one.text is not None and one.kind != "updated"]
-        if failed:
-            text = words.local(failed[0].text or "", datetime.now(UTC))
-            app.say(f"{failed[0].account}: {text}", severity="warning")
-        else:
-            app.say(_told_read(done))
-        app.take_snapshot()
-
-    title = f"reading {', '.join(arguments) or 'every account'}"
-    app.work("reading quota", partial(engine.quota.refresh, tuple(arguments)), said, title=title, can_stop=True)
-
-
-def _told_read(done: tuple[Refreshed, ...]) -> str:
-    """Say how many accounts were read; another process, or an earlier wish, may be reading some right now."""
-    by_others = [one.account for one in done if one.kind == "in-flight"]
-    count = len(done) - len(by_others)
-    ours = f"read {count} account{'s' * (count != 1)}" if count or not by_others else ""
-    theirs = f"{', '.join(by_others)} {'is' if len(by_others) == 1 else 'are'} being read already" if by_others else ""
-    return "; ".join(filter(None, (ours, theirs)))
-
-
-def _drain(app: AgentsApp, arguments: list[str], *, on: bool) -> None:
-    name = arguments[0]
-    done = f"{name} is drained: it takes no new work" if on else f"{name} takes work again"
-    _change(app, "drain", partial(_engine(app).accounts.drain, name, on=on), done)
-
-
-def _disable(app: AgentsApp, arguments: list[str], *, on: bool) -> None:
-    name = arguments[0]
-    done = f"{name} is disabled and not read" if on else f"{name} is taken in again"
-    _change(app, "disable", partial(_engine(app).accounts.disable, name, on=on), done)
-
-
-def _reserve(app: AgentsApp, arguments: list[str]) -> str | None:
-    name, text = arguments
-    try:
-        share = float(text.removesuffix("%").strip()) / 100
-    except ValueError:
-        return f"{text!r} is no percentage from 0 to 99"
-    done = f"{name} keeps {words.percent(share)} of every window" if share else f"{name} keeps no reserve"
-    _change(app, "reserve", partial(_engine(app).accounts.reserve, name, share), done)
-    return None
-
-
-def _clear(app: AgentsApp, arguments: list[str]) -> None:
-    _change(app, "clear", partial(_engine(app).accounts.clear, arguments[0]), f"{arguments[0]} is no longer marked")
-
-
-def _pin(app: AgentsApp, arguments: list[str]) -> None:
-    model, account = arguments[0], arguments[1] if len(arguments) > 1 else None
-    done = f"{model} has no pin" if account is None else f"{account} is pinned for this app's picks of {model}"
-    _change(app, "pin", partial(_engine(app).pools.pin, model, account), done)
-
-
-def _prompt(app: AgentsApp, arguments: list[str]) -> None:
-    model, text = arguments
-    pane: Any = app.frame.find("pools")
-    app.work("one-shot", partial(_engine(app).background.start, model, text), partial(pane.one_shot_began, model, text))
-
-
-COMMANDS = (
-    Command("refresh", "read quota now", _refresh, (Argument("account", accounts, is_optional=True),), writes=True),
-    Command("account drain", "give it no new work", partial(_drain, on=True), (_ACCOUNT,), writes=True),
-    Command("account undrain", "give it work again", partial(_drain, on=False), (_ACCOUNT,), writes=True),
-    Command("account disable", "leave it out, do not read it", partial(_disable, on=True), (_ACCOUNT,), writes=True),
-    Command("account enable", "take it in again", partial(_disable, on=False), (_ACCOUNT,), writes=True),
-    Command("account reserve", "keep a part unspent", _reserve, (_ACCOUNT, Argument("percent")), writes=True),
-    Command("account clear", "take its exhausted mark away", _clear, (_ACCOUNT,), writes=True),
-    Command(
-        "pin", "let one account alone serve a model here", _pin, (_MODEL, Argument("account", accounts)), writes=True
+ACTIONS = (
+    Action(
+        "pools.why",
+        "why",
+        "Show why this account is next and the others are not",
+        _HERE,
+        ("explain", "reason", "ranking", "decision"),
+        keys="w",
+        method="why",
+        weight=8,
     ),
-    Command("unpin", "let the balancer choose again", _pin, (_MODEL,), writes=True),
-    Command("prompt", "send one prompt to a model", _prompt, (_MODEL, Argument("text", is_rest=True)), writes=True),
+    Action(
+        "pools.what_if",
+        "what-if",
+        "Try pins, drains, reserves and turns before they are true",
+        _HERE,
+        ("simulate", "preview", "dry run"),
+        keys="W",
+        method="what_if",
+        weight=5,
+    ),
+    Action(
+        "pools.one_shot",
+        "prompt",
+        "Send one prompt to this model",
+        _HERE,
+        ("ask", "one-shot", "run"),
+        keys="p",
+        method="one_shot",
+        weight=7,
+        command=Command(
+            "prompt", f"{_RUN}:send_prompt", (_MODEL, Argument("text", is_rest=True)), "send one prompt to a model"
+        ),
+        writes=True,
+    ),
+    Action(
+        "pools.repl",
+        "REPL",
+        "Talk to this model in a terminal",
+        _HERE,
+        ("start interactive session", "chat", "new terminal"),
+        keys="r",
+        method="start_repl",
+        weight=7,
+        command=Command(
+            "repl",
+            "oulipoly_tui.commands.terminals:start_repl",
+            (_MODEL, Argument("account", "accounts", is_optional=True)),
+            "talk to a model in a terminal",
+        ),
+        writes=True,
+    ),
+    Action(
+        "pools.pin",
+        "pin",
+        "Let this account alone serve the app's next picks, or no longer",
+        _HERE,
+        ("force account", "use only this account"),
+        keys="i",
+        method="pin",
+        weight=5,
+        command=Command("pin", f"{_RUN}:pin", (_MODEL, _ACCOUNT), "let one account alone serve a model here"),
+        writes=True,
+    ),
+    Action(
+        "pools.unpin",
+        "unpin",
+        "let the balancer choose again",
+        synonyms=("automatic choice",),
+        command=Command("unpin", f"{_RUN}:unpin", (_MODEL,)),
+        writes=True,
+    ),
+    Action(
+        "pools.drain",
+        "drain",
+        "Give this account no new work, or work again",
+        _HERE,
+        ("pause", "stop using", "cordon"),
+        keys="d",
+        method="drain",
+        weight=5,
+        command=Command("account drain", f"{_RUN}:drain", (_ACCOUNT,), "give it no new work"),
+        writes=True,
+    ),
+    Action(
+        "pools.undrain",
+        "undrain",
+        "give it work again",
+        synonyms=("unpause", "use again", "uncordon"),
+        command=Command("account undrain", f"{_RUN}:undrain", (_ACCOUNT,)),
+        writes=True,
+    ),
+    Action(
+        "pools.reserve",
+        "reserve",
+        "Keep a part of this account's windows unspent",
+        _HERE,
+        ("set reserve", "keep free", "quota floor"),
+        keys="e",
+        method="reserve",
+        weight=4,
+        command=Command(
+            "account reserve", f"{_RUN}:set_reserve", (_ACCOUNT, Argument("percent")), "keep a part unspent"
+        ),
+        writes=True,
+    ),
+    Action(
+        "pools.disable",
+        "disable",
+        "Leave this account out and do not read it, or take it in again",
+        _HERE,
+        ("turn off", "exclude", "ignore account"),
+        keys="x",
+        method="disable",
+        weight=3,
+        command=Command("account disable", f"{_RUN}:disable", (_ACCOUNT,), "leave it out, do not read it"),
+        writes=True,
+    ),
+    Action(
+        "pools.enable",
+        "enable",
+        "take it in again",
+        synonyms=("turn on", "include"),
+        command=Command("account enable", f"{_RUN}:enable", (_ACCOUNT,)),
+        writes=True,
+    ),
+    Action(
+        "pools.clear",
+        "clear",
+        "Take this account's exhausted mark and its pause away",
+        _HERE,
+        ("clear exhausted", "reset mark", "retry now"),
+        keys="c",
+        method="clear",
+        weight=3,
+        command=Command("account clear", f"{_RUN}:clear", (_ACCOUNT,), "take its exhausted mark away"),
+        writes=True,
+    ),
+    Action(
+        "pools.refresh",
+        "read",
+        "Read this account's quota now",
+        _HERE,
+        ("refresh account", "reload", "update"),
+        keys="u",
+        method="refresh",
+        weight=6,
+        writes=True,
+    ),
+    Action(
+        "pools.stop",
+        "stop",
+        "Stop the one-shot that runs",
+        _HERE,
+        ("cancel prompt", "abort run", "interrupt"),
+        keys="s",
+        method="stop_one_shot",
+        weight=8,
+        writes=True,
+    ),
+    Action(
+        "pools.set_up",
+        "set up",
+        "Set up the CLIs of this machine",
+        _HERE,
+        ("add account", "install", "onboarding", "log in"),
+        keys="a",
+        method="set_up",
+        weight=9,
+        command=Command(
+            "setup",
+            f"{_RUN}:set_up",
+            summary="set up the CLIs of this machine; shows everything before it is written",
+        ),
+        writes=True,
+    ),
+    Action(
+        "pools.undo_set_up",
+        "undo set-up",
+        "delete what the set-up has written",
+        synonyms=("revert setup", "remove configuration"),
+        command=Command("setup undo", f"{_RUN}:undo_set_up"),
+        writes=True,
+    ),
+    Action(
+        "pools.demo",
+        "demo",
+        "Try everything in the demo world",
+        _HERE,
+        ("tour", "example", "sandbox"),
+        keys="m",
+        method="demo",
+        weight=8,
+        command=Command(
+            "demo",
+            f"{_RUN}:go_to_demo",
+            summary="leave this world for the demo's, with made-up accounts",
+            needs_engine=False,
+        ),
+    ),
+    Action(
+        "pools.copy",
+        "copy",
+        "Copy the account's name, or the configuration's folder where there is none",
+        _HERE,
+        ("clipboard", "yank"),
+        keys="y",
+        method="copy",
+        weight=2,
+    ),
+    Action(
+        "pools.log",
+        "log",
+        "Show or hide the one-shots' output",
+        _HERE,
+        ("output", "results"),
+        keys="l",
+        method="log",
+        weight=4,
+    ),
 )

@@ -1,60 +1,129 @@
-"""Commands for terminals. The palette opens by the mouse too, from the footer: a way out that needs no key at all."""
+"""Actions on terminals: their keys work on the line of tabs, never inside a terminal."""
 
 from __future__ import annotations
 
-import shlex
-from typing import TYPE_CHECKING, Any
+from oulipoly_tui.actions.action import Action, Argument, Command
 
-from oulipoly_tui.actions.frame import accounts, models
-from oulipoly_tui.actions.registry import Argument, Command
-from oulipoly_tui.messages import ReplWanted
+_HERE = "repl"
+_RUN = "oulipoly_tui.commands.terminals"
 
-if TYPE_CHECKING:
-    from oulipoly_tui.app import AgentsApp
-
-
-def _repl(app: AgentsApp, arguments: list[str]) -> None:
-    app.post_message(ReplWanted(arguments[0], arguments[1] if len(arguments) > 1 else None))
-
-
-def _run(app: AgentsApp, arguments: list[str]) -> str | None:
-    try:
-        argv = tuple(shlex.split(" ".join(arguments)))
-    except ValueError as error:
-        return f"that is no command line: {error}"
-    if not argv:
-        return "no command is named"
-
-    async def begin() -> None:
-        await app.frame.turn_to("repl")
-        pane: Any = app.frame.find("repl")
-        pane.run_program(argv)
-
-    app.call_next(begin)
-    return None
-
-
-def _leave(app: AgentsApp, _arguments: list[str]) -> str | None:
-    pane: Any = app.frame.find("repl")
-    if pane is None:
-        return "no terminal is open"
-
-    async def leave() -> None:
-        await app.frame.turn_to("repl")
-        pane.to_tabs()
-
-    app.call_after_refresh(leave)
-    return None
-
-
-COMMANDS = (
-    Command(
-        "repl",
-        "talk to a model in a terminal",
-        _repl,
-        (Argument("model", models), Argument("account", accounts, is_optional=True)),
+ACTIONS = (
+    Action(
+        "repl.enter",
+        "type",
+        "Give the keys to the terminal",
+        _HERE,
+        ("attach", "focus terminal", "insert mode"),
+        keys="enter",
+        method="enter",
+        weight=9,
         writes=True,
     ),
-    Command("terminal run", "run any command in a terminal", _run, (Argument("command", is_rest=True),), writes=True),
-    Command("terminal leave", "give the keys back to the app", _leave, needs_engine=False),
+    Action(
+        "repl.next",
+        "next",
+        "Show the next terminal",
+        _HERE,
+        ("next tab",),
+        keys="right,l,tab",
+        method="next",
+        weight=6,
+    ),
+    Action(
+        "repl.previous",
+        "previous",
+        "Show the terminal before",
+        _HERE,
+        ("previous tab",),
+        keys="left,h,shift+tab",
+        method="previous",
+    ),
+    Action(
+        "repl.new",
+        "new",
+        "Talk to the same model in another terminal",
+        _HERE,
+        ("new tab", "start interactive session"),
+        keys="r",
+        method="new",
+        weight=7,
+        writes=True,
+    ),
+    Action(
+        "repl.copy",
+        "copy",
+        "Walk over the whole text by keys, select and copy",
+        _HERE,
+        ("copy mode", "scrollback", "select text"),
+        keys="c",
+        method="copy",
+        weight=5,
+    ),
+    Action(
+        "repl.find",
+        "find",
+        "Search the whole text",
+        _HERE,
+        ("search scrollback", "grep"),
+        keys="slash",
+        method="find",
+        weight=5,
+    ),
+    Action(
+        "repl.hand_over",
+        "full",
+        "Give the terminal the whole screen",
+        _HERE,
+        ("full screen", "plain attach"),
+        keys="f",
+        method="hand_over",
+        weight=4,
+    ),
+    Action(
+        "repl.close",
+        "close",
+        "Put the terminal away; its program runs on",
+        _HERE,
+        ("close tab", "detach"),
+        keys="x",
+        method="close",
+        weight=4,
+    ),
+    Action(
+        "repl.kill",
+        "end",
+        "End the terminal's program",
+        _HERE,
+        ("kill", "terminate", "stop program"),
+        keys="D",
+        method="kill",
+        weight=3,
+        writes=True,
+        destroys=True,
+    ),
+    Action(
+        "repl.attach",
+        "others",
+        "Look for terminals that run on without a tab",
+        _HERE,
+        ("attach", "reconnect", "running terminals"),
+        keys="R",
+        method="look",
+        weight=3,
+    ),
+    Action(
+        "repl.run",
+        "run program",
+        "run any command in a terminal",
+        synonyms=("shell", "execute"),
+        command=Command("terminal run", f"{_RUN}:run_program", (Argument("command", is_rest=True),)),
+        writes=True,
+    ),
+    Action(
+        "repl.leave",
+        "leave terminal",
+        "give the keys back to the app",
+        synonyms=("detach", "escape terminal"),
+        command=Command("terminal leave", f"{_RUN}:leave", needs_engine=False),
+    ),
 )

@@ -1,1 +1,1 @@
-"""The rows of the table of keys, a module a part of the app."""
+"""Keys: which are whose for this user, and how people write them."""

@@ -8,7 +8,7 @@ from oulipoly_tui.view.frame import words
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import Snapshot
-    from oulipoly_tui.linear.linear import Talk
+    from oulipoly_tui.linear.talk import Talk
 
 _BURNERS = 5  # of each kind that are read out
 

@@ -6,7 +6,7 @@ Each line is whole by itself; nothing is drawn over, no colour and no box says a
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.balance.explain import exclusion_text, why_not
@@ -18,6 +18,7 @@ from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.facade.snapshot import Snapshot
 from oulipoly_engine.records import Record
+from oulipoly_tui.linear.talk import Talk
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.frame.attention import alert_text, risk_text
 from oulipoly_tui.view.frame.problems import cause_of
@@ -27,33 +28,6 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.events import Event
     from oulipoly_engine.facade.snapshot import AccountView, PoolView
-
-Ask = Callable[[str], str | None]  # a label; None: the user has ended the input
-
-
-class Talk(Record):
-    """What a menu's actions work with."""
-
-    engine: Engine
-    ask: Ask
-    read_only: bool
-
-    def say(self, text: str) -> None:
-        """Print whole lines."""
-        output.write_line(text)
-
-    def choose(self, label: str, names: Sequence[str]) -> str | None:
-        """Let one of some names be chosen by number or by name; None: none of them."""
-        for number, name in enumerate(names, 1):
-            self.say(f"  {number}. {name}")
-        answer = (self.ask(f"{label}, number or name, empty to go back") or "").strip()
-        if answer.isdecimal() and 1 <= int(answer) <= len(names):
-            return names[int(answer) - 1]
-        if answer in names:
-            return answer
-        if answer:
-            self.say(f"There is no {answer!r} here.")
-        return None
 
 
 class Deed(Record):

@@ -16,7 +16,7 @@ from oulipoly_tui.view.sessions.sessions import badges, title_of
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import Board
     from oulipoly_engine.facade.snapshot import Snapshot
-    from oulipoly_tui.linear.linear import Talk
+    from oulipoly_tui.linear.talk import Talk
 
 _YES = ("y", "yes")
 _AT_ONCE = 10

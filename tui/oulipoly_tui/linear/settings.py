@@ -9,7 +9,7 @@ from oulipoly_tui.view.frame.settings import about
 if TYPE_CHECKING:
     from oulipoly_engine.facade.configuration import Section, Setting
     from oulipoly_engine.facade.snapshot import Snapshot
-    from oulipoly_tui.linear.linear import Talk
+    from oulipoly_tui.linear.talk import Talk
 
 
 def open_settings(talk: Talk, _snapshot: Snapshot) -> None:

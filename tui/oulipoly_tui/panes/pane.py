@@ -10,14 +10,14 @@ from textual.binding import Binding, BindingType
 from textual.timer import Timer
 from textual.widget import Widget
 
-from oulipoly_tui.keymap import TABLE
+from oulipoly_tui.keys.keymap import TABLE
 from oulipoly_tui.messages import Wish
 from oulipoly_tui.widgets.lines import VirtualList
 
 if TYPE_CHECKING:
     from oulipoly_engine.events import Event
     from oulipoly_engine.facade.snapshot import Snapshot
-    from oulipoly_tui.keys.key import Key
+    from oulipoly_tui.actions.action import Action
     from oulipoly_tui.view.frame.attention import Attention
 
 _RIGHT = 3  # the mouse's right button
@@ -27,7 +27,7 @@ _REST_S = 0.1  # the cursor rests so long before the footer follows it
 def bindings(where: str) -> list[BindingType]:
     """Return the bindings of a pane from the table of keys."""
     return [
-        Binding(row.keys, f"app.press('{row.id}')", row.label, show=False, tooltip=row.tooltip, id=row.id)
+        Binding(row.keys, f"app.press('{row.id}')", row.label, show=False, tooltip=row.description, id=row.id)
         for row in TABLE
         if row.where == where
     ]
@@ -54,7 +54,7 @@ class Pane(Widget, can_focus=False):
         """Say why an action of ours does nothing now, as a sentence; None: it works. The footer hides the others."""
         return None
 
-    def inner_keys(self) -> tuple[Key, ...] | None:
+    def inner_keys(self) -> tuple[Action, ...] | None:
         """Return what the footer shows while a part of ours takes every key, a terminal for one; None: our own keys.
 
         Each has one key, which a click on it presses, or none: then a click does what its row of the table says.

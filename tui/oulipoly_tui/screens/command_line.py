@@ -11,23 +11,23 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
-from oulipoly_tui.actions import registry
+from oulipoly_tui.commands import line
 from oulipoly_tui.view.transcript.spans import Row
 from oulipoly_tui.widgets.lines import VirtualList
 
 if TYPE_CHECKING:
-    from oulipoly_tui.app import AgentsApp
+    from oulipoly_tui.app_interface import AppInterface
 
 _MOST = 12
 
 
-def ask(app: AgentsApp, value: str = "", wrong: str = "") -> None:
+def ask(app: AppInterface, value: str = "", wrong: str = "") -> None:
     """Let a command be typed and run it; one that is refused comes back as it was typed, with what is wrong."""
 
     def typed(text: str | None) -> None:
         if text is None:
             return
-        reason = registry.run(app, *registry.split(text))
+        reason = line.run(app, *line.split(text))
         if reason is not None:
             ask(app, text, reason)
 
@@ -82,9 +82,9 @@ class CommandLine(ModalScreen[str | None]):
         """Take the offer under the cursor."""
         chosen = self.query_one(VirtualList).cursor_key
         if chosen is not None:
-            line = self.query_one(Input)
-            line.value = chosen
-            line.cursor_position = len(chosen)
+            typed = self.query_one(Input)
+            typed.value = chosen
+            typed.cursor_position = len(chosen)
 
     def action_offer(self, by: int) -> None:
         """Move among the offers."""
@@ -97,10 +97,10 @@ class CommandLine(ModalScreen[str | None]):
     @on(Input.Changed)
     def _offer(self) -> None:
         app: Any = self.app
-        found = registry.completions(self.query_one(Input).value, app.snapshot)[:_MOST]
+        found = line.completions(self.query_one(Input).value, app.snapshot)[:_MOST]
         offers = self.query_one(VirtualList)
         offers.styles.height = len(found)
-        offers.show_rows([Row(one, ((one, ""), (self._summary(one), "dim"))) for one in found])
+        offers.show_rows([Row(one, ((one, ""), (_summary(one), "dim"))) for one in found])
 
     @on(Input.Submitted)
     def _submitted(self, event: Input.Submitted) -> None:
@@ -111,6 +111,7 @@ class CommandLine(ModalScreen[str | None]):
         self.action_take()
         self.query_one(Input).focus()
 
-    def _summary(self, line: str) -> str:
-        command = registry.find(registry.split(line)[0])
-        return "" if command is None else f"  {command.summary}"
+
+def _summary(text: str) -> str:
+    found = line.summary(text)
+    return f"  {found}" if found else ""

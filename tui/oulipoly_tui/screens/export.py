@@ -16,12 +16,11 @@ from textual.widgets import Input
 
 from oulipoly_engine.core.sessions.session_table import short_path
 from oulipoly_engine.facade.sessions.values import Exported, ExportWish, FileExists
-from oulipoly_tui.panes.sessions.actions import LOSSLESS
-from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.frame.hints import BACK, link
-from oulipoly_tui.view.sessions.export import FORMATS, option_lines, preview_lines
+from oulipoly_tui.view.sessions.export import FORMATS, LOSSLESS, option_lines, preview_lines
 from oulipoly_tui.view.transcript.spans import wrapped
 from oulipoly_tui.widgets.lines import Lines
+from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Conversation

@@ -12,11 +12,11 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from oulipoly_tui.keymap import Keymap
-from oulipoly_tui.standing import is_standing
+from oulipoly_tui.keys.keymap import Keymap
 from oulipoly_tui.view.frame.help import help_rows
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
+from oulipoly_tui.widgets.standing import is_standing
 
 
 class Help(ModalScreen[str | None]):

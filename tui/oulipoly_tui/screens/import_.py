@@ -12,11 +12,11 @@ from textual.markup import escape
 from textual.screen import ModalScreen
 from textual.widgets import Button
 
-from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.frame.hints import link
 from oulipoly_tui.view.sessions.import_diff import diff_lines, summary
 from oulipoly_tui.view.transcript.spans import wrapped
 from oulipoly_tui.widgets.lines import Lines
+from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import Plan

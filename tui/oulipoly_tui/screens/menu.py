@@ -1,4 +1,7 @@
-"""The menu of a row: the keys of its pane that work on it now; enter, a click or the key itself does it."""
+"""The menu of a row: the keys of its pane that work on it now; enter, a click or the key itself does it.
+
+Tab searches it by what the actions are called, as the palette and the help do.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,18 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.markup import escape
 from textual.screen import ModalScreen
+from textual.widgets import Input
 
-from oulipoly_tui.keymap import shown
-from oulipoly_tui.keys.key import LISTS, Key
-from oulipoly_tui.standing import is_standing
-from oulipoly_tui.view.frame.hints import BACK
+from oulipoly_tui.actions.action import LISTS, Action, found_by
+from oulipoly_tui.keys.keymap import shown
+from oulipoly_tui.view.frame.hints import BACK, link
 from oulipoly_tui.view.frame.menu import menu_rows
 from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
+from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
-    from oulipoly_tui.app import AgentsApp
+    from oulipoly_tui.app_interface import AppInterface
 
 _EDGES = 8  # lines of the screen that stay free, with the box's own
 _LONGEST = 60  # columns of a row's words in the title
@@ -30,10 +34,20 @@ _LONGEST = 60  # columns of a row's words in the title
 class Menu(ModalScreen[str | None]):
     """Its answer is the id of what shall be done; None: nothing."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,full_stop", "dismiss(None)", "back")]
-    DEFAULT_CSS = "Menu VirtualList { height: auto; }"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", "back"),
+        Binding("q,full_stop", "dismiss(None)", "back"),
+        Binding("tab", "search", "search"),
+        Binding("down", "move(1)", show=False),
+        Binding("up", "move(-1)", show=False),
+    ]
+    DEFAULT_CSS = """
+    Menu VirtualList { height: auto; }
+    Menu Input { display: none; }
+    Menu Input.-shown { display: block; }
+    """
 
-    def __init__(self, title: str, keys: Sequence[Key], moving: Collection[str]) -> None:
+    def __init__(self, title: str, keys: Sequence[Action], moving: Collection[str]) -> None:
         super().__init__()
         self._title = title
         self._offered = keys
@@ -43,7 +57,8 @@ class Menu(ModalScreen[str | None]):
         """Lay out the list."""
         with Vertical(classes="dialog") as box:
             box.border_title = escape(self._title)
-            box.border_subtitle = f"enter or its key does it, {BACK}"
+            box.border_subtitle = f"enter or its key does it, {link('tab searches', 'screen.search')}, {BACK}"
+            yield Input(placeholder="search …", compact=True)
             yield VirtualList()
 
     def on_mount(self) -> None:
@@ -72,10 +87,37 @@ class Menu(ModalScreen[str | None]):
         elif clicked is rows:  # which has put its cursor there
             self.dismiss(rows.cursor_key)
 
+    def action_search(self) -> None:
+        """Let a word be typed."""
+        self.query_one(Input).add_class("-shown").focus()
+
+    def action_back(self) -> None:
+        """End the search, or close the menu."""
+        typed = self.query_one(Input)
+        if not typed.has_class("-shown"):
+            self.dismiss(None)
+            return
+        typed.value = ""
+        typed.remove_class("-shown")
+        self.query_one(VirtualList).focus()
+
+    def action_move(self, by: int) -> None:
+        """Move in the list while the search has the keys."""
+        rows = self.query_one(VirtualList)
+        if by > 0:
+            rows.action_down()
+        else:
+            rows.action_up()
+
+    @on(Input.Submitted)
+    def _submitted(self) -> None:
+        self.dismiss(self.query_one(VirtualList).cursor_key)
+
     @on(VirtualList.Chosen)
     def _chosen(self, event: VirtualList.Chosen) -> None:
         self.dismiss(event.key)
 
+    @on(Input.Changed)
     def _fit(self) -> None:
         if not is_standing(self):
             return
@@ -83,10 +125,12 @@ class Menu(ModalScreen[str | None]):
         rows.styles.height = max(1, min(self.size.height - _EDGES, len(self._offered)))
         width = rows.scrollable_content_region.width - GUTTER
         if width > 0:  # before it is laid out nobody knows how much fits
-            rows.show_rows(menu_rows(self._offered, width))
+            wanted = self.query_one(Input).value
+            found = [row for row in self._offered if found_by(row, wanted) is not None]
+            rows.show_rows(menu_rows(found, width))
 
 
-def offer(app: AgentsApp) -> None:
+def offer(app: AppInterface) -> None:
     """Show what can be done now with the row under the cursor of the pane that has the keys."""
     pane = app.frame.current
     keys = [row for row in app.works_now() if row.where == pane.id]
@@ -96,7 +140,7 @@ def offer(app: AgentsApp) -> None:
     lists = [one for one in pane.query(VirtualList) if one.has_focus]
     words = " ".join(plain(lists[0].cursor_line).split())[:_LONGEST] if lists else ""
     title = f"{app.frame.entries[pane.id or ''].title}{': ' if words else ''}{words}"
-    moving = {key for row in app.keys.of(LISTS) for key in row.keys.split(",")} | {"escape", "q", "full_stop"}
+    moving = {key for row in app.keys.of(LISTS) for key in row.keys.split(",")} | {"escape", "q", "full_stop", "tab"}
 
     def chosen(identity: str | None) -> None:
         if identity is not None:

@@ -12,10 +12,10 @@ from textual.containers import Vertical
 from textual.markup import escape
 from textual.screen import ModalScreen
 
-from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.frame.hints import CLOSE
 from oulipoly_tui.view.transcript.spans import Line, wrapped
 from oulipoly_tui.widgets.lines import Lines
+from oulipoly_tui.widgets.standing import is_standing
 
 
 class Reading(ModalScreen[None]):

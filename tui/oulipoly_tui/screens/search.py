@@ -13,10 +13,10 @@ from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
-from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.sessions.search import as_typed, count_text, hit_rows
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
+from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
     from collections.abc import Callable

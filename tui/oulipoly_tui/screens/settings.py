@@ -13,12 +13,13 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from oulipoly_engine.records import replace
-from oulipoly_tui import keymap, theming
+from oulipoly_tui.keys import keymap
 from oulipoly_tui.screens.question import Question
-from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.frame.hints import CLOSE, link
 from oulipoly_tui.view.frame.settings import KEY_ROW, about, clash_text, next_choice, setting_rows
+from oulipoly_tui.widgets import theming
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
+from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.configuration import AppSettings, Section, Setting, Settings

@@ -13,11 +13,11 @@ from textual.markup import escape
 from textual.screen import ModalScreen
 from textual.widgets import Button, Input
 
-from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.frame.hints import BACK, link
 from oulipoly_tui.view.quota.what_if import compared
 from oulipoly_tui.view.transcript.spans import Line, wrapped
 from oulipoly_tui.widgets.lines import Lines
+from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.balance.decision import Decision

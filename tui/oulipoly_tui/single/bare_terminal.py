@@ -13,8 +13,7 @@ from textual.widgets import Static
 
 from oulipoly_engine.facade.own_process import outer_prefixes
 from oulipoly_engine.terminal.protocol import messages
-from oulipoly_tui import signals
-from oulipoly_tui.driver import clipboard, driver
+from oulipoly_tui.driver import clipboard, driver, signals
 from oulipoly_tui.driver.clipboard_leave import ClipboardLeave
 from oulipoly_tui.driver.terminal_link import TerminalLink
 from oulipoly_tui.gc_tuning import let_strips_go

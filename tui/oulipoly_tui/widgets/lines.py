@@ -14,8 +14,8 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from oulipoly_tui.keymap import TABLE
-from oulipoly_tui.keys.key import LISTS
+from oulipoly_tui.actions.action import LISTS
+from oulipoly_tui.keys.keymap import TABLE
 from oulipoly_tui.view.transcript.spans import TONES, Line, Row, Tone, cells, cut
 from oulipoly_tui.widgets.painting import paint_at_once
 
@@ -134,7 +134,7 @@ class VirtualList(Lines, can_focus=True):
     """A list with a cursor. Rows may be any sequence: only the visible ones are asked for."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(row.keys, row.action, row.label, show=False, tooltip=row.tooltip, id=row.id)
+        Binding(row.keys, row.method, row.label, show=False, tooltip=row.description, id=row.id)
         for row in TABLE
         if row.where == LISTS
     ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from textual.geometry import Region
 from textual.screen import Screen
 
-from oulipoly_tui.standing import is_standing
+from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
     from rich.console import Console

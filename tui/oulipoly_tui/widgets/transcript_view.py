@@ -19,10 +19,10 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.strip import Strip
 
-from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.transcript.spans import Line, Span, cells, cut
 from oulipoly_tui.view.transcript.transcript import Drawn, marked
 from oulipoly_tui.widgets.lines import Lines, VirtualList
+from oulipoly_tui.widgets.standing import is_standing
 from oulipoly_tui.widgets.transcript_entries import PAGE, Entries
 from oulipoly_tui.widgets.transcript_layout import WAITING, Layout, Position
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.core.text.nearest import nearest
+from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.configuration import Level, Problem, as_text
+from oulipoly_engine.facade.configuration import Level, Problem, as_text, json_schema, schema_titles
 
 _EXIT_PROBLEMS = 2
 
@@ -23,7 +25,12 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     text = "write a first configuration for the CLIs of this machine; what exists is never changed"
     first = commands.add_parser("init", help=text, description=text)
     first.add_argument("--dry-run", action="store_true", help="print the files instead of writing them")
+    text = "print the JSON Schema of a file, for editors; without FILE the names of the files"
+    schema = commands.add_parser("schema", help=text, description=text)
+    schema.add_argument("file", nargs="?", metavar="FILE", help="providers, model, config, ...")
     options = parser.parse_plain(arguments)
+    if options.command == "schema":
+        return _schema(context, options.file)
     if options.command == "init":
         return _init(context, is_dry=options.dry_run)
     return {"check": _check, "path": _path, "show": _show}[options.command](context, as_json=options.json)
@@ -81,6 +88,21 @@ def _show(context: Context, *, as_json: bool) -> int:
         output.write_json(values)
     else:
         output.write_bytes(as_text(values).encode("utf-8", "backslashreplace"))
+    return 0
+
+
+def _schema(context: Context, file: str | None) -> int:
+    titles = schema_titles()
+    if file is None:
+        for name, title in titles.items():
+            output.write_line(f"{name:<11}{title}")
+        return 0
+    if file not in titles:
+        found = nearest(file.removesuffix(".toml"), titles)
+        hint = f"did you mean {found[0]}?" if found else f"known are {', '.join(titles)}"
+        message = f"{context.program} config schema: there is no schema of {file!r}: {hint}"
+        raise UsageInvalid(message)
+    output.write_json(json_schema(file))
     return 0
 
 

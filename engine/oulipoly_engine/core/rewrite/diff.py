@@ -51,5 +51,5 @@ def _lines(content: Sequence[Chunk]) -> list[str]:
     for chunk in content:
         if chunk.type != "text" or chunk.text is None:
             lines.append(f"[{chunk.type}]")
-        lines += (chunk.text or "").split("\n") if chunk.text is not None else []
+        lines += [] if chunk.text is None else chunk.text.split("\n")
     return lines

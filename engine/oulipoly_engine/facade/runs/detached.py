@@ -63,6 +63,7 @@ def start(
     payload = {
         "state_db": str(paths.state_db),
         "folders": [str(paths.config), str(paths.data), str(paths.home)],
+        "cache": None if paths.cache is None else str(paths.cache),
         "results": str(launcher.results_folder),
         "row": prepared.row_id,
         "uuid": prepared.uuid,
@@ -143,7 +144,8 @@ def after(payload: Mapping[str, Any]) -> None:
 
 def _paths(payload: Mapping[str, Any]) -> Paths:
     config, data, home = map(Path, payload["folders"])
-    return Paths(config=config, data=data, home=home)
+    cache = payload.get("cache")  # none in those of an earlier version
+    return Paths(config=config, data=data, home=home, cache=None if cache is None else Path(cache))
 
 
 def _freshness(store: Store, payload: Mapping[str, Any]) -> Freshness:

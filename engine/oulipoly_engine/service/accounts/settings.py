@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oulipoly_engine.config import settings_edit, views_edit
-from oulipoly_engine.config.settings_edit import Section, Setting
+from oulipoly_engine.config.edit import settings_edit, views_edit
+from oulipoly_engine.config.edit.settings_edit import Section, Setting
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.paths import Paths

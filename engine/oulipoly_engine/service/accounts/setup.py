@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from oulipoly_engine.config.write_files import FileChange, write
+from oulipoly_engine.config.edit.write_files import FileChange, write
 from oulipoly_engine.core.accounts.first_files import Login, texts
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.paths import Paths

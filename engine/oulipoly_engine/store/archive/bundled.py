@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.orm import Case
+from oulipoly_engine.store.models import sessions as tables
 from oulipoly_engine.store.sessions import chains
 
 
@@ -33,15 +35,18 @@ class ChainRow(Record):
 
 def chain_row(store: Store, chain_id: str) -> ChainRow | None:
     """Return a chain as it is stored; None: there is none."""
-    found = store.rows("SELECT model_name, last_used_at FROM session_chains WHERE chain_id = ?", (chain_id,))
+    chain, segment, notes = tables.ChainRow, tables.SegmentRow, tables.NoteRow
+    found = store.rows(chain.select(chain.model_name, chain.last_used_at).where(chain.chain_id == chain_id))
     if not found:
         return None
     segments = store.rows(
-        "SELECT provider_name, session_id, started_at, ended_at, last_turn_id FROM session_chain_segments"
-        " WHERE chain_id = ? ORDER BY ended_at IS NULL, started_at, id",
-        (chain_id,),
+        segment.select(
+            segment.provider_name, segment.session_id, segment.started_at, segment.ended_at, segment.last_turn_id
+        )
+        .where(segment.chain_id == chain_id)
+        .order_by(Case(None, [(segment.ended_at.is_null(), 1)], 0), segment.started_at, segment.id)
     )
-    said = store.rows("SELECT name, note FROM conversation_notes WHERE chain_id = ?", (chain_id,))
+    said = store.rows(notes.select(notes.name, notes.note).where(notes.chain_id == chain_id))
     name, note = said[0] if said else (None, None)
     return ChainRow(
         chain_id, str(found[0][0]), str(found[0][1]), tuple(SegmentRow(*row) for row in segments), name, note
@@ -58,7 +63,9 @@ def adopt(store: Store, chain: ChainRow, at: str) -> tuple[str, bool]:
         known = chains.chain_of(store, active.account, active.session_id)
         if known is not None:
             return known, True
-        taken = store.rows("SELECT 1 FROM session_chains WHERE chain_id = ?", (chain.chain_id,))
+        taken = store.rows(
+            tables.ChainRow.select(tables.ChainRow.chain_id).where(tables.ChainRow.chain_id == chain.chain_id)
+        )
         chain_id = str(uuid.uuid4()) if taken else chain.chain_id
         _insert(store, chain_id, chain, at)
         return chain_id, False
@@ -66,7 +73,7 @@ def adopt(store: Store, chain: ChainRow, at: str) -> tuple[str, bool]:
 
 def _insert(store: Store, chain_id: str, chain: ChainRow, at: str) -> None:
     store.insert(
-        "session_chains",
+        tables.ChainRow,
         chain_id=chain_id,
         created_at=min(segment.started_at for segment in chain.segments),
         last_used_at=chain.last_used_at,
@@ -74,14 +81,14 @@ def _insert(store: Store, chain_id: str, chain: ChainRow, at: str) -> None:
     )
     _insert_segments(store, chain_id, chain.segments)
     if chain.name is not None or chain.note is not None:
-        store.insert("conversation_notes", chain_id=chain_id, name=chain.name, note=chain.note, changed_at=at)
+        store.insert(tables.NoteRow, chain_id=chain_id, name=chain.name, note=chain.note, changed_at=at)
 
 
 def _insert_segments(store: Store, chain_id: str, segments: Sequence[SegmentRow]) -> None:
     for segment in segments:
         is_last = segment is segments[-1]
         store.insert(
-            "session_chain_segments",
+            tables.SegmentRow,
             chain_id=chain_id,
             provider_name=segment.account,
             session_id=segment.session_id,

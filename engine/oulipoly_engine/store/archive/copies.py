@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from oulipoly_engine.records import Record
+from oulipoly_engine.store.base.compiled import insertion
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.dialect import literal
+from oulipoly_engine.store.base.orm import Case, Expression, ModelSelect, Query, fn
+from oulipoly_engine.store.models.archive import ChunkRow, CompleteRow, CopyRow, ObjectRow
+from oulipoly_engine.store.models.transcripts import EntryRow
 
 _MOST_NS = (1 << 63) - 1
-_COLUMNS = "id, account, session_id, path, part, device, inode, size_bytes, mtime_ns, kept_at, is_latest, is_pruned"
 _ASKED_AT_ONCE = 500  # SQLite takes a limited number of parameters
 
 
@@ -43,44 +47,54 @@ class KeptCopy(Record):
         return seen == (status.st_dev, status.st_ino, status.st_size, storable_ns(status))
 
 
+_CHUNKS = insertion(ChunkRow.copy_id, ChunkRow.position, ChunkRow.sha256, ChunkRow.size_bytes)
+_OBJECTS = insertion(ObjectRow.sha256, ObjectRow.stored_bytes, conflict="ignore")
+
+
 def latest_of(store: Store, account: str) -> dict[Path, KeptCopy]:
     """Return the latest copy of each of an account's files."""
-    return {copy.path: copy for copy in _select(store, "account = ? AND is_latest = 1", (account,))}
+    return {copy.path: copy for copy in _read(store, _latest(CopyRow.account == account))}
 
 
 def transcripts(store: Store) -> tuple[KeptCopy, ...]:
     """Return the latest copies of all transcripts, newest first."""
-    return tuple(_select(store, "part = '' AND is_latest = 1 ORDER BY mtime_ns DESC, id", ()))
+    return tuple(_read(store, _latest(CopyRow.part == "").order_by(CopyRow.mtime_ns.desc(), CopyRow.id)))
 
 
 def of_session(store: Store, account: str, session_id: str) -> tuple[KeptCopy, ...]:
     """Return the latest copies of a session's files, the newest transcript first."""
-    condition = "session_id = ? AND account = ? AND is_latest = 1 ORDER BY part <> '', mtime_ns DESC, id"
-    return tuple(_select(store, condition, (session_id, account)))
+    row = CopyRow
+    files = _latest(row.session_id == session_id, row.account == account)
+    transcripts_first = Case(None, [(row.part == "", 0)], 1)
+    return tuple(_read(store, files.order_by(transcripts_first, row.mtime_ns.desc(), row.id)))
 
 
 def holders(store: Store, session_id: str) -> tuple[str, ...]:
     """Return the accounts that have a copy of a session."""
-    rows = store.rows("SELECT DISTINCT account FROM archive_copies WHERE session_id = ? ORDER BY 1", (session_id,))
+    row = CopyRow
+    rows = store.rows(row.select(row.account).distinct().where(row.session_id == session_id).order_by(row.account))
     return tuple(str(account) for (account,) in rows)
 
 
 def superseded(store: Store, account: str, path: Path) -> tuple[KeptCopy, ...]:
     """Return what a file held before it was rewritten, newest first."""
-    condition = "account = ? AND path = ? AND is_latest = 0 AND is_pruned = 0 ORDER BY id DESC"
-    return tuple(_select(store, condition, (account, os.fsencode(path))))
+    row = CopyRow
+    earlier = row.select().where(
+        row.account == account, row.path == os.fsencode(path), literal(row.is_latest == 0), row.is_pruned == 0
+    )
+    return tuple(_read(store, earlier.order_by(row.id.desc())))
 
 
 def prunable(store: Store) -> Iterator[KeptCopy]:
     """Yield the copies that hold chunks: superseded ones first, then by the age of their files."""
-    yield from _select(store, "is_pruned = 0 ORDER BY is_latest, mtime_ns, id", ())
+    row = CopyRow
+    yield from _read(store, row.select().where(row.is_pruned == 0).order_by(row.is_latest, row.mtime_ns, row.id))
 
 
 def chunks_of(store: Store, copy: KeptCopy) -> tuple[Chunk, ...]:
     """Return the pieces of a copy, in order."""
-    rows = store.rows(
-        "SELECT sha256, size_bytes FROM archive_chunks WHERE copy_id = ? ORDER BY position", (copy.row_id,)
-    )
+    row = ChunkRow
+    rows = store.rows(row.select(row.sha256, row.size_bytes).where(row.copy_id == copy.row_id).order_by(row.position))
     return tuple(Chunk(bytes(digest), int(size)) for digest, size in rows)
 
 
@@ -91,7 +105,7 @@ def storable_ns(status: os.stat_result) -> int:
 
 def has_objects(store: Store) -> bool:
     """Tell whether any object is known."""
-    return bool(store.rows("SELECT 1 FROM archive_objects LIMIT 1"))
+    return bool(store.rows(ObjectRow.select(ObjectRow.sha256).limit(1)))
 
 
 def known_objects(store: Store, digests: Sequence[bytes]) -> set[bytes]:
@@ -99,8 +113,7 @@ def known_objects(store: Store, digests: Sequence[bytes]) -> set[bytes]:
     known: set[bytes] = set()
     for begin in range(0, len(digests), _ASKED_AT_ONCE):
         asked = digests[begin : begin + _ASKED_AT_ONCE]
-        marks = ", ".join("?" * len(asked))
-        rows = store.rows(f"SELECT sha256 FROM archive_objects WHERE sha256 IN ({marks})", asked)  # noqa: S608 - marks
+        rows = store.rows(ObjectRow.select(ObjectRow.sha256).where(ObjectRow.sha256.in_(asked)))
         known.update(bytes(digest) for (digest,) in rows)
     return known
 
@@ -110,14 +123,12 @@ def put(store: Store, copy: KeptCopy, chunks: Sequence[Chunk], *, keep_old: bool
 
     keep_old: what was the latest stays, as superseded; else it goes.
     """
-    key = (copy.account, os.fsencode(copy.path))
-    store.execute("DELETE FROM archive_copies WHERE account = ? AND path = ? AND is_latest = 1 AND is_pruned = 1", key)
-    if keep_old:
-        store.execute("UPDATE archive_copies SET is_latest = 0 WHERE account = ? AND path = ? AND is_latest = 1", key)
-    else:
-        store.execute("DELETE FROM archive_copies WHERE account = ? AND path = ? AND is_latest = 1", key)
+    row = CopyRow
+    latest = (row.account == copy.account) & (row.path == os.fsencode(copy.path)) & literal(row.is_latest == 1)
+    store.run(row.delete().where(latest, row.is_pruned == 1))
+    store.run(row.update(is_latest=0).where(latest) if keep_old else row.delete().where(latest))
     row_id = store.insert(
-        "archive_copies",
+        row,
         account=copy.account,
         session_id=copy.session_id,
         path=os.fsencode(copy.path),
@@ -131,82 +142,90 @@ def put(store: Store, copy: KeptCopy, chunks: Sequence[Chunk], *, keep_old: bool
         is_pruned=int(copy.is_pruned),
     )
     store.execute_many(
-        "INSERT INTO archive_chunks (copy_id, position, sha256, size_bytes) VALUES (?, ?, ?, ?)",
+        _CHUNKS,
         ((row_id, position, chunk.sha256, chunk.size_bytes) for position, chunk in enumerate(chunks)),
     )
 
 
 def touch(store: Store, copy: KeptCopy, status: os.stat_result) -> None:
     """Note that a file was touched and holds what it held. Runs inside the caller's write transaction."""
-    store.execute(
-        "UPDATE archive_copies SET device = ?, inode = ?, mtime_ns = ? WHERE id = ?",
-        (status.st_dev, status.st_ino, storable_ns(status), copy.row_id),
+    row = CopyRow
+    store.run(
+        row.update(device=status.st_dev, inode=status.st_ino, mtime_ns=storable_ns(status)).where(row.id == copy.row_id)
     )
 
 
 def add_objects(store: Store, sizes: Mapping[bytes, int]) -> None:
     """Note stored objects and how long each is. Runs inside the caller's write transaction."""
-    store.execute_many("INSERT OR IGNORE INTO archive_objects (sha256, stored_bytes) VALUES (?, ?)", sizes.items())
+    store.execute_many(_OBJECTS, sizes.items())
 
 
 def give_up(store: Store, copy: KeptCopy) -> None:
     """Let go of a copy's chunks; the latest one's record stays. Runs inside the caller's write transaction."""
     if copy.is_latest:
-        store.execute("DELETE FROM archive_chunks WHERE copy_id = ?", (copy.row_id,))
-        store.execute("UPDATE archive_copies SET is_pruned = 1 WHERE id = ?", (copy.row_id,))
+        store.run(ChunkRow.delete().where(ChunkRow.copy_id == copy.row_id))
+        store.run(CopyRow.update(is_pruned=1).where(CopyRow.id == copy.row_id))
     else:
-        store.execute("DELETE FROM archive_copies WHERE id = ?", (copy.row_id,))
+        store.run(CopyRow.delete().where(CopyRow.id == copy.row_id))
 
 
 def drop_orphans(store: Store) -> tuple[bytes, ...]:
     """Forget the objects that no copy needs, and return their hashes. Runs inside the caller's write transaction."""
-    rows = store.rows(
-        "DELETE FROM archive_objects WHERE NOT EXISTS"
-        " (SELECT 1 FROM archive_chunks c WHERE c.sha256 = archive_objects.sha256) RETURNING sha256"
-    )
+    used = fn.EXISTS(ChunkRow.select(ChunkRow.copy_id).where(ChunkRow.sha256 == ObjectRow.sha256))
+    rows = store.rows(ObjectRow.delete().where(~used).returning(ObjectRow.sha256))
     return tuple(bytes(digest) for (digest,) in rows)
 
 
 def stored_bytes(store: Store) -> int:
     """Return the size of all objects."""
-    return int(store.rows("SELECT COALESCE(SUM(stored_bytes), 0) FROM archive_objects")[0][0])
+    return int(store.rows(ObjectRow.select(fn.COALESCE(fn.SUM(ObjectRow.stored_bytes), 0)))[0][0])
 
 
 def freed_by(store: Store, copy: KeptCopy) -> int:
     """Return the size of the objects that only this copy needs."""
+    own, others = ChunkRow.alias(), ChunkRow.alias()
+    of_copy = own.select(own.sha256).where(own.copy_id == copy.row_id)
+    elsewhere = others.select(others.copy_id).where(others.sha256 == ObjectRow.sha256, others.copy_id != copy.row_id)
     rows = store.rows(
-        "SELECT COALESCE(SUM(o.stored_bytes), 0) FROM archive_objects o WHERE o.sha256 IN"
-        " (SELECT sha256 FROM archive_chunks WHERE copy_id = ?1) AND NOT EXISTS"
-        " (SELECT 1 FROM archive_chunks c WHERE c.sha256 = o.sha256 AND c.copy_id <> ?1)",
-        (copy.row_id,),
+        ObjectRow.select(fn.COALESCE(fn.SUM(ObjectRow.stored_bytes), 0)).where(
+            ObjectRow.sha256.in_(of_copy), ~fn.EXISTS(elsewhere)
+        )
     )
     return int(rows[0][0])
 
 
 def last_turn(store: Store) -> int:
     """Return the row id of the turn that was ingested last, 0 before the first."""
-    return int(store.rows("SELECT COALESCE(MAX(id), 0) FROM session_turns")[0][0])
+    return int(store.rows(EntryRow.select(fn.COALESCE(fn.MAX(EntryRow.id), 0)))[0][0])
 
 
 def complete(store: Store) -> frozenset[str]:
     """Return the accounts of which everything was kept, and of which no turn was ingested since."""
-    rows = store.rows(
-        "SELECT account FROM archive_complete WHERE account NOT IN (SELECT c.account FROM archive_complete c"
-        " JOIN session_turns t ON t.id > (SELECT MIN(turn_row_id) FROM archive_complete)"
-        " AND t.provider_name = c.account AND t.id > c.turn_row_id)"
+    row, marked, least_marked = CompleteRow, CompleteRow.alias(), CompleteRow.alias()
+    # The least mark of all narrows the turns to look at before each is held against its own account's.
+    newer = (
+        (EntryRow.id > least_marked.select(fn.MIN(least_marked.turn_row_id)))
+        & (EntryRow.provider_name == marked.account)
+        & (EntryRow.id > marked.turn_row_id)
     )
+    behind = marked.select(marked.account).join(EntryRow, on=newer)
+    rows = store.rows(row.select(row.account).where(row.account.not_in(behind)))
     return frozenset(str(account) for (account,) in rows)
 
 
 def set_complete(store: Store, account: str, turn_row_id: int | None) -> None:
     """Note that all of an account up to a turn is kept; None: it is not. Runs inside the caller's write transaction."""
-    store.execute("DELETE FROM archive_complete WHERE account = ?", (account,))
+    store.run(CompleteRow.delete().where(CompleteRow.account == account))
     if turn_row_id is not None:
-        store.insert("archive_complete", account=account, turn_row_id=turn_row_id)
+        store.insert(CompleteRow, account=account, turn_row_id=turn_row_id)
 
 
-def _select(store: Store, condition: str, parameters: Iterable[object]) -> Iterator[KeptCopy]:
-    rows = store.rows(f"SELECT {_COLUMNS} FROM archive_copies WHERE {condition}", tuple(parameters))  # noqa: S608 - ours
+def _latest(*conditions: Expression) -> ModelSelect[CopyRow]:
+    return CopyRow.select().where(*conditions, literal(CopyRow.is_latest == 1))
+
+
+def _read(store: Store, question: Query) -> Iterator[KeptCopy]:
+    rows = store.rows(question)
     for row_id, account, session_id, path, part, device, inode, size, mtime, kept_at, is_latest, is_pruned in rows:
         yield KeptCopy(
             int(row_id),

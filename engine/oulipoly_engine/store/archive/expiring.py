@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.orm import fn
+from oulipoly_engine.store.models.archive import CopyRow
+from oulipoly_engine.store.models.sessions import FactsRow, SegmentRow
 
 
 class Unkept(NamedTuple):
@@ -19,22 +22,33 @@ def unkept(store: Store, account: str, before_ms: int) -> tuple[Unkept, ...]:
 
     before_ms: milliseconds since 1970.
     """
+    facts, segment, copy = FactsRow, SegmentRow, CopyRow
+    same = (segment.session_id == facts.session_id) & (segment.provider_name == facts.account)
+    kept = copy.select(copy.id).where(
+        copy.session_id == facts.session_id,
+        copy.account == facts.account,
+        copy.part == "",
+        copy.is_latest == 1,
+        copy.is_pruned == 0,
+    )
     rows = store.rows(
-        "SELECT s.chain_id, f.transcript FROM session_facts f JOIN session_chain_segments s"
-        " ON s.session_id = f.session_id AND s.provider_name = f.account"
-        " WHERE f.account = ? AND f.mtime_ms <= ? AND f.transcript IS NOT NULL AND s.ended_at IS NULL"
-        " AND NOT EXISTS (SELECT 1 FROM archive_copies c WHERE c.session_id = f.session_id AND c.account = f.account"
-        " AND c.part = '' AND c.is_latest = 1 AND c.is_pruned = 0)"
-        " GROUP BY f.session_id ORDER BY f.mtime_ms",
-        (account, before_ms),
+        facts.select(fn.MIN(segment.chain_id), facts.transcript)
+        .join(segment, on=same)
+        .where(
+            facts.account == account,
+            facts.mtime_ms <= before_ms,
+            facts.transcript.is_null(False),
+            segment.ended_at.is_null(),
+            ~fn.EXISTS(kept),
+        )
+        .group_by(facts.session_id, facts.transcript, facts.mtime_ms)
+        .order_by(facts.mtime_ms)
     )
     return tuple(Unkept(str(chain), str(path)) for chain, path in rows)
 
 
 def mark(store: Store) -> tuple[int, int]:
     """Return what changes whenever a copy is kept or a session is described anew."""
-    last, described = store.rows(
-        "SELECT (SELECT COALESCE(MAX(id), 0) FROM archive_copies),"
-        " (SELECT COUNT(*) FROM session_facts WHERE mtime_ms IS NOT NULL)"
-    )[0]
+    last = store.rows(CopyRow.select(fn.COALESCE(fn.MAX(CopyRow.id), 0)))[0][0]
+    described = store.rows(FactsRow.select(fn.COUNT(FactsRow.mtime_ms)))[0][0]
     return int(last), int(described)

@@ -1,58 +1,64 @@
-"""One SQLite connection a thread, in autocommit mode: transactions begin and end where we say so.
-
-The standard library's driver, since an object-relational mapper costs each run 45 ms of import, a quarter of what a
-one-shot may take, and all that was used of it stands here.
-"""
+"""One SQLite connection a thread, in autocommit mode: transactions begin and end where we say so."""
 
 from __future__ import annotations
 
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
+from oulipoly_engine.store.base.dialect import SQLITE_WORDS
+from oulipoly_engine.store.base.orm import PeeweeException, SqliteDatabase
+
 BUSY_TIMEOUT_S = 5.0
-_PRAGMAS = ("foreign_keys = 1", "synchronous = normal", "temp_store = memory")
+_PRAGMAS = (("foreign_keys", 1), ("synchronous", "normal"), ("temp_store", "memory"))
 
 
-class Connections:
-    """The connections of one process to one file."""
+class Connections(SqliteDatabase):
+    """The connections of one process to one file: peewee's database, one connection a thread, opened at first use.
+
+    Models are bound to no database, since one process may have several files open: queries are told theirs.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._path = path
-        self._local = threading.local()
+        super().__init__(str(path), pragmas=_PRAGMAS, timeout=BUSY_TIMEOUT_S, operations=SQLITE_WORDS)
 
     def mine(self) -> sqlite3.Connection:
-        """Return this thread's connection, opened at first use. Raises sqlite3.Error."""
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = sqlite3.connect(self._path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
-            for pragma in _PRAGMAS:
-                connection.execute(f"PRAGMA {pragma}")
-            self._local.connection = connection
+        """Return this thread's connection, opened at first use. Raises peewee's or sqlite3's errors."""
+        connection: sqlite3.Connection = self.connection()  # type: ignore[no-untyped-call]  # the stubs name no type
         return connection
 
     @contextmanager
-    def transaction(self, mode: Literal["IMMEDIATE", "DEFERRED"]) -> Iterator[sqlite3.Connection]:
+    def joined(self, mode: Literal["IMMEDIATE", "DEFERRED"]) -> Iterator[None]:
         """Run the block as one transaction; an inner one is part of the outer. Any exception rolls all of it back."""
-        connection = self.mine()
-        if connection.in_transaction:
-            yield connection
+        if self.in_transaction():  # peewee's own nesting would make a savepoint each time
+            yield
             return
-        connection.execute(f"BEGIN {mode}")
+        with self.atomic(mode):
+            yield
+
+    def commit(self) -> None:
+        """Commit; whatever interrupts it rolls back. peewee itself does so after an `Exception` alone."""
         try:
-            yield connection
-            connection.execute("COMMIT")
+            super().commit()
         except BaseException:
-            with suppress(sqlite3.Error):  # on a full disk SQLite has rolled back by itself
-                connection.execute("ROLLBACK")
+            self.rollback()
             raise
 
-    def close(self) -> None:
-        """Close this thread's connection; the next use opens another."""
-        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        self._local.connection = None
-        if connection is not None:
-            connection.close()
+    def rollback(self) -> None:
+        """Roll back, if there is still anything to: on a full disk SQLite has done so by itself."""
+        with suppress(PeeweeException):
+            super().rollback()
+
+    def pop_transaction(self) -> object:
+        """Take the innermost transaction off; None: its connection was closed meanwhile and took it along."""
+        return super().pop_transaction() if self.in_transaction() else None  # type: ignore[no-untyped-call]  # as above
+
+    def close_mine(self) -> None:
+        """Close this thread's connection, in the middle of a transaction too; the next use opens another."""
+        if self.is_closed():
+            return
+        connection = self.mine()
+        self.dispose()
+        connection.close()

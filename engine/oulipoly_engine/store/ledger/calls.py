@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from oulipoly_engine.core.ledger.calls import Damage, Entry, Place, Tokens, call_id, place_id, storable
 from oulipoly_engine.records import Record, field
+from oulipoly_engine.store.base.compiled import Given, compiled, insertion
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.orm import SQL, Case, Field, Function, Query, Value, fn
+from oulipoly_engine.store.models.ledger import CallRow, CursorRow, DamageRow, PlaceRow, RootRow
 
-# Row values compare field by field, and a place's last bits are its rank: the rule that merges lines before they come
-# here (core/ledger/calls.py, `merged`), once more.
+# SQL, for the sake of row values: they compare field by field, and a place's last bits are its rank. It is the rule
+# that merges lines before they come here (core/ledger/calls.py, `merged`), once more.
 _JOIN = (
     "INSERT INTO ledger_calls (id, at_ms, place, input, output, cache_read, cache_write, cache_write_1h, reasoning)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
@@ -21,7 +24,6 @@ _JOIN = (
     " cache_read = max(cache_read, excluded.cache_read), cache_write = max(cache_write, excluded.cache_write),"
     " cache_write_1h = max(cache_write_1h, excluded.cache_write_1h), reasoning = max(reasoning, excluded.reasoning)"
 )
-_SUMS = "SUM(c.input), SUM(c.output), SUM(c.cache_read), SUM(c.cache_write), SUM(c.cache_write_1h), SUM(c.reasoning)"
 
 
 class Cursor(NamedTuple):
@@ -68,24 +70,35 @@ def _rows(calls: Mapping[str, Entry], known: Mapping[Place, int]) -> Iterator[Ro
         yield (call_id(key), at, number, *counts)
 
 
+_NEW_PLACES = insertion(*PlaceRow._meta.sorted_fields, conflict="ignore")
+_CURSORS = insertion(*CursorRow._meta.sorted_fields, conflict="update")
+_DAMAGED = insertion(*DamageRow._meta.sorted_fields, conflict="update")
+_ROOTS = insertion(*RootRow._meta.sorted_fields, conflict="update")
+
+
+@compiled
+def _forget(path: Given) -> Query:
+    return CursorRow.delete().where(CursorRow.path == path)
+
+
 def write(store: Store, batch: Batch) -> None:
     """Write a batch, all of it or nothing."""
     with store.write():
         store.execute_many(
-            "INSERT OR IGNORE INTO ledger_places VALUES (?, ?, ?, ?, ?, ?, ?)",
+            _NEW_PLACES,
             ((number, *map(storable, place[:5]), place[5]) for number, place in batch.places.items()),
         )
         store.execute_many(_JOIN, batch.calls)
         store.execute_many(
-            "INSERT OR REPLACE INTO ledger_files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            _CURSORS,
             ((os.fsencode(path), *cursor) for path, cursor in batch.cursors.items()),
         )
-        store.execute_many("DELETE FROM ledger_files WHERE path = ?", ((os.fsencode(path),) for path in batch.gone))
+        store.execute_many(_forget, ((os.fsencode(path),) for path in batch.gone))
         store.execute_many(
-            "INSERT OR REPLACE INTO ledger_errors VALUES (?, ?, ?, ?)",
+            _DAMAGED,
             ((os.fsencode(path), *one) for path, found in batch.damaged.items() for one in found),
         )
-        store.execute_many("INSERT OR REPLACE INTO ledger_roots VALUES (?, ?)", batch.roots.items())
+        store.execute_many(_ROOTS, batch.roots.items())
 
 
 def index_calls(store: Store) -> None:
@@ -97,8 +110,20 @@ def index_calls(store: Store) -> None:
 
 def cursors(store: Store) -> dict[str, Cursor]:
     """Return every transcript's cursor by path."""
+    row = CursorRow
     rows = store.rows(
-        "SELECT path, device, inode, size, mtime_ns, offset, head, tail, state, generation FROM ledger_files"
+        row.select(
+            row.path,
+            row.device,
+            row.inode,
+            row.size,
+            row.mtime_ns,
+            row.offset,
+            row.head,
+            row.tail,
+            row.state,
+            row.generation,
+        )
     )
     decode, make = os.fsdecode, Cursor._make
     return {decode(path): make(values) for path, *values in rows}
@@ -106,16 +131,29 @@ def cursors(store: Store) -> dict[str, Cursor]:
 
 def roots(store: Store) -> dict[str, str]:
     """Return the first ancestor of every forked session."""
-    return {str(session): str(root) for session, root in store.rows("SELECT session, root FROM ledger_roots")}
+    return {str(session): str(root) for session, root in store.rows(RootRow.select(RootRow.session, RootRow.root))}
+
+
+def _sums() -> tuple[Function, ...]:
+    row = CallRow
+    counts = (row.input, row.output, row.cache_read, row.cache_write, row.cache_write_1h, row.reasoning)
+    return tuple(fn.SUM(count) for count in counts)
+
+
+@compiled
+def _all_places() -> Query:
+    row = PlaceRow
+    return row.select(row.id, row.account, row.cli, row.session, row.project, row.model, row.is_sidechain)
 
 
 def sums(store: Store, account: str, since_ms: int, until_ms: int | None = None) -> tuple[int, Tokens]:
     """Return how many calls an account made from an instant on, and their tokens. until_ms: not included."""
-    row = store.rows(
-        f"SELECT COUNT(*), {_SUMS} FROM ledger_calls AS c JOIN ledger_places AS p ON p.id = c.place"  # noqa: S608 - ours
-        " WHERE c.at_ms >= ? AND c.at_ms < ? AND p.account = ?",
-        (since_ms, 1 << 62 if until_ms is None else until_ms, account),
-    )[0]
+    question = (
+        CallRow.select(fn.COUNT(CallRow.id), *_sums())
+        .join(PlaceRow, on=PlaceRow.id == CallRow.place)
+        .where(CallRow.at_ms >= since_ms, PlaceRow.account == account)
+    )
+    row = store.rows(question if until_ms is None else question.where(CallRow.at_ms < until_ms))[0]
     return int(row[0]), Tokens(*(int(value or 0) for value in row[1:]))
 
 
@@ -133,31 +171,40 @@ def shares(
     store: Store, since_ms: int, until_ms: int, stretch_ms: int, thresholds: Iterable[int] = ()
 ) -> Iterable[Summed]:
     """Yield all calls between two instants, summed by place, stretch and tier. until_ms: not included."""
-    tiers = "".join(f" + (c.input + c.cache_read + c.cache_write > {int(least)})" for least in thresholds)
+    row, told = CallRow, CallRow.input + CallRow.cache_read + CallRow.cache_write
+    tier: Any = Value(0)
+    for least in thresholds:
+        tier += Case(None, [(told > int(least), 1)], 0)
+    stretch = row.at_ms / stretch_ms
+    by_place = (row.place, stretch.alias("stretch"), tier.alias("tier"))
     with store.read():
         places = {
-            row[0]: Place(row[1], row[2], row[3], row[4], row[5], bool(row[6]))
-            for row in store.rows("SELECT id, account, cli, session, project, model, is_sidechain FROM ledger_places")
+            number: Place(account, cli, session, project, model, bool(is_sidechain))
+            for number, account, cli, session, project, model, is_sidechain in store.rows(_all_places())
         }
         rows = store.rows(
-            f"SELECT c.place, c.at_ms / ?1, 0{tiers} AS tier, COUNT(*), {_SUMS} FROM ledger_calls AS c"  # noqa: S608 - ours
-            " WHERE c.at_ms >= ?2 AND c.at_ms < ?3 GROUP BY 1, 2, 3",
-            (stretch_ms, since_ms, until_ms),
+            row.select(*by_place, fn.COUNT(row.id), *_sums())
+            .where(row.at_ms >= since_ms, row.at_ms < until_ms)
+            .group_by(SQL("1"), SQL("2"), SQL("3"))
         )
-    for place, stretch, tier, calls, *counts in rows:
-        yield Summed(places[place], stretch * stretch_ms, tier, calls, Tokens(*counts))
+    for place, begin, exceeded, calls, *counts in rows:
+        yield Summed(places[place], begin * stretch_ms, exceeded, calls, Tokens(*counts))
 
 
 def models(store: Store) -> tuple[str, ...]:
     """Return the names of all models that calls were made to."""
-    return tuple(str(row[0]) for row in store.rows("SELECT DISTINCT model FROM ledger_places ORDER BY model"))
+    return tuple(str(row[0]) for row in store.rows(_distinct(PlaceRow.model)))
 
 
 def accounts(store: Store) -> tuple[str, ...]:
     """Return the names of all accounts that calls were made by."""
-    return tuple(str(row[0]) for row in store.rows("SELECT DISTINCT account FROM ledger_places ORDER BY account"))
+    return tuple(str(row[0]) for row in store.rows(_distinct(PlaceRow.account)))
 
 
 def damaged_lines(store: Store) -> int:
     """Return how many lines that may tell of a call could not be read."""
-    return int(store.rows("SELECT COUNT(*) FROM ledger_errors")[0][0])
+    return int(store.rows(DamageRow.select(fn.COUNT(SQL("*"))))[0][0])
+
+
+def _distinct(column: Field[str]) -> Query:
+    return PlaceRow.select(column).distinct().order_by(column)

@@ -5,20 +5,35 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from oulipoly_engine.core.ledger.prices import Rate
+from oulipoly_engine.store.base.compiled import insertion
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.dialect import each_of
+from oulipoly_engine.store.models.ledger import PriceRow
 
 
 def known(store: Store, price_list: str) -> dict[str, tuple[Rate, ...]]:
     """Return the rates of every model that this list was asked for; none for one that it does not know."""
     found: dict[str, tuple[Rate, ...]] = {}
-    for model, fresh, told, read, written, kept, from_ms, above in store.rows(
-        "SELECT model, input, output, cache_read, cache_write, cache_write_1h, from_ms, above_input FROM model_prices"
-        " WHERE list = ?",
-        (price_list,),
-    ):
+    row = PriceRow
+    rows = store.rows(
+        row.select(
+            row.model,
+            row.input,
+            row.output,
+            row.cache_read,
+            row.cache_write,
+            row.cache_write_1h,
+            row.from_ms,
+            row.above_input,
+        ).where(row.list == price_list)
+    )
+    for model, fresh, told, read, written, kept, from_ms, above in rows:
         rates = () if fresh is None else (Rate(fresh, told, read, written, kept, from_ms, above),)
         found[model] = found.get(model, ()) + rates
     return found
+
+
+_INSERTION = insertion(*PriceRow._meta.sorted_fields)
 
 
 def keep(store: Store, price_list: str, found: Mapping[str, Sequence[Rate]]) -> None:
@@ -40,5 +55,5 @@ def keep(store: Store, price_list: str, found: Mapping[str, Sequence[Rate]]) -> 
     ]
     rows += [(model, 0, 0, None, None, None, None, None, price_list) for model, rates in found.items() if not rates]
     with store.write():
-        store.execute_many("DELETE FROM model_prices WHERE model = ?", ((model,) for model in found))
-        store.execute_many("INSERT INTO model_prices VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        store.run(PriceRow.delete().where(PriceRow.model.in_(each_of(tuple(found)))))
+        store.execute_many(_INSERTION, rows)

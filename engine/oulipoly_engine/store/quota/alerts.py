@@ -8,12 +8,13 @@ from datetime import datetime
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, Alert
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.dialect import greatest
+from oulipoly_engine.store.base.orm import Expression, fn
+from oulipoly_engine.store.models.quota import AlertRow
 
-_OF_KIND = "account = ? AND window = ? AND kind = ?"
 # Vendors' resets wobble by seconds between readings, and those of some windows move along with the clock: a reset that
 # lies nearer to the one told of than that one lies ahead is of the same cycle.
 _WOBBLE_MS = 60_000
-_SAME_CYCLE = "ABS(resets_at_ms - ?) <= MAX(?, resets_at_ms - ?)"
 
 
 def raise_once(
@@ -24,7 +25,7 @@ def raise_once(
         fresh = tuple(alert for alert in found if not _is_raised(store, alert, now, threshold))
         for alert in fresh:
             store.insert(
-                "alerts",
+                AlertRow,
                 account=alert.account,
                 window=alert.window,
                 kind=_kind(alert, threshold),
@@ -41,22 +42,19 @@ def withdraw(store: Store, raised: Iterable[Alert], threshold: float = DEFAULT_T
         return
     with store.write():
         for alert in found:
-            store.execute(
-                f"DELETE FROM alerts WHERE {_OF_KIND} AND resets_at_ms = ?",  # noqa: S608 - a constant
-                (*_of_kind(alert, threshold), _ms(alert.resets_at)),
-            )
+            of_kind = _of_kind(alert, threshold)
+            store.run(AlertRow.delete().where(of_kind, AlertRow.resets_at_ms == _ms(alert.resets_at)))
 
 
 def _is_raised(store: Store, alert: Alert, now: datetime, threshold: float) -> bool:
-    rows = store.rows(
-        f"SELECT 1 FROM alerts WHERE {_OF_KIND} AND {_SAME_CYCLE}",  # noqa: S608 - constants
-        (*_of_kind(alert, threshold), _ms(alert.resets_at), _WOBBLE_MS, _ms(now)),
-    )
-    return bool(rows)
+    told, resets_at = AlertRow.resets_at_ms, _ms(alert.resets_at)
+    is_same_cycle = fn.ABS(told - resets_at) <= greatest(_WOBBLE_MS, told - _ms(now))
+    return bool(store.rows(AlertRow.select(told).where(_of_kind(alert, threshold), is_same_cycle)))
 
 
-def _of_kind(alert: Alert, threshold: float) -> tuple[object, ...]:
-    return alert.account, alert.window, _kind(alert, threshold)
+def _of_kind(alert: Alert, threshold: float) -> Expression:
+    row = AlertRow
+    return (row.account == alert.account) & (row.window == alert.window) & (row.kind == _kind(alert, threshold))
 
 
 def _kind(alert: Alert, threshold: float) -> str:

@@ -9,28 +9,52 @@ from datetime import datetime
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.records import Record
+from oulipoly_engine.store.base.compiled import Given, compiled
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.dialect import each_of
+from oulipoly_engine.store.base.orm import Query
+from oulipoly_engine.store.models.quota import AccountQuotaRow, QuotaWindowRow
 
-_ROW = (
-    "SELECT account, refreshed_at, last_empty_refresh_at, exhausted_at, calls_since_refresh, peak_live_windows,"
-    " last_topology_probe_at FROM account_quotas"
-)
-_ATTEMPTS = (
-    "SELECT account, last_attempt_at, last_failure, failures_in_a_row, backoff_until, thinned_at FROM account_quotas"
-)
-_WINDOWS = (
-    "SELECT account, position, used, resets_at, last_delta, last_delta_turns, label, pending_delta, pending_turns"
-    " FROM quota_windows"
-)
+
+@compiled
+def _quotas(accounts: Given) -> Query:
+    return AccountQuotaRow.select(
+        AccountQuotaRow.account,
+        AccountQuotaRow.refreshed_at,
+        AccountQuotaRow.last_empty_refresh_at,
+        AccountQuotaRow.exhausted_at,
+        AccountQuotaRow.calls_since_refresh,
+        AccountQuotaRow.peak_live_windows,
+        AccountQuotaRow.last_topology_probe_at,
+    ).where(AccountQuotaRow.account.in_(each_of(accounts)))
+
+
+@compiled
+def _windows(accounts: Given) -> Query:
+    row = QuotaWindowRow
+    return (
+        row.select(
+            row.account,
+            row.position,
+            row.used,
+            row.resets_at,
+            row.last_delta,
+            row.last_delta_turns,
+            row.label,
+            row.pending_delta,
+            row.pending_turns,
+        )
+        .where(row.account.in_(each_of(accounts)))
+        .order_by(row.account, row.position)
+    )
 
 
 def states(store: Store, accounts: Sequence[str]) -> dict[str, QuotaState]:
     """Return the quota state of each account; one never read gets a state that says so."""
-    marks = ", ".join("?" * len(accounts))
     windows: dict[str, list[Window]] = {}
     with store.read():  # a refresh by another process between the two would give new windows an old age
-        rows = store.rows(f"{_ROW} WHERE account IN ({marks})", accounts)
-        window_rows = store.rows(f"{_WINDOWS} WHERE account IN ({marks}) ORDER BY account, position", accounts)
+        rows = store.rows(_quotas(accounts))
+        window_rows = store.rows(_windows(accounts))
     for account, position, used, resets_at, *learned in window_rows:
         # One that cannot be read was stored before such instants were refused: its window is as if never read.
         with contextlib.suppress(ValueError):
@@ -54,11 +78,7 @@ def states(store: Store, accounts: Sequence[str]) -> dict[str, QuotaState]:
 def mark_exhausted(store: Store, account: str, now: datetime) -> None:
     """Mark an account spent until a good refresh clears it."""
     with store.write():
-        store.execute(
-            "INSERT INTO account_quotas (account, exhausted_at) VALUES (?, ?)"
-            " ON CONFLICT (account) DO UPDATE SET exhausted_at = excluded.exhausted_at",
-            (account, to_text(now)),
-        )
+        _set(store, account, exhausted_at=to_text(now))
 
 
 def clear_exhausted(store: Store, accounts: Iterable[str]) -> None:
@@ -67,8 +87,7 @@ def clear_exhausted(store: Store, accounts: Iterable[str]) -> None:
     if not names:
         return
     with store.write():
-        marks = ", ".join("?" * len(names))
-        store.execute(f"UPDATE account_quotas SET exhausted_at = NULL WHERE account IN ({marks})", names)  # noqa: S608
+        store.run(AccountQuotaRow.update(exhausted_at=None).where(AccountQuotaRow.account.in_(each_of(names))))
 
 
 class Attempts(Record):
@@ -81,79 +100,75 @@ class Attempts(Record):
     thinned_at: datetime | None = None
 
 
+@compiled
+def _attempts(accounts: Given) -> Query:
+    return AccountQuotaRow.select(
+        AccountQuotaRow.account,
+        AccountQuotaRow.last_attempt_at,
+        AccountQuotaRow.last_failure,
+        AccountQuotaRow.failures_in_a_row,
+        AccountQuotaRow.backoff_until,
+        AccountQuotaRow.thinned_at,
+    ).where(AccountQuotaRow.account.in_(each_of(accounts)))
+
+
 def attempts(store: Store, accounts: Sequence[str]) -> dict[str, Attempts]:
     """Return how reading each account has gone lately."""
-    marks = ", ".join("?" * len(accounts))
-    rows = store.rows(
-        f"{_ATTEMPTS} WHERE account IN ({marks})",
-        accounts,
-    )
     found = {
-        row[0]: Attempts(_instant(row[1]), row[2], int(row[3]), _instant(row[4]), _instant(row[5])) for row in rows
+        row[0]: Attempts(_instant(row[1]), row[2], int(row[3]), _instant(row[4]), _instant(row[5]))
+        for row in store.rows(_attempts(accounts))
     }
     return {account: found.get(account, Attempts()) for account in accounts}
 
 
 def save_attempts(store: Store, account: str, made: Attempts) -> None:
     """Set how reading an account has gone. Runs inside the caller's write transaction."""
-    store.execute(
-        "INSERT INTO account_quotas (account, last_attempt_at, last_failure, failures_in_a_row, backoff_until,"
-        " thinned_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (account) DO UPDATE SET"
-        " last_attempt_at = excluded.last_attempt_at, last_failure = excluded.last_failure,"
-        " failures_in_a_row = excluded.failures_in_a_row, backoff_until = excluded.backoff_until,"
-        " thinned_at = excluded.thinned_at",
-        (
-            account,
-            _text(made.last_attempt_at),
-            made.last_failure,
-            made.failures_in_a_row,
-            _text(made.backoff_until),
-            _text(made.thinned_at),
-        ),
+    _set(
+        store,
+        account,
+        last_attempt_at=_text(made.last_attempt_at),
+        last_failure=made.last_failure,
+        failures_in_a_row=made.failures_in_a_row,
+        backoff_until=_text(made.backoff_until),
+        thinned_at=_text(made.thinned_at),
     )
 
 
 def mark_topology_probe(store: Store, account: str, now: datetime) -> None:
     """Note that an account is being read again because a window seems to hide."""
     with store.write():
-        store.execute(
-            "INSERT INTO account_quotas (account, last_topology_probe_at) VALUES (?, ?)"
-            " ON CONFLICT (account) DO UPDATE SET last_topology_probe_at = excluded.last_topology_probe_at",
-            (account, to_text(now)),
-        )
+        _set(store, account, last_topology_probe_at=to_text(now))
+
+
+@compiled
+def _count_call(account: Given) -> Query:
+    count = AccountQuotaRow.calls_since_refresh
+    return AccountQuotaRow.insert({AccountQuotaRow.account: account, count: 1}).on_conflict(
+        conflict_target=[AccountQuotaRow.account], update={count: count + 1}
+    )
 
 
 def count_call(store: Store, account: str) -> None:
     """Count one finished invocation since the last refresh. Runs inside the caller's write transaction."""
-    store.execute(
-        "INSERT INTO account_quotas (account, calls_since_refresh) VALUES (?, 1)"
-        " ON CONFLICT (account) DO UPDATE SET calls_since_refresh = calls_since_refresh + 1",
-        (account,),
-    )
+    store.run(_count_call(account))
 
 
 def save(store: Store, state: QuotaState) -> None:
     """Replace an account's row and windows. Runs inside the caller's write transaction."""
-    store.execute("DELETE FROM quota_windows WHERE account = ?", (state.account,))
-    store.execute(
-        "INSERT INTO account_quotas (account, refreshed_at, last_empty_refresh_at, exhausted_at, calls_since_refresh,"
-        " peak_live_windows, last_topology_probe_at) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (account) DO UPDATE SET"
-        " refreshed_at = excluded.refreshed_at, last_empty_refresh_at = excluded.last_empty_refresh_at,"
-        " exhausted_at = excluded.exhausted_at, calls_since_refresh = excluded.calls_since_refresh,"
-        " peak_live_windows = excluded.peak_live_windows, last_topology_probe_at = excluded.last_topology_probe_at",
-        (
-            state.account,
-            _text(state.refreshed_at),
-            _text(state.last_empty_refresh_at),
-            _text(state.exhausted_at),
-            state.calls_since_refresh,
-            state.peak_live_windows,
-            _text(state.last_topology_probe_at),
-        ),
+    store.run(QuotaWindowRow.delete().where(QuotaWindowRow.account == state.account))
+    _set(
+        store,
+        state.account,
+        refreshed_at=_text(state.refreshed_at),
+        last_empty_refresh_at=_text(state.last_empty_refresh_at),
+        exhausted_at=_text(state.exhausted_at),
+        calls_since_refresh=state.calls_since_refresh,
+        peak_live_windows=state.peak_live_windows,
+        last_topology_probe_at=_text(state.last_topology_probe_at),
     )
     for window in state.windows:
         store.insert(
-            "quota_windows",
+            QuotaWindowRow,
             account=state.account,
             position=window.position,
             used=window.used,
@@ -164,6 +179,13 @@ def save(store: Store, state: QuotaState) -> None:
             pending_delta=window.pending_delta,
             pending_turns=window.pending_turns,
         )
+
+
+def _set(store: Store, account: str, **columns: object) -> None:
+    """Set columns of an account's row, which is made where there is none; the others stay."""
+    row = AccountQuotaRow
+    kept = [getattr(row, name) for name in columns]
+    store.run(row.insert(account=account, **columns).on_conflict(conflict_target=[row.account], preserve=kept))
 
 
 def _instant(value: str | None) -> datetime | None:

@@ -8,12 +8,17 @@ from datetime import UTC, datetime, timedelta
 from oulipoly_engine.core.quota.window_cycles import TOLERANCE, Ended
 from oulipoly_engine.core.quota.windows import Window
 from oulipoly_engine.records import Record
+from oulipoly_engine.store.base.compiled import Given, compiled, insertion
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.dialect import least
+from oulipoly_engine.store.base.orm import Query, fn
+from oulipoly_engine.store.models.quota import ReadingRow, UnusedQuotaRow
 
 _FULL = timedelta(days=2)  # every reading
 _HOURLY = timedelta(days=14)  # then one an hour, then one a day
 _HOUR_MS = 3_600_000
 _DAY_MS = 24 * _HOUR_MS
+_TOLERANCE_MS = round(1000 * TOLERANCE.total_seconds())
 
 
 class Reading(Record):
@@ -33,6 +38,19 @@ class Point(Record):
     resets_at: datetime
 
 
+_ADDITION = insertion(
+    ReadingRow.account,
+    ReadingRow.window,
+    ReadingRow.at_ms,
+    ReadingRow.used,
+    ReadingRow.resets_at_ms,
+    ReadingRow.turns,
+    ReadingRow.source,
+    ReadingRow.duration_ms,
+    conflict="ignore",
+)
+
+
 def append(  # the columns of one reading
     store: Store,
     account: str,
@@ -45,11 +63,15 @@ def append(  # the columns of one reading
 ) -> None:
     """Add one reading of an account; one that is there already stays. Runs inside the caller's write transaction."""
     for window in windows:
-        store.execute(
-            "INSERT OR IGNORE INTO readings (account, window, at_ms, used, resets_at_ms, turns, source, duration_ms)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (account, window.name, _ms(at), window.used, _ms(window.resets_at), turns, source, duration_ms),
+        store.run(
+            _ADDITION(account, window.name, _ms(at), window.used, _ms(window.resets_at), turns, source, duration_ms)
         )
+
+
+@compiled
+def _next_window(account: Given, after: Given) -> Query:
+    row = ReadingRow
+    return row.select(row.window).where(row.account == account, row.window > after).order_by(row.window).limit(1)
 
 
 def windows_of(store: Store, account: str) -> tuple[str, ...]:
@@ -58,9 +80,7 @@ def windows_of(store: Store, account: str) -> tuple[str, ...]:
     names: list[str] = []
     last = ""
     while True:
-        rows = store.rows(
-            "SELECT window FROM readings WHERE account = ? AND window > ? ORDER BY window LIMIT 1", (account, last)
-        )
+        rows = store.rows(_next_window(account, last))
         if not rows:
             return tuple(names)
         last = str(rows[0][0])
@@ -69,10 +89,12 @@ def windows_of(store: Store, account: str) -> tuple[str, ...]:
 
 def history(store: Store, account: str, window: str, since: datetime, limit: int | None = None) -> tuple[Reading, ...]:
     """Return a window's readings since an instant, oldest first; with a limit, the newest ones."""
+    row = ReadingRow
     rows = store.rows(
-        "SELECT at_ms, used, resets_at_ms, turns FROM readings WHERE account = ? AND window = ? AND at_ms >= ?"
-        " ORDER BY at_ms DESC LIMIT ?",
-        (account, window, _ms(since), -1 if limit is None else limit),
+        row.select(row.at_ms, row.used, row.resets_at_ms, row.turns)
+        .where(row.account == account, row.window == window, row.at_ms >= _ms(since))
+        .order_by(row.at_ms.desc())
+        .limit(limit)
     )
     return tuple(Reading(_at(at), float(used), _at(resets), turns) for at, used, resets, turns in reversed(rows))
 
@@ -81,7 +103,7 @@ def chart(store: Store, account: str, window: str, since: datetime, until: datet
     """Return at most `steps` + 1 points between two instants: the last reading of each equal step that has one."""
     begin, end = _ms(since), _ms(until)
     size = max(1, -((begin - end) // max(1, steps)))  # rounded up, or a remainder would make one step more
-    # SQLite hands out the other columns of the row that MAX picks, so one pass over the key range is enough.
+    # SQL, since SQLite alone hands out the other columns of the row that MAX picks: one pass over the key range.
     rows = store.rows(
         "SELECT MAX(at_ms), used, resets_at_ms FROM readings WHERE account = ? AND window = ? AND at_ms BETWEEN ? AND ?"
         " GROUP BY (at_ms - ?) / ? ORDER BY 1",
@@ -97,38 +119,52 @@ def thin(store: Store, account: str, now: datetime) -> int:
     every cycle of a window its last reading, so that what was left unused stays known.
     """
     full, hourly = _ms(now - _FULL), _ms(now - _HOURLY)
-    before = store.rows("SELECT total_changes()")[0][0]
-    for oldest, newest, step in ((hourly, full, _HOUR_MS), (0, hourly, _DAY_MS)):
-        # A later reading makes one superfluous in the same cycle: the reset is the same, or it has not come yet and
-        # moves with every reading, as idle windows' resets do, while nothing was given back.
-        store.execute(
-            "DELETE FROM readings WHERE account = ?1 AND at_ms >= ?2 AND at_ms < ?3 AND EXISTS ("
-            " SELECT 1 FROM readings AS later WHERE later.account = ?1 AND later.window = readings.window"
-            " AND later.at_ms > readings.at_ms AND later.at_ms < MIN(?3, (readings.at_ms / ?4 + 1) * ?4) AND ("
-            "  later.resets_at_ms BETWEEN readings.resets_at_ms - ?5 AND readings.resets_at_ms + ?5"
-            "  OR (later.at_ms < readings.resets_at_ms AND later.used >= readings.used)))",
-            (account, oldest, newest, step, round(1000 * TOLERANCE.total_seconds())),
-        )
-    return int(store.rows("SELECT total_changes()")[0][0]) - int(before)
+    return sum(
+        store.run(_superfluous(account, oldest, newest, step))
+        for oldest, newest, step in ((hourly, full, _HOUR_MS), (0, hourly, _DAY_MS))
+    )
+
+
+def _superfluous(account: str, oldest: int, newest: int, step: int) -> Query:
+    """Return what drops the readings of a stretch of time that a later one of the same cycle and step replaces.
+
+    It is of the same cycle where the reset is the same, or where it has not come yet and moves with every reading, as
+    idle windows' resets do, while nothing was given back.
+    """
+    row, later = ReadingRow, ReadingRow.alias()
+    is_later = (later.at_ms > row.at_ms) & (later.at_ms < least(newest, (row.at_ms / step + 1) * step))
+    resets_alike = later.resets_at_ms.between(row.resets_at_ms - _TOLERANCE_MS, row.resets_at_ms + _TOLERANCE_MS)
+    goes_on = (later.at_ms < row.resets_at_ms) & (later.used >= row.used)
+    replaced = later.select(later.at_ms).where(
+        later.account == account, later.window == row.window, is_later, resets_alike | goes_on
+    )
+    return row.delete().where(row.account == account, row.at_ms >= oldest, row.at_ms < newest, fn.EXISTS(replaced))
 
 
 def record_unused(store: Store, account: str, found: Iterable[Ended]) -> None:
     """Keep what was left of windows at their resets. Runs inside the caller's write transaction."""
+    row = UnusedQuotaRow
     for cycle in found:
-        store.execute(
-            "INSERT INTO unused_quota (account, window, resets_at_ms, unused, last_read_ms) VALUES (?, ?, ?, ?, ?)"
-            " ON CONFLICT (account, window, resets_at_ms) DO UPDATE SET unused = excluded.unused,"
-            " last_read_ms = excluded.last_read_ms",
-            (account, cycle.window, _ms(cycle.resets_at), cycle.unused, _ms(cycle.last_read_at)),
+        store.run(
+            row.insert(
+                account=account,
+                window=cycle.window,
+                resets_at_ms=_ms(cycle.resets_at),
+                unused=cycle.unused,
+                last_read_ms=_ms(cycle.last_read_at),
+            ).on_conflict(
+                conflict_target=[row.account, row.window, row.resets_at_ms], preserve=[row.unused, row.last_read_ms]
+            )
         )
 
 
 def unused(store: Store, account: str, since: datetime) -> tuple[Ended, ...]:
     """Return the cycles of an account's windows that resets have ended since an instant, oldest first."""
+    row = UnusedQuotaRow
     rows = store.rows(
-        "SELECT window, resets_at_ms, unused, last_read_ms FROM unused_quota WHERE account = ? AND resets_at_ms >= ?"
-        " ORDER BY resets_at_ms",
-        (account, _ms(since)),
+        row.select(row.window, row.resets_at_ms, row.unused, row.last_read_ms)
+        .where(row.account == account, row.resets_at_ms >= _ms(since))
+        .order_by(row.resets_at_ms)
     )
     return tuple(Ended(str(window), _at(resets), float(left), _at(read)) for window, resets, left, read in rows)
 

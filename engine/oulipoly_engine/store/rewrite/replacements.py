@@ -9,7 +9,13 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.errors import SchemaIncompatible
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base import schema
+from oulipoly_engine.store.base.compiled import Given, compiled, insertion
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.dialect import count_where
+from oulipoly_engine.store.base.orm import Query, fn
+from oulipoly_engine.store.models.rewrite import ReplacementRow
+from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
+from oulipoly_engine.store.models.transcripts import EntryRow
 
 _NEEDED: Mapping[str, tuple[str, ...]] = {
     "session_turns": (
@@ -29,11 +35,8 @@ _NEEDED: Mapping[str, tuple[str, ...]] = {
     "session_chain_segments": ("id", "chain_id", "provider_name", "session_id", "last_turn_id"),
     "replacements": ("operation_uuid", "committed_at", "preimage_file_sha256", "postimage_file_sha256", "undone_at"),
 }
-_COLUMNS = (
-    "operation_uuid, operation, session_id, provider_name, chain_id, jsonl_path, started_at, committed_at,"
-    " preimage_sha256, postimage_sha256, preimage_file_sha256, postimage_file_sha256, preimage_size_bytes, undoes,"
-    " undone_at"
-)
+# In the order of `Replacement`.
+_FIELDS = tuple(field for field in ReplacementRow._meta.sorted_fields if field is not ReplacementRow.id)
 
 
 class Replacement(Record):
@@ -80,7 +83,7 @@ def begin(store: Store, replacement: Replacement) -> None:
     """Note a replacement that is about to happen."""
     with store.write():
         store.insert(
-            "replacements",
+            ReplacementRow,
             operation_uuid=replacement.operation_uuid,
             operation=replacement.operation,
             session_id=replacement.session_id,
@@ -100,12 +103,14 @@ def begin(store: Store, replacement: Replacement) -> None:
 def forget(store: Store, operation_uuid: str) -> None:
     """Drop the note of a replacement that did not happen."""
     with store.write():
-        store.execute("DELETE FROM replacements WHERE operation_uuid = ? AND committed_at IS NULL", (operation_uuid,))
+        row = ReplacementRow
+        store.run(row.delete().where(row.operation_uuid == operation_uuid, row.committed_at.is_null()))
 
 
 def is_kept(store: Store, file_sha256: str) -> bool:
     """Return whether any replacement needs the file of that hash."""
-    return bool(store.rows("SELECT 1 FROM replacements WHERE preimage_file_sha256 = ? LIMIT 1", (file_sha256,)))
+    row = ReplacementRow
+    return bool(store.rows(row.select(row.id).where(row.preimage_file_sha256 == file_sha256).limit(1)))
 
 
 def droppable(store: Store) -> tuple[str, ...]:
@@ -114,11 +119,19 @@ def droppable(store: Store) -> tuple[str, ...]:
     What a session's latest operation and its latest replacement that stands would bring back is not among them, nor
     what one under way needs.
     """
+    row, latest, standing = ReplacementRow, ReplacementRow.alias(), ReplacementRow.alias()
+    latest_of_each = latest.select(fn.MAX(latest.id)).group_by(latest.session_id)
+    standing_of_each = (
+        standing.select(fn.MAX(standing.id))
+        .where(standing.operation == "import-replace", standing.undone_at.is_null())
+        .group_by(standing.session_id)
+    )
+    is_needed = row.committed_at.is_null() | row.id.in_(latest_of_each) | row.id.in_(standing_of_each)
     rows = store.rows(
-        "SELECT preimage_file_sha256 FROM replacements GROUP BY preimage_file_sha256 HAVING SUM(committed_at IS NULL"
-        " OR id IN (SELECT MAX(id) FROM replacements GROUP BY session_id)"
-        " OR id IN (SELECT MAX(id) FROM replacements WHERE operation = 'import-replace' AND undone_at IS NULL"
-        " GROUP BY session_id)) = 0 ORDER BY MAX(id)"
+        row.select(row.preimage_file_sha256)
+        .group_by(row.preimage_file_sha256)
+        .having(count_where(is_needed) == 0)
+        .order_by(fn.MAX(row.id))
     )
     return tuple(str(digest) for (digest,) in rows)
 
@@ -128,43 +141,66 @@ def of_session(store: Store, chain_id: str, account: str, session_id: str) -> tu
 
     What happened on the accounts that it was moved from counts: the move has carried the outcome along.
     """
+    row = ReplacementRow
     rows = store.rows(
-        f"SELECT {_COLUMNS} FROM replacements WHERE session_id = ?1 AND (provider_name = ?2 OR chain_id = ?3)"  # noqa: S608 - ours
-        " AND committed_at IS NOT NULL ORDER BY id",
-        (session_id, account, chain_id),
+        row.select(*_FIELDS)
+        .where(
+            row.session_id == session_id,
+            (row.provider_name == account) | (row.chain_id == chain_id),
+            row.committed_at.is_null(False),
+        )
+        .order_by(row.id)
     )
     return tuple(Replacement(*row) for row in rows)
 
 
 def standing(store: Store) -> frozenset[tuple[str, str]]:
     """Return what stands replaced and can be taken back: (account, session id) and (chain id, session id)."""
+    row = ReplacementRow
     rows = store.rows(
-        "SELECT DISTINCT provider_name, chain_id, session_id FROM replacements WHERE operation = 'import-replace'"
-        " AND committed_at IS NOT NULL AND undone_at IS NULL"
+        row.select(row.provider_name, row.chain_id, row.session_id)
+        .distinct()
+        .where(row.operation == "import-replace", row.committed_at.is_null(False), row.undone_at.is_null())
     )
     return frozenset((str(owner), str(session)) for *owners, session in rows for owner in owners if owner)
 
 
 def find(store: Store, operation_uuid: str) -> Replacement | None:
     """Return one replacement, None if there is none of that id."""
-    rows = store.rows(f"SELECT {_COLUMNS} FROM replacements WHERE operation_uuid = ?", (operation_uuid,))  # noqa: S608 - ours
+    rows = store.rows(ReplacementRow.select(*_FIELDS).where(ReplacementRow.operation_uuid == operation_uuid))
     return Replacement(*rows[0]) if rows else None
 
 
 def commit(store: Store, operation_uuid: str, at: datetime) -> None:
     """Mark a replacement as done, and what it takes back as undone. Runs inside the caller's write transaction."""
     instant = to_text(at)
-    store.execute(
-        "UPDATE replacements SET committed_at = ? WHERE operation_uuid = ? AND committed_at IS NULL",
-        (instant, operation_uuid),
-    )
+    row = ReplacementRow
+    store.run(row.update(committed_at=instant).where(row.operation_uuid == operation_uuid, row.committed_at.is_null()))
     done = find(store, operation_uuid)
     if done is None or done.undoes is None:
         return
-    store.execute("UPDATE replacements SET undone_at = ? WHERE operation_uuid = ?", (instant, done.undoes))
+    store.run(row.update(undone_at=instant).where(row.operation_uuid == done.undoes))
     target = find(store, done.undoes)
     if target is not None and target.undoes is not None:  # an undo is taken back: what it took back stands again
-        store.execute("UPDATE replacements SET undone_at = NULL WHERE operation_uuid = ?", (target.undoes,))
+        store.run(row.update(undone_at=None).where(row.operation_uuid == target.undoes))
+
+
+@compiled
+def _delete_turn(row_id: Given) -> Query:
+    return EntryRow.delete().where(EntryRow.id == row_id)
+
+
+_INSERTION = insertion(
+    EntryRow.provider_name,
+    EntryRow.session_id,
+    EntryRow.turn_id,
+    EntryRow.timestamp,
+    EntryRow.role,
+    EntryRow.source_file,
+    EntryRow.ingested_at,
+    EntryRow.body,
+    conflict="ignore",
+)
 
 
 def replace_turns(
@@ -182,19 +218,18 @@ def replace_turns(
     kept: ids of turns that the transcript still holds before its last compaction: no export shows them, so no
     replacement touches them. Sub-agents' turns lie in files of their own and stay as well.
     """
+    row = EntryRow
     stored = store.rows(
-        "SELECT id, turn_id FROM session_turns WHERE provider_name = ? AND session_id = ?"
-        " AND (is_sidechain = 0 OR source_file IS NULL OR source_file = ?)",
-        (account, session_id, source_file),
+        row.select(row.id, row.turn_id).where(
+            row.provider_name == account,
+            row.session_id == session_id,
+            (row.is_sidechain == 0) | row.source_file.is_null() | (row.source_file == source_file),
+        )
     )
-    store.execute_many(
-        "DELETE FROM session_turns WHERE id = ?", ((row,) for row, turn_id in stored if str(turn_id) not in kept)
-    )
+    store.execute_many(_delete_turn, ((row,) for row, turn_id in stored if str(turn_id) not in kept))
     instant = to_text(at)
     store.execute_many(
-        "INSERT OR IGNORE INTO session_turns (provider_name, session_id, turn_id, timestamp, role, parent_turn_id,"
-        " is_sidechain, is_compaction_boundary, source_file, ingested_at, body)"
-        " VALUES (?, ?, ?, ?, ?, NULL, 0, 0, ?, ?, ?)",
+        _INSERTION,
         (
             (account, session_id, turn.turn_id, turn.timestamp, turn.role, source_file, instant, turn.body)
             for turn in turns
@@ -204,8 +239,8 @@ def replace_turns(
 
 def touch_chain(store: Store, chain_id: str, segment_row_id: int, last: ReplacedTurn) -> None:
     """Note a chain's last turn. Runs inside the caller's write transaction."""
-    store.execute(
-        "UPDATE session_chain_segments SET last_turn_id = ? WHERE id = ? AND chain_id = ?",
-        (last.turn_id, segment_row_id, chain_id),
+    segment, chain = SegmentRow, ChainRow
+    store.run(
+        segment.update(last_turn_id=last.turn_id).where(segment.id == segment_row_id, segment.chain_id == chain_id)
     )
-    store.execute("UPDATE session_chains SET last_used_at = ? WHERE chain_id = ?", (last.timestamp, chain_id))
+    store.run(chain.update(last_used_at=last.timestamp).where(chain.chain_id == chain_id))

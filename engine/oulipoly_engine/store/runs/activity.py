@@ -7,7 +7,10 @@ from typing import NamedTuple
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.runs.invocations import Invocation
+from oulipoly_engine.store.base.compiled import Given, compiled
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.orm import JOIN, Query, fn
+from oulipoly_engine.store.models.runs import AccountCounterRow, InvocationRow
 from oulipoly_engine.store.runs import invocations
 
 # There is no index on the status, and a row stays running for hours at most: the newest rows hold all of them.
@@ -25,20 +28,56 @@ class Failure(NamedTuple):
     finished_at: datetime
 
 
+@compiled
+def _failed_last() -> Query:
+    row, counter, ended = InvocationRow, AccountCounterRow, InvocationRow.alias()
+    last_of_each = (
+        ended.select(fn.MAX(ended.id))
+        .where(ended.id > _long_ago(), ended.status.in_(("succeeded", "failed")))
+        .group_by(ended.provider_name)
+    )
+    told_then = (
+        (counter.model_name == row.model_name)
+        & (counter.account == row.provider_name)
+        & (counter.last_error_at == row.finished_at)
+    )
+    return (
+        row.select(
+            row.provider_name,
+            row.model_name,
+            row.error_category,
+            row.terminal_reason,
+            counter.last_error,
+            row.finished_at,
+        )
+        .join(counter, JOIN.LEFT_OUTER, on=told_then)
+        .where(
+            row.id.in_(last_of_each),
+            row.status == "failed",
+            row.provider_name.is_null(False),
+            row.finished_at.is_null(False),
+        )
+        .order_by(row.id.desc())
+    )
+
+
 def failures(store: Store) -> tuple[Failure, ...]:
     """Return the last run of each account that failed in it; a success since then ends what was wrong."""
-    rows = store.rows(
-        "SELECT i.provider_name, i.model_name, i.error_category, i.terminal_reason, c.last_error, i.finished_at"
-        " FROM invocations i LEFT JOIN account_counters c ON c.model_name = i.model_name"
-        " AND c.account = i.provider_name AND c.last_error_at = i.finished_at"
-        " WHERE i.id IN (SELECT MAX(id) FROM invocations WHERE id > (SELECT MAX(id) FROM invocations) - ?"
-        " AND status IN ('succeeded', 'failed') GROUP BY provider_name)"
-        " AND i.status = 'failed' AND i.provider_name IS NOT NULL AND i.finished_at IS NOT NULL ORDER BY i.id DESC",
-        (_NEWEST,),
-    )
+    rows = store.rows(_failed_last())
     return tuple(
         Failure(account, model, category, reason, text, from_text(finished_at))
         for account, model, category, reason, text, finished_at in rows
+    )
+
+
+@compiled
+def _running(limit: Given) -> Query:
+    row = InvocationRow
+    return (
+        row.select(row.invocation_uuid)
+        .where(row.id > _long_ago(), row.status == "running")
+        .order_by(row.id.desc())
+        .limit(limit)
     )
 
 
@@ -47,10 +86,11 @@ def running(store: Store, limit: int = 200) -> tuple[Invocation, ...]:
 
     A process that was killed leaves its row running: whoever shows these asks whether `owner_pid` lives.
     """
-    rows = store.rows(
-        "SELECT invocation_uuid FROM invocations WHERE id > (SELECT MAX(id) FROM invocations) - ?"
-        " AND status = 'running' ORDER BY id DESC LIMIT ?",
-        (_NEWEST, limit),
-    )
+    rows = store.rows(_running(limit))
     found = (invocations.find(store, str(uuid)) for (uuid,) in rows)
     return tuple(row for row in found if row is not None)
+
+
+def _long_ago() -> Query:
+    newest = InvocationRow.alias()
+    return newest.select(fn.MAX(newest.id) - _NEWEST)

@@ -9,6 +9,7 @@ from typing import Any
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.runs.artifact_receipts import ReturnedArtifact
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.models.runs import ReturnedArtifactRow
 
 _COLUMNS = (
     "version_id",
@@ -32,10 +33,10 @@ def record_returned(store: Store, invocation_row_id: int, receipts: Iterable[Ret
     invocation, or a receipt is not fit to be kept: the same version twice, a hash of another length, a version below 1.
     """
     with store.write():
-        store.execute("DELETE FROM invocation_returned_artifacts WHERE invocation_id = ?", (invocation_row_id,))
+        store.run(ReturnedArtifactRow.delete().where(ReturnedArtifactRow.invocation_id == invocation_row_id))
         for ordinal, receipt in enumerate(receipts):
             store.insert(
-                "invocation_returned_artifacts",
+                ReturnedArtifactRow,
                 invocation_id=invocation_row_id,
                 ordinal=ordinal,
                 version_id=receipt.version_id,
@@ -55,9 +56,11 @@ def record_returned(store: Store, invocation_row_id: int, receipts: Iterable[Ret
 
 def returned_by(store: Store, invocation_row_id: int) -> tuple[ReturnedArtifact, ...]:
     """Return what an invocation has handed back, in the order of the receipts."""
+    row = ReturnedArtifactRow
     rows = store.rows(
-        f"SELECT {', '.join(_COLUMNS)} FROM invocation_returned_artifacts WHERE invocation_id = ? ORDER BY ordinal",  # noqa: S608 - ours
-        (invocation_row_id,),
+        row.select(*(getattr(row, name) for name in _COLUMNS))
+        .where(row.invocation_id == invocation_row_id)
+        .order_by(row.ordinal)
     )
     return tuple(_read(row) for row in rows)
 

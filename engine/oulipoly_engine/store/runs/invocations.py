@@ -7,37 +7,19 @@ from datetime import datetime
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.runs.invocations import Invocation, Outcome, Status
 from oulipoly_engine.records import Record
+from oulipoly_engine.store.base.compiled import Given, compiled
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.dialect import literal
+from oulipoly_engine.store.base.orm import EXCLUDED, Query, fn
+from oulipoly_engine.store.models.runs import AccountCounterRow, DecisionRow, InvocationRow
 from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.store.sessions import chains
 
-INVOCATION_COLUMNS = (
-    "id",
-    "invocation_uuid",
-    "model_name",
-    "provider_name",
-    "provider_index",
-    "parent_invocation_id",
-    "status",
-    "success",
-    "exit_code",
-    "error_category",
-    "terminal_reason",
-    "session_id",
-    "session_capture_method",
-    "resume_input_id",
-    "resume_acceptance_status",
-    "resume_acceptance_evidence",
-    "attempt",
-    "working_directory",
-    "owner_pid",
-    "created_at",
-    "finished_at",
-)
 _LAST_ERROR_LIMIT = 500  # characters; contract 1.8
 _LOOK_BACK = 1000  # rows in which lost ones are sought: each start looks, so they never get far
-_FAILURE_WINDOW_COLUMNS = "model_name = ? AND finished_at > ? AND status = 'failed'"
-_COLUMNS = ", ".join(INVOCATION_COLUMNS)
+_NO_FAILURES = ("guard_drop", "stdout_failed", "stdout_closed")  # beside what we interrupted
+_FIELDS = InvocationRow._meta.sorted_fields
+_NAMES = tuple(field.column_name for field in _FIELDS)
 
 
 class NewInvocation(Record):
@@ -65,7 +47,7 @@ def begin(store: Store, new: NewInvocation) -> int:
     """
     with store.write():
         row_id = store.insert(
-            "invocations",
+            InvocationRow,
             invocation_uuid=new.uuid,
             model_name=new.model,
             provider_name=new.account,
@@ -81,7 +63,7 @@ def begin(store: Store, new: NewInvocation) -> int:
             created_at=to_text(new.created_at),
         )
         if new.decision_json is not None:
-            store.insert("decisions", invocation_id=row_id, decision=new.decision_json)
+            store.insert(DecisionRow, invocation_id=row_id, decision=new.decision_json)
     return row_id
 
 
@@ -91,26 +73,24 @@ def end(store: Store, row_id: int, outcome: Outcome) -> str | None:
     Compare-and-set: a row that is final already stays as it is and nothing is counted twice.
     """
     with store.write():
-        row = _one(store, "id = ?", (row_id,))
+        row = _first(store.rows(_by_id(row_id)))
         if row is None or row.status is not Status.RUNNING:
             return None
-        store.execute(
-            "UPDATE invocations SET status = ?, success = ?, exit_code = ?, error_category = ?, terminal_reason = ?,"
-            " session_id = ?, session_capture_method = ?, resume_acceptance_status = ?,"
-            " resume_acceptance_evidence = ?, finished_at = ? WHERE id = ?",
-            (
-                (Status.SUCCEEDED if outcome.success else Status.FAILED).value,
-                int(outcome.success),
-                outcome.exit_code,
-                outcome.error_category,
-                outcome.terminal_reason,
-                outcome.session_id or row.session_id,
-                row.capture_method if outcome.capture_method == "none" else outcome.capture_method,
-                outcome.acceptance_status,
-                outcome.acceptance_evidence,
-                to_text(outcome.finished_at),
-                row_id,
-            ),
+        store.run(
+            InvocationRow.update(
+                status=(Status.SUCCEEDED if outcome.success else Status.FAILED).value,
+                success=int(outcome.success),
+                exit_code=outcome.exit_code,
+                error_category=outcome.error_category,
+                terminal_reason=outcome.terminal_reason,
+                session_id=outcome.session_id or row.session_id,
+                session_capture_method=(
+                    row.capture_method if outcome.capture_method == "none" else outcome.capture_method
+                ),
+                resume_acceptance_status=outcome.acceptance_status,
+                resume_acceptance_evidence=outcome.acceptance_evidence,
+                finished_at=to_text(outcome.finished_at),
+            ).where(InvocationRow.id == row_id)
         )
         if row.account is not None:
             _count(store, row, outcome)
@@ -122,44 +102,77 @@ def end(store: Store, row_id: int, outcome: Outcome) -> str | None:
 
 def running_owners(store: Store) -> tuple[tuple[int, int, datetime], ...]:
     """Return (row id, process id of its runner, begun at) of recent rows that count as running."""
+    row, newest = InvocationRow, InvocationRow.alias()
     rows = store.rows(
-        "SELECT id, owner_pid, created_at FROM invocations WHERE id > (SELECT COALESCE(MAX(id), 0) FROM invocations)"
-        " - ? AND status = 'running' AND owner_pid IS NOT NULL",
-        (_LOOK_BACK,),
+        row.select(row.id, row.owner_pid, row.created_at).where(
+            row.id > newest.select(fn.COALESCE(fn.MAX(newest.id), 0) - _LOOK_BACK),
+            row.status == "running",
+            row.owner_pid.is_null(False),
+        )
     )
     return tuple((int(row_id), int(pid), from_text(str(created))) for row_id, pid, created in rows)
 
 
+@compiled
+def _by_id(row_id: Given) -> Query:
+    return InvocationRow.select(*_FIELDS).where(InvocationRow.id == row_id)
+
+
+@compiled
+def _by_uuid(uuid: Given) -> Query:
+    return InvocationRow.select(*_FIELDS).where(InvocationRow.invocation_uuid == uuid)
+
+
 def find(store: Store, uuid: str) -> Invocation | None:
     """Return the invocation with that UUID."""
-    return _one(store, "invocation_uuid = ?", (uuid,))
+    return _first(store.rows(_by_uuid(uuid)))
 
 
 def children(store: Store, row_id: int) -> tuple[Invocation, ...]:
     """Return the invocations that this one started, oldest first."""
-    rows = store.rows(
-        f"SELECT {_COLUMNS} FROM invocations WHERE parent_invocation_id = ? ORDER BY created_at, id",  # noqa: S608
-        (row_id,),
-    )
+    row = InvocationRow
+    rows = store.rows(row.select(*_FIELDS).where(row.parent_invocation_id == row_id).order_by(row.created_at, row.id))
     return tuple(_read(row) for row in rows)
 
 
 def uuid_of(store: Store, row_id: int) -> str | None:
     """Return the UUID of a row."""
-    found = store.rows("SELECT invocation_uuid FROM invocations WHERE id = ?", (row_id,))
+    found = store.rows(InvocationRow.select(InvocationRow.invocation_uuid).where(InvocationRow.id == row_id))
     return str(found[0][0]) if found else None
 
 
 def decision_json(store: Store, row_id: int) -> str | None:
     """Return the stored decision of an invocation as JSON text."""
-    found = store.rows("SELECT decision FROM decisions WHERE invocation_id = ?", (row_id,))
+    found = store.rows(DecisionRow.select(DecisionRow.decision).where(DecisionRow.invocation_id == row_id))
     return str(found[0][0]) if found else None
+
+
+@compiled
+def _counts(model: Given) -> Query:
+    row = AccountCounterRow
+    return row.select(row.account, row.invocation_count).where(row.model_name == model)
 
 
 def counts(store: Store, model: str) -> dict[str, int]:
     """Return lifetime invocation counts of one model by account."""
-    rows = store.rows("SELECT account, invocation_count FROM account_counters WHERE model_name = ?", (model,))
-    return {str(account): int(count) for account, count in rows}
+    return {str(account): int(count) for account, count in store.rows(_counts(model))}
+
+
+@compiled
+def _recent_failures(model: Given, since: Given) -> Query:
+    row = InvocationRow
+    reason = fn.COALESCE(row.terminal_reason, "")
+    return (
+        row.select(row.provider_name, fn.COUNT(row.id))
+        .where(
+            row.model_name == model,
+            row.finished_at > since,
+            literal(row.status == "failed"),
+            ~(reason ** "interrupted%"),
+            reason.not_in(_NO_FAILURES),
+        )
+        .group_by(row.provider_name)
+    )
 
 
 def recent_failures(store: Store, model: str, since: datetime) -> dict[str, int]:
@@ -167,54 +180,65 @@ def recent_failures(store: Store, model: str, since: datetime) -> dict[str, int]
 
     What we interrupted ourselves, did not see the end of, or could not pass on is no failure of the account.
     """
-    rows = store.rows(
-        "SELECT provider_name, COUNT(*) FROM invocations "  # noqa: S608 - a constant, no outside text
-        f"WHERE {_FAILURE_WINDOW_COLUMNS} AND COALESCE(terminal_reason, '') NOT LIKE 'interrupted%' "
-        "AND COALESCE(terminal_reason, '') NOT IN ('guard_drop', 'stdout_failed', 'stdout_closed') "
-        "GROUP BY provider_name",
-        (model, to_text(since)),
-    )
+    rows = store.rows(_recent_failures(model, to_text(since)))
     return {str(account): int(count) for account, count in rows}
+
+
+@compiled
+def _last_account(model: Given) -> Query:
+    row = AccountCounterRow
+    return (
+        row.select(row.account)
+        .where(row.model_name == model, row.last_invoked_at.is_null(False))
+        .order_by(row.last_invoked_at.desc())
+        .limit(1)
+    )
 
 
 def last_account(store: Store, model: str) -> str | None:
     """Return the account that served this model last."""
-    rows = store.rows(
-        "SELECT account FROM account_counters WHERE model_name = ? AND last_invoked_at IS NOT NULL "
-        "ORDER BY last_invoked_at DESC LIMIT 1",
-        (model,),
-    )
+    rows = store.rows(_last_account(model))
     return str(rows[0][0]) if rows else None
 
 
 def _count(store: Store, row: Invocation, outcome: Outcome) -> None:
     error = None if outcome.success else (outcome.error_text or outcome.error_category or "failed")[:_LAST_ERROR_LIMIT]
     finished = to_text(outcome.finished_at)
-    store.execute(
-        "INSERT INTO account_counters (model_name, account, invocation_count, error_count, last_error, last_error_at,"
-        " last_invoked_at) VALUES (?, ?, 1, ?, ?, ?, ?) ON CONFLICT (model_name, account) DO UPDATE SET"
-        " invocation_count = invocation_count + 1, error_count = error_count + excluded.error_count,"
-        " last_error = COALESCE(excluded.last_error, last_error),"
-        " last_error_at = COALESCE(excluded.last_error_at, last_error_at), last_invoked_at = excluded.last_invoked_at",
-        (row.model, row.account, int(not outcome.success), error, None if error is None else finished, finished),
+    counter = AccountCounterRow
+    added = counter.insert(
+        model_name=row.model,
+        account=row.account,
+        invocation_count=1,
+        error_count=int(not outcome.success),
+        last_error=error,
+        last_error_at=None if error is None else finished,
+        last_invoked_at=finished,
     )
+    update = {
+        counter.invocation_count: counter.invocation_count + 1,
+        counter.error_count: counter.error_count + EXCLUDED.error_count,
+        counter.last_error: fn.COALESCE(EXCLUDED.last_error, counter.last_error),
+        counter.last_error_at: fn.COALESCE(EXCLUDED.last_error_at, counter.last_error_at),
+        counter.last_invoked_at: EXCLUDED.last_invoked_at,
+    }
+    store.run(added.on_conflict(conflict_target=[counter.model_name, counter.account], update=update))
 
 
 def _parent_row(store: Store, parent: tuple[str, str] | None) -> int | None:
     if parent is None:
         return None
     account, uuid = parent
-    found = store.rows("SELECT id FROM invocations WHERE invocation_uuid = ? AND provider_name = ?", (uuid, account))
+    row = InvocationRow
+    found = store.rows(row.select(row.id).where(row.invocation_uuid == uuid, row.provider_name == account))
     return int(found[0][0]) if found else None
 
 
-def _one(store: Store, condition: str, parameters: tuple[object, ...]) -> Invocation | None:
-    rows = store.rows(f"SELECT {_COLUMNS} FROM invocations WHERE {condition}", parameters)  # noqa: S608
+def _first(rows: list[tuple[object, ...]]) -> Invocation | None:
     return _read(rows[0]) if rows else None
 
 
 def _read(row: tuple[object, ...]) -> Invocation:
-    at = dict(zip(INVOCATION_COLUMNS, row, strict=True))
+    at = dict(zip(_NAMES, row, strict=True))
     return Invocation(
         row_id=_int(at["id"]) or 0,
         uuid=str(at["invocation_uuid"]),

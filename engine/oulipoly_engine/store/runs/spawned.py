@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.orm import fn
+from oulipoly_engine.store.models.runs import InvocationRow
 
 
 class Spawned(Record):
@@ -23,9 +25,21 @@ class Spawned(Record):
 
 def recent(store: Store, most: int) -> tuple[Spawned, ...]:
     """Return the latest invocations, the newest first."""
+    row = InvocationRow
     rows = store.rows(
-        "SELECT id, invocation_uuid, parent_invocation_id, model_name, provider_name, status, session_id, created_at,"
-        " finished_at, COALESCE(error_category, terminal_reason) FROM invocations ORDER BY id DESC LIMIT ?",
-        (most,),
+        row.select(
+            row.id,
+            row.invocation_uuid,
+            row.parent_invocation_id,
+            row.model_name,
+            row.provider_name,
+            row.status,
+            row.session_id,
+            row.created_at,
+            row.finished_at,
+            fn.COALESCE(row.error_category, row.terminal_reason),
+        )
+        .order_by(row.id.desc())
+        .limit(most)
     )
     return tuple(Spawned(*row) for row in rows)

@@ -13,7 +13,12 @@ from collections.abc import Iterable, Sequence
 
 from oulipoly_engine.core.search import cjk
 from oulipoly_engine.records import Record
+from oulipoly_engine.store.base.compiled import Given, compiled
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.dialect import each_of, greatest
+from oulipoly_engine.store.base.orm import Query, fn
+from oulipoly_engine.store.models.search import PairsDueRow, SearchCutRow, SearchNumberRow, SearchStateRow
+from oulipoly_engine.store.models.transcripts import EntryRow
 
 PER_SECOND = 8  # numbers of documents that share a second; more of them spill into the next ones
 # Some 15 ms under the write lock, 45 where pieces of the index are merged; one long text alone may take 400. Ten times
@@ -45,12 +50,17 @@ class IndexState(Record):
         return max(0, self.last - self.indexed_to)
 
 
+@compiled
+def _how_far() -> Query:
+    row = SearchStateRow
+    last = EntryRow.select(fn.COALESCE(fn.MAX(EntryRow.id), 0))
+    cut = SearchCutRow.select(fn.COUNT(SearchCutRow.turn))
+    return row.select(row.indexed_to, last, row.most_spill, cut)
+
+
 def state(store: Store) -> IndexState:
     """Return how far the index has come."""
-    row = store.rows(
-        "SELECT indexed_to, (SELECT COALESCE(MAX(id), 0) FROM session_turns), most_spill,"
-        " (SELECT COUNT(*) FROM search_cut) FROM search_state"
-    )[0]
+    row = store.rows(_how_far())[0]
     return IndexState(*map(int, row))
 
 
@@ -87,7 +97,8 @@ def index_batch(store: Store, most: int = _BATCH_TURNS) -> int:
             ((turn, _MOST_CHARACTERS) for turn, _, length in rows if length > _MOST_CHARACTERS),
         )
         spill = max(doc - seconds * PER_SECOND for doc, _, seconds in documents)
-        store.execute("UPDATE search_state SET indexed_to = ?, most_spill = MAX(most_spill, ?)", (last, spill))
+        most_spill = greatest(SearchStateRow.most_spill, spill)
+        store.run(SearchStateRow.update(indexed_to=last, most_spill=most_spill))
     return len(rows)
 
 
@@ -116,13 +127,14 @@ def _former(store: Store) -> list[str]:
 
 def _pair_due(store: Store, most: int) -> int:
     """Index the pairs of turns that are due, and return how many were."""
-    if not store.rows("SELECT 1 FROM search_pairs_due LIMIT 1"):
+    due = PairsDueRow.turn
+    if not store.rows(PairsDueRow.select(due).limit(1)):
         return 0
     with store.write():
-        rows = store.rows("SELECT turn FROM search_pairs_due ORDER BY turn LIMIT ?", (most,))
-        given = (json.dumps([turn for (turn,) in rows]),)
-        _pair(store, "IN (SELECT value FROM json_each(?))", given)
-        store.execute("DELETE FROM search_pairs_due WHERE turn IN (SELECT value FROM json_each(?))", given)
+        rows = store.rows(PairsDueRow.select(due).order_by(due).limit(most))
+        turns = [turn for (turn,) in rows]
+        _pair(store, "IN (SELECT value FROM json_each(?))", (json.dumps(turns),))
+        store.run(PairsDueRow.delete().where(due.in_(each_of(turns))))
     return len(rows)
 
 
@@ -171,17 +183,21 @@ def _numbered(store: Store, ordered: Iterable[tuple[int, int]]) -> list[tuple[in
     return numbered
 
 
+@compiled
+def _of_number(number: Given) -> Query:
+    return SearchNumberRow.select(SearchNumberRow.doc).where(SearchNumberRow.doc == number)
+
+
+@compiled
+def _first_gap(place: Given) -> Query:
+    row, behind = SearchNumberRow, SearchNumberRow.alias()
+    is_followed = fn.EXISTS(behind.select(behind.doc).where(behind.doc == row.doc + 1))
+    return row.select(row.doc + 1).where(row.doc >= place, ~is_followed).order_by(row.doc).limit(1)
+
+
 def _is_taken(store: Store, number: int) -> bool:
-    return bool(store.rows("SELECT 1 FROM search_numbers WHERE doc = ?", (number,)))
+    return bool(store.rows(_of_number(number)))
 
 
 def _first_free(store: Store, place: int) -> int:
-    if not _is_taken(store, place):
-        return place
-    return int(
-        store.rows(
-            "SELECT d.doc + 1 FROM search_numbers d WHERE d.doc >= ? AND NOT EXISTS"
-            " (SELECT 1 FROM search_numbers e WHERE e.doc = d.doc + 1) ORDER BY d.doc LIMIT 1",
-            (place,),
-        )[0][0]
-    )
+    return int(store.rows(_first_gap(place))[0][0]) if _is_taken(store, place) else place

@@ -19,6 +19,10 @@ from oulipoly_engine.core.search.query import Field, FieldName, Term
 from oulipoly_engine.core.sessions.sessions import field_fits, glob_of
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.dialect import each_of
+from oulipoly_engine.store.base.orm import fn
+from oulipoly_engine.store.models.search import SearchSessionRow
+from oulipoly_engine.store.models.sessions import ChainRow, FactsRow, SegmentRow
 from oulipoly_engine.store.search.index import PER_SECOND, state
 
 # So many are told to the index, some 50 us each to open; more are looked up match by match, 1 us each.
@@ -163,7 +167,8 @@ def _texts(store: Store, column: str, table: str, field: Field) -> list[str]:
 
 def _numbers(store: Store, conditions: Sequence[_Condition]) -> list[tuple[int, str | None, str | None]]:
     """Return the numbers of sessions and when they had turns."""
-    # What comes first is told: SQLite would look up the facts of every segment. One table less saves a third.
+    # SQL, since what comes first is told, in SQLite's way: it would look up the facts of every segment. One table less
+    # saves a third.
     by_facts = any(condition.startswith("f.") for condition, _ in conditions)
     by_segment = any("s.chain_id" in condition or "s.session_id" in condition for condition, _ in conditions)
     if by_facts:
@@ -177,17 +182,16 @@ def _numbers(store: Store, conditions: Sequence[_Condition]) -> list[tuple[int, 
 
 def numbers_of(store: Store, keys: Iterable[SessionKey]) -> frozenset[int]:
     """Return the numbers that sessions have in the index; none for those without a turn in it."""
-    rows = store.rows(
-        "SELECT x.number FROM json_each(?) j CROSS JOIN search_sessions x"
-        " ON x.session_id = json_extract(j.value, '$[1]') AND x.account = json_extract(j.value, '$[0]')",
-        (json.dumps([list(key) for key in keys]),),
-    )
-    return frozenset(number for (number,) in rows)
+    row, wanted = SearchSessionRow, frozenset(keys)
+    ids = sorted({session for _, session in wanted})
+    rows = store.rows(row.select(row.number, row.account, row.session_id).where(row.session_id.in_(each_of(ids))))
+    return frozenset(number for number, *key in rows if tuple(key) in wanted)
 
 
 def _ids(store: Store, numbers: Collection[int]) -> list[str]:
-    question = "SELECT DISTINCT session_id FROM search_sessions WHERE number IN (SELECT value FROM json_each(?))"
-    return sorted(session for (session,) in store.rows(question, (json.dumps(list(numbers)),)))
+    row = SearchSessionRow
+    rows = store.rows(row.select(row.session_id).distinct().where(row.number.in_(each_of(numbers))))
+    return sorted(session for (session,) in rows)
 
 
 def _like(glob: str) -> str:
@@ -198,20 +202,22 @@ def _like(glob: str) -> str:
 
 def accounts(store: Store) -> dict[str, str | None]:
     """Return every account that has sessions, with one of its transcripts where any is known."""
-    rows = store.rows("SELECT account, MAX(transcript) FROM session_facts GROUP BY account")
+    row = FactsRow
+    rows = store.rows(row.select(row.account, fn.MAX(row.transcript)).group_by(row.account))
     return {str(name): transcript for name, transcript in rows}
 
 
 def chains_of(store: Store, keys: Collection[SessionKey]) -> dict[SessionKey, str]:
     """Return the chain of each session, the latest used one where there are several."""
-    wanted = json.dumps([list(key) for key in sorted(keys)])
+    segment, chain = SegmentRow, ChainRow
     rows = store.rows(
-        "SELECT s.provider_name, s.session_id, s.chain_id FROM json_each(?) j JOIN session_chain_segments s"
-        " ON s.session_id = json_extract(j.value, '$[1]') AND s.provider_name = json_extract(j.value, '$[0]')"
-        " JOIN session_chains c ON c.chain_id = s.chain_id ORDER BY c.last_used_at, s.started_at, s.chain_id DESC",
-        (wanted,),
+        segment.select(segment.provider_name, segment.session_id, segment.chain_id)
+        .join(chain, on=chain.chain_id == segment.chain_id)
+        .where(segment.session_id.in_(each_of(sorted({session for _, session in keys}))))
+        .order_by(chain.last_used_at, segment.started_at, segment.chain_id.desc())
     )
-    return {(str(account), str(session)): str(chain) for account, session, chain in rows}
+    wanted = frozenset(keys)
+    return {(account, session): str(chain) for account, session, chain in rows if (account, session) in wanted}
 
 
 _COLUMNS = "t.id, t.provider_name, t.session_id, t.turn_id, t.role, t.timestamp, t.body"

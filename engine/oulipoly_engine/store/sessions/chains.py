@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Callable
 from datetime import datetime
 
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL, Chain, Segment
 from oulipoly_engine.errors import SessionAmbiguous, SessionBusy
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.compiled import Given, compiled, insertion
+from oulipoly_engine.store.base.db import Question, Store
+from oulipoly_engine.store.base.orm import Expression, Field, Query, fn
+from oulipoly_engine.store.models.runs import InvocationRow
+from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
+from oulipoly_engine.store.models.transcripts import EntryRow
+
+
+@compiled
+def _chain_of(account: Given, session_id: Given) -> Query:
+    return (
+        SegmentRow.select(SegmentRow.chain_id)
+        .join(ChainRow, on=ChainRow.chain_id == SegmentRow.chain_id)
+        .where(SegmentRow.session_id == session_id, SegmentRow.provider_name == account)
+        .order_by(ChainRow.last_used_at.desc(), SegmentRow.started_at.desc(), SegmentRow.chain_id)
+    )
 
 
 def chain_of(store: Store, account: str, session_id: str) -> str | None:
     """Return the chain that holds this account's session, the latest used one if there are several."""
-    rows = store.rows(
-        "SELECT s.chain_id FROM session_chain_segments s JOIN session_chains c USING (chain_id) "
-        "WHERE s.session_id = ? AND s.provider_name = ? ORDER BY c.last_used_at DESC, s.started_at DESC, s.chain_id",
-        (session_id, account),
-    )
+    rows = store.rows(_chain_of(account, session_id))
     return str(rows[0][0]) if rows else None
 
 
@@ -30,9 +42,19 @@ def mint(store: Store, account: str, session_id: str, model: str, now: datetime)
     known = chain_of(store, account, session_id)
     instant = to_text(now)
     if known is not None:
-        store.execute("UPDATE session_chains SET last_used_at = ? WHERE chain_id = ?", (instant, known))
+        store.run(ChainRow.update(last_used_at=instant).where(ChainRow.chain_id == known))
         return known
     return insert(store, account, session_id, model, started_at=instant, last_used_at=instant, reason="initial")
+
+
+_NEW_CHAIN = insertion(ChainRow.chain_id, ChainRow.created_at, ChainRow.last_used_at, ChainRow.model_name)
+_NEW_SEGMENT = insertion(
+    SegmentRow.chain_id,
+    SegmentRow.provider_name,
+    SegmentRow.session_id,
+    SegmentRow.started_at,
+    SegmentRow.transition_reason,
+)
 
 
 def insert(
@@ -40,17 +62,8 @@ def insert(
 ) -> str:
     """Insert a chain with its first segment and return its id. Runs inside the caller's write transaction."""
     chain_id = str(uuid.uuid4())
-    store.insert(
-        "session_chains", chain_id=chain_id, created_at=started_at, last_used_at=last_used_at, model_name=model
-    )
-    store.insert(
-        "session_chain_segments",
-        chain_id=chain_id,
-        provider_name=account,
-        session_id=session_id,
-        started_at=started_at,
-        transition_reason=reason,
-    )
+    store.run(_NEW_CHAIN(chain_id, started_at, last_used_at, model))
+    store.run(_NEW_SEGMENT(chain_id, account, session_id, started_at, reason))
     return chain_id
 
 
@@ -60,16 +73,9 @@ def backfill(store: Store) -> int:
     Skipped when any chain exists: the contract's migrate-db runs on a state file from before chains (contract 5.5).
     """
     with store.write():
-        if store.rows("SELECT 1 FROM session_chains LIMIT 1"):
+        if store.rows(ChainRow.select(ChainRow.chain_id).limit(1)):
             return 0
-        rows = store.rows(
-            "SELECT provider_name, session_id, MIN(at), MAX(at) FROM ("
-            " SELECT provider_name, session_id, timestamp AS at FROM session_turns"
-            " UNION ALL SELECT provider_name, session_id, created_at FROM invocations"
-            " WHERE session_id IS NOT NULL AND provider_name IS NOT NULL"
-            " AND session_capture_method IN ('forced_flag_verified', 'stdout_json_event', 'turn_script')"
-            ") GROUP BY provider_name, session_id"
-        )
+        rows = store.rows(_known_sessions())
         for account, session_id, first, last in rows:
             model = _latest_model(store, str(account), str(session_id))
             insert(
@@ -84,11 +90,27 @@ def backfill(store: Store) -> int:
         return len(rows)
 
 
+def _known_sessions() -> Query:
+    """Return the query of every account's sessions by their turns and runs, with the first and the last instant."""
+    turn, run = EntryRow, InvocationRow
+    seen = turn.select(turn.provider_name, turn.session_id, turn.timestamp.alias("at")).union_all(
+        run.select(run.provider_name, run.session_id, run.created_at).where(
+            run.session_id.is_null(False),
+            run.provider_name.is_null(False),
+            run.session_capture_method.in_(("forced_flag_verified", "stdout_json_event", "turn_script")),
+        )
+    )
+    return seen.select_from(seen.c.provider_name, seen.c.session_id, fn.MIN(seen.c.at), fn.MAX(seen.c.at)).group_by(
+        seen.c.provider_name, seen.c.session_id
+    )
+
+
 def _latest_model(store: Store, account: str, session_id: str) -> str:
     rows = store.rows(
-        "SELECT model_name FROM invocations WHERE provider_name = ? AND session_id = ? "
-        "ORDER BY created_at DESC, id DESC LIMIT 1",
-        (account, session_id),
+        InvocationRow.select(InvocationRow.model_name)
+        .where(InvocationRow.provider_name == account, InvocationRow.session_id == session_id)
+        .order_by(InvocationRow.created_at.desc(), InvocationRow.id.desc())
+        .limit(1)
     )
     return str(rows[0][0]) if rows else UNKNOWN_MODEL
 
@@ -107,18 +129,26 @@ class SegmentMove(Record):
 def conflicting(store: Store, move: SegmentMove) -> str | None:
     """Return another chain that has this session open on the target account; None when there is none."""
     rows = store.rows(
-        "SELECT chain_id FROM session_chain_segments WHERE provider_name = ? AND session_id = ? AND chain_id != ?"
-        " AND ended_at IS NULL LIMIT 1",
-        (move.to_account, move.session_id, move.chain_id),
+        SegmentRow.select(SegmentRow.chain_id)
+        .where(
+            SegmentRow.provider_name == move.to_account,
+            SegmentRow.session_id == move.session_id,
+            SegmentRow.chain_id != move.chain_id,
+            SegmentRow.ended_at.is_null(),
+        )
+        .limit(1)
     )
     return str(rows[0][0]) if rows else None
 
 
 def has_segment(store: Store, chain_id: str, account: str, session_id: str) -> bool:
     """Tell whether a chain has, or had, a part on an account."""
-    wanted = (chain_id, account, session_id)
-    condition = "chain_id = ? AND provider_name = ? AND session_id = ?"
-    return bool(store.rows(f"SELECT 1 FROM session_chain_segments WHERE {condition}", wanted))  # noqa: S608 - ours
+    rows = store.rows(
+        SegmentRow.select(SegmentRow.id).where(
+            SegmentRow.chain_id == chain_id, SegmentRow.provider_name == account, SegmentRow.session_id == session_id
+        )
+    )
+    return bool(rows)
 
 
 def move_segment(store: Store, move: SegmentMove) -> None:
@@ -140,28 +170,51 @@ def move_segment(store: Store, move: SegmentMove) -> None:
         if chain is None or chain.active is None or chain.active.account != move.from_account:
             message = f"session {move.session_id} has meanwhile left account {move.from_account!r}: try again"
             raise SessionBusy(message)
-        store.execute(
-            "UPDATE session_chain_segments SET ended_at = ?1, last_turn_id = (SELECT turn_id FROM session_turns t WHERE"
-            " t.provider_name = session_chain_segments.provider_name AND t.session_id ="
-            " session_chain_segments.session_id ORDER BY t.timestamp DESC, t.id DESC LIMIT 1)"
-            " WHERE chain_id = ?2 AND ended_at IS NULL",
-            (instant, move.chain_id),
+        _close_open(store, move.chain_id, instant)
+        _open(store, move, instant)
+
+
+def _close_open(store: Store, chain_id: str, instant: str) -> None:
+    """End a chain's open segments, each with the turn that is its last."""
+    last_turn = (
+        EntryRow.select(EntryRow.turn_id)
+        .where(EntryRow.provider_name == SegmentRow.provider_name, EntryRow.session_id == SegmentRow.session_id)
+        .order_by(EntryRow.timestamp.desc(), EntryRow.id.desc())
+        .limit(1)
+    )
+    store.run(
+        SegmentRow.update(ended_at=instant, last_turn_id=last_turn).where(
+            SegmentRow.chain_id == chain_id, SegmentRow.ended_at.is_null()
         )
-        store.execute(
-            "INSERT INTO session_chain_segments (chain_id, provider_name, session_id, started_at, transition_reason)"
-            " VALUES (?, ?, ?, ?, ?) ON CONFLICT (chain_id, provider_name, session_id) DO UPDATE SET"
-            " started_at = excluded.started_at, ended_at = NULL, last_turn_id = NULL,"
-            " transition_reason = excluded.transition_reason",
-            (move.chain_id, move.to_account, move.session_id, instant, move.reason),
+    )
+
+
+def _open(store: Store, move: SegmentMove, instant: str) -> None:
+    """Make a segment on the target account, or open the one that was there."""
+    row = SegmentRow
+    fresh = row.insert(
+        chain_id=move.chain_id,
+        provider_name=move.to_account,
+        session_id=move.session_id,
+        started_at=instant,
+        transition_reason=move.reason,
+    )
+    store.run(
+        fresh.on_conflict(
+            conflict_target=[row.chain_id, row.provider_name, row.session_id],
+            preserve=[row.started_at, row.transition_reason],
+            update={row.ended_at: None, row.last_turn_id: None},
         )
+    )
 
 
 def is_placed_by_hand(store: Store, chain_id: str) -> bool:
     """Tell whether a chain lies where it does because the user said so."""
     rows = store.rows(
-        "SELECT transition_reason FROM session_chain_segments WHERE chain_id = ? AND ended_at IS NULL"
-        " ORDER BY started_at DESC, id DESC LIMIT 1",
-        (chain_id,),
+        SegmentRow.select(SegmentRow.transition_reason)
+        .where(SegmentRow.chain_id == chain_id, SegmentRow.ended_at.is_null())
+        .order_by(SegmentRow.started_at.desc(), SegmentRow.id.desc())
+        .limit(1)
     )
     return bool(rows) and str(rows[0][0]) == "manual"
 
@@ -169,59 +222,88 @@ def is_placed_by_hand(store: Store, chain_id: str) -> bool:
 def last_boundary(store: Store, account: str, session_id: str) -> str | None:
     """Return the turn of a session's last known compaction, None if it was never compacted as far as is known."""
     rows = store.rows(
-        "SELECT turn_id FROM session_turns WHERE provider_name = ? AND session_id = ? AND is_compaction_boundary = 1"
-        " ORDER BY timestamp DESC, id DESC LIMIT 1",
-        (account, session_id),
+        EntryRow.select(EntryRow.turn_id)
+        .where(
+            EntryRow.provider_name == account,
+            EntryRow.session_id == session_id,
+            EntryRow.is_compaction_boundary == 1,
+        )
+        .order_by(EntryRow.timestamp.desc(), EntryRow.id.desc())
+        .limit(1)
     )
     return str(rows[0][0]) if rows else None
 
 
 def owning(store: Store, any_id: str) -> tuple[Chain, ...]:
     """Return every chain whose own id is `any_id`, or which has a segment of that session id."""
-    return _chains(store, "= ?", any_id)
+    return _chains(store, _of_any_id(any_id))
 
 
 def owning_prefix(store: Store, prefix: str) -> tuple[Chain, ...]:
     """Return every chain that has an id which begins so; letters count alike in both cases."""
-    escaped = prefix.replace("!", "!!").replace("%", "!%").replace("_", "!_")
-    return _chains(store, "LIKE ? ESCAPE '!'", f"{escaped}%")
+    return _chains(store, _with_id(lambda column: column.startswith(prefix)))
+
+
+@compiled
+def _of_any_id(any_id: Given) -> Query:
+    return _with_id(lambda column: column == any_id)
+
+
+def _with_id(condition: Callable[[Field[str]], Expression]) -> Query:
+    """Return the query of the chains that hold an id which fits."""
+    holders = SegmentRow.select(SegmentRow.chain_id).where(condition(SegmentRow.session_id))
+    own = ChainRow.alias()
+    known = holders.union(own.select(own.chain_id).where(condition(own.chain_id)))
+    return ChainRow.select(ChainRow.chain_id, ChainRow.model_name, ChainRow.last_used_at).where(
+        ChainRow.chain_id.in_(known)
+    )
 
 
 def latest_model(store: Store, chain_id: str) -> str | None:
     """Return the model of the latest invocation on a chain, None if there was none whose model is known."""
+    same = (InvocationRow.provider_name == SegmentRow.provider_name) & (
+        InvocationRow.session_id == SegmentRow.session_id
+    )
     rows = store.rows(
-        "SELECT i.model_name FROM session_chain_segments s JOIN invocations i"
-        " ON i.provider_name = s.provider_name AND i.session_id = s.session_id"
-        " WHERE s.chain_id = ? AND i.model_name != ? ORDER BY i.created_at DESC, i.id DESC LIMIT 1",
-        (chain_id, UNKNOWN_MODEL),
+        SegmentRow.select(InvocationRow.model_name)
+        .join(InvocationRow, on=same)
+        .where(SegmentRow.chain_id == chain_id, InvocationRow.model_name != UNKNOWN_MODEL)
+        .order_by(InvocationRow.created_at.desc(), InvocationRow.id.desc())
+        .limit(1)
     )
     return str(rows[0][0]) if rows else None
 
 
-def _chains(store: Store, condition: str, parameter: str) -> tuple[Chain, ...]:
-    rows = store.rows(
-        "SELECT c.chain_id, c.model_name, c.last_used_at FROM session_chains c WHERE c.chain_id IN ("  # noqa: S608 - ours
-        f" SELECT chain_id FROM session_chain_segments WHERE session_id {condition}"
-        f" UNION SELECT chain_id FROM session_chains WHERE chain_id {condition})",
-        (parameter, parameter),
-    )
+def _chains(store: Store, question: Question) -> tuple[Chain, ...]:
     return tuple(
         _with_turns(store, Chain(str(chain_id), str(model), from_text(str(used)), _segments(store, str(chain_id))))
-        for chain_id, model, used in rows
+        for chain_id, model, used in store.rows(question)
+    )
+
+
+@compiled
+def _segments_of(chain_id: Given) -> Query:
+    row = SegmentRow
+    return (
+        row.select(row.provider_name, row.session_id, row.started_at, row.ended_at, row.last_turn_id, row.id)
+        .where(row.chain_id == chain_id)
+        .order_by(row.started_at, row.id)
     )
 
 
 def _segments(store: Store, chain_id: str) -> tuple[Segment, ...]:
-    rows = store.rows(
-        "SELECT provider_name, session_id, started_at, ended_at, last_turn_id, id FROM session_chain_segments"
-        " WHERE chain_id = ? ORDER BY started_at, id",
-        (chain_id,),
-    )
     return tuple(
         Segment(
             str(account), str(session), from_text(str(start)), None if end is None else from_text(str(end)), last, row
         )
-        for account, session, start, end, last, row in rows
+        for account, session, start, end, last, row in store.rows(_segments_of(chain_id))
+    )
+
+
+@compiled
+def _count_turns(account: Given, session_id: Given) -> Query:
+    return EntryRow.select(fn.COUNT(EntryRow.id)).where(
+        EntryRow.provider_name == account, EntryRow.session_id == session_id
     )
 
 
@@ -229,8 +311,5 @@ def _with_turns(store: Store, chain: Chain) -> Chain:
     active = chain.active
     if active is None:
         return chain
-    counted = store.rows(
-        "SELECT COUNT(*) FROM session_turns WHERE provider_name = ? AND session_id = ?",
-        (active.account, active.session_id),
-    )
+    counted = store.rows(_count_turns(active.account, active.session_id))
     return replace(chain, turns=int(counted[0][0]))

@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
+from oulipoly_engine.store.base.compiled import Given, compiled
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.dialect import each_of, greatest, least
+from oulipoly_engine.store.base.orm import Case, Query, fn
+from oulipoly_engine.store.models.runs import InvocationRow
+from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
+from oulipoly_engine.store.models.transcripts import EntryRow
 from oulipoly_engine.store.sessions import chains
 
 ATTACH_METHOD = "turn_script"  # the capture method of a session that was found by its turns
+
+
+@compiled
+def _with_segment(account: Given, session_ids: Given) -> Query:
+    return SegmentRow.select(SegmentRow.session_id).where(
+        SegmentRow.session_id.in_(each_of(session_ids)), SegmentRow.provider_name == account
+    )
+
+
+@compiled
+def _first_turn(account: Given, session_id: Given) -> Query:
+    row = EntryRow
+    return row.select(fn.MIN(row.timestamp)).where(row.provider_name == account, row.session_id == session_id)
+
+
+@compiled
+def _last_turn(account: Given, session_id: Given) -> Query:
+    row = EntryRow
+    return (
+        row.select(least(row.timestamp, row.ingested_at))
+        .where(row.provider_name == account, row.session_id == session_id)
+        .order_by(row.timestamp.desc())
+        .limit(1)
+    )
 
 
 def adopt(store: Store, account: str, session_ids: Collection[str]) -> int:
@@ -20,15 +49,15 @@ def adopt(store: Store, account: str, session_ids: Collection[str]) -> int:
     Runs inside the caller's write transaction, after the sessions' turns are stored. A turn of the far future makes its
     chain used when it was read.
     """
-    rows = store.rows(
-        "SELECT j.value, (SELECT MIN(timestamp) FROM session_turns t WHERE t.provider_name = ?1 AND"
-        " t.session_id = j.value), (SELECT MIN(timestamp, ingested_at) FROM session_turns t WHERE"
-        " t.provider_name = ?1 AND t.session_id = j.value ORDER BY timestamp DESC LIMIT 1) FROM json_each(?2) j"
-        " WHERE NOT EXISTS (SELECT 1 FROM session_chain_segments s"
-        " WHERE s.session_id = j.value AND s.provider_name = ?1) ORDER BY 2, 1",
-        (account, json.dumps(sorted(session_ids))),
-    )
-    for session_id, first, last in rows:
+    known = {session for (session,) in store.rows(_with_segment(account, session_ids))}
+    found = []
+    for session_id in session_ids:
+        if session_id not in known:
+            ((first,),) = store.rows(_first_turn(account, session_id))
+            ((last,),) = store.rows(_last_turn(account, session_id))
+            found.append((first, session_id, last))
+    found.sort()
+    for first, session_id, last in found:
         chains.insert(
             store,
             account,
@@ -38,15 +67,22 @@ def adopt(store: Store, account: str, session_ids: Collection[str]) -> int:
             last_used_at=str(last),
             reason="imported",
         )
-    return len(rows)
+    return len(found)
 
 
 def held_meanwhile(store: Store, account: str, row_id: int, started: datetime, finished: datetime) -> frozenset[str]:
     """Return the sessions of an account that other invocations hold which ran at the same time as this one."""
+    row = InvocationRow
     rows = store.rows(
-        "SELECT DISTINCT session_id FROM invocations WHERE provider_name = ? AND id <> ? AND session_id IS NOT NULL"
-        " AND created_at <= ? AND (finished_at IS NULL OR finished_at > ?)",
-        (account, row_id, to_text(finished), to_text(started)),
+        row.select(row.session_id)
+        .distinct()
+        .where(
+            row.provider_name == account,
+            row.id != row_id,
+            row.session_id.is_null(False),
+            row.created_at <= to_text(finished),
+            row.finished_at.is_null() | (row.finished_at > to_text(started)),
+        )
     )
     return frozenset(str(session_id) for (session_id,) in rows)
 
@@ -57,26 +93,25 @@ def attach(store: Store, row_id: int, session_id: str) -> str | None:
     A chain that was made for the session's turns a moment ago learns the invocation's model.
     """
     with store.write():
+        row = InvocationRow
         found = store.rows(
-            "SELECT provider_name, model_name, finished_at FROM invocations WHERE id = ? AND session_id IS NULL"
-            " AND provider_name IS NOT NULL AND finished_at IS NOT NULL",
-            (row_id,),
+            row.select(row.provider_name, row.model_name, row.finished_at).where(
+                row.id == row_id,
+                row.session_id.is_null(),
+                row.provider_name.is_null(False),
+                row.finished_at.is_null(False),
+            )
         )
         if not found:
             return None
         account, model, finished_at = (str(value) for value in found[0])
-        store.execute(
-            "UPDATE invocations SET session_id = ?, session_capture_method = ? WHERE id = ?",
-            (session_id, ATTACH_METHOD, row_id),
-        )
+        store.run(row.update(session_id=session_id, session_capture_method=ATTACH_METHOD).where(row.id == row_id))
         known = chains.chain_of(store, account, session_id)
         if known is None:
             return chains.insert(
                 store, account, session_id, model, started_at=finished_at, last_used_at=finished_at, reason="initial"
             )
-        store.execute(
-            "UPDATE session_chains SET last_used_at = MAX(last_used_at, ?),"
-            " model_name = CASE model_name WHEN ? THEN ? ELSE model_name END WHERE chain_id = ?",
-            (finished_at, UNKNOWN_MODEL, model, known),
-        )
+        learned = Case(ChainRow.model_name, [(UNKNOWN_MODEL, model)], ChainRow.model_name)
+        used = greatest(ChainRow.last_used_at, finished_at)
+        store.run(ChainRow.update(last_used_at=used, model_name=learned).where(ChainRow.chain_id == known))
         return known

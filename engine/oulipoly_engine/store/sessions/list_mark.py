@@ -6,6 +6,7 @@ from oulipoly_engine.store.base.db import Store
 
 Mark = tuple[object, ...]
 
+# SQL: six tables asked at once for numbers put together to texts would be unreadable with models.
 _MARK = (
     "SELECT (SELECT COALESCE(MAX(id), 0) FROM session_turns),"
     " (SELECT COUNT(*) || ' ' || COALESCE(MAX(last_used_at), '') FROM session_chains),"

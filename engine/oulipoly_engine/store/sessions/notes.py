@@ -7,6 +7,7 @@ from datetime import datetime
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.models.sessions import NoteRow
 
 
 class ConversationNotes(Record):
@@ -19,7 +20,7 @@ class ConversationNotes(Record):
 
 def of_chain(store: Store, chain_id: str) -> ConversationNotes:
     """Return what was said of a chain."""
-    rows = store.rows("SELECT name, note, pinned_at FROM conversation_notes WHERE chain_id = ?", (chain_id,))
+    rows = store.rows(NoteRow.select(NoteRow.name, NoteRow.note, NoteRow.pinned_at).where(NoteRow.chain_id == chain_id))
     return ConversationNotes(*rows[0]) if rows else ConversationNotes()
 
 
@@ -46,13 +47,9 @@ def unpin(store: Store, chain_id: str, now: datetime) -> None:
 
 
 def _set(store: Store, chain_id: str, column: str, value: str | None, now: datetime) -> None:
+    changed = {getattr(NoteRow, column): value, NoteRow.changed_at: to_text(now)}
+    told = NoteRow.insert({NoteRow.chain_id: chain_id, **changed})
+    says_nothing = NoteRow.name.is_null() & NoteRow.note.is_null() & NoteRow.pinned_at.is_null()
     with store.write():
-        store.execute(
-            f"INSERT INTO conversation_notes (chain_id, {column}, changed_at) VALUES (?, ?, ?)"  # noqa: S608 - our own words
-            f" ON CONFLICT (chain_id) DO UPDATE SET {column} = excluded.{column}, changed_at = excluded.changed_at",
-            (chain_id, value, to_text(now)),
-        )
-        store.execute(
-            "DELETE FROM conversation_notes WHERE chain_id = ? AND name IS NULL AND note IS NULL AND pinned_at IS NULL",
-            (chain_id,),
-        )
+        store.run(told.on_conflict(conflict_target=[NoteRow.chain_id], preserve=list(changed)))
+        store.run(NoteRow.delete().where(NoteRow.chain_id == chain_id, says_nothing))

@@ -2,43 +2,89 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection
 
 from oulipoly_engine.core.sessions.sessions import Conversation, Part
 from oulipoly_engine.records import replace
+from oulipoly_engine.store.base.compiled import Compiled, Given, compiled
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.dialect import each_of, greatest
+from oulipoly_engine.store.base.orm import JOIN, SQL, Case, ModelSelect, Query, fn
+from oulipoly_engine.store.models.archive import CopyRow
+from oulipoly_engine.store.models.base import Row
+from oulipoly_engine.store.models.sessions import ChainRow, FactsRow, NoteRow, SegmentRow
 
-_PARTS = (
-    "SELECT s.provider_name, s.session_id, s.started_at, s.ended_at, COALESCE(f.turns, 0),"
-    " COALESCE(f.assistant_turns, 0), COALESCE(f.sidechain_turns, 0), COALESCE(f.side_chains, 0), f.first_turn_at,"
-    " f.last_turn_at, f.title, f.cwd, f.cli_model, f.transcript, f.size_bytes, f.mtime_ms, s.chain_id"
-    " FROM session_chain_segments s LEFT JOIN session_facts f"
-    " ON f.account = s.provider_name AND f.session_id = s.session_id"
-)
-_CHAINS = (
-    "SELECT c.chain_id, c.model_name, c.created_at, c.last_used_at, n.name, n.note, n.pinned_at"
-    " FROM session_chains c LEFT JOIN conversation_notes n ON n.chain_id = c.chain_id"
-)
+_SAME = (FactsRow.account == SegmentRow.provider_name) & (FactsRow.session_id == SegmentRow.session_id)
+_OWN_NOTES = NoteRow.chain_id == ChainRow.chain_id
 
-_KEPT = "SELECT account, session_id FROM archive_copies WHERE part = '' AND is_latest = 1 AND is_pruned = 0"
-_KEPT_OF = (
-    " AND session_id IN (SELECT session_id FROM session_chain_segments WHERE chain_id IN"
-    " (SELECT value FROM json_each(?)))"
-)
+
+def _parts() -> ModelSelect[SegmentRow]:
+    row, facts = SegmentRow, FactsRow
+    return row.select(
+        row.provider_name,
+        row.session_id,
+        row.started_at,
+        row.ended_at,
+        fn.COALESCE(facts.turns, 0),
+        fn.COALESCE(facts.assistant_turns, 0),
+        fn.COALESCE(facts.sidechain_turns, 0),
+        fn.COALESCE(facts.side_chains, 0),
+        facts.first_turn_at,
+        facts.last_turn_at,
+        facts.title,
+        facts.cwd,
+        facts.cli_model,
+        facts.transcript,
+        facts.size_bytes,
+        facts.mtime_ms,
+        row.chain_id,
+    ).join(facts, JOIN.LEFT_OUTER, on=_SAME)
+
+
+def _chains() -> ModelSelect[ChainRow]:
+    row, note = ChainRow, NoteRow
+    return row.select(
+        row.chain_id, row.model_name, row.created_at, row.last_used_at, note.name, note.note, note.pinned_at
+    ).join(note, JOIN.LEFT_OUTER, on=_OWN_NOTES)
+
+
+def _kept() -> ModelSelect[CopyRow]:
+    row = CopyRow
+    return row.select(row.account, row.session_id).where(row.part == "", row.is_latest == 1, row.is_pruned == 0)
+
+
+_all_parts, _all_chains, _all_kept = compiled(_parts), compiled(_chains), compiled(_kept)
+
+
+@compiled
+def _parts_of(chain_ids: Given) -> Query:
+    return _parts().where(SegmentRow.chain_id.in_(each_of(chain_ids)))
+
+
+@compiled
+def _chains_of(chain_ids: Given) -> Query:
+    return _chains().where(ChainRow.chain_id.in_(each_of(chain_ids)))
+
+
+@compiled
+def _kept_of(chain_ids: Given) -> Query:
+    sessions = SegmentRow.select(SegmentRow.session_id).where(SegmentRow.chain_id.in_(each_of(chain_ids)))
+    return _kept().where(CopyRow.session_id.in_(sessions))
 
 
 def conversations(store: Store, chain_ids: Collection[str] | None = None) -> tuple[Conversation, ...]:
     """Return conversations that have a segment, in no order: all of them, or those of some chains."""
-    narrowed, given = "", ()  # type: tuple[str, tuple[str, ...]]
-    if chain_ids is not None:
-        narrowed, given = " WHERE {}.chain_id IN (SELECT value FROM json_each(?))", (json.dumps(sorted(chain_ids)),)
+    if chain_ids is None:
+        segments, chains, copies = _all_parts(), _all_chains(), _all_kept()
+    else:
+        wanted = sorted(chain_ids)
+        segments, chains, copies = _parts_of(wanted), _chains_of(wanted), _kept_of(wanted)
     with store.read():
         parts: dict[str, list[Part]] = {}
-        for row in store.rows(_PARTS + narrowed.format("s"), given):
+        for row in store.rows(segments):
             parts.setdefault(row[-1], []).append(Part(*row[:-1]))
-        rows = store.rows(_CHAINS + narrowed.format("c"), given)
-        kept = set(store.rows(_KEPT if chain_ids is None else _KEPT + _KEPT_OF, given))
+        rows = store.rows(chains)
+        kept = set(store.rows(copies))
     found = []
     for chain_id, model, created_at, used_at, name, note, pinned_at in rows:
         own = parts.get(chain_id)
@@ -56,11 +102,10 @@ def conversations(store: Store, chain_ids: Collection[str] | None = None) -> tup
 def titles(store: Store, account: str, session_ids: Collection[str]) -> dict[str, str]:
     """Return what sessions of an account are called: the user's own name, else the title; nothing for the others."""
     rows = store.rows(
-        "SELECT f.session_id, COALESCE(NULLIF(n.name, ''), f.title) FROM session_facts f"
-        " LEFT JOIN session_chain_segments s ON s.provider_name = f.account AND s.session_id = f.session_id"
-        " LEFT JOIN conversation_notes n ON n.chain_id = s.chain_id"
-        " WHERE f.account = ? AND f.session_id IN (SELECT value FROM json_each(?))",
-        (account, json.dumps(sorted(session_ids))),
+        FactsRow.select(FactsRow.session_id, fn.COALESCE(fn.NULLIF(NoteRow.name, ""), FactsRow.title))
+        .join(SegmentRow, JOIN.LEFT_OUTER, on=_SAME)
+        .join(NoteRow, JOIN.LEFT_OUTER, on=NoteRow.chain_id == SegmentRow.chain_id)
+        .where(FactsRow.account == account, FactsRow.session_id.in_(each_of(sorted(session_ids))))
     )
     return {str(session): str(title) for session, title in rows if title}
 
@@ -72,38 +117,50 @@ def latest(store: Store, limit: int) -> tuple[frozenset[str], int]:
     joined. A fifth of the time that reading all of them would take.
     """
     with store.read():
-        total = int(store.rows("SELECT COUNT(DISTINCT chain_id) FROM session_chain_segments")[0][0])
-        rows = store.rows("SELECT chain_id FROM conversation_notes WHERE pinned_at IS NOT NULL")
-        for first, table in ((_LATEST_CHAINS, "session_chains"), (_LATEST_TURNS, "session_facts")):
+        total = int(store.rows(SegmentRow.select(fn.COUNT(SegmentRow.chain_id.distinct())))[0][0])
+        rows = store.rows(NoteRow.select(NoteRow.chain_id).where(NoteRow.pinned_at.is_null(False)))
+        for first, table in ((_latest_chains, ChainRow), (_latest_turns, FactsRow)):
             rows += _first(store, first, table, min(limit, total))
-        leading = store.rows(_LATEST_AMONG, (json.dumps(sorted({str(chain_id) for (chain_id,) in rows})), limit))
+        leading = store.rows(_latest_among(sorted({str(chain_id) for (chain_id,) in rows}), limit))
     return frozenset(str(chain_id) for chain_id, *_ in leading), total
 
 
-def _first(store: Store, question: str, table: str, chains: int) -> list[tuple[str]]:
+def _first(store: Store, question: Compiled, table: type[Row], chains: int) -> list[tuple[str]]:
     """Return at least so many chains that have a segment, the first ones by a question; or all that there are."""
-    asked, known = chains, int(store.rows(f"SELECT COUNT(*) FROM {table}")[0][0])  # noqa: S608 - our own words
+    asked, known = chains, int(store.rows(table.select(fn.COUNT(SQL("*"))))[0][0])
     while True:
-        rows = store.rows(question, (asked,))
+        rows = store.rows(question(asked))
         if len(rows) >= chains or asked >= known:
             return rows
         asked *= 4  # several sessions may share a chain, some have none yet, and a chain may have no segment
 
 
-_LATEST_CHAINS = (
-    "SELECT c.chain_id FROM (SELECT chain_id FROM session_chains ORDER BY last_used_at DESC LIMIT ?) c"
-    " WHERE EXISTS (SELECT 1 FROM session_chain_segments s WHERE s.chain_id = c.chain_id)"
-)
-_LATEST_TURNS = (
-    "SELECT DISTINCT s.chain_id FROM (SELECT account, session_id FROM session_facts ORDER BY last_turn_at DESC LIMIT ?)"
-    " f JOIN session_chain_segments s ON s.provider_name = f.account AND s.session_id = f.session_id"
-)
-_LATEST_AMONG = (
-    "SELECT s.chain_id, MAX(c.last_used_at, COALESCE(MAX(f.last_turn_at), '')) AS used,"
-    " n.pinned_at IS NOT NULL AS pinned"
-    " FROM json_each(?) j CROSS JOIN session_chain_segments s ON s.chain_id = j.value"
-    " CROSS JOIN session_chains c ON c.chain_id = s.chain_id"
-    " LEFT JOIN session_facts f ON f.account = s.provider_name AND f.session_id = s.session_id"
-    " LEFT JOIN conversation_notes n ON n.chain_id = s.chain_id"
-    " GROUP BY s.chain_id ORDER BY pinned DESC, used DESC LIMIT ?"
-)
+@compiled
+def _latest_chains(most: Given) -> Query:
+    latest = ChainRow.select(ChainRow.chain_id).order_by(ChainRow.last_used_at.desc()).limit(most).alias("latest")
+    has_segment = fn.EXISTS(SegmentRow.select(SegmentRow.id).where(SegmentRow.chain_id == latest.c.chain_id))
+    return latest.select_from(latest.c.chain_id).where(has_segment)
+
+
+@compiled
+def _latest_turns(most: Given) -> Query:
+    facts = FactsRow.select(FactsRow.account, FactsRow.session_id).order_by(FactsRow.last_turn_at.desc()).limit(most)
+    latest = facts.alias("latest")
+    same = (SegmentRow.provider_name == latest.c.account) & (SegmentRow.session_id == latest.c.session_id)
+    return SegmentRow.select(SegmentRow.chain_id).distinct().join(latest, on=same)
+
+
+@compiled
+def _latest_among(chain_ids: Given, most: Given) -> Query:
+    segment, chain = SegmentRow, ChainRow
+    used = greatest(fn.MAX(chain.last_used_at), fn.COALESCE(fn.MAX(FactsRow.last_turn_at), ""))
+    return (
+        segment.select(segment.chain_id)
+        .join(chain, on=chain.chain_id == segment.chain_id)
+        .join(FactsRow, JOIN.LEFT_OUTER, on=_SAME)
+        .join(NoteRow, JOIN.LEFT_OUTER, on=_OWN_NOTES)
+        .where(segment.chain_id.in_(each_of(chain_ids)))
+        .group_by(segment.chain_id)
+        .order_by(Case(None, [(fn.COUNT(NoteRow.pinned_at) > 0, 0)], 1), used.desc())
+        .limit(most)
+    )

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from oulipoly_engine.records import Record
+from oulipoly_engine.store.base.compiled import Given, compiled
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.orm import Query, Tuple
+from oulipoly_engine.store.models.transcripts import EntryRow
 
 _PAGE = 500  # rows; a long session's bodies do not fit into flat memory at once
 
@@ -29,10 +32,21 @@ def bodies(store: Store, account: str, session_id: str) -> Iterator[StoredBody]:
             after = (rows[-1].timestamp, rows[-1].row_id)
 
 
-def _page(store: Store, account: str, session_id: str, after: tuple[str, int]) -> list[StoredBody]:
-    rows = store.rows(
-        "SELECT id, turn_id, role, timestamp, body FROM session_turns WHERE session_id = ? AND provider_name = ?"
-        " AND (timestamp, id) > (?, ?) ORDER BY timestamp, id LIMIT ?",
-        (session_id, account, *after, _PAGE),
+@compiled
+def _page_after(session_id: Given, account: Given, timestamp: Given, row_id: Given) -> Query:
+    row = EntryRow
+    return (
+        row.select(row.id, row.turn_id, row.role, row.timestamp, row.body)
+        .where(
+            row.session_id == session_id,
+            row.provider_name == account,
+            Tuple(row.timestamp, row.id) > Tuple(timestamp, row_id),
+        )
+        .order_by(row.timestamp, row.id)
+        .limit(_PAGE)
     )
+
+
+def _page(store: Store, account: str, session_id: str, after: tuple[str, int]) -> list[StoredBody]:
+    rows = store.rows(_page_after(session_id, account, *after))
     return [StoredBody(int(row), str(turn), str(role), str(at), body) for row, turn, role, at, body in rows]

@@ -9,7 +9,11 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs.session_match import SessionActivity
 from oulipoly_engine.core.transcripts.turn_script import TurnLine
 from oulipoly_engine.records import Record
+from oulipoly_engine.store.base.compiled import Given, compiled, insertion
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.dialect import count_where
+from oulipoly_engine.store.base.orm import Query, fn
+from oulipoly_engine.store.models.transcripts import EntryRow
 
 
 class TurnCounts(Record):
@@ -29,13 +33,27 @@ class StoredTurn(Record):
     body: str | None  # JSON list of content chunks; None for a row stored without its body
 
 
+_INSERTION = insertion(
+    EntryRow.provider_name,
+    EntryRow.session_id,
+    EntryRow.turn_id,
+    EntryRow.timestamp,
+    EntryRow.role,
+    EntryRow.parent_turn_id,
+    EntryRow.is_sidechain,
+    EntryRow.is_compaction_boundary,
+    EntryRow.source_file,
+    EntryRow.ingested_at,
+    EntryRow.body,
+    conflict="ignore",
+)
+
+
 def insert_new(store: Store, account: str, found: Iterable[TurnLine], ingested_at: datetime) -> int:
     """Insert the turns that are not stored yet and return their number. Runs inside the caller's write transaction."""
     instant = to_text(ingested_at)
     return store.execute_many(
-        "INSERT OR IGNORE INTO session_turns (provider_name, session_id, turn_id, timestamp, role, parent_turn_id,"
-        " is_sidechain, is_compaction_boundary, source_file, ingested_at, body)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        _INSERTION,
         (
             (
                 account,
@@ -57,53 +75,67 @@ def insert_new(store: Store, account: str, found: Iterable[TurnLine], ingested_a
 
 def has_any(store: Store, account: str) -> bool:
     """Tell whether anything of an account is stored."""
-    return bool(store.rows("SELECT 1 FROM session_turns WHERE provider_name = ? LIMIT 1", (account,)))
+    return bool(store.rows(EntryRow.select(EntryRow.id).where(EntryRow.provider_name == account).limit(1)))
 
 
 def of_account(store: Store, account: str) -> int:
     """Count an account's turns of every role."""
-    return int(store.rows("SELECT COUNT(*) FROM session_turns WHERE provider_name = ?", (account,))[0][0])
+    return int(store.rows(EntryRow.select(fn.COUNT(EntryRow.id)).where(EntryRow.provider_name == account))[0][0])
 
 
 def activity(store: Store, account: str, started: datetime, finished: datetime) -> tuple[SessionActivity, ...]:
     """Return what came into each session of an account inside (started, finished] and was ingested after the start."""
+    row = EntryRow
     rows = store.rows(
-        "SELECT session_id, COUNT(*), MIN(timestamp) FROM session_turns WHERE provider_name = ?"
-        " AND role IN ('user', 'assistant') AND timestamp > ? AND timestamp <= ? AND ingested_at > ?"
-        " GROUP BY session_id",
-        (account, to_text(started), to_text(finished), to_text(started)),
+        row.select(row.session_id, fn.COUNT(row.id), fn.MIN(row.timestamp))
+        .where(
+            row.provider_name == account,
+            row.role.in_(("user", "assistant")),
+            row.timestamp > to_text(started),
+            row.timestamp <= to_text(finished),
+            row.ingested_at > to_text(started),
+        )
+        .group_by(row.session_id)
     )
     return tuple(SessionActivity(str(session), int(new), str(first)) for session, new, first in rows)
 
 
+@compiled
+def _count(account: Given, session_id: Given) -> Query:
+    row = EntryRow
+    return row.select(
+        fn.COUNT(row.id), count_where(row.role == "assistant"), fn.COALESCE(fn.SUM(row.is_sidechain), 0)
+    ).where(row.provider_name == account, row.session_id == session_id)
+
+
 def count(store: Store, account: str, session_id: str) -> TurnCounts:
     """Count the stored turns of one session."""
-    row = store.rows(
-        "SELECT COUNT(*), COALESCE(SUM(role = 'assistant'), 0), COALESCE(SUM(is_sidechain), 0) FROM session_turns "
-        "WHERE provider_name = ? AND session_id = ?",
-        (account, session_id),
-    )[0]
+    row = store.rows(_count(account, session_id))[0]
     return TurnCounts(int(row[0]), int(row[1]), int(row[2]))
 
 
 def of_session(store: Store, account: str, session_id: str) -> tuple[StoredTurn, ...]:
     """Return a session's stored turns in order of time, then of arrival."""
+    row = EntryRow
     rows = store.rows(
-        "SELECT turn_id, role, timestamp, body FROM session_turns WHERE provider_name = ? AND session_id = ? "
-        "ORDER BY timestamp, id",
-        (account, session_id),
+        row.select(row.turn_id, row.role, row.timestamp, row.body)
+        .where(row.provider_name == account, row.session_id == session_id)
+        .order_by(row.timestamp, row.id)
     )
     return tuple(StoredTurn(str(turn), str(role), str(at), body) for turn, role, at, body in rows)
 
 
+@compiled
+def _assistant_turns_since(account: Given, since: Given) -> Query:
+    row = EntryRow
+    return row.select(fn.COUNT(row.id)).where(
+        row.provider_name == account, row.role == "assistant", row.timestamp > since
+    )
+
+
 def assistant_turns_since(store: Store, account: str, since: datetime) -> int:
     """Count an account's assistant turns strictly after an instant, side chains included (contract 1.3)."""
-    return int(
-        store.rows(
-            "SELECT COUNT(*) FROM session_turns WHERE provider_name = ? AND role = 'assistant' AND timestamp > ?",
-            (account, to_text(since)),
-        )[0][0]
-    )
+    return int(store.rows(_assistant_turns_since(account, to_text(since)))[0][0])
 
 
 def backfill_compaction(store: Store) -> int:
@@ -111,10 +143,11 @@ def backfill_compaction(store: Store) -> int:
 
     A summary is known by the sentence with which Claude Code opens it (seen in 2.1.50 to 2.1.329).
     """
+    row = EntryRow
+    summaries = row.update(is_compaction_boundary=1).where(
+        row.is_compaction_boundary == 0,
+        row.role == "user",
+        row.body.contains("This session is being continued from a previous conversation that ran out of context"),
+    )
     with store.write():
-        before = int(store.rows("SELECT total_changes()")[0][0])
-        store.execute(
-            "UPDATE session_turns SET is_compaction_boundary = 1 WHERE is_compaction_boundary = 0 AND role = 'user'"
-            " AND body LIKE '%This session is being continued from a previous conversation that ran out of context%'"
-        )
-        return int(store.rows("SELECT total_changes()")[0][0]) - before
+        return store.run(summaries)

@@ -5,13 +5,16 @@ Positions are those of time, then of arrival, side chains left out or in as aske
 
 from __future__ import annotations
 
-import json
 from array import array
 from collections.abc import Sequence
 
 from oulipoly_engine.core.transcripts.entry_tree import TurnLink
 from oulipoly_engine.records import Record
+from oulipoly_engine.store.base.compiled import Given, compiled
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.base.dialect import each_of
+from oulipoly_engine.store.base.orm import ModelSelect, Query
+from oulipoly_engine.store.models.transcripts import EntryRow
 
 
 class Turn(Record):
@@ -28,13 +31,27 @@ class Turn(Record):
     body: str | None  # JSON list of content chunks; None for a row stored without its body
 
 
+def _of_session(session_id: Given, account: Given) -> ModelSelect[EntryRow]:
+    row = EntryRow
+    places = row.select(row.id).where(row.session_id == session_id, row.provider_name == account)
+    return places.order_by(row.timestamp, row.id)
+
+
+_all_places = compiled(_of_session)
+
+
+@compiled
+def _main_places(session_id: Given, account: Given) -> Query:
+    return _of_session(session_id, account).where(EntryRow.is_sidechain == 0)
+
+
 class TurnPages:
     """The places of a session's turns, eight bytes each; `refresh` when the state file has changed."""
 
     def __init__(self, store: Store, account: str, session_id: str, *, with_side_chains: bool = True) -> None:
         self._store = store
         self._key = (session_id, account)
-        self._narrowed = "" if with_side_chains else " AND is_sidechain = 0"
+        self._places = _all_places if with_side_chains else _main_places
         self._rows = array("q")
         self.refresh()
 
@@ -44,11 +61,7 @@ class TurnPages:
 
     def refresh(self) -> None:
         """Look again which turns there are."""
-        rows = self._store.rows(
-            "SELECT id FROM session_turns WHERE session_id = ? AND provider_name = ?"  # noqa: S608 - our own words
-            f"{self._narrowed} ORDER BY timestamp, id",
-            self._key,
-        )
+        rows = self._store.rows(self._places(*self._key))
         self._rows = array("q", (row for (row,) in rows))
 
     def page(self, start: int, count: int) -> tuple[Turn, ...]:
@@ -63,13 +76,25 @@ class TurnPages:
             return None
 
 
+@compiled
+def _by_row(row_ids: Given) -> Query:
+    row = EntryRow
+    return row.select(
+        row.id,
+        row.turn_id,
+        row.role,
+        row.timestamp,
+        row.parent_turn_id,
+        row.is_sidechain,
+        row.is_compaction_boundary,
+        row.source_file,
+        row.body,
+    ).where(row.id.in_(each_of(row_ids)))
+
+
 def by_row(store: Store, row_ids: Sequence[int]) -> tuple[Turn, ...]:
     """Return turns by their rows, in the order of the rows given; those that are gone are left out."""
-    rows = store.rows(
-        "SELECT id, turn_id, role, timestamp, parent_turn_id, is_sidechain, is_compaction_boundary, source_file, body"
-        " FROM session_turns WHERE id IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(row_ids)),),
-    )
+    rows = store.rows(_by_row(row_ids))
     found = {
         row_id: Turn(row_id, turn, role, at, parent, bool(side), bool(boundary), source, body)
         for row_id, turn, role, at, parent, side, boundary, source, body in rows
@@ -77,11 +102,17 @@ def by_row(store: Store, row_ids: Sequence[int]) -> tuple[Turn, ...]:
     return tuple(found[row_id] for row_id in row_ids if row_id in found)
 
 
+@compiled
+def _links(session_id: Given, account: Given) -> Query:
+    row = EntryRow
+    return (
+        row.select(row.id, row.turn_id, row.parent_turn_id, row.is_sidechain, row.timestamp, row.source_file)
+        .where(row.session_id == session_id, row.provider_name == account)
+        .order_by(row.timestamp, row.id)
+    )
+
+
 def links(store: Store, account: str, session_id: str) -> tuple[TurnLink, ...]:
     """Return how a session's turns hang together, in the order in which they were written; no bodies are read."""
-    rows = store.rows(
-        "SELECT id, turn_id, parent_turn_id, is_sidechain, timestamp, source_file FROM session_turns"
-        " WHERE session_id = ? AND provider_name = ? ORDER BY timestamp, id",
-        (session_id, account),
-    )
+    rows = store.rows(_links(session_id, account))
     return tuple(TurnLink(row, turn, parent, bool(side), at, source) for row, turn, parent, side, at, source in rows)

@@ -13,11 +13,11 @@ from textual.containers import Container
 
 from oulipoly_tui.messages import ReplWanted
 from oulipoly_tui.panes.pane import Pane, bindings
-from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.sessions.one_shots import OneShot, log_lines
 from oulipoly_tui.view.transcript.spans import wrapped
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
+from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
     from oulipoly_engine.events import Event

@@ -13,12 +13,12 @@ from textual.binding import BindingType
 from textual.containers import Container
 
 from oulipoly_tui.panes.pane import Pane, bindings
-from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.quota.consumers import ORDER, burner_lines
 from oulipoly_tui.view.quota.quota import RANGES, chart_of, chart_title, parse_key, quota_rows, record
 from oulipoly_tui.view.transcript.spans import Line, wrapped
 from oulipoly_tui.widgets.burn_chart import BurnChart
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
+from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.ledger.report import Grouping

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Conversation
     from oulipoly_engine.facade.sessions.types import Board, Inside, Listed
 
-LOSSLESS = "canonical-jsonl"  # the format of exports that an import takes
 _NEEDS_TRANSCRIPT = frozenset(("resume", "resume_elsewhere", "fork", "move", "edit_file"))
 
 
@@ -191,6 +190,7 @@ class SessionDeeds(SessionUndo):
     def _edited_export(self, one: Conversation) -> str:
         """Return the file that an import most likely means; empty: none is known."""
         from oulipoly_engine.facade.sessions.values import ExportWish  # noqa: PLC0415 - loaded already
+        from oulipoly_tui.view.sessions.export import LOSSLESS  # noqa: PLC0415 - with all of Markdown
 
         names = self.app.engine.sessions.files.names([one], ExportWish(LOSSLESS))
         known = (self._exports.get(one.chain_id), Path(names[0]))

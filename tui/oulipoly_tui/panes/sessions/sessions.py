@@ -21,13 +21,14 @@ from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.panes.sessions.actions import SessionDeeds
 from oulipoly_tui.panes.sessions.reading import SessionReading
 from oulipoly_tui.panes.sessions.sorting import SessionOrder
-from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.sessions.groups import Arranged, Grouping, SessionIndex
-from oulipoly_tui.view.sessions.sessions import Item, Kind, Look, SessionRows, title_of
+from oulipoly_tui.view.sessions.look import Look
+from oulipoly_tui.view.sessions.sessions import Item, Kind, SessionRows, title_of
 from oulipoly_tui.view.transcript.spans import Line, whole_words
 from oulipoly_tui.view.transcript.transcript import Target
 from oulipoly_tui.widgets.heading_line import HeadingLine
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
+from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -62,7 +62,7 @@ class SessionUndo:
         self.app.say(f"{text}; u takes it back" if take_back is not None else text)
         if take_back is None:
             return
-        until = self.app._now().astimezone() + timedelta(seconds=_AT_ONCE_S)
+        until = self.app.now().astimezone() + timedelta(seconds=_AT_ONCE_S)
         self._undo = [*self._undo[-_KEPT:], _Deed(text, take_back, monotonic(), until)]
         self._count_down()
         if self._countdown is None:

@@ -23,7 +23,7 @@ from oulipoly_tui.widgets.terminal_view import TerminalView
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import Snapshot
-    from oulipoly_tui.keys.key import Key
+    from oulipoly_tui.actions.action import Action
 
 _NEEDS_TAB = frozenset(("enter", "copy", "find", "hand_over", "close", "kill", "new", "next", "previous"))
 _ESCAPE_S = 0.025  # a sequence comes whole within it; Textual's own 100 ms would show in vim at every Escape
@@ -132,7 +132,7 @@ class ReplPane(TerminalTabs):
             return "there is one terminal alone"
         return None
 
-    def inner_keys(self) -> tuple[Key, ...] | None:
+    def inner_keys(self) -> tuple[Action, ...] | None:
         """Return the ways out of the terminal, or of its copy mode, while it takes every key."""
         current = self._current
         if current is None or not current.view.has_focus:

@@ -17,11 +17,11 @@ from oulipoly_tui.driver import clipboard
 from oulipoly_tui.driver.terminal_link import TerminalLink
 from oulipoly_tui.panes.pane import Pane
 from oulipoly_tui.panes.terminal.open_terminal import OpenTerminal, label_of, title_in
-from oulipoly_tui.standing import is_standing
 from oulipoly_tui.view.frame import chords
 from oulipoly_tui.view.terminal.repl import COPYING, EMPTY, Tab, opening_line, tab_line
 from oulipoly_tui.view.transcript.spans import wrapped
 from oulipoly_tui.widgets.lines import Lines
+from oulipoly_tui.widgets.standing import is_standing
 from oulipoly_tui.widgets.tab_line import TabLine
 from oulipoly_tui.widgets.terminal_view import LEAVE, TerminalView
 

@@ -303,7 +303,7 @@ class TranscriptPane(Pane):
         if waiting is not None:
             self._wanted = None
             self.open_target(waiting)
-        app._show_bars()
+        app.show_keys()
 
     def _close(self) -> None:
         if self._follower is not None:

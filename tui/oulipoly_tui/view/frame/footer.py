@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oulipoly_engine.records import Record
-from oulipoly_tui.keymap import shown
-from oulipoly_tui.keys.key import Key
+from oulipoly_tui.actions.action import Action
+from oulipoly_tui.keys.keymap import shown
 from oulipoly_tui.view.transcript.spans import Line, cells
 
 
@@ -20,18 +20,18 @@ class Hint(Record):
     end: int  # exclusive
 
 
-def hints(keys: Sequence[Key], width: int, *, density: str = "full") -> tuple[Hint, ...]:
-    """Return those keys that fit, in the table's order; the least weighty are left out first."""
+def hints(actions: Sequence[Action], width: int, *, density: str = "full") -> tuple[Hint, ...]:
+    """Return those that fit, in the registry's order; the least weighty are left out first."""
     if density == "off":
         return ()
-    chosen = [key for key in keys if key.label]
-    while chosen and sum(_width(key, density) for key in chosen) > width:
-        chosen.remove(min(reversed(chosen), key=lambda key: key.weight))
+    chosen = [action for action in actions if action.weight is not None]
+    while chosen and sum(_width(action, density) for action in chosen) > width:
+        chosen.remove(min(reversed(chosen), key=lambda action: action.weight or 0))
     found: list[Hint] = []
     at = 0
-    for key in chosen:
-        wide = _width(key, density)
-        found.append(Hint(key.id, shown(key.keys), key.label if density == "full" else "", at, at + wide))
+    for action in chosen:
+        wide = _width(action, density)
+        found.append(Hint(action.id, shown(action.keys), action.label if density == "full" else "", at, at + wide))
         at += wide
     return tuple(found)
 
@@ -43,5 +43,5 @@ def line(found: Sequence[Hint]) -> Line:
     )
 
 
-def _width(key: Key, density: str) -> int:
-    return cells(shown(key.keys)) + (cells(key.label) + 3 if density == "full" else 2)
+def _width(action: Action, density: str) -> int:
+    return cells(shown(action.keys)) + (cells(action.label) + 3 if density == "full" else 2)

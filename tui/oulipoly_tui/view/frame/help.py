@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from oulipoly_tui.keymap import Keymap, shown_all
-from oulipoly_tui.keys.key import FRAME, LISTS, Key
+from oulipoly_tui.actions.action import FRAME, LISTS, Action, found_by
+from oulipoly_tui.keys.keymap import Keymap, shown_all
 from oulipoly_tui.view.transcript.spans import Line, Row, cells, fitted, wrapped
 
 _TITLES = {FRAME: "Everywhere", LISTS: "In every list"}
@@ -31,25 +31,25 @@ def place_title(place: str) -> str:
     return _TITLES.get(place, place.capitalize())
 
 
-def _section(rows: tuple[Key, ...], place: str, works: Collection[str], wanted: str, width: int) -> Iterator[Row]:
+def _section(rows: tuple[Action, ...], place: str, works: Collection[str], wanted: str, width: int) -> Iterator[Row]:
     found = [row for row in rows if _holds(row, wanted)]
     if not found:
         return
     yield Row(f"# {place}", ((place_title(place), "heading"),), is_selectable=False)
     for row in found:
         is_dim = place != LISTS and row.id not in works
-        first, *more = wrapped([((row.tooltip, "dim" if is_dim else ""),)], max(20, width - _KEY_WIDTH))
+        first, *more = wrapped([((row.description, "dim" if is_dim else ""),)], max(20, width - _KEY_WIDTH))
         line: Line = ((fitted(shown_all(row.keys), _KEY_WIDTH), "key"), *first)
-        has_room = not more and _KEY_WIDTH + cells(row.tooltip) + 2 + cells(row.id) <= width
+        has_room = not more and _KEY_WIDTH + cells(row.description) + 2 + cells(row.id) <= width
         yield Row(row.id, (*line, (f"  {row.id}", "dim")) if has_room else line)
         for number, rest in enumerate(more):
             yield Row(f"{row.id} {number}", ((" " * _KEY_WIDTH, ""), *rest), is_selectable=False)
 
 
-def _holds(row: Key, wanted: str) -> bool:
+def _holds(row: Action, wanted: str) -> bool:
     """Tell whether a row is meant: a single character is a key first of all."""
     if not wanted:
         return True
     if wanted in shown_all(row.keys).split() or wanted.lower() in (key.lower() for key in row.keys.split(",")):
         return True
-    return len(wanted) > 1 and wanted.lower() in f"{row.tooltip} {row.label} {row.id}".lower()
+    return len(wanted) > 1 and found_by(row, wanted) is not None

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oulipoly_tui.keymap import shown
-from oulipoly_tui.keys.key import Key
+from oulipoly_tui.actions.action import Action
+from oulipoly_tui.keys.keymap import shown
 from oulipoly_tui.view.transcript.spans import Row, cells, cut, fitted
 
 _GAP = 2
 
 
-def menu_rows(keys: Sequence[Key], width: int) -> tuple[Row, ...]:
+def menu_rows(keys: Sequence[Action], width: int) -> tuple[Row, ...]:
     """Return a row for each key: the key, its label, and its sentence as far as there is room."""
     if not keys:
         return ()
@@ -24,7 +24,7 @@ def menu_rows(keys: Sequence[Key], width: int) -> tuple[Row, ...]:
             (
                 (fitted(shown(row.keys), key_width), "key"),
                 (fitted(row.label, label_width), ""),
-                (cut(row.tooltip, max(0, room)), "dim"),
+                (cut(row.description, max(0, room)), "dim"),
             ),
         )
         for row in keys

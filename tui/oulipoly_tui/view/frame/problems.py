@@ -8,14 +8,14 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.records import Record
-from oulipoly_tui.keymap import shown
+from oulipoly_tui.keys.keymap import shown
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.frame.attention import PROBLEMS
 from oulipoly_tui.view.transcript.spans import Line, cells, cut
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import Snapshot, Trouble
-    from oulipoly_tui.keymap import Keymap
+    from oulipoly_tui.keys.keymap import Keymap
     from oulipoly_tui.view.frame.attention import Attention
 
 

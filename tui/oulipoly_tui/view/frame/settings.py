@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from oulipoly_tui.keymap import TABLE, UNBOUND, Keymap, shown_all
+from oulipoly_tui.keys.keymap import TABLE, UNBOUND, Keymap, shown_all
 from oulipoly_tui.view.transcript.spans import Line, Row, fitted, wrapped
 
 if TYPE_CHECKING:
@@ -88,11 +88,11 @@ def _keys(keys: Keymap, word: str) -> Iterator[Row]:
     for row in TABLE:
         bound = keys.find(row.id)
         text = UNBOUND if bound is None else shown_all(bound.keys)
-        if not _holds(word, "keys", row.id, row.tooltip, text):
+        if not _holds(word, "keys", row.id, row.description, text):
             continue
         clash = clash_text(keys, row.id)
         source = "changed" if row.id in keys.changed else "preset"
-        end: Line = ((f" {row.tooltip}", "dim"),) if clash is None else ((f" ✗ {clash}", "bad"),)
+        end: Line = ((f" {row.description}", "dim"),) if clash is None else ((f" ✗ {clash}", "bad"),)
         head: Line = ((fitted(row.id, _NAME_WIDTH), ""), (" " + fitted(source, _SOURCE_WIDTH), "dim"))
         rows.append(Row(KEY_ROW + row.id, (*head, (" " + fitted(text, 18), "key"), *end)))
     if rows:

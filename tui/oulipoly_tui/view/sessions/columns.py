@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.sessions.sessions import Conversation, Sort
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.sessions.groups import Grouping
+from oulipoly_tui.view.sessions.look import Look
 from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, fitted
-
-if TYPE_CHECKING:
-    from oulipoly_tui.view.sessions.sessions import Look
 
 _AGE_WIDTH, _CREATED_WIDTH = 7, 9  # a space before it; "created" and its mark take more than an age
 _ACCOUNT_WIDTH, _MODEL_WIDTH, _TURNS_WIDTH = 14, 16, 6

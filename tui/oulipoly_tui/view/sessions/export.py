@@ -12,17 +12,18 @@ from oulipoly_tui.view.transcript.spans import Line, Span
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.values import ExportWish
 
-FORMATS = ("markdown", "html", "canonical-jsonl")
+LOSSLESS = "canonical-jsonl"  # the format that an import takes
+FORMATS = ("markdown", "html", LOSSLESS)
 _FOR = {
     "markdown": "for people",
     "html": "for people, one file",
-    "canonical-jsonl": "whole, to be edited and imported again",
+    LOSSLESS: "whole, to be edited and imported again",
 }
 
 
 def option_lines(wish: ExportWish) -> tuple[Line, ...]:
     """Return the options with their keys."""
-    is_whole = wish.format == "canonical-jsonl"
+    is_whole = wish.format == LOSSLESS
     return (
         _option("ctrl+o", "format", f"{wish.format} ({_FOR[wish.format]})"),
         _option(

@@ -6,23 +6,24 @@ Rows are made when they are looked at, so that ten thousand conversations cost n
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.sessions.session_table import time_left
-from oulipoly_engine.core.sessions.sessions import Conversation, Part, Sort
+from oulipoly_engine.core.sessions.sessions import Conversation, Part
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.transcripts.entry_tree import LineKind, TurnLine
-from oulipoly_engine.records import Record, field
+from oulipoly_engine.records import Record
 from oulipoly_tui.view.sessions.columns import columns, short_age
 from oulipoly_tui.view.sessions.groups import Arranged, Group, Grouping, places_of
+from oulipoly_tui.view.sessions.look import Look
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fitted
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.sessions.types import Board, Inside, Listed
+    from oulipoly_engine.facade.sessions.types import Board, Listed
 
 _SOON = timedelta(days=7)  # a deletion that near is said
 _TITLE_LEAST = 12  # beside what is merely good to know
@@ -50,20 +51,6 @@ class Item(Record):
     group: Group
     listed: Listed | None = None
     place: int = 0  # of a segment, a line or a file in its conversation
-
-
-class Look(Record):
-    """How the rows are drawn."""
-
-    width: int
-    now: datetime  # its zone tells the days
-    grouping: Grouping = Grouping.WORKSPACE
-    closed: Collection[str] = ()  # keys of groups
-    opened: Collection[str] = ()  # chains
-    marked: Collection[str] = ()  # chains
-    inside: Mapping[str, Inside] = field(default_factory=dict)  # by chain
-    sort: Sort = Sort.USED
-    is_reversed: bool = False
 
 
 class SessionRows(Sequence[Row]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from oulipoly_engine.records import Record
-from oulipoly_tui.keys.key import FRAME, Key
+from oulipoly_tui.actions.action import FRAME, Action
 from oulipoly_tui.view.transcript.spans import Line, Span, cells, cut
 
 _LABEL = 28  # columns
@@ -22,12 +22,17 @@ EMPTY: tuple[Line, ...] = (
 )
 
 
+def _hint(identity: str, keys: str, label: str, description: str, weight: int = 5) -> Action:
+    """Return what the footer says of a key that a terminal takes itself: it is in no registry."""
+    return Action(identity, label, description, "repl", keys=keys, weight=weight)
+
+
 COPYING = "copy mode: v select, y copy, / find, esc leave"
 _COPY_KEYS = (
-    Key("repl.copy.select", "v", "", "select", "Begin to select here", "repl"),
-    Key("repl.copy.copy", "y", "", "copy", "Copy what is selected", "repl"),
-    Key("repl.copy.find", "slash", "", "find", "Search the whole text", "repl"),
-    Key("repl.copy.leave", "escape", "", "leave copy mode", "Show the terminal as it is now", "repl"),
+    _hint("repl.copy.select", "v", "select", "Begin to select here"),
+    _hint("repl.copy.copy", "y", "copy", "Copy what is selected"),
+    _hint("repl.copy.find", "slash", "find", "Search the whole text"),
+    _hint("repl.copy.leave", "escape", "leave copy mode", "Show the terminal as it is now"),
 )
 
 
@@ -42,20 +47,14 @@ class Tab(Record):
     is_active: bool = False  # printed something since it was last seen
 
 
-def inside(leave_chords: Sequence[str], *, is_copying: bool) -> tuple[Key, ...]:
+def inside(leave_chords: Sequence[str], *, is_copying: bool) -> tuple[Action, ...]:
     """Return what works while a terminal, or its copy mode, takes every key: for the footer alone."""
     if is_copying:
         return _COPY_KEYS
-    leave = (
-        Key(f"repl.leave.{chord}", chord, "", "leave", "Give the keys to the tabs", "repl", weight=9)
-        for chord in leave_chords
-    )
-    back = Key("repl.back", "shift+pageup", "", "look back", "Scroll back; any key returns", "repl")
-    return (
-        *leave,
-        back,
-        Key("frame.palette", "", "palette", "click: commands", "By the mouse alone: keys are the program's", FRAME),
-    )
+    leave = (_hint(f"repl.leave.{chord}", chord, "leave", "Give the keys to the tabs", 9) for chord in leave_chords)
+    back = _hint("repl.back", "shift+pageup", "look back", "Scroll back; any key returns")
+    palette = Action("frame.palette", "click: commands", "By the mouse alone: keys are the program's", FRAME, weight=5)
+    return (*leave, back, palette)
 
 
 def opening_line(name: str) -> Line:

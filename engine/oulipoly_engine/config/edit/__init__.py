@@ -1,0 +1,1 @@
+"""Change single settings and views in the configuration files."""

@@ -1,0 +1,81 @@
+"""The rules that single settings are under; import it deferred, it brings pydantic (100 ms)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from oulipoly_engine.config.problem import Fault, KeyPath, Level
+from oulipoly_engine.config.schema.accounts import AccountTable
+from oulipoly_engine.config.schema.app import AppTable
+from oulipoly_engine.config.schema.faults import check
+from oulipoly_engine.config.schema.fields import Table, nested_table
+from oulipoly_engine.config.schema.models import MemberTable, ModelTable
+from oulipoly_engine.config.schema.settings import SettingsTable
+from oulipoly_engine.config.toml.toml_file import TomlFile
+
+__all__ = ["AccountTable", "AppTable", "MemberTable", "ModelTable", "SettingsTable", "find_new_slip", "find_slip"]
+
+
+def single_keys(table: type[Table]) -> Iterator[tuple[str, object]]:
+    """Return the keys of a table that hold no tables of ours, with their defaults; None where there is none."""
+    for name, field in table.model_fields.items():
+        if nested_table(table, name) is None:
+            yield name, _default(field.default)
+
+
+def find_slip(file: TomlFile, place: KeyPath) -> str | None:
+    """Say what is wrong with the value at a place of a file."""
+    own = [fault for fault in _errors(file.path, file.data, place) if fault.path[: len(place)] == place]
+    return _first(own)
+
+
+def find_new_slip(file: TomlFile, place: KeyPath, value: object) -> str | None:
+    """Say what a new value would make wrong, there or around it. value: None takes the setting away."""
+    faults = _errors(file.path, _with(file.data, place, value), place)
+    own = [fault for fault in faults if fault.path[: len(place)] == place]
+    if not own:
+        known = {fault.message for fault in _errors(file.path, file.data, place)}
+        own = [fault for fault in faults if fault.message not in known]
+    return _first(own)
+
+
+def _errors(path: Path, data: Mapping[str, Any], place: KeyPath) -> list[Fault]:
+    table, raw, at = _owner(path, data, place)
+    return [fault for fault in check(table, raw, at)[1] if fault.level is Level.ERROR]
+
+
+def _first(faults: list[Fault]) -> str | None:
+    return f"{faults[0].message}; {faults[0].fix}" if faults else None
+
+
+def _owner(path: Path, data: Mapping[str, Any], place: KeyPath) -> tuple[type[Table], object, KeyPath]:
+    """Return the table of rules that a place of a file is under, its values and where they stand."""
+    if path.name == "app.toml":
+        return AppTable, data, ()
+    if isinstance(data.get("providers"), list) or path.parent.name == "models":
+        return ModelTable, data, ()
+    if path.name == "config.toml":
+        return SettingsTable, data, ()
+    return AccountTable, data.get(str(place[0]), {}), (place[0],)
+
+
+def _default(value: object) -> object:
+    if isinstance(value, list):
+        return value or None
+    return value if isinstance(value, (str, int, float, bool)) else None
+
+
+def _with(data: Mapping[str, Any], path: KeyPath, value: object) -> dict[str, Any]:
+    """Return a copy of values with one of them set, or taken away where it is None."""
+    changed: dict[str, Any] = copy.deepcopy(dict(data))
+    table: Any = changed
+    for part in path[:-1]:
+        table = table.setdefault(part, {}) if isinstance(table, dict) else table[part]
+    if value is None:
+        table.pop(path[-1], None)
+    else:
+        table[path[-1]] = value
+    return changed

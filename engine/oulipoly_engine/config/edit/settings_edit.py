@@ -1,0 +1,237 @@
+"""Single settings of the configuration files: what there is, where each value comes from, and a change of one.
+
+A change is checked against the file's own rules before anything is written, and leaves every comment where it is.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_engine.config import app_file, app_settings, load, mask
+from oulipoly_engine.config.edit.write_files import FileChange, write
+from oulipoly_engine.config.problem import KeyPath
+from oulipoly_engine.config.toml import toml_file, toml_lines
+from oulipoly_engine.config.toml.toml_file import TomlFile
+from oulipoly_engine.core.text import leave_key
+from oulipoly_engine.errors import ConfigInvalid
+from oulipoly_engine.paths import Paths
+from oulipoly_engine.records import Record
+
+if TYPE_CHECKING:
+    from oulipoly_engine.config.schema.fields import Table
+
+_TRUTH = ("true", "false")
+# What the full-screen app lets one choose from; any other value is typed. The rules themselves are the schema's.
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "preset": app_settings.PRESETS,
+    "footer": ("full", "compact", "off"),
+    "motion": ("full", "reduced"),
+    "read_only": _TRUTH,
+    "progress": app_settings.PROGRESS,
+    "tie_rule": ("fewest-calls", "lowest-use", "most-headroom"),
+    "attach_leave_key": tuple(leave_key.BYTES),
+    "archive": _TRUTH,
+    "sticky": _TRUTH,
+    "prompt_mode": ("stdin", "arg"),
+}
+_TABLES = ("keys", "status", "views")  # of app.toml; they are no single settings
+_TEXT_CHARACTERS = 4000
+
+
+class Setting(Record):
+    """One setting as it stands."""
+
+    file: Path
+    path: KeyPath  # its place in the file
+    shown: str  # its value as TOML, secrets hidden and the home as `~`; empty: not set, and there is no default
+    text: str  # what one would type to get it; empty: not set
+    source: str  # "line 3", or "default"
+    choices: tuple[str, ...] = ()
+    fault: str | None = None  # what is wrong with it now
+
+    @property
+    def name(self) -> str:
+        """Return its own key."""
+        return str(self.path[-1])
+
+    @property
+    def identity(self) -> str:
+        """Return what tells it from every other setting."""
+        return json.dumps([str(self.file), *self.path])
+
+
+class Section(Record):
+    """Settings that belong together."""
+
+    title: str
+    settings: tuple[Setting, ...]
+    failure: str | None = None  # why its file cannot be read; then nothing of it can be changed
+
+
+def sections(paths: Paths, models_dir: Path | None = None) -> tuple[Section, ...]:
+    """Return every setting of the app, of config.toml, of each account and of each model."""
+    return tuple(_sections(paths, models_dir or paths.models))
+
+
+def refusal(setting: Setting, typed: str) -> str | None:
+    """Say what is wrong with a new value as it was typed; None: it can be saved. Empty takes the setting away."""
+    if len(typed) > _TEXT_CHARACTERS:
+        return f"that is {len(typed)} characters long: {_TEXT_CHARACTERS} are the most"
+    file = toml_file.read(setting.file)
+    if file.failure is not None:
+        return file.failure.text
+    from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - as in `_sections`
+
+    wrong = rules.find_new_slip(file, setting.path, _value(file, setting, typed))
+    # What is typed needs no quotes where a text is wanted: only the file does.
+    return wrong if wrong is None else wrong.replace("write one of these in quotes", "write one of these")
+
+
+def save(setting: Setting, typed: str) -> None:
+    """Write a new value into the setting's file. Raises ConfigInvalid where it is refused, or the file has changed."""
+    wrong = refusal(setting, typed)
+    if wrong is not None:
+        message = f"{setting.name}: {wrong}"
+        raise ConfigInvalid(message)
+    from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - 60 ms, only a change needs it
+
+    file = toml_file.read(setting.file)
+    document = toml_edit.parse(file.text)
+    value = _value(file, setting, typed)
+    if value is None:
+        parent = _inside(file.data, setting.path[:-1])
+        if isinstance(parent, Mapping):
+            toml_edit.remove(toml_edit.at(document, setting.path[:-1]), setting.name)
+    else:
+        table: Any = document
+        for part in setting.path[:-1]:
+            if isinstance(part, str) and part not in table:
+                toml_edit.add_table(table, part, {})
+            table = table[part]
+        toml_edit.set_value(table, setting.name, value)
+    try:
+        after = toml_edit.render(document)
+    except ValueError as error:
+        message = f"{setting.file} cannot be edited here: {error}; edit it by hand"
+        raise ConfigInvalid(message) from error
+    write([FileChange(setting.file, file.text if file.exists else None, after)])
+
+
+def key_setting(paths: Paths, identity: str, keys: str) -> Setting:
+    """Return the setting that binds a key of the app. keys: those of now, for the value that is shown."""
+    path = app_file.path_of(paths)
+    file = toml_file.read(path)
+    place: KeyPath = ("keys", identity)
+    text = _text(_inside(file.data, place))
+    source = _source(file, place) if text else "default"
+    return Setting(path, place, text or keys, text, source)
+
+
+def _sections(paths: Paths, models: Path) -> Iterator[Section]:
+    from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - 100 ms, only who looks at settings needs it
+
+    app = toml_file.read(app_file.path_of(paths))
+    yield Section("app.toml · this app", _of_table(paths, app, rules.AppTable, (), without=_TABLES), _failure(app))
+    settings = toml_file.read(paths.settings)
+    yield Section("config.toml · every run", _of_table(paths, settings, rules.SettingsTable, ()), _failure(settings))
+    accounts = toml_file.read(paths.providers)
+    if accounts.failure is not None:
+        yield Section("providers.toml", (), _failure(accounts))
+    for name in accounts.data:
+        yield Section(f"providers.toml · {name}", _of_table(paths, accounts, rules.AccountTable, (name,)))
+    for name in load.list_models(paths, models):
+        file = toml_file.read(models / f"{name}.toml")
+        found = _of_table(paths, file, rules.ModelTable, ())
+        members = file.data.get("providers")
+        for place, _ in enumerate(members if isinstance(members, list) else ()):
+            found += _of_table(paths, file, rules.MemberTable, ("providers", place))
+        yield Section(f"models/{name}.toml", found, _failure(file))
+
+
+def _failure(file: TomlFile) -> str | None:
+    return None if file.failure is None else f"{file.failure.message}: {file.failure.fix}"
+
+
+def _of_table(
+    paths: Paths, file: TomlFile, table: type[Table], at: KeyPath, without: tuple[str, ...] = ()
+) -> tuple[Setting, ...]:
+    """Return the settings of one table; tables within it are left to the editor."""
+    from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - as in `_sections`
+
+    found = []
+    for name, default_value in rules.single_keys(table):
+        if name in without or name == "environment":
+            continue
+        path = (*at, name)
+        value = _inside(file.data, path)
+        default = None if value is not None else default_value
+        shown = value if value is not None else default
+        found.append(
+            Setting(
+                file.path,
+                path,
+                "" if shown is None else mask.text(_toml(shown)).replace(str(paths.home), "~"),
+                _text(value),
+                _source(file, path) if value is not None else "default",
+                _CHOICES.get(name, ()),
+                rules.find_slip(file, path) if value is not None else None,
+            )
+        )
+    return tuple(found)
+
+
+def _value(file: TomlFile, setting: Setting, typed: str) -> object:
+    """Read what was typed: as TOML where that fits the setting, else as a text without its quotes."""
+    typed = typed.strip()
+    if not typed:
+        return None
+    try:
+        value: object = tomllib.loads(f"value = {typed}")["value"]
+    except (tomllib.TOMLDecodeError, KeyError):
+        return typed
+    if isinstance(value, str):
+        return value
+    from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - as in `_sections`
+
+    is_text = rules.find_new_slip(file, setting.path, value) and not rules.find_new_slip(file, setting.path, typed)
+    return typed if is_text else value  # a text that looks like a number
+
+
+def _inside(data: object, path: KeyPath) -> object:
+    for part in path:
+        try:
+            data = data[part]  # type: ignore[index]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return data
+
+
+def _source(file: TomlFile, path: KeyPath) -> str:
+    line = toml_lines.line_of(toml_lines.index(file.text), path)
+    return "set" if line is None else f"line {line}"
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) and _reads_back(value) else _toml(value)
+
+
+def _reads_back(text: str) -> bool:
+    """Tell whether a text may be shown without quotes and still be read as itself."""
+    if text != text.strip() or not text or "\n" in text:
+        return False
+    try:
+        return bool(tomllib.loads(f"value = {text}")["value"] == text)
+    except (tomllib.TOMLDecodeError, KeyError):
+        return True
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(_toml(item) for item in value) + "]"
+    return json.dumps(value, ensure_ascii=False, default=str).replace("\x7f", "\\u007f")

@@ -1,0 +1,1 @@
+"""Bring configurations of older kinds into the form of today."""

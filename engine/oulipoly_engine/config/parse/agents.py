@@ -1,0 +1,99 @@
+"""Agent files: a `---` line, YAML, a `---` line, and the instructions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from oulipoly_engine.config.problem import Level, Loaded, Problem, nearest, shown
+from oulipoly_engine.config.schema.agents import AgentKeys
+from oulipoly_engine.config.schema.faults import check
+from oulipoly_engine.core.accounts.accounts import Agent
+
+_KEYS = tuple(AgentKeys.model_fields)
+_FENCE = re.compile(r"---[ \t]*\r?\n")
+_CLOSING = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+
+
+def parse(path: Path, raw: bytes | None) -> Loaded[Agent | None]:
+    """Return the agent of a file, None when it has an error, and all problems of the file."""
+    try:
+        text = (path.read_bytes() if raw is None else raw).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        return _failed(path, line, "the file is not UTF-8 text", "save it as UTF-8")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        return _failed(path, None, f"the file cannot be read: {reason}", "check the path and its permissions")
+    return _parse_text(path, text)
+
+
+def _parse_text(path: Path, text: str) -> Loaded[Agent | None]:
+    """Read an agent out of a text; its body is all after the second `---` line, its last newline included."""
+    opening = _FENCE.match(text)
+    if opening is None:
+        fix = "begin the file with a `---` line, the keys, and a `---` line"
+        return _failed(path, 1, "the file has no frontmatter", fix)
+    closing = _CLOSING.search(text, opening.end())
+    if closing is None:
+        return _failed(path, 1, "the frontmatter has no end", "put a `---` line after its last key")
+    keys = _yaml(path, text[opening.end() : closing.start()])
+    if isinstance(keys, Problem):
+        return Loaded(None, (keys,))
+    problems = tuple(_problems(path, keys, text))
+    if any(problem.level is Level.ERROR for problem in problems):
+        return Loaded(None, problems)
+    values = {key: keys.get(key) or "" for key in _KEYS}
+    return Loaded(Agent(path.stem, body=text[closing.end() :], path=path, **values), problems)
+
+
+def find_line(text: str, key: str) -> int | None:
+    """Return the line of a frontmatter key in an agent file's text, from 1; None where it is not found."""
+    match = re.search(rf"^['\"]?{re.escape(key)}['\"]?[ \t]*:", text, re.MULTILINE)
+    return text.count("\n", 0, match.start()) + 1 if match else None
+
+
+def _yaml(path: Path, text: str) -> Mapping[str, str] | Problem:
+    """Read the frontmatter; values are not yet known to be texts."""
+    import yaml  # noqa: PLC0415 - 15 ms, only where an agent is read
+
+    try:
+        keys = yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        reason = getattr(error, "problem", None) or str(error).splitlines()[0]
+        line = mark.line + 2 if mark is not None else 1  # counted from 0, and the first line is the fence
+        return _problem(path, line, "", f"the frontmatter is not valid YAML: {reason}", "correct it there")
+    except (RecursionError, ValueError) as error:  # ValueError: a date like 2026-13-45
+        return _problem(path, 2, "", f"the frontmatter cannot be read: {error}", "put texts in quotes")
+    if keys is None:
+        return {}
+    if not isinstance(keys, dict):
+        return _problem(path, 2, "", f"the frontmatter is {shown(keys)}, not keys with values", "write `key: value`")
+    return keys
+
+
+def _problems(path: Path, keys: Mapping[str, object], text: str) -> list[Problem]:
+    _, faults = check(AgentKeys, {key: keys[key] for key in _KEYS if key in keys})
+    wrong = {fault.path[0] for fault in faults}
+    found: list[Problem] = []
+    for key, value in keys.items():
+        if key in wrong:
+            message = f"in the frontmatter it must be a text, not {shown(value)}"
+            found.append(_problem(path, find_line(text, key), key, message, "put it in quotes"))
+        elif key in _KEYS:
+            continue
+        elif near := nearest(str(key), _KEYS):  # other keys are other tools' own (name, tools, color)
+            message = f"`{key}` is not a known key (did you mean `{near[0]}`?)"
+            line = find_line(text, str(key))
+            found.append(Problem(Level.WARNING, path, line, str(key), message, f"rename it to `{near[0]}`"))
+    return found
+
+
+def _problem(path: Path, line: int | None, key: str, message: str, fix: str) -> Problem:
+    return Problem(Level.ERROR, path, line, key, message, fix)
+
+
+def _failed(path: Path, line: int | None, message: str, fix: str) -> Loaded[Agent | None]:
+    return Loaded(None, (_problem(path, line, "", message, fix),))

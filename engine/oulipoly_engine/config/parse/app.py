@@ -1,0 +1,87 @@
+"""app.toml and themes/*.toml: how the full-screen app looks and which keys it takes; it opens whatever they say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from oulipoly_engine.config.app_settings import THEME_COLOURS, AppSettings, ThemeFile
+from oulipoly_engine.config.problem import Fault, Level, Loaded, Problem
+from oulipoly_engine.config.schema.app import AppTable, ThemeTable, ViewTable
+from oulipoly_engine.config.schema.faults import check
+from oulipoly_engine.config.toml import toml_file
+from oulipoly_engine.core.sessions.saved_view import SavedView
+from oulipoly_engine.core.sessions.sessions import Sort
+from oulipoly_engine.records import replace
+
+_READ_ONLY = re.compile(r"^\s*read_only\s*=(?!\s*false\b)", re.MULTILINE)
+
+
+def parse(path: Path, raw: bytes | None) -> Loaded[AppSettings]:
+    """Return app.toml's settings; what is wrong in it counts as not written, and every problem is a warning.
+
+    But for `read_only`: who has written that, however badly, does not want anything to be changed.
+    """
+    file = toml_file.read(path, raw)
+    if file.failure is not None:
+        settings = AppSettings(read_only=_wants_read_only(path, raw))
+        return Loaded(settings, _as_warnings([file.failure]))
+    table, faults = check(AppTable, file.data)
+    problems = _as_warnings(file.problems(faults))
+    wrong = {fault.path[0] for fault in faults if fault.path and fault.level is Level.ERROR}
+    if table is None:
+        table, _ = check(AppTable, {key: value for key, value in file.data.items() if key not in wrong})
+    if table is None:
+        return Loaded(AppSettings(read_only="read_only" in wrong), problems)
+    views, faults = _views(table.views)
+    settings = AppSettings(
+        table.theme,
+        table.preset,
+        table.footer,
+        table.motion,
+        table.read_only or "read_only" in wrong,
+        table.escape_leaves,
+        table.keys,
+        table.progress,
+        table.status,
+        views,
+    )
+    return Loaded(settings, (*problems, *_as_warnings(file.problems(faults))))
+
+
+def parse_theme(path: Path, raw: bytes | None) -> Loaded[ThemeFile | None]:
+    """Return the theme of a file, None where it has an error; every problem is a warning."""
+    file = toml_file.read(path, raw)
+    if file.failure is not None:
+        return Loaded(None, _as_warnings([file.failure]))
+    table, faults = check(ThemeTable, file.data)
+    problems = _as_warnings(file.problems(faults))
+    if table is None:
+        return Loaded(None, problems)
+    colours = {name: value for name in THEME_COLOURS if (value := getattr(table, name)) is not None}
+    return Loaded(ThemeFile(path.stem, table.dark, colours), problems)
+
+
+def _as_warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    return tuple(replace(problem, level=Level.WARNING) for problem in problems)
+
+
+def _wants_read_only(path: Path, raw: bytes | None) -> bool:
+    try:
+        text = (path.read_bytes() if raw is None else raw).decode("utf-8", "replace")
+    except OSError:
+        return False
+    return _READ_ONLY.search(text) is not None
+
+
+def _views(tables: Mapping[str, object]) -> tuple[tuple[SavedView, ...], tuple[Fault, ...]]:
+    """Return the views that can be used, and what is wrong with the others."""
+    found: list[SavedView] = []
+    faults: list[Fault] = []
+    for name, raw in tables.items():
+        table, wrong = check(ViewTable, raw, ("views", name))
+        faults += wrong
+        if table is not None:
+            found.append(SavedView(name, table.filter, table.group, Sort(table.sort), table.reversed))
+    return tuple(found), tuple(faults)

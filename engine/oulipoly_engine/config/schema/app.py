@@ -1,0 +1,61 @@
+"""app.toml and themes/*.toml: what their tables hold. Pure."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from oulipoly_engine.config.app_settings import PRESETS, PROGRESS
+from oulipoly_engine.config.schema.fields import OneOf, Table, Text, whole
+from oulipoly_engine.core.sessions.saved_view import GROUPINGS
+from oulipoly_engine.core.sessions.sessions import Sort
+
+
+class AppTable(Table):
+    """app.toml: how the full-screen app looks, and which keys it takes."""
+
+    theme: Text | None = Field(None, description="The name of a theme, of the app's own or of a file in `themes`.")
+    preset: Annotated[str, OneOf(*PRESETS)] = Field("default", description="The keys to begin with.")
+    footer: Annotated[str, OneOf("full", "compact", "off")] = Field("full", description="The line of keys below.")
+    motion: Annotated[str, OneOf("full", "reduced")] = Field("full", description="Whether anything moves by itself.")
+    read_only: bool = Field(False, description="Whether the app changes nothing.")
+    escape_leaves: bool = Field(False, description="Whether Escape, pressed twice in haste, leads out of a terminal.")
+    keys: Annotated[dict[str, str], whole('a table of texts, `"pools.drain" = "ctrl+d"`')] = Field(
+        {}, description='The keys of an action, separated by commas, or "none".'
+    )
+    progress: Annotated[str, OneOf(*PROGRESS)] = Field(
+        "auto", description="Whether the outer terminal is told that work is under way."
+    )
+    status: Annotated[dict[str, str], whole('a table of texts, `tmux = "{worst}"`')] = Field(
+        {}, description="Templates of status lines by name."
+    )
+    # Each view is looked at alone, so that a slip in one costs that one and not the file.
+    views: Annotated[dict[str, dict[str, Any]], whole("tables with names, `[views.mine]`")] = Field(
+        {}, description="Views of the list of sessions by name."
+    )
+
+
+class ViewTable(Table):
+    """One `[views.NAME]` of app.toml."""
+
+    filter: Text = Field("", description="What is typed to narrow the list.")
+    group: Annotated[str, OneOf(*GROUPINGS)] = Field(GROUPINGS[0], description="What the headings are.")
+    sort: Annotated[str, OneOf(*map(str, Sort))] = Field(str(Sort.USED), description="What the list is sorted by.")
+    reversed: bool = Field(False, description="Whether the order is turned round.")
+
+
+class ThemeTable(Table):
+    """A file in `themes`: a theme of the user's own. Colours are names or `#rrggbb`."""
+
+    dark: bool = Field(True, description="Whether light text stands on a dark ground.")
+    primary: Text = Field(description="The colour of headings and of the focus.")
+    secondary: Text | None = Field(None, description="The colour of a second kind of heading.")
+    warning: Text | None = Field(None, description="The colour of warnings.")
+    error: Text | None = Field(None, description="The colour of errors.")
+    success: Text | None = Field(None, description="The colour of what went well.")
+    accent: Text | None = Field(None, description="The colour of what stands out.")
+    foreground: Text | None = Field(None, description="The colour of the text.")
+    background: Text | None = Field(None, description="The colour of the ground.")
+    surface: Text | None = Field(None, description="The colour of the ground of panes.")
+    panel: Text | None = Field(None, description="The colour of the ground of boxes.")

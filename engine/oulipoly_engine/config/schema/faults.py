@@ -1,0 +1,115 @@
+"""Check plain values against a table, and say what pydantic found in the words of our own faults. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, TypeVar
+
+from pydantic import ValidationError
+
+from oulipoly_engine.config.problem import Fault, KeyPath, Level, nearest, shown
+from oulipoly_engine.config.schema.fields import REFUSED, Table, nested_table
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+TableT = TypeVar("TableT", bound=Table)
+
+_WANTED = {  # by pydantic's kind of error
+    "string_type": "a text in quotes",
+    "bool_type": "true or false, without quotes",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "list_type": "a list in brackets",
+    "dict_type": "a table",
+    "model_type": "a table",
+}
+_KEY = "[key]"  # pydantic's last step to the name of a table's entry, where the name is wrong and not its value
+
+
+def check(table: type[TableT], raw: object, at: KeyPath = ()) -> tuple[TableT | None, tuple[Fault, ...]]:
+    """Check plain values against a table's shape.
+
+    at: where the values stand, put before every fault's path.
+    Returns the table, None when there is an error, and every fault found, unknown keys as warnings.
+    """
+    checked: TableT | None = None
+    errors: tuple[Fault, ...] = ()
+    try:
+        checked = table.model_validate(raw)
+    except ValidationError as error:
+        errors = tuple(_fault(table, at, details) for details in error.errors(include_url=False))
+    return checked, (*errors, *_unknown_keys(table, raw, at))
+
+
+def _fault(table: type[Table], at: KeyPath, details: ErrorDetails) -> Fault:
+    place = _place(details)
+    value, context, path = details["input"], details.get("ctx", {}), (*at, *place)
+    match details["type"]:
+        case kind if kind == REFUSED:
+            return Fault((*path, *context["at"]), context["message"], context["fix"])
+        case "missing":
+            return Fault(path, f"`{path[-1]}` is missing", f"add `{path[-1]}`")
+        case "one_of":
+            return _not_one_of(path, value, context["choices"])
+        case "too_short":
+            return Fault(path, f"the list `{path[-1]}` is empty", f"put something into `{path[-1]}`, or remove it")
+        case "extra_forbidden":
+            return _unknown_key(_owner(table, place), path, Level.ERROR)
+        case "float_type" if isinstance(value, int) and not isinstance(value, bool):  # too long for a float
+            return _out_of_bounds(path, value, "should be a finite number")
+        case kind if kind in _WANTED:
+            wanted = _WANTED[kind]
+            return Fault(path, f"it must be {wanted}, not {shown(value)}", f"write {wanted}")
+        case _:
+            return _out_of_bounds(path, value, details["msg"].removeprefix("Input "))
+
+
+def _not_one_of(path: KeyPath, value: object, choices: list[str]) -> Fault:
+    found = nearest(value, choices) if isinstance(value, str) else ()
+    fix = f'write "{found[0]}"' if found else "write one of these in quotes"
+    return Fault(path, f"{shown(value)} is not one of {', '.join(choices)}", fix)
+
+
+def _out_of_bounds(path: KeyPath, value: object, wanted: str) -> Fault:
+    return Fault(path, f"{shown(value)} is wrong: it {wanted}", "correct the value")
+
+
+def _place(details: ErrorDetails) -> KeyPath:
+    """Return a place as it stands in the file: a wrong name's own, without pydantic's last step to it."""
+    location = details["loc"]
+    is_name = details["type"] == REFUSED and location[-2:] == (details["input"], _KEY)
+    return location[:-1] if is_name else location
+
+
+def _owner(table: type[Table], place: KeyPath) -> type[Table]:
+    """Return the table to which the last key of a place belongs."""
+    for part in place[:-1]:
+        table = nested_table(table, part) or table if isinstance(part, str) else table
+    return table
+
+
+def _unknown_keys(table: type[Table], raw: object, at: KeyPath) -> Iterator[Fault]:
+    """Find keys that mean nothing here, in nested tables too; tables that refuse them have said so themselves."""
+    if not isinstance(raw, Mapping) or table.model_config.get("extra") == "forbid":
+        return
+    for name, value in raw.items():
+        place = (*at, name)
+        nested = nested_table(table, name)
+        if name not in table.model_fields:
+            yield _unknown_key(table, place, Level.WARNING)
+        elif nested is not None and isinstance(value, list):
+            for position, item in enumerate(value):
+                yield from _unknown_keys(nested, item, (*place, position))
+        elif nested is not None:
+            yield from _unknown_keys(nested, value, place)
+
+
+def _unknown_key(table: type[Table], at: KeyPath, level: Level) -> Fault:
+    key, known = str(at[-1]), table.model_fields
+    if key in table.later:
+        return Fault(at, f"`{key}` has no effect in this version", "remove it, or leave it", level)
+    found = nearest(key, known)
+    hint = f"did you mean `{found[0]}`?" if found else f"known here are {', '.join(known)}"
+    fix = f"rename it to `{found[0]}`" if found else "remove it"
+    return Fault(at, f"`{key}` is not a known key ({hint})", fix, level)

@@ -1,0 +1,51 @@
+"""config.toml, sessions.toml and prices.toml: what their tables hold. Pure."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from oulipoly_engine.config.schema.fields import Count, Filled, FromZero, OneOf, Table, Text
+from oulipoly_engine.core.text import leave_key
+
+
+class SettingsTable(Table):
+    """config.toml: what holds for every run."""
+
+    diagnostics_model: Text | None = Field(
+        None, description="The model that is asked why a run failed when its output does not say."
+    )
+    default_provider: Text | None = Field(None, description="The account of a `--new` that names none.")
+    tie_rule: Annotated[str, OneOf("fewest-calls", "lowest-use", "most-headroom")] = Field(
+        "fewest-calls", description="Which of the eligible accounts goes first."
+    )
+    routing_ttl_seconds: FromZero = Field(30.0, description="The age at which quota is read again before a choice.")
+    attach_leave_key: Annotated[str, OneOf(*leave_key.BYTES)] = Field(
+        leave_key.DEFAULT, description="The key that `attach` keeps for itself."
+    )
+    archive: bool = Field(True, description="Whether copies of transcripts are kept.")
+    archive_limit_mb: Count = Field(2048, description="How much the kept copies may take, compressed; 0: any amount.")
+    preimage_limit_mb: Count = Field(
+        1024, description="How much may be kept of what replacements replaced, compressed; 0: any amount."
+    )
+
+
+class ScriptsTable(Table):
+    """One `[account]` of sessions.toml: where its CLI keeps its sessions."""
+
+    turn_script: Filled = Field(description="A command that prints what was said in the account's sessions.")
+    transcript_locator: Text | None = Field(None, description="A command that prints the path of a transcript.")
+    state_dir: Filled | None = Field(None, description="The folder for what the script keeps between its runs.")
+
+
+class PriceTable(Table):
+    """One `[model]` of prices.toml: USD per million tokens."""
+
+    input: FromZero = Field(description="Of what is sent.")
+    output: FromZero = Field(description="Of what comes back.")
+    cache_read: FromZero | None = Field(None, description="Of what is read from the cache; without it, as `input`.")
+    cache_write: FromZero | None = Field(None, description="Of what is put into the cache; without it, as `input`.")
+    cache_write_1h: FromZero | None = Field(
+        None, description="Of what is put into the cache for an hour; without it, as `cache_write`."
+    )

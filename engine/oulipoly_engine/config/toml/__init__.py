@@ -1,0 +1,1 @@
+"""Read the texts of TOML files, find the lines of their keys, and edit them without losing a comment."""

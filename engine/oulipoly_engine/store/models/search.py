@@ -1,0 +1,58 @@
+"""What stands beside the full-text index; the index itself has no model, since only SQLite has it."""
+
+from __future__ import annotations
+
+from oulipoly_engine.store.base.orm import AutoField, BigIntegerField, Check, Default, IntegerField, TextField
+from oulipoly_engine.store.models.base import Row
+
+
+class SearchStateRow(Row):
+    """How far the index has come; the only row."""
+
+    only_row = IntegerField(primary_key=True, constraints=[Check("only_row = 1")])
+    indexed_to = IntegerField(constraints=[Default(0)])
+    most_spill = IntegerField(constraints=[Default(0)])
+
+    class Meta:
+        table_name = "search_state"
+
+
+class SearchSessionRow(Row):
+    """A session's number in the index."""
+
+    number = AutoField()
+    account = TextField()
+    session_id = TextField()
+
+    class Meta:
+        table_name = "search_sessions"
+        indexes = ((("session_id", "account"), True),)
+
+
+class SearchNumberRow(Row):
+    """An entry's number in the index, by time."""
+
+    doc = BigIntegerField(primary_key=True)
+    turn = IntegerField(unique=True)
+    session = IntegerField()
+
+    class Meta:
+        table_name = "search_numbers"
+
+
+class SearchCutRow(Row):
+    """An entry of which only the beginning is indexed."""
+
+    turn = IntegerField(primary_key=True)
+
+    class Meta:
+        table_name = "search_cut"
+
+
+class PairsDueRow(Row):
+    """An entry whose pairs of signs are to be looked at again."""
+
+    turn = IntegerField(primary_key=True)
+
+    class Meta:
+        table_name = "search_pairs_due"

@@ -1,0 +1,93 @@
+"""What is said about windows that are nearly spent or will not last."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from oulipoly_engine.core.quota.alerts import Alert, alerts
+from oulipoly_engine.core.quota.forecast import Forecast, State
+from oulipoly_engine.core.quota.windows import QuotaState, Window
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+RESET = NOW + timedelta(hours=5)
+DRY_AT = NOW + timedelta(hours=2)
+DRY = Forecast(State.RUNS_DRY, at=DRY_AT)
+
+
+def found(used, forecast=None, *, resets_at=RESET, **more):
+    state = QuotaState("a", (Window(0, used, resets_at, label="weekly"),))
+    return alerts(state, {} if forecast is None else {"weekly": forecast}, NOW, **more)
+
+
+@pytest.mark.parametrize(
+    ("used", "forecast", "expected"),
+    [
+        (0.9, None, Alert("threshold", "a", "weekly", 0.9, RESET)),
+        (0.9, Forecast(State.STEADY), Alert("threshold", "a", "weekly", 0.9, RESET)),
+        (0.9, DRY, Alert("threshold", "a", "weekly", 0.9, RESET, DRY_AT)),
+        (0.2, DRY, Alert("forecast", "a", "weekly", 0.2, RESET, DRY_AT)),
+        (1.0, Forecast(State.SPENT, at=DRY_AT), Alert("threshold", "a", "weekly", 1.0, RESET)),
+    ],
+    ids=["at 90 %", "at 90 % and steady", "at 90 % and running dry", "running dry", "spent"],
+)
+def test_window_is_worth_a_word(used, forecast, expected):
+    assert (expected,) == found(used, forecast)
+
+
+@pytest.mark.parametrize(
+    ("used", "forecast"),
+    [(0.899, None), (0.1, Forecast(State.STEADY)), (0.1, Forecast(State.NOT_ENOUGH_DATA, at=DRY_AT))],
+    ids=["below 90 %", "lasts", "nobody knows"],
+)
+def test_window_that_lasts_is_worth_none(used, forecast):
+    assert () == found(used, forecast)
+
+
+def test_threshold_is_the_caller_s():
+    assert ["threshold"] == [alert.kind for alert in found(0.5, threshold=0.5)]
+    assert () == found(0.95, threshold=0.96)
+
+
+def test_window_that_has_reset_is_worth_none():
+    assert () == found(1.0, resets_at=NOW)
+    assert 1 == len(found(1.0, resets_at=NOW + timedelta(seconds=1)))
+
+
+def test_each_window_is_told_by_its_own_forecast_and_name():
+    state = QuotaState("a", (Window(0, 0.1, RESET, label="5h"), Window(1, 0.1, RESET), Window(2, 0.95, RESET)))
+
+    assert ["window-1", "window-2"] == [alert.window for alert in alerts(state, {"window-1": DRY}, NOW)]
+
+
+@pytest.mark.parametrize(
+    ("dry_at", "text"),
+    [
+        (None, "a weekly is 91 % used, resets 2026-11-20T17:00Z"),
+        (
+            DRY_AT,
+            "a weekly is 91 % used and runs dry about 2026-11-20T14:00Z at the present pace;"
+            " it resets 2026-11-20T17:00Z",
+        ),
+    ],
+    ids=["lasts", "runs dry"],
+)
+def test_alert_is_one_sentence(dry_at, text):
+    assert text == Alert("threshold", "a", "weekly", 0.912, RESET, dry_at).text
+
+
+def test_alert_as_json_has_null_where_nobody_can_tell():
+    alert = Alert("threshold", "a", "weekly", 0.912, RESET)
+
+    assert alert.to_json() == {
+        "kind": "threshold",
+        "account": "a",
+        "window": "weekly",
+        "used": 0.912,
+        "resets_at": "2026-11-20T17:00:00.000000Z",
+        "dry_at": None,
+        "text": "a weekly is 91 % used, resets 2026-11-20T17:00Z",
+    }
+
+
+def test_alert_as_json_tells_when_the_window_runs_dry():
+    assert "2026-11-20T14:00:00.000000Z" == Alert("forecast", "a", "5h", 0.2, RESET, DRY_AT).to_json()["dry_at"]

@@ -1,0 +1,110 @@
+"""The registry of actions: complete, each fact once, found by every name, and asking before anything is destroyed."""
+
+from collections import Counter
+from importlib import import_module
+
+import pytest
+from textual.actions import parse
+from textual.fuzzy import Matcher
+
+from oulipoly_tui.actions.action import ANYWHERE, FRAME, LISTS, found_by
+from oulipoly_tui.actions.registry import ACTIONS, commands, search
+from oulipoly_tui.commands import line, palette
+from oulipoly_tui.commands.choices import CHOICES
+from oulipoly_tui.keys.keymap import TABLE, resolve
+from oulipoly_tui.panes.table import PANES
+from oulipoly_tui.view.frame.help import help_rows
+from oulipoly_tui.widgets.lines import VirtualList
+
+PLACES = {FRAME, LISTS, *(entry.id for entry in PANES)}
+NAMED = [(action, name) for action in ACTIONS for name in (action.label, *action.synonyms)]
+
+
+def test_every_action_has_what_it_is_told_by():
+    assert [] == [action.id for action in ACTIONS if not (action.id and action.description and action.synonyms)]
+    assert {1, 2, 3, 4} >= {len(action.label.split()) for action in ACTIONS}
+    assert [] == [action.id for action in ACTIONS if action.description.endswith(".")]
+
+
+def test_ids_are_unique():
+    assert [] == [identity for identity, times in Counter(action.id for action in ACTIONS).items() if times > 1]
+
+
+def test_every_key_and_every_command_belongs_to_one_action():
+    names = [action.command.name for action in ACTIONS if action.command is not None]
+
+    assert [] == [name for name, times in Counter(names).items() if times > 1]
+    assert set(names) == set(commands())
+    assert [action for action in ACTIONS if action.keys] == list(TABLE)
+    assert [] == [action.id for action in ACTIONS if not action.keys and action.command is None]
+
+
+def test_what_has_keys_has_a_place_and_a_method_there():
+    assert {(True, True, True), (False, False, False)} == {
+        (bool(action.keys), bool(action.method), action.where in PLACES) for action in ACTIONS
+    }
+    assert {ANYWHERE} == {action.where for action in ACTIONS if not action.keys}
+
+
+async def test_what_keys_call_is_there(app_world, running):
+    async with running(reads_quota=False) as (app, _):
+        of_frame = set(app.key_actions.of_frame)
+
+    owners = {LISTS: VirtualList, **{one.id: getattr(import_module(one.module), one.class_name) for one in PANES}}
+    called = {(action.where, parse(action.method)[1]) for action in TABLE}
+    assert of_frame == {name for where, name in called if where == FRAME}
+    assert [] == [
+        (where, name) for where, name in called if where != FRAME and not hasattr(owners[where], f"action_{name}")
+    ]
+
+
+def test_what_stands_in_the_footer_has_a_key():
+    assert [] == [action.id for action in ACTIONS if action.weight is not None and not action.keys]
+
+
+@pytest.mark.parametrize("name", commands())
+def test_what_a_command_runs_is_there(name):
+    command, _ = commands()[name]
+
+    assert callable(line.function_of(command))
+    assert {one.choices for one in command.arguments} <= {None, *CHOICES}
+
+
+def test_each_name_finds_its_action():
+    assert [] == [(action.id, name) for action, name in NAMED if action not in search(name)]
+    assert [] == [(action.id, name) for action, name in NAMED if action not in search(name.upper())]
+
+
+def test_a_name_s_words_are_found_in_any_order():
+    assert "pools.drain" in [action.id for action in search("using stop")]
+    assert () == search("undraining")
+
+
+def test_the_palette_ranks_an_action_by_each_of_its_names():
+    ranked = {(action.id, name): palette.best_term(Matcher(name), action) for action, name in NAMED}
+
+    assert [] == [of for of, (score, term) in ranked.items() if score <= 0 or of[1].lower() not in term.lower()]
+
+
+def test_the_help_finds_by_synonym():
+    rows = help_rows(resolve(), "pools", (), "cordon")
+
+    assert ["pools.drain"] == [row.key for row in rows if row.is_selectable]
+
+
+def test_the_line_completes_by_synonym_last():
+    assert "account drain " in line.completions("cordon", None)
+    assert "account drain " == line.completions("dra", None)[0]
+
+
+async def test_the_palette_offers_what_a_synonym_means(app_world, running, settled, screen_text):
+    async with running(size=(100, 30), panes=["pools"], reads_quota=False) as (app, pilot):
+        await pilot.press("ctrl+p", *"cordon")
+        await settled(pilot, lambda: any("account drain bob" in text for text in screen_text(app)))
+        await settled(pilot, lambda: any("cordon" in text and "key d" in text for text in screen_text(app)))
+
+
+def test_found_by_says_what_was_meant():
+    drain = next(action for action in ACTIONS if action.id == "pools.drain")
+
+    assert ("drain", "stop using", None) == tuple(found_by(drain, wanted) for wanted in ("dra", "stop", "zzz"))

@@ -1,0 +1,172 @@
+"""What wants the user: counted, gone through, jumped to, and told outside of the app, once."""
+
+from functools import partial
+
+import pytest
+
+from oulipoly_engine.records import replace
+from oulipoly_tui.driver.notices import GIVE_TITLE_BACK, KEEP_TITLE, Notices, sequence
+from oulipoly_tui.screens.jump import Jump
+from oulipoly_tui.screens.reading import Reading
+from oulipoly_tui.view.frame.attention import Attention, everything, following
+
+BELL = "\a"
+
+
+@pytest.fixture
+def running(running):
+    """Open the app with the panes that alerts lead to."""
+    return partial(running, panes=["pools", "quota"], reads_quota=False)
+
+
+@pytest.mark.parametrize(
+    ("environ", "begin"),
+    [
+        ({"TERM_PROGRAM": "iTerm.app"}, "\x1b]9;agents: dry"),
+        ({"TERM": "xterm-kitty"}, "\x1b]99;i=agents"),
+        ({"TERM_PROGRAM": "WezTerm"}, "\x1b]777;notify;agents;dry"),
+        ({"TERM": "foot-extra"}, "\x1b]777;notify;agents;dry"),
+        ({"TERM_PROGRAM": "Apple_Terminal"}, BELL),
+        ({}, BELL),
+    ],
+    ids=["iTerm2", "kitty", "WezTerm", "foot", "no known way", "nothing known"],
+)
+def test_each_terminal_is_told_in_its_own_way(environ, begin):
+    assert sequence("agents", "dry", environ).startswith(begin)
+
+
+def test_inside_tmux_it_is_wrapped_and_the_bell_rings_too():
+    told = sequence("agents", "dry", {"TMUX": "/x", "TERM_PROGRAM": "tmux", "KITTY_WINDOW_ID": "1"})
+
+    assert told.startswith("\x1bPtmux;\x1b\x1b]99;")
+    assert told.endswith("\x1b\\" + BELL)
+
+
+def test_a_name_cannot_end_the_sequence():
+    told = sequence("agents", "a\x1b]52;c;aGk=\a\nb\x9c;c", {"TERM_PROGRAM": "ghostty"})
+
+    assert "\x1b]777;notify;agents;a ]52,c,aGk= b ,c\a" == told
+
+
+def test_nothing_is_written_after_a_failure():
+    written = []
+
+    def write(text):
+        written.append(text)
+        raise OSError(5, "gone")
+
+    notices = Notices(write, {})
+    notices.tell("agents", "one")
+    notices.tell("agents", "two")
+
+    assert [BELL] == written
+
+
+def test_the_window_s_title_is_kept_and_given_back():
+    written = []
+    notices = Notices(written.append, {})
+    for text in ("agents · 94 %", "agents · 94 %", "agents · 95 %"):
+        notices.entitle(text)
+    notices.close()
+
+    assert [KEEP_TITLE + "\x1b]2;agents · 94 %\a", "\x1b]2;agents · 95 %\a", GIVE_TITLE_BACK] == written
+
+
+def test_going_through_comes_round_and_is_not_confused_by_new_words():
+    one, two = Attention("94 % used", "quota", "ada"), Attention("ended", "repl", "1")
+    found = everything(None, (one, two))
+
+    assert one == following(found, None)
+    assert two == following(found, replace(one, text="95 % used"))
+    assert one == following(found, two)
+    assert None is following((), two)
+
+
+async def test_n_goes_to_the_window_of_an_alert(app_world, running, settled, screen_text):
+    async with running((120, 34)) as (app, pilot):
+        assert app.key_actions.reason_against(app.keys.find("frame.attention")) == "nothing wants you"
+        app.order("refresh")
+        await settled(pilot, lambda: app.snapshot.alerts and not app.busy)
+        assert "! 1" in screen_text(app)[0]
+        await pilot.press("n")
+        await settled(pilot, lambda: app.frame.area.focused_pane == "quota")
+        await settled(pilot, lambda: app.frame.query_one("#quota-list").cursor_key == "ada\n5h")
+
+
+async def test_n_opens_the_problems_for_an_error(app_world, running, settled, screen_text):
+    app_world.write("models/bad.toml", "providers = 3\n")
+    async with running((120, 34)) as (app, pilot):
+        await settled(pilot, lambda: "! 1" in screen_text(app)[0])
+        await pilot.press("n")
+        await settled(pilot, lambda: isinstance(app.screen, Reading))
+
+
+async def test_an_alert_is_told_outside_only_while_nobody_looks_and_once(app_world, running, settled):
+    async with running((120, 34)) as (app, pilot):
+        told = []
+        app.alerts.notices.tell = lambda _title, text: told.append(text)
+        app.app_focus = False
+        app.order("refresh")
+        await settled(pilot, lambda: told)
+        app.order("refresh")
+        await settled(pilot, lambda: not app.busy)
+        await pilot.pause()
+
+        assert 1 == len(told)
+        assert told[0].startswith("ada 5h is 94 % used, resets ")
+    async with running((120, 34)) as (app, pilot):
+        told.clear()
+        app.alerts.notices.tell = lambda _title, text: told.append(text)
+        app.app_focus = False
+        app.order("refresh")
+        await settled(pilot, lambda: app.snapshot.alerts and not app.busy)
+
+        assert [] == told
+
+
+async def test_an_alert_before_the_user_s_eyes_is_a_toast_alone(app_world, running, settled):
+    async with running((120, 34)) as (app, pilot):
+        told = []
+        app.alerts.notices.tell = lambda _title, text: told.append(text)
+        app.order("refresh")
+        await settled(pilot, lambda: any("94 % used" in note.message for note in app._notifications))
+
+        assert [] == told
+
+
+async def test_what_the_header_counts_stands_in_the_problems_too(app_world, running, settled, screen_text):
+    async with running((120, 34)) as (app, pilot):
+        app.order("refresh")
+        await settled(pilot, lambda: app.alerts.wanted())
+        await pilot.press("exclamation_mark")
+        await settled(pilot, lambda: any("ada 5h is 94 % used" in line for line in screen_text(app)))
+        assert any("goes there" in line for line in screen_text(app))
+
+
+async def test_a_letter_goes_to_what_it_stands_on(app_world, running, settled):
+    async with running((120, 34)) as (app, pilot):
+        await pilot.press("ctrl+o")
+        await settled(pilot, lambda: isinstance(app.screen, Jump))
+        await pilot.press("s")
+        await settled(pilot, lambda: app.frame.focused is app.frame.query_one("#quota-list"))
+        assert "quota" == app.frame.area.focused_pane
+
+
+async def test_a_click_on_a_letter_goes_there_too(app_world, running, settled):
+    async with running((120, 34)) as (app, pilot):
+        await pilot.press("ctrl+o")
+        await settled(pilot, lambda: isinstance(app.screen, Jump))
+        await pilot.click("#s")
+        await settled(pilot, lambda: app.frame.focused is app.frame.query_one("#quota-list"))
+
+
+@pytest.mark.parametrize("key", ["escape", "7", "ctrl+o"])
+async def test_any_other_key_ends_the_jump(app_world, running, settled, key):
+    async with running((120, 34)) as (app, pilot):
+        before = app.frame.focused
+        await pilot.press("ctrl+o")
+        await settled(pilot, lambda: isinstance(app.screen, Jump))
+        await pilot.press(key)
+        await settled(pilot, lambda: not isinstance(app.screen, Jump))
+
+        assert app.frame.focused is before

@@ -1,0 +1,83 @@
+"""What an action destroys is asked for first: the list of them, and what each asks with."""
+
+import pytest
+from textual.drivers.headless_driver import HeadlessDriver
+
+from oulipoly_engine.facade.sessions.values import ExportWish
+from oulipoly_tui.actions.registry import ACTIONS
+from oulipoly_tui.widgets.terminal_view import TerminalView
+
+DOOR = "22222222-1111-4111-8111-111111111111"
+ASKS = {
+    "sessions.import": "ImportScreen",
+    "sessions.edit": "ImportScreen",
+    "sessions.undo_replacement": "ImportScreen",
+    "transcript.edit": "ImportScreen",
+    "repl.kill": "Confirm",
+}
+
+
+def test_the_list_of_what_destroys_is_whole():
+    assert set(ASKS) == {action.id for action in ACTIONS if action.destroys}
+    assert all(action.writes for action in ACTIONS if action.destroys)
+
+
+@pytest.fixture
+def editor(tmp_path):
+    """An editor that paints another thing; the driver lets go of its terminal."""
+    script = tmp_path / "editor"
+    script.write_text("#!/bin/sh\nsed -i 's/Paint the door/Paint the gate/; s/Mend the roof/Mend the wall/' \"$1\"\n")
+    script.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VISUAL", str(script))
+        patch.setattr(HeadlessDriver, "can_suspend", property(lambda _: True))
+        yield
+
+
+async def asked(one, identity):
+    """Wait for the question of an action, and answer no."""
+    await one.at(ASKS[identity])
+    await one.press("escape")
+    await one.rest()
+
+
+async def test_what_replaces_turns_shows_the_difference_and_asks(sessions, talks, editor, tmp_path):
+    target = tmp_path / "edited.jsonl"
+    before = talks.door.path.read_bytes()
+    async with sessions("Paint") as one:
+        one.app.engine.sessions.export(DOOR, ExportWish("canonical-jsonl"), target)
+        target.write_text(target.read_text().replace("Paint the door", "Paint the gate"))
+        one.app.order("session import", [DOOR, str(target)])
+        await asked(one, "sessions.import")
+        one.app.order("session edit", [DOOR])
+        await asked(one, "sessions.edit")
+        assert before == talks.door.path.read_bytes()
+
+        one.app.order("session import", [DOOR, str(target)])
+        await one.at("ImportScreen")
+        await one.press("y")
+        await one.told("the turns are replaced")
+        after = talks.door.path.read_bytes()
+        one.app.order("session undo", [DOOR])
+        await asked(one, "sessions.undo_replacement")
+        assert after == talks.door.path.read_bytes() != before
+
+
+async def test_editing_in_the_transcript_asks_as_well(transcript, talks, editor):
+    before = talks.roof.path.read_bytes()
+    async with transcript() as one:
+        await one.press("E")
+        await asked(one, "transcript.edit")
+        assert before == talks.roof.path.read_bytes()
+
+
+async def test_ending_a_program_asks(repl_world, hosts, hand):
+    hosts.start("sh", "-c", "echo apples; exec cat")
+    async with hand("repl") as one:
+        await one.sees("apples")
+        await one.until(lambda: isinstance(one.app.focused, TerminalView))
+        await one.press("ctrl+right_square_bracket")
+        await one.until(lambda: one.app.focused.id == "repl-tabs")
+        await one.press("D")
+        await asked(one, "repl.kill")
+        assert 1 == len(hosts.living())

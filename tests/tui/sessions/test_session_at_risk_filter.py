@@ -1,0 +1,50 @@
+"""`is:at-risk` in the filter of the list: what a CLI deletes soon and nobody keeps, key by key."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from oulipoly_engine.core.search.query import parse
+from oulipoly_engine.core.sessions.sessions import Conversation, Part, Sort
+from oulipoly_engine.facade.sessions.types import Board, Listed
+from oulipoly_tui.view.sessions.groups import Grouping, Order, SessionIndex
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+def listed(name, purges_in):
+    at = "2026-11-01T00:00:00Z"
+    one = Conversation(f"{name}-c", "opus", at, at, (Part("ada", f"{name}-s", at, None, title=name),))
+    return Listed(one, "claude", has_transcript=True, purge_at=None if purges_in is None else NOW + purges_in)
+
+
+BOARD = Board(
+    NOW,
+    (
+        listed("soon", timedelta(days=2)),
+        listed("overdue", -timedelta(hours=1)),
+        listed("kept", timedelta(days=2)),
+        listed("later", timedelta(days=8)),
+        listed("never", None),
+    ),
+    kept=frozenset({("ada", "kept-s")}),
+)
+
+
+@pytest.mark.parametrize(
+    ("texts", "names"),
+    [
+        (["is:at-risk"], {"soon", "overdue"}),
+        (["is:at-risk", "is:at-risk soon"], {"soon"}),
+        (["is:at-risk", "", "-is:at-risk"], {"kept", "later", "never"}),
+        (["-is:at-risk", "is:at-risk"], {"soon", "overdue"}),
+        (["so", "so is:at-risk"], {"soon"}),
+    ],
+)
+def test_the_list_shows_what_is_at_risk_whatever_was_typed_before(texts, names):
+    index = SessionIndex(BOARD)
+    for text in texts:
+        query = parse(text, NOW, lambda naive: naive.replace(tzinfo=UTC))
+        found = index.arranged(Order(query, Sort.USED, Grouping.NONE, NOW))
+
+    assert names == {one.conversation.title for group in found.groups for one in group.members}

@@ -1,0 +1,452 @@
+"""The Sessions and Transcript panes over real transcripts and a real state file."""
+
+import json
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from hashlib import sha256
+
+import pytest
+
+from oulipoly_engine.clock import SystemClock, to_text
+from oulipoly_engine.facade.sessions.values import ExportWish
+from oulipoly_engine.paths import from_environment
+from oulipoly_engine.service.sessions.lease import Leases
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_tui.view.transcript.spans import plain
+from oulipoly_tui.widgets.lines import VirtualList
+from oulipoly_tui.widgets.transcript_view import TranscriptView
+
+FIRST, SECOND = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
+HOSTILE = "a \x1b]0;owned\x07 [bold]tag[/] \x1b[31mred\x1b[0m \x9b5n end"
+
+
+class Talk:
+    """A Claude transcript that grows turn by turn."""
+
+    def __init__(self, root, session_id, cwd):
+        self.id = session_id
+        self.cwd = cwd
+        self.path = root / cwd.replace("/", "-") / f"{session_id}.jsonl"
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.count = 0
+        self.parent = None
+
+    def say(self, role, content, *, minutes_ago=10, **more):
+        """Append a turn. content: a text, or blocks."""
+        self.count += 1
+        uuid = f"{self.id[:8]}-0000-4000-8000-{self.count:012x}"
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+        message = {"role": role, "content": blocks}
+        if role == "assistant":
+            message |= {"id": f"msg_{uuid}", "model": "made-up-1", "type": "message"}
+        at = SystemClock().now() - timedelta(minutes=minutes_ago) + timedelta(seconds=self.count)
+        record = {
+            "parentUuid": self.parent,
+            "isSidechain": False,
+            "cwd": self.cwd,
+            "sessionId": self.id,
+            "type": role,
+            "message": message,
+            "uuid": uuid,
+            "timestamp": to_text(at)[:23] + "Z",
+            **more,
+        }
+        with self.path.open("a") as file:
+            file.write(json.dumps(record) + "\n")
+        self.parent = uuid
+        return uuid
+
+
+@pytest.fixture
+def talks(app_world):
+    """Two conversations of one account: one that has everything in it, one of two turns."""
+    root = app_world.home / ".eve" / "projects"
+    storage = (
+        "[eve.resume]\nkind = 'flag'\nflag = '--resume'\n[eve.session_storage]\nkind = 'script'\n"
+        f"storage_type = 'claude_code'\ncwd_script = 'claude-code-cwd {root}'\n"
+        f"transcript_script = 'claude-code-locate-transcript {root}'\n"
+    )
+    app_world.account("eve", extra=storage)
+    app_world.model("talk", "eve")
+    app_world.write("sessions.toml", f"[eve]\nturn_script = 'claude-code-turns {root}'\n")
+    first = Talk(root, FIRST, "/w/alpha")
+    first.say("user", "Mend the roof please", minutes_ago=60)
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls -la roof"}}
+    thought = {"type": "thinking", "thinking": "Which tiles?\nThe red ones."}
+    first.say("assistant", [thought, call], minutes_ago=60)
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": "tile-one\ntile-two\ntile-three"}
+    first.say("user", [result], minutes_ago=60)
+    first.say("assistant", "# Done\n\n- **two** tiles\n- `one` nail\n\n```python\nprint('roof')\n```\n", minutes_ago=60)
+    second = Talk(root, SECOND, "/w/beta")
+    second.say("user", "Paint the door", minutes_ago=5)
+    second.say("assistant", "Green it is.", minutes_ago=5)
+    return first, second
+
+
+def rows(app):
+    return [plain(row.line) for row in app.query_one("#sessions-list", VirtualList).rows]
+
+
+def lines(app):
+    view = app.query_one("#transcript-view", TranscriptView)
+    return [plain(drawn.line) for _, _, drawn in view._lines_of_view()]
+
+
+def holds(app, text):
+    return app.frame.find("transcript") is not None and any(text in line for line in lines(app))
+
+
+@pytest.fixture
+def listed(running, settled):
+    """Open the app with the list on the screen; the first scan has been done."""
+
+    @asynccontextmanager
+    async def run(size=(100, 30), **options):
+        async with running(size, **options) as (app, pilot):
+            await pilot.press("3")
+            await settled(pilot, lambda: app.frame.find("sessions") is not None)
+            if not options.get("read_only"):
+                await settled(pilot, lambda: any("Paint the door" in row for row in rows(app)))
+            yield app, pilot
+
+    return run
+
+
+async def choose(app, pilot, settled, text):
+    """Put the cursor on a conversation."""
+    found = app.query_one("#sessions-list", VirtualList)
+    key = next(row.key for row in found.rows if text in plain(row.line))
+    assert found.go_to(key)
+    await settled(pilot, lambda: found.cursor_key == key)
+
+
+async def opened(app, pilot, settled, text, awaited):
+    await choose(app, pilot, settled, text)
+    await pilot.press("enter")
+    await settled(pilot, lambda: holds(app, awaited))
+
+
+async def test_what_clis_have_written_is_listed_by_workspace_the_latest_first(talks, listed):
+    async with listed() as (app, _):
+        shown = [row.strip() for row in rows(app)]
+
+    assert "▾ /w/beta 1" == shown[0]
+    assert shown[1].startswith("▸ Paint the door")
+    assert "▾ /w/alpha 1" == shown[2]
+    assert shown[3].startswith("▸ Mend the roof please")
+
+
+async def test_the_filter_narrows_as_it_is_typed_and_says_what_it_does_not_understand(
+    talks, listed, settled, screen_text
+):
+    async with listed() as (app, pilot):
+        await pilot.press("slash", *"roof")
+        await settled(pilot, lambda: len(rows(app)) == 2)
+        await pilot.press("space", *"acount:x")
+        await settled(pilot, lambda: any("there is no field acount" in line for line in screen_text(app)))
+
+
+async def test_a_heading_folds_and_a_conversation_shows_its_segments(talks, listed, settled):
+    async with listed() as (app, pilot):
+        await choose(app, pilot, settled, "/w/beta")
+        await pilot.press("h")
+        await settled(pilot, lambda: len(rows(app)) == 3)
+        await choose(app, pilot, settled, "Mend")
+        await pilot.press("l")
+        await settled(pilot, lambda: any("segment eve" in row for row in rows(app)))
+
+
+async def test_marks_take_a_bulk_pin_and_undo_takes_it_back(talks, listed, settled):
+    async with listed() as (app, pilot):
+        await choose(app, pilot, settled, "Paint")
+        await pilot.press("space")
+        await choose(app, pilot, settled, "Mend")
+        await pilot.press("space", "p")
+        await settled(pilot, lambda: sum("pinned" in row for row in rows(app)) == 2)
+        await pilot.press("u")
+        await settled(pilot, lambda: not any("pinned" in row for row in rows(app)))
+
+
+async def test_undo_of_a_bulk_pin_leaves_what_was_pinned_before(talks, listed, settled):
+    async with listed() as (app, pilot):
+        pane = app.frame.find("sessions")
+        for title, more, pins in (("Mend", ["p"], 1), ("Mend", ["space"], 1), ("Paint", ["space", "p"], 2)):
+            await choose(app, pilot, settled, title)
+            await pilot.press(*more)
+            await settled(pilot, lambda pins=pins: sum("pinned" in row for row in rows(app)) == pins)
+        await settled(pilot, lambda: len(pane._undo) == 2)
+        await pilot.press("u")
+        await settled(pilot, lambda: not any("pinned" in row for row in rows(app) if "Paint" in row))
+
+        assert [True] == ["pinned" in row for row in rows(app) if "Mend" in row]
+
+
+async def test_a_range_marks_what_the_cursor_passes(talks, listed, settled):
+    async with listed() as (app, pilot):
+        await choose(app, pilot, settled, "Paint")
+        await pilot.press("v", "j", "j", "v")
+        pane = app.frame.find("sessions")
+        await settled(pilot, lambda: len(pane.marked) == 2)
+        await pilot.press("escape")
+
+        assert not pane.marked
+
+
+async def test_a_name_is_shown_and_can_be_taken_back(talks, listed, settled):
+    async with listed() as (app, pilot):
+        await choose(app, pilot, settled, "Mend")
+        await pilot.press("n")
+        await pilot.press(*"attic", "enter")
+        await settled(pilot, lambda: any("attic" in row for row in rows(app)))
+        await pilot.press("u")
+        await settled(pilot, lambda: any("Mend the roof" in row for row in rows(app)))
+
+
+async def test_read_only_has_no_key_that_changes_anything(talks, listed):
+    async with listed(read_only=True) as (app, _):
+        known = {row.id for row in app.keys.of("sessions")}
+
+    assert "sessions.filter" in known
+    assert not known & {"sessions.pin", "sessions.rename", "sessions.move", "sessions.import", "sessions.archive"}
+
+
+async def test_a_transcript_is_drawn_with_everything_but_words_folded(talks, listed, settled):
+    async with listed() as (app, pilot):
+        await opened(app, pilot, settled, "Mend", "Done")
+        shown = "\n".join(lines(app))
+
+    assert "▸ Bash  command: ls -la roof" in shown
+    assert "▸ thinking  Which tiles? The red ones. (2 lines)" in shown
+    assert "▸ result  tile-one tile-two tile-three (3 lines)" in shown
+    assert "• two tiles" in shown
+    assert "│ print('roof')" in shown
+    assert "**" not in shown
+
+
+async def test_o_unfolds_one_part_and_shift_o_all(talks, listed, settled):
+    async with listed() as (app, pilot):
+        await opened(app, pilot, settled, "Mend", "Done")
+        await pilot.press("slash", *"tile-two", "enter")
+        await settled(pilot, lambda: holds(app, "│ tile-two"))
+        assert not holds(app, "│ The red ones.")
+        await pilot.press("O")
+        await settled(pilot, lambda: holds(app, "│ The red ones."))
+
+
+async def test_what_is_appended_is_on_the_screen_and_does_not_move_a_reader(talks, listed, settled):
+    first, _ = talks
+    for number in range(40):
+        first.say("assistant", f"step {number}")
+    async with listed() as (app, pilot):
+        await opened(app, pilot, settled, "Mend", "step 39")
+        first.say("assistant", "a new step")
+        await settled(pilot, lambda: holds(app, "a new step"))
+        await pilot.press("g")
+        await settled(pilot, lambda: holds(app, "Mend the roof"))
+        before = lines(app)
+        first.say("assistant", "one more")
+        pane = app.frame.find("transcript")
+        await settled(pilot, lambda: "1 new" in str(pane.border_subtitle))
+        assert before == lines(app)
+        await pilot.press("G")
+        await settled(pilot, lambda: holds(app, "one more"))
+
+
+async def test_a_transcript_that_is_rewritten_is_read_anew(talks, listed, settled):
+    first, _ = talks
+    async with listed() as (app, pilot):
+        await opened(app, pilot, settled, "Mend", "Done")
+        text = first.path.read_text().replace("Done", "Undone")
+        first.path.write_text(text)
+        await settled(pilot, lambda: holds(app, "Undone"))
+
+
+async def test_hostile_texts_are_shown_sign_by_sign(talks, listed, settled, screen_text):
+    first, _ = talks
+    first.say("assistant", HOSTILE)
+    async with listed() as (app, pilot):
+        await opened(app, pilot, settled, "Mend", "[bold]tag[/]")
+        await settled(pilot, lambda: any("[bold]tag[/]" in line for line in screen_text(app)))
+        drawn = "".join(screen_text(app))
+
+    assert not any(ord(sign) < 32 or 0x7F <= ord(sign) < 0xA0 for sign in drawn)
+
+
+async def test_keys_go_from_turn_to_turn(talks, listed, settled):
+    first, _ = talks
+    for number in range(6):
+        first.say("user", f"ask {number}")
+        first.say("assistant", f"answer {number}\n" + "line\n" * 12)
+    async with listed() as (app, pilot):
+        await opened(app, pilot, settled, "Mend", "answer 5")
+        view = app.query_one("#transcript-view", TranscriptView)
+        await pilot.press("{")
+        await settled(pilot, lambda: view.here is not None and view.here[0] == 14)
+        await pilot.press("{")
+        await settled(pilot, lambda: view.here is not None and view.here[0] == 12)
+        await pilot.press("]")
+        await settled(pilot, lambda: view.here is not None and view.here[0] == 13)
+
+
+async def test_provenance_names_file_line_and_hash(talks, listed, settled, screen_text):
+    first, _ = talks
+    async with listed() as (app, pilot):
+        await opened(app, pilot, settled, "Mend", "Done")
+        await pilot.press("i")
+        digest = sha256(first.path.read_bytes().splitlines()[3]).hexdigest()
+        await settled(pilot, lambda: any(digest in line for line in screen_text(app)))
+        shown = "\n".join(screen_text(app))
+
+    assert "eve" in shown
+    assert FIRST in shown
+
+
+async def test_a_side_chain_is_stepped_into_and_out_of(talks, listed, settled):
+    first, _ = talks
+    folder = first.path.with_suffix("") / "subagents"
+    folder.mkdir(parents=True)
+    inner = Talk(folder.parent, FIRST, "/w/alpha")
+    inner.path = folder / "agent-abc.jsonl"
+    inner.say("user", "Count the tiles", isSidechain=True, agentId="abc")
+    inner.say("assistant", "There are forty", isSidechain=True, agentId="abc")
+    async with listed() as (app, pilot):
+        await opened(app, pilot, settled, "Mend", "Done")
+        await pilot.press("s")
+        await settled(pilot, lambda: type(app.screen).__name__ == "Choice")
+        await pilot.press("enter")
+        await settled(pilot, lambda: holds(app, "There are forty"))
+        await pilot.press("escape")
+        await settled(pilot, lambda: holds(app, "Done"))
+
+
+async def test_a_vanished_transcript_is_read_from_the_stored_turns(talks, app_world, listed, settled):
+    app_world.write("config.toml", "archive = false\n")
+    first, _ = talks
+    async with listed() as (app, pilot):
+        first.path.unlink()
+        await opened(app, pilot, settled, "Mend", "Done")
+        pane = app.frame.find("transcript")
+
+        assert "stored turns" in str(pane.border_subtitle)
+
+
+async def test_an_edited_export_is_shown_done_and_taken_back(talks, listed, settled, screen_text, tmp_path):
+    first, _ = talks
+    before = first.path.read_bytes()
+    async with listed() as (app, pilot):
+        sessions, target = app.engine.sessions, tmp_path / "edited.jsonl"
+        sessions.files.export(FIRST, ExportWish("canonical-jsonl"), target)
+        target.write_text(target.read_text().replace("Mend the roof please", "Mend the wall please"))
+        await choose(app, pilot, settled, "Mend")
+        app.order("session import", [FIRST, str(target)])
+        await settled(pilot, lambda: any("+ Mend the wall please" in line for line in screen_text(app)))
+        assert before == first.path.read_bytes()
+        await pilot.press("y")
+        await settled(pilot, lambda: b"Mend the wall please" in first.path.read_bytes())
+        await settled(pilot, lambda: app.frame.find("sessions")._undo)
+        await pilot.press("u")
+        await settled(pilot, lambda: before == first.path.read_bytes())
+
+
+async def test_what_could_not_be_taken_back_now_can_be_later(talks, listed, settled, tmp_path):
+    first, _ = talks
+    before, target = first.path.read_bytes(), tmp_path / "edited.jsonl"
+    leases = Leases(from_environment().data / "locks", SystemClock())
+    async with listed() as (app, pilot):
+        app.engine.sessions.files.export(FIRST, ExportWish("canonical-jsonl"), target)
+        target.write_text(target.read_text().replace("Mend the roof please", "Mend the wall please"))
+        await choose(app, pilot, settled, "Mend")
+        app.order("session import", [FIRST, str(target)])
+        await settled(pilot, lambda: app.screen.query("Button"))
+        await pilot.press("y")
+        await settled(pilot, lambda: app.frame.find("sessions")._undo)
+        with leases.held(FIRST, "eve"):
+            await pilot.press("u")
+            await settled(pilot, lambda: any("is held until" in str(one) for one in app.toasts.failures))
+            await settled(pilot, lambda: app.frame.find("sessions")._undo)
+        await pilot.press("u")
+        await settled(pilot, lambda: before == first.path.read_bytes())
+
+
+async def test_export_writes_what_was_previewed_and_asks_before_it_writes_over(
+    talks, listed, settled, screen_text, tmp_path
+):
+    target = tmp_path / "out.md"
+    target.write_text("mine")
+    async with listed() as (app, pilot):
+        await choose(app, pilot, settled, "Mend")
+        await pilot.press("x")
+        await settled(pilot, lambda: any("tiles" in line for line in screen_text(app)))
+        app.screen.query_one("Input").value = str(target)
+        await pilot.press("enter")
+        await settled(pilot, lambda: app.screen._force)
+        assert target.read_text() == "mine"
+        await pilot.press("enter")
+        await settled(pilot, lambda: type(app.screen).__name__ == "Frame")
+
+    assert "Mend the roof please" in target.read_text()
+
+
+async def test_a_search_opens_the_transcript_at_the_turn(talks, listed, settled):
+    first, _ = talks
+    for number in range(60):
+        first.say("assistant", f"filler {number}")
+    async with listed() as (app, pilot):
+        await pilot.press("ctrl+f", *"nail")
+        await settled(pilot, lambda: getattr(app.screen, "_hits", ()))
+        await pilot.press("enter")
+        await settled(pilot, lambda: holds(app, "nail"))
+        view = app.query_one("#transcript-view", TranscriptView)
+
+        assert view.here[0] == 3
+
+
+async def test_the_trace_shows_who_started_whom(talks, listed, settled):
+    async with listed() as (app, pilot):
+        store = open_store(app.engine.paths.state_db)
+        with store.write():
+            store.insert(
+                "invocations",
+                invocation_uuid="u1",
+                model_name="talk",
+                provider_name="eve",
+                status="succeeded",
+                session_capture_method="none",
+                attempt=1,
+                created_at="2026-01-01T00:00:00.000000Z",
+            )
+            store.insert(
+                "invocations",
+                invocation_uuid="u2",
+                model_name="opus",
+                provider_name="ada",
+                status="failed",
+                parent_invocation_id=1,
+                session_capture_method="none",
+                attempt=1,
+                error_category="rate_limit",
+                created_at="2026-01-01T00:01:00.000000Z",
+            )
+        await pilot.press("t")
+        await settled(pilot, lambda: any("talk → eve" in row for row in rows(app)))
+        assert rows(app)[1].startswith("    opus → ada")
+        assert "failed rate_limit" in rows(app)[1]
+        await pilot.press("t")
+        await settled(pilot, lambda: any("Paint" in row for row in rows(app)))
+
+
+async def test_copy_offers_id_path_and_resume_command(talks, listed, settled, screen_text):
+    async with listed() as (app, pilot):
+        await choose(app, pilot, settled, "Mend")
+        await pilot.press("y")
+        await settled(pilot, lambda: any(f"agents repl --resume {FIRST}" in line for line in screen_text(app)))
+        await pilot.press("enter")
+        await settled(pilot, lambda: app.clipboard == FIRST)
+
+
+async def test_a_filter_that_nothing_fits_says_so_and_what_helps(talks, listed, screen_text, settled):
+    async with listed() as (app, pilot):
+        await pilot.press("slash", *"nobodysaidthis")
+        await settled(pilot, lambda: any("nothing fits: / changes" in line for line in screen_text(app)))
+        await pilot.press("escape", "escape")
+        await settled(pilot, lambda: not any("nothing fits" in line for line in screen_text(app)))

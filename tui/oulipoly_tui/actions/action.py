@@ -1,0 +1,81 @@
+"""One thing that a user can do, with every fact that is told of it. Pure."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from oulipoly_engine.records import Record
+
+FRAME = "frame"  # works wherever no question is open
+LISTS = "lists"  # works in every list
+ANYWHERE = ""  # has no key: it is written on the line or chosen in the palette
+
+Choices = Literal["accounts", "models", "themes", "export formats", "views"]
+
+
+class Argument(Record):
+    """One argument of a command."""
+
+    name: str
+    choices: Choices | None = None  # None: anything
+    is_rest: bool = False  # takes all words that are left, as one text
+    is_optional: bool = False
+
+
+class Command(Record):
+    """How an action is written on the `:` line, and what runs then."""
+
+    name: str  # one to three words
+    run: str  # `module:function`, imported when it runs; gets the app and the arguments, returns what is wrong
+    arguments: tuple[Argument, ...] = ()
+    summary: str = ""  # where the description speaks of the row under the cursor: what it does with its arguments
+    needs_engine: bool = True
+
+    @property
+    def usage(self) -> str:
+        """Return how it is written."""
+        words = (f"[{one.name}]" if one.is_optional else f"<{one.name}>" for one in self.arguments)
+        return " ".join((self.name, *words))
+
+
+class Action(Record):
+    """One thing that a user can do.
+
+    It is possible in the place `where`, unless it `writes` in read-only mode, unless its command needs the engine while
+    that is not open, and unless the place says why not: `KeyActions.reason_against` asks the pane or the frame.
+    """
+
+    id: str  # "pools.drain": what app.toml calls it
+    label: str  # at most four words; for the menu, and for the footer where it has a weight
+    description: str  # one sentence without its full stop
+    where: str = ANYWHERE  # FRAME, LISTS or a pane's id: where its keys work
+    synonyms: tuple[str, ...] = ()  # what others call it: palette, menu, help and line find it by them
+    keys: str = ""  # Textual's names by comma, of the preset `default`
+    vim: str | None = None  # other keys of that preset
+    emacs: str | None = None
+    method: str = ""  # what its keys call: of the pane, of the list, or of `commands.frame_keys`
+    weight: int | None = None  # 0..9: a narrow footer drops low ones first; None: never in the footer
+    beneath: str = ""  # id of the frame's action that the same key serves while this one cannot
+    command: Command | None = None
+    writes: bool = False  # not there in read-only mode
+    destroys: bool = False  # what it ends or replaces is gone for the user, or back by undo alone: it asks first
+
+    @property
+    def command_summary(self) -> str:
+        """Return what is said beside its command."""
+        return self.description if self.command is None else self.command.summary or self.description
+
+    @property
+    def terms(self) -> tuple[str, ...]:
+        """Return what it is found by."""
+        name = () if self.command is None else (self.command.name,)
+        return (self.label, *self.synonyms, *name, self.description, self.command_summary, self.id)
+
+
+def found_by(action: Action, wanted: str) -> str | None:
+    """Return by what a search for some words finds an action, the label first; None: it does not.
+
+    Each word may stand anywhere in it, in any case; without a word everything is found.
+    """
+    words = wanted.lower().split()
+    return next((term for term in action.terms if all(word in term.lower() for word in words)), None)

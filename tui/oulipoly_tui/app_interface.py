@@ -1,0 +1,96 @@
+"""What panes, screens, commands and the app's own parts may ask of the app. Imports none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from textual.app import App
+
+from oulipoly_engine.records import Record, field
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from oulipoly_engine.facade.configuration import SetUp
+    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.facade.snapshot import Snapshot
+    from oulipoly_tui.actions.action import Action
+    from oulipoly_tui.frame import Frame
+    from oulipoly_tui.keys.keymap import Keymap
+    from oulipoly_tui.messages import Job
+
+
+class Options(Record):
+    """How the app is started."""
+
+    theme: str | None = None
+    preset: str = "default"
+    own_keys: Mapping[str, str] = field(default_factory=dict)
+    footer: str = "full"
+    reduced_motion: bool = False
+    read_only: bool = False
+    reads_quota: bool = True  # read accounts whose reading has become too old to show
+    saved: Mapping[str, object] = field(default_factory=dict)  # the layout of the last time
+    themes: Sequence[Any] = ()  # the user's own, as Textual's
+    leave_chord: str | None = None  # leads out of a terminal, as Textual names it; None: config.toml's attach_leave_key
+    escape_leaves: bool = False  # so does Escape pressed twice in haste
+    warnings: Sequence[str] = ()  # what is wrong in the app's own files
+    progress: str = "auto"  # whether the outer terminal is told of long work: "auto", "always" or "off"
+
+
+class AppInterface(App[str]):
+    """The app, as what lies below it knows it."""
+
+    options: Options
+    keys: Keymap
+    now: Callable[[], datetime]
+    engine: Engine | None = None  # once it is open
+    snapshot: Snapshot | None = None  # the latest
+    set_up: SetUp | None = None  # what this app has written, so that it can be taken back
+
+    @property
+    def frame(self) -> Frame:
+        """Return the frame with its panes."""
+        raise NotImplementedError
+
+    def say(self, text: str, *, severity: str = "information") -> None:
+        """Show one line for some seconds. severity: "information", "warning" or "error"."""
+        raise NotImplementedError
+
+    def work(  # noqa: PLR0913, RUF100 - a call reads as a sentence
+        self,
+        name: str,
+        function: Callable[[], Any],
+        act: Callable[[Any], object] | None = None,
+        failed: Callable[[Exception], object] | None = None,
+        *,
+        title: str = "",
+        can_stop: bool = False,
+    ) -> Job:
+        """Run what blocks in a thread of its own; see `Jobs.start`."""
+        raise NotImplementedError
+
+    def order(self, name: str, arguments: Sequence[str] = ()) -> None:
+        """Run a command by its name; what is wrong with it is said in a line."""
+        raise NotImplementedError
+
+    def take_snapshot(self) -> None:
+        """Ask for a new snapshot."""
+        raise NotImplementedError
+
+    def has_pane(self, identity: str) -> bool:
+        """Tell whether there is such a pane at all."""
+        raise NotImplementedError
+
+    def works_now(self) -> tuple[Action, ...]:
+        """Return what has a key that does something now, the current pane's first."""
+        raise NotImplementedError
+
+    def show_keys(self) -> None:
+        """Show the keys that work now."""
+        raise NotImplementedError
+
+    async def action_press(self, identity: str) -> None:
+        """Do what an action's key does, or say why it does nothing now."""
+        raise NotImplementedError

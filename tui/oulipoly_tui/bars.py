@@ -1,0 +1,69 @@
+"""The header, the footer and the row of work under way: what they say now."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from time import monotonic
+
+from oulipoly_tui.app_interface import AppInterface
+from oulipoly_tui.attention import Alerts
+from oulipoly_tui.jobs import Jobs
+from oulipoly_tui.keys import keymap
+from oulipoly_tui.view.frame import footer
+from oulipoly_tui.view.frame.header import header
+from oulipoly_tui.view.transcript.spans import Line
+from oulipoly_tui.widgets.bars import Bar, HintBar, JobBar
+from oulipoly_tui.widgets.standing import is_standing
+
+
+class Bars:
+    """Draws the bars of the frame."""
+
+    def __init__(self, app: AppInterface, alerts: Alerts, jobs: Jobs) -> None:
+        self._app = app
+        self._alerts = alerts
+        self._jobs = jobs
+        self._job_bar: JobBar | None = None  # once there has been any
+
+    def show(self) -> None:
+        """Draw header and footer."""
+        frame = self._app.frame
+        if not is_standing(frame):
+            return
+        self.show_header()
+        rows = frame.current.inner_keys()
+        rows = self._app.works_now() if rows is None else rows
+        hints = footer.hints(rows, self._app.size.width, density=self._app.options.footer)
+        bar = frame.query_one("#footer", HintBar)
+        bar.display = bool(hints)
+        bar.show_hints(hints)
+
+    def show_header(self) -> None:
+        """Draw the header."""
+        app = self._app
+        marks = "read-only" if app.options.read_only else ""
+        model = getattr(app.frame.current, "model", None)
+        wants = len(self._alerts.wanted())
+        line = header(app.snapshot, app.now(), app.size.width, model=model, marks=marks, wants=wants)
+        app.frame.query_one("#header", Bar).show(line)
+
+    def show_jobs(self) -> None:
+        """Draw what its user waits for, once it takes long."""
+        jobs = self._jobs.shown
+        if not jobs:
+            self._draw_jobs(())
+            return
+        from oulipoly_tui.view.frame.jobs import Job, jobs_line  # noqa: PLC0415 - nothing takes long at the start
+
+        now, stop = monotonic(), self._app.keys.find("frame.stop")
+        told = [Job(one.title, timedelta(seconds=now - one.since), one.can_stop, one.asked.is_set()) for one in jobs]
+        self._draw_jobs(jobs_line(told, self._app.size.width, "" if stop is None else keymap.shown(stop.keys)))
+
+    def _draw_jobs(self, line: Line) -> None:
+        """Draw the row above the footer; an empty one takes it away."""
+        if self._job_bar is None and line:
+            self._job_bar = JobBar(id="jobs")
+            self._app.frame.mount(self._job_bar, before="#footer")
+        if self._job_bar is not None:
+            self._job_bar.display = bool(line)
+            self._job_bar.show(line)

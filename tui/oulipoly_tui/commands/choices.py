@@ -1,0 +1,27 @@
+"""What may stand for an argument of a command."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from oulipoly_tui.view.sessions.export import FORMATS
+from oulipoly_tui.widgets import theming
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.snapshot import Snapshot
+    from oulipoly_tui.actions.action import Argument, Choices
+
+
+def choices_of(argument: Argument, snapshot: Snapshot) -> tuple[str, ...] | None:
+    """Return what an argument may be; None: anything."""
+    return None if argument.choices is None else tuple(CHOICES[argument.choices](snapshot))
+
+
+CHOICES: Mapping[Choices, Callable[[Snapshot], Sequence[str]]] = {
+    "accounts": lambda snapshot: [view.name for view in snapshot.accounts],
+    "models": lambda snapshot: [view.model.name for view in snapshot.pools],
+    "themes": lambda _: [theming.label(name) for name in theming.ORDER],
+    "export formats": lambda _: FORMATS,
+    "views": lambda snapshot: [view.name for view in snapshot.views],
+}

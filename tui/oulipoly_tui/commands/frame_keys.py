@@ -1,0 +1,68 @@
+"""What keys of the frame do that no part of the app does. Loaded at the start, so what is opened is imported late."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oulipoly_tui.widgets import theming
+
+if TYPE_CHECKING:
+    from oulipoly_tui.app_interface import AppInterface
+
+
+def open_palette(app: AppInterface) -> None:
+    """Open the palette."""
+    from oulipoly_tui.commands.palette import palette  # noqa: PLC0415 - only when it is opened
+
+    app.push_screen(palette())
+
+
+def open_command_line(app: AppInterface) -> None:
+    """Open the line for commands with arguments."""
+    from oulipoly_tui.screens.command_line import ask  # noqa: PLC0415 - only when it is opened
+
+    ask(app)
+
+
+def open_help(app: AppInterface) -> None:
+    """Show every key."""
+    from oulipoly_tui.screens.help import Help  # noqa: PLC0415 - only when it is opened
+
+    def chosen(identity: str | None) -> None:
+        if identity is not None:
+            app.call_next(app.action_press, identity)
+
+    works = {row.id for row in app.works_now()}
+    app.push_screen(Help(app.keys, app.frame.current.id or "", works), chosen)
+
+
+def open_menu(app: AppInterface) -> None:
+    """Offer what can be done with the row under the cursor."""
+    from oulipoly_tui.screens.menu import offer  # noqa: PLC0415 - only when it is opened
+
+    offer(app)
+
+
+def jump(app: AppInterface) -> None:
+    """Go where a letter is typed."""
+    from oulipoly_tui.screens.jump import Jump  # noqa: PLC0415 - only when it is opened
+
+    targets = [one for one in app.frame.focus_chain if one.region]
+    app.push_screen(Jump(targets), lambda one: None if one is None else one.focus())
+
+
+def next_theme(app: AppInterface) -> None:
+    """Change the theme."""
+    app.theme = theming.after(app.theme)
+    app.say(f"theme {theming.label(app.theme)}")
+
+
+def leave(app: AppInterface) -> None:
+    """Quit, and ask first where something would be lost."""
+    reasons = [text for pane in app.frame.panes if (text := pane.reason_to_stay()) is not None]
+    if not reasons:
+        app.exit()
+        return
+    from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
+
+    app.push_screen(Confirm("Quit?", "; ".join(reasons), "quit"), lambda yes: app.exit() if yes else None)

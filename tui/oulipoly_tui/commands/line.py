@@ -1,0 +1,114 @@
+"""Commands by name with arguments: what is typed behind `:`, what it may become, and running it."""
+
+from __future__ import annotations
+
+import shlex
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from oulipoly_tui.actions.registry import commands, search
+from oulipoly_tui.commands.choices import choices_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from oulipoly_engine.facade.snapshot import Snapshot
+    from oulipoly_tui.actions.action import Command
+    from oulipoly_tui.app_interface import AppInterface
+
+_SEARCHED_FROM = 3  # letters: what fewer find is mostly not meant
+
+
+@cache
+def _meant() -> dict[str, tuple[str, ...]]:
+    """Return what may be typed for which commands' names: a name, or the same without the word for what it acts on."""
+    found: dict[str, tuple[str, ...]] = {name: (name,) for name in commands()}
+    for name in tuple(found):
+        short = name.partition(" ")[2]
+        if short and found.get(short) != (short,):
+            found[short] = (*found.get(short, ()), name)
+    return found
+
+
+def split(text: str) -> tuple[str, list[str]]:
+    """Split what was typed into a command's name and its arguments; quotes hold words together.
+
+    `resume 9e69` gives `session resume`, for there is no other command that ends so.
+    """
+    text = text.strip().removeprefix(":").strip()
+    typed = sorted(_meant(), key=len, reverse=True)
+    begun = next((one for one in typed if text == one or text.startswith(one + " ")), text.partition(" ")[0])
+    rest = text[len(begun) :].strip()
+    name = meant[0] if len(meant := _meant().get(begun, ())) == 1 else begun
+    command = _command(name)
+    if command is not None and command.arguments and command.arguments[-1].is_rest:
+        return name, rest.split(maxsplit=len(command.arguments) - 1)
+    try:
+        return name, shlex.split(rest)
+    except ValueError:  # an open quote
+        return name, rest.split()
+
+
+def run(app: AppInterface, name: str, arguments: list[str]) -> str | None:
+    """Run a command; return what is wrong with the wish."""
+    found = commands().get(name)
+    if found is None:
+        if meant := _meant().get(name):
+            return f"{name!r} may be {' or '.join(map(repr, meant))}"
+        near = get_close_matches(name, list(commands()), n=1)
+        return f"there is no command {name!r}" + (f": did you mean {near[0]!r}?" if near else ": see ctrl+p")
+    command, action = found
+    if action.writes and app.options.read_only:
+        return f"{name!r} changes something, and this app is read-only"
+    if command.needs_engine and app.engine is None:
+        return "still opening: try again in a moment"
+    needed = sum(not one.is_optional for one in command.arguments)
+    if not needed <= len(arguments) <= len(command.arguments):
+        return f"write {command.usage}"
+    return function_of(command)(app, arguments)
+
+
+def function_of(command: Command) -> Callable[[AppInterface, list[str]], str | None]:
+    """Import what a command runs."""
+    module, _, name = command.run.partition(":")
+    function: Callable[[AppInterface, list[str]], str | None] = getattr(import_module(module), name)
+    return function
+
+
+def summary(line: str) -> str:
+    """Return what the command of a line does; empty: there is none."""
+    found = commands().get(split(line)[0])
+    return "" if found is None else found[1].command_summary
+
+
+def completions(text: str, snapshot: Snapshot | None) -> tuple[str, ...]:
+    """Return whole lines that what was typed may become: by its begin, by its last words, by what else it is called."""
+    typed = text.strip().removeprefix(":").lstrip()
+    name, arguments = split(typed)
+    command = _command(name)
+    if command is None or (typed == name and not text.endswith(" ")):
+        return _completed_names(typed)
+    ends_open = text.endswith(" ") or not arguments
+    place = len(arguments) if ends_open else len(arguments) - 1
+    if place >= len(command.arguments) or snapshot is None:
+        return ()
+    choices = choices_of(command.arguments[place], snapshot) or ()
+    begun = "" if ends_open else arguments[-1]
+    head = " ".join((name, *arguments[:place]))
+    return tuple(f"{head} {one}" for one in choices if one.startswith(begun))
+
+
+def _completed_names(typed: str) -> tuple[str, ...]:
+    lines = {name: name + (" " if command.arguments else "") for name, (command, _) in commands().items()}
+    begun = [line for line in lines.values() if line.startswith(typed) and line.strip() != typed]
+    ended = [line for line in lines.values() if typed and line.partition(" ")[2].startswith(typed)]
+    called = search(typed) if len(typed) >= _SEARCHED_FROM else ()
+    other = [lines[action.command.name] for action in called if action.command is not None]
+    return tuple(dict.fromkeys((*begun, *ended, *(line for line in other if line.strip() != typed))))
+
+
+def _command(name: str) -> Command | None:
+    found = commands().get(name)
+    return None if found is None else found[0]

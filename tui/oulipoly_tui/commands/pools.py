@@ -1,0 +1,159 @@
+"""Commands for accounts and pools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_tui.view.frame import words
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from oulipoly_engine.facade.configuration import SetUp
+    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.facade.quota.quota import Refreshed
+    from oulipoly_tui.app_interface import AppInterface
+
+
+def _engine(app: AppInterface) -> Engine:
+    if app.engine is None:
+        raise RuntimeError("asked before the engine was open")  # `line.run` refuses before it comes to this
+    return app.engine
+
+
+def _change(app: AppInterface, name: str, function: Callable[[], Any], done: str) -> None:
+    """Do something small in a thread, then say so and redraw."""
+
+    def said(_result: object) -> None:
+        app.say(done)
+        app.take_snapshot()
+
+    app.work(name, function, said)
+
+
+def refresh(app: AppInterface, arguments: list[str]) -> None:
+    """Read the quota of some accounts, or of all."""
+    engine = _engine(app)
+    app.say(f"reading {', '.join(arguments) or 'every account'} …")
+
+    def said(done: tuple[Refreshed, ...]) -> None:
+        failed = [one for one in done if one.text is not None and one.kind != "updated"]
+        if failed:
+            text = words.local(failed[0].text or "", datetime.now(UTC))
+            app.say(f"{failed[0].account}: {text}", severity="warning")
+        else:
+            app.say(_told_read(done))
+        app.take_snapshot()
+
+    title = f"reading {', '.join(arguments) or 'every account'}"
+    app.work("reading quota", partial(engine.quota.refresh, tuple(arguments)), said, title=title, can_stop=True)
+
+
+def _told_read(done: tuple[Refreshed, ...]) -> str:
+    """Say how many accounts were read; another process, or an earlier wish, may be reading some right now."""
+    by_others = [one.account for one in done if one.kind == "in-flight"]
+    count = len(done) - len(by_others)
+    ours = f"read {count} account{'s' * (count != 1)}" if count or not by_others else ""
+    theirs = f"{', '.join(by_others)} {'is' if len(by_others) == 1 else 'are'} being read already" if by_others else ""
+    return "; ".join(filter(None, (ours, theirs)))
+
+
+def drain(app: AppInterface, arguments: list[str]) -> None:
+    """Give an account no new work."""
+    _drain(app, arguments[0], f"{arguments[0]} is drained: it takes no new work", on=True)
+
+
+def undrain(app: AppInterface, arguments: list[str]) -> None:
+    """Give an account work again."""
+    _drain(app, arguments[0], f"{arguments[0]} takes work again", on=False)
+
+
+def disable(app: AppInterface, arguments: list[str]) -> None:
+    """Leave an account out."""
+    _disable(app, arguments[0], f"{arguments[0]} is disabled and not read", on=True)
+
+
+def enable(app: AppInterface, arguments: list[str]) -> None:
+    """Take an account in again."""
+    _disable(app, arguments[0], f"{arguments[0]} is taken in again", on=False)
+
+
+def _drain(app: AppInterface, name: str, done: str, *, on: bool) -> None:
+    _change(app, "drain", partial(_engine(app).accounts.drain, name, on=on), done)
+
+
+def _disable(app: AppInterface, name: str, done: str, *, on: bool) -> None:
+    _change(app, "disable", partial(_engine(app).accounts.disable, name, on=on), done)
+
+
+def set_reserve(app: AppInterface, arguments: list[str]) -> str | None:
+    """Keep a part of an account unspent."""
+    name, text = arguments
+    try:
+        share = float(text.removesuffix("%").strip()) / 100
+    except ValueError:
+        return f"{text!r} is no percentage from 0 to 99"
+    done = f"{name} keeps {words.percent(share)} of every window" if share else f"{name} keeps no reserve"
+    _change(app, "reserve", partial(_engine(app).accounts.reserve, name, share), done)
+    return None
+
+
+def clear(app: AppInterface, arguments: list[str]) -> None:
+    """Take an account's mark and pause away."""
+    _change(app, "clear", partial(_engine(app).accounts.clear, arguments[0]), f"{arguments[0]} is no longer marked")
+
+
+def pin(app: AppInterface, arguments: list[str]) -> None:
+    """Let one account alone serve a model."""
+    model, account = arguments
+    done = f"{account} is pinned for this app's picks of {model}"
+    _change(app, "pin", partial(_engine(app).pools.pin, model, account), done)
+
+
+def unpin(app: AppInterface, arguments: list[str]) -> None:
+    """Let the balancer choose for a model again."""
+    model = arguments[0]
+    _change(app, "pin", partial(_engine(app).pools.pin, model, None), f"{model} has no pin")
+
+
+def send_prompt(app: AppInterface, arguments: list[str]) -> None:
+    """Send one prompt to a model."""
+    model, text = arguments
+    pane: Any = app.frame.find("pools")
+    app.work("one-shot", partial(_engine(app).background.start, model, text), partial(pane.one_shot_began, model, text))
+
+
+def go_to_demo(app: AppInterface, _arguments: list[str]) -> None:
+    """End the app, and go to the demo."""
+    app.exit("demo")
+
+
+def set_up(app: AppInterface, _arguments: list[str]) -> None:
+    """Show what would be set up."""
+
+    def arrived(found: SetUp) -> None:
+        from oulipoly_tui.screens.setup import FirstSetUp  # noqa: PLC0415 - only when it is opened
+
+        app.push_screen(FirstSetUp(found))
+
+    if app.engine is not None:
+        app.work("set-up", app.engine.configuration.first_set_up, arrived)
+
+
+def undo_set_up(app: AppInterface, _arguments: list[str]) -> str | None:
+    """Delete what the set-up has written."""
+    found, engine = app.set_up, app.engine
+    if found is None or engine is None:
+        return "nothing was set up since this app was started: delete the files themselves"
+
+    def gone(kept: tuple[Path, ...]) -> None:
+        app.set_up = None
+        stays = f", but {', '.join(map(str, kept))} was changed since and stays" if kept else ""
+        app.say(f"the set-up is taken back{stays}", severity="warning" if kept else "information")
+        app.take_snapshot()
+
+    app.work("set-up", lambda: engine.configuration.take_set_up_back(found), gone)
+    return None

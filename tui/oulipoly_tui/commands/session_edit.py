@@ -1,0 +1,83 @@
+"""Editing a conversation in the user's own editor: export, edit, look at the difference, import."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_tui.commands.session_files import show_difference
+from oulipoly_tui.commands.sessions import find_session
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.sessions.sessions import Conversation
+    from oulipoly_engine.facade.sessions.sessions import Sessions
+    from oulipoly_engine.facade.sessions.types import Draft
+    from oulipoly_engine.facade.sessions.values import Import
+    from oulipoly_tui.app_interface import AppInterface
+
+
+def edit(app: AppInterface, arguments: list[str]) -> None:
+    """Let the user change a session in the editor, and show the difference."""
+
+    def found(one: Conversation) -> None:
+        work = partial(_sessions(app).edits.draft, one.chain_id)
+        app.work("edit", work, partial(_write, app, one.chain_id))
+
+    find_session(app, arguments[0], found)
+
+
+def _write(app: AppInterface, chain_id: str, draft: Draft) -> None:
+    """Let the user write; the app has let go of the terminal."""
+    try:
+        with app.suspend():
+            problem = _sessions(app).edits.edit_draft(draft)
+    except BaseException:
+        draft.close()
+        raise
+    app.refresh()
+    if problem:
+        draft.close()
+        app.say(problem, severity="warning")
+        return
+    app.work("import", partial(_read, _sessions(app), chain_id, draft), partial(_came, app, chain_id, draft))
+
+
+def _read(sessions: Sessions, chain_id: str, draft: Draft) -> Import | Exception | None:
+    """Return what the draft would change, None where it is as it was, or what is wrong with it: it can be mended."""
+    from oulipoly_engine.errors import RunnerError  # noqa: PLC0415 - loaded already
+
+    try:
+        return None if draft.is_as_it_was else sessions.edits.read_import(chain_id, draft.path)
+    except RunnerError as error:
+        return error
+
+
+def _came(app: AppInterface, chain_id: str, draft: Draft, found: Import | Exception | None) -> None:
+    if isinstance(found, Exception):
+        _offer_again(app, chain_id, draft, str(getattr(found, "message", found)))
+        return
+    draft.close()  # an import holds its lines itself
+    if found is None:
+        app.say("the file is as it was: nothing is changed")
+    else:
+        show_difference(app, found, "what you have written")
+
+
+def _offer_again(app: AppInterface, chain_id: str, draft: Draft, wrong: str) -> None:
+    """Ask before an edited text that cannot be taken is thrown away."""
+    from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
+
+    def answered(yes: bool | None) -> None:
+        if yes:
+            _write(app, chain_id, draft)
+        else:
+            draft.close()
+            app.say("what you have written is thrown away: nothing is changed")
+
+    app.push_screen(Confirm("This cannot be imported. Edit it again?", wrong, "edit again"), answered)
+
+
+def _sessions(app: AppInterface) -> Any:  # noqa: ANN401 - Sessions, whose import is deferred
+    if app.engine is None:
+        raise RuntimeError("asked before the engine was open")  # `line.run` refuses before it comes to this
+    return app.engine.sessions

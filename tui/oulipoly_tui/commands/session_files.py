@@ -1,0 +1,178 @@
+"""Files of sessions: archive, export, import, bundle, and taking a replacement back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_tui.commands.sessions import did, find_session, sessions_of
+from oulipoly_tui.view.sessions.export import FORMATS, LOSSLESS
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.sessions.sessions import Conversation
+    from oulipoly_engine.facade.sessions.archive import Kept
+    from oulipoly_engine.facade.sessions.bundles import Packed
+    from oulipoly_engine.facade.sessions.values import Exported, Import, Unpacked
+    from oulipoly_tui.app_interface import AppInterface
+
+
+def archive(app: AppInterface, arguments: list[str]) -> None:
+    """Keep copies of sessions."""
+    sessions, texts = sessions_of(app), arguments[0].split()
+    app.say("archiving …")
+
+    def work() -> str:
+        return sessions.archive.keep([sessions.catalogue.find(text).chain_id for text in texts])
+
+    app.work("archive", work, app.say, title="archiving")
+
+
+def archive_all(app: AppInterface, _arguments: list[str]) -> None:
+    """Keep copies of every account's sessions."""
+    app.say("archiving …")
+    title, work = "archiving every conversation", sessions_of(app).archive.keep_all
+
+    def done(kept: Kept) -> None:
+        app.say(f"{kept.kept} of {kept.looked_at} files kept anew")
+
+    app.work("archive", work, done, title=title, can_stop=True)
+
+
+def restore(app: AppInterface, arguments: list[str]) -> None:
+    """Put the archive's copy back."""
+    sessions = sessions_of(app)
+
+    def found(one: Conversation) -> None:
+        work = partial(sessions.archive.restore, one.chain_id)
+        _start(app, "put back", work, lambda done: app.say(done.sentence))
+
+    find_session(app, arguments[0], found)
+
+
+def _start(
+    app: AppInterface, name: str, function: Callable[[], Any], act: Callable[[Any], object], title: str = ""
+) -> None:
+    app.work(name, function, act, title=title, can_stop=bool(title))
+
+
+def export(app: AppInterface, arguments: list[str]) -> str | None:
+    """Write a session to a file."""
+    text, form, path = arguments
+    if form not in FORMATS:
+        return f"there is no format {form!r}: {', '.join(FORMATS)}"
+    from oulipoly_engine.facade.sessions.values import ExportWish  # noqa: PLC0415 - loaded already
+
+    sessions, target = sessions_of(app), Path(path).expanduser()
+
+    def found(one: Conversation) -> None:
+        def done(file: Exported) -> None:
+            pane: Any = app.frame.find("sessions")
+            if pane is not None and form == LOSSLESS:
+                pane.exported(one.chain_id, file.path)
+            app.say(f"{file.path}: {file.size_bytes:,} bytes")
+
+        work = partial(sessions.files.export, one.chain_id, ExportWish(form), target)
+        _start(app, "export", work, done, f"writing {target.name}")
+
+    find_session(app, text, found)
+    return None
+
+
+def bundle(app: AppInterface, arguments: list[str]) -> None:
+    """Pack a session for another machine."""
+    text, path = arguments
+    sessions, target = sessions_of(app), Path(path).expanduser()
+
+    def done(one: Packed) -> None:
+        missing = f"; missing: {', '.join(one.missing)}" if one.missing else ""
+        app.say(f"{one.path}: {one.size_bytes:,} bytes{missing}", severity="warning" if missing else "information")
+
+    def found(one: Conversation) -> None:
+        _start(app, "bundle", partial(sessions.bundles.pack, one.chain_id, target), done, f"writing {target.name}")
+
+    find_session(app, text, found)
+
+
+def unbundle(app: AppInterface, arguments: list[str]) -> None:
+    """Check a bundle, say what it would do, and unpack it after a yes."""
+    sessions, source = sessions_of(app), Path(arguments[0]).expanduser()
+    folder = Path(arguments[1]).expanduser() if len(arguments) > 1 else None
+
+    def planned(plan: Unpacked) -> None:
+        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
+
+        def answered(yes: bool | None) -> None:
+            if yes:
+                work = partial(sessions.bundles.unpack, source, folder=folder)
+                _start(
+                    app, "unbundle", work, lambda _: app.say(f"unpacked on {plan.account}"), f"unpacking {source.name}"
+                )
+
+        app.push_screen(Confirm("Unpack this conversation?", unpacking_text(plan), "unpack"), answered)
+
+    work = partial(sessions.bundles.plan, source, folder=folder)
+    _start(app, "unbundle", work, planned, f"checking {source.name}")
+
+
+def unpacking_text(plan: Unpacked) -> str:
+    """Say what unpacking a bundle would do."""
+    known = " A conversation here has it already." if plan.was_known else ""
+    warned = "".join(f" {text}." for text in plan.warnings)
+    files = f"{plan.files} file{'s' * (plan.files != 1)}"
+    return f"{plan.session_id[:8]} goes on on {plan.account}, in {plan.folder}: {files}.{known}{warned}"
+
+
+def import_file(app: AppInterface, arguments: list[str]) -> None:
+    """Show what an edited export would change."""
+    text, path = arguments
+    sessions, source = sessions_of(app), Path(path).expanduser()
+
+    def shown(wish: Import) -> None:
+        show_difference(app, wish, str(wish.path))
+
+    find_session(
+        app, text, lambda one: _start(app, "import", partial(sessions.edits.read_import, one.chain_id, source), shown)
+    )
+
+
+def show_difference(app: AppInterface, wish: Import, source: str) -> None:
+    """Show what an import would change, and carry it out after a yes."""
+    from oulipoly_tui.screens.import_ import ImportScreen  # noqa: PLC0415 - only when it is opened
+
+    sessions = sessions_of(app)
+
+    def decided(yes: bool | None) -> None:
+        if yes:
+            app.work("import", partial(sessions.edits.carry_out, wish), replaced, title="replacing the turns")
+
+    def replaced(receipt: Any) -> None:  # noqa: ANN401 - Receipt
+        if receipt.operation_uuid is None:
+            app.say("the transcript was as wanted already: nothing was changed")
+            return
+        back = partial(sessions.edits.undo, receipt.session_id)
+        did(app, "the turns are replaced", back)
+
+    app.push_screen(ImportScreen(wish.plan, source), decided)
+
+
+def undo_replacement(app: AppInterface, arguments: list[str]) -> None:
+    """Show what taking the latest replacement back would change."""
+    sessions = sessions_of(app)
+
+    def found(one: Conversation) -> None:
+        def planned(plan: Any) -> None:  # noqa: ANN401 - Plan
+            from oulipoly_tui.screens.import_ import ImportScreen  # noqa: PLC0415 - only when it is opened
+
+            def decided(yes: bool | None) -> None:
+                if yes:
+                    app.work(
+                        "undo", partial(sessions.edits.undo, one.chain_id), lambda _: app.say("put back as it was")
+                    )
+
+            app.push_screen(ImportScreen(plan, "what it was before the latest replacement", deed="put back"), decided)
+
+        app.work("undo", partial(sessions.edits.plan_undo, one.chain_id), planned)
+
+    find_session(app, arguments[0], found)

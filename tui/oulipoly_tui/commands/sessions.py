@@ -1,0 +1,160 @@
+"""Going on with sessions, and what a person says of them; what can be taken back says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_tui.messages import ReplWanted
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.sessions.sessions import Conversation
+    from oulipoly_engine.facade.sessions.sessions import Sessions
+    from oulipoly_tui.app_interface import AppInterface
+
+
+def sessions_of(app: AppInterface) -> Sessions:
+    """Return what the engine does with sessions."""
+    if app.engine is None:
+        raise RuntimeError("asked before the engine was open")  # `line.run` refuses before it comes to this
+    return app.engine.sessions
+
+
+def did(app: AppInterface, text: str, take_back: Callable[[], object] | None = None) -> None:
+    """Say what was done; the pane remembers how it is taken back, which runs in a thread of its own."""
+    pane: Any = app.frame.find("sessions")
+    if pane is None:
+        app.say(text)
+    else:
+        pane.did(text, take_back)
+
+
+def find_session(app: AppInterface, text: str, act: Callable[[Conversation], None]) -> None:
+    """Find what an id means, then act."""
+    app.work("find a session", partial(sessions_of(app).catalogue.find, text), act)
+
+
+def open_session(app: AppInterface, arguments: list[str]) -> None:
+    """Show the transcript."""
+    from oulipoly_tui.view.sessions.sessions import title_of  # noqa: PLC0415 - with its pane
+    from oulipoly_tui.view.transcript.transcript import Target  # noqa: PLC0415 - with its pane
+
+    def opened(one: Conversation) -> None:
+        part = one.active
+        target = Target(one.chain_id, part.account, part.session_id, part.transcript, title_of(one))
+
+        async def hand_over() -> None:
+            await app.frame.turn_to("transcript")
+            pane: Any = app.frame.find("transcript")
+            if pane is not None:
+                pane.open_target(target)
+
+        app.call_next(hand_over)
+
+    find_session(app, arguments[0], opened)
+
+
+def resume(app: AppInterface, arguments: list[str]) -> None:
+    """Go on in a terminal; with an account, there."""
+    account = arguments[1] if len(arguments) > 1 else None
+
+    def found(one: Conversation) -> None:
+        model = one.model if app.snapshot is not None and app.snapshot.pool(one.model) is not None else ""
+        app.post_message(ReplWanted(model, account, one.active.session_id))
+
+    find_session(app, arguments[0], found)
+
+
+def fork(app: AppInterface, arguments: list[str]) -> str | None:
+    """Begin a conversation with the past of another one, in a terminal."""
+    if not app.has_pane("repl"):
+        return "this version has no terminals yet: `agents repl --resume ID --fork` does it in the shell"
+
+    def found(one: Conversation) -> None:
+        async def hand_over() -> None:
+            await app.frame.turn_to("repl")
+            pane: Any = app.frame.find("repl")
+            if pane is not None:
+                pane.fork(one.active.session_id)
+
+        app.call_next(hand_over)
+
+    find_session(app, arguments[0], found)
+    return None
+
+
+def move(app: AppInterface, arguments: list[str]) -> None:
+    """Move a session to another account, after a yes."""
+    text, account = arguments
+    sessions = sessions_of(app)
+
+    def found(one: Conversation) -> None:
+        def planned(what: str) -> None:
+            from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
+
+            question = f"From {one.active.account} to {account}: {what}."
+            app.push_screen(Confirm("Move this conversation?", question, "move"), lambda yes: moved() if yes else None)
+
+        def moved() -> None:
+            back = partial(sessions.moves.move, one.chain_id, one.active.account)
+            done = f"moved to {account}"
+            work = partial(sessions.moves.move, one.chain_id, account)
+            app.work("move", work, lambda _: did(app, done, back), title=f"moving to {account}")
+
+        app.work("move", partial(sessions.moves.preview, one.chain_id, account), planned)
+
+    find_session(app, text, found)
+
+
+def rename(app: AppInterface, arguments: list[str]) -> None:
+    """Give a session a name."""
+    text, name = arguments[0], arguments[1] if len(arguments) > 1 else ""
+    sessions = sessions_of(app)
+
+    def found(one: Conversation) -> None:
+        def named(before: str | None) -> None:
+            back = partial(sessions.notes.rename, one.chain_id, before or "")
+            did(app, f"named “{name}”" if name.strip() else "called by its first words", back)
+
+        app.work("name", partial(sessions.notes.rename, one.chain_id, name), named)
+
+    find_session(app, text, found)
+
+
+def annotate(app: AppInterface, arguments: list[str]) -> None:
+    """Keep a note with a session."""
+    text, note = arguments[0], arguments[1] if len(arguments) > 1 else ""
+    sessions = sessions_of(app)
+
+    def found(one: Conversation) -> None:
+        def noted(before: str | None) -> None:
+            back = partial(sessions.notes.annotate, one.chain_id, before or "")
+            did(app, "noted" if note.strip() else "the note is gone", back)
+
+        app.work("note", partial(sessions.notes.annotate, one.chain_id, note), noted)
+
+    find_session(app, text, found)
+
+
+def pin(app: AppInterface, arguments: list[str]) -> None:
+    """Keep sessions at the top."""
+    _pin(app, arguments[0].split(), "pinned", on=True)
+
+
+def unpin(app: AppInterface, arguments: list[str]) -> None:
+    """Let sessions take their places again."""
+    _pin(app, arguments[0].split(), "no longer pinned", on=False)
+
+
+def _pin(app: AppInterface, texts: list[str], word: str, *, on: bool) -> None:
+    sessions = sessions_of(app)
+
+    def resolved() -> list[str]:
+        return sessions.notes.pin([sessions.catalogue.find(text).chain_id for text in texts], on=on)
+
+    def pinned(changed: list[str]) -> None:
+        back = partial(sessions.notes.pin, changed, on=not on) if changed else None
+        did(app, word if len(texts) == 1 else f"{len(texts)} {word}", back)
+
+    app.work("pin", resolved, pinned)

@@ -1,0 +1,48 @@
+"""Commands for terminals. The palette opens by the mouse too, from the footer: a way out that needs no key at all."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_tui.messages import ReplWanted
+
+if TYPE_CHECKING:
+    from oulipoly_tui.app_interface import AppInterface
+
+
+def start_repl(app: AppInterface, arguments: list[str]) -> None:
+    """Talk to a model in a terminal."""
+    app.post_message(ReplWanted(arguments[0], arguments[1] if len(arguments) > 1 else None))
+
+
+def run_program(app: AppInterface, arguments: list[str]) -> str | None:
+    """Run any command in a terminal."""
+    try:
+        argv = tuple(shlex.split(" ".join(arguments)))
+    except ValueError as error:
+        return f"that is no command line: {error}"
+    if not argv:
+        return "no command is named"
+
+    async def begin() -> None:
+        await app.frame.turn_to("repl")
+        pane: Any = app.frame.find("repl")
+        pane.run_program(argv)
+
+    app.call_next(begin)
+    return None
+
+
+def leave(app: AppInterface, _arguments: list[str]) -> str | None:
+    """Give the keys back to the app."""
+    pane: Any = app.frame.find("repl")
+    if pane is None:
+        return "no terminal is open"
+
+    async def leave() -> None:
+        await app.frame.turn_to("repl")
+        pane.to_tabs()
+
+    app.call_after_refresh(leave)
+    return None

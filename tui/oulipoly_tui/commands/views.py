@@ -1,0 +1,83 @@
+"""Commands for saved views of the list of conversations."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from oulipoly_engine.core.sessions.saved_view import SavedView
+from oulipoly_tui.commands.sessions import did
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from oulipoly_engine.facade.configuration import Settings
+    from oulipoly_tui.app_interface import AppInterface
+
+
+def _find(app: AppInterface, name: str) -> SavedView | None:
+    views = () if app.snapshot is None else app.snapshot.views
+    return next((one for one in views if one.name == name), None)
+
+
+def _settings(app: AppInterface) -> Settings:
+    if app.engine is None:
+        raise RuntimeError("asked before the engine was open")  # `line.run` refuses before it comes to this
+    return app.engine.configuration.settings
+
+
+def choose_view(app: AppInterface, arguments: list[str]) -> str | None:
+    """Show a saved view."""
+    view = _find(app, arguments[0])
+    if view is None:
+        return _unknown(app, arguments[0])
+
+    async def show() -> None:
+        await app.frame.turn_to("sessions")
+        pane: Any = app.frame.find("sessions")
+        if pane is not None:
+            app.call_after_refresh(pane.choose_view, view)
+
+    app.call_next(show)
+    return None
+
+
+def save_view(app: AppInterface, arguments: list[str]) -> str | None:
+    """Keep what is shown under a name."""
+    pane: Any = app.frame.find("sessions")
+    if pane is None:
+        return "the list of conversations was not looked at yet: go to it with 3"
+    view, before = pane.present_view(arguments[0]), _find(app, arguments[0])
+    settings = _settings(app)
+    if before is not None:
+        back: Callable[[], object] = partial(settings.save_view, before)
+    else:
+        back = partial(settings.delete_view, view.name)
+
+    def kept(was_there: bool) -> None:
+        _did(app, f"view {view.name} is {'replaced' if was_there else 'kept'}", back)
+
+    app.work("view", partial(settings.save_view, view), kept)
+    return None
+
+
+def delete_view(app: AppInterface, arguments: list[str]) -> str | None:
+    """Forget a saved view."""
+    view = _find(app, arguments[0])
+    if view is None:
+        return _unknown(app, arguments[0])
+    settings = _settings(app)
+    back = partial(settings.save_view, view)
+    gone = partial(settings.delete_view, view.name)
+    app.work("view", gone, lambda _: _did(app, f"view {view.name} is gone", back))
+    return None
+
+
+def _did(app: AppInterface, text: str, take_back: Callable[[], object]) -> None:
+    app.take_snapshot()  # has the views; no need to wait until the file is noticed
+    did(app, text, take_back)
+
+
+def _unknown(app: AppInterface, name: str) -> str:
+    known = () if app.snapshot is None else tuple(one.name for one in app.snapshot.views)
+    return f"there is no view {name!r}: " + (f"there are {', '.join(known)}" if known else "V keeps what is shown")

@@ -1,0 +1,112 @@
+"""What keys do: which of them work now, why the others do not, and whose method each of them calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from inspect import isawaitable
+from typing import Any
+
+from textual.actions import parse
+
+from oulipoly_tui.actions.action import FRAME, Action
+from oulipoly_tui.app_interface import AppInterface
+from oulipoly_tui.attention import Alerts
+from oulipoly_tui.commands import frame_keys
+from oulipoly_tui.jobs import Jobs
+from oulipoly_tui.keys import keymap
+
+
+class KeyActions:
+    """The actions with a key, as the app is now."""
+
+    def __init__(self, app: AppInterface, alerts: Alerts, jobs: Jobs) -> None:
+        self._app = app
+        self._alerts = alerts
+        self._jobs = jobs
+        frame = app.frame
+        # What the methods of the frame's actions are: each part of the app does what is its own.
+        self.of_frame: Mapping[str, Callable[..., object]] = {
+            "pane": frame.turn_to_number,
+            "next_pane": partial(frame.step, 1),
+            "previous_pane": partial(frame.step, -1),
+            "zoom": frame.zoom,
+            "back": frame.go_back,
+            "palette": partial(frame_keys.open_palette, app),
+            "command_line": partial(frame_keys.open_command_line, app),
+            "help": partial(frame_keys.open_help, app),
+            "menu": partial(frame_keys.open_menu, app),
+            "problems": alerts.list_problems,
+            "next_attention": alerts.go_on,
+            "jump": partial(frame_keys.jump, app),
+            "refresh_all": partial(app.order, "refresh"),
+            "stop_work": jobs.ask_to_stop,
+            "settings": partial(app.order, "settings"),
+            "next_theme": partial(frame_keys.next_theme, app),
+            "leave": partial(frame_keys.leave, app),
+        }
+
+    def works_now(self) -> tuple[Action, ...]:
+        """Return what has a key that does something now, the current pane's first."""
+        keys = self._app.keys
+        rows = (*keys.of(self._app.frame.current.id or ""), *keys.of(FRAME))
+        return keymap.reachable([row for row in rows if self.reason_against(row) is None])
+
+    def reason_against(self, action: Action) -> str | None:
+        """Say why an action is not possible now, as a sentence; None: it is."""
+        if action.where == FRAME:
+            return self._reason_of_frame(action.method)
+        pane = self._app.frame.find(action.where)
+        return None if pane is None else pane.obstacle(action.method)
+
+    async def press(self, identity: str) -> None:
+        """Do what an action's key does, or say why it does nothing now."""
+        keys = self._app.keys
+        row = keys.find(identity)
+        pane: Any = None if row is None else self._app.frame.find(row.where)
+        if row is None or (pane is None and row.where != FRAME):
+            return
+        reason = self.reason_against(row)
+        if reason is not None:
+            beneath = keys.beneath(row)
+            if beneath is not None and self.reason_against(beneath) is None:
+                await self.press(beneath.id)
+            else:
+                self._app.say(reason)
+            return
+        if pane is None:
+            await self._run_of_frame(row.method)
+        else:
+            await self._app.run_action(row.method, default_namespace=pane)
+        self._app.show_keys()
+
+    def press_hint(self, identity: str) -> None:
+        """Do what a hint of the footer says that was clicked."""
+        inner = self._app.frame.current.inner_keys() or ()
+        found = next((row for row in inner if row.id == identity), None)
+        if found is None or not found.keys:
+            self._app.call_next(self._app.action_press, identity)
+        else:
+            self._app.simulate_key(found.keys)
+
+    async def _run_of_frame(self, method: str) -> None:
+        _, name, arguments = parse(method)
+        done = self.of_frame[name](*arguments)
+        if isawaitable(done):
+            await done
+
+    def _reason_of_frame(self, method: str) -> str | None:
+        app = self._app
+        if method == "stop_work" and not self._jobs.stoppable:
+            return "nothing is under way that could be stopped"
+        if method.startswith("pane("):
+            return app.frame.reason_against_number(int(method[5:-1]))
+        if method == "zoom" and len(app.frame.entries) == 1:
+            return "there is one pane alone"
+        if method == "problems" and not self._alerts.troubles():
+            return "nothing is wrong"
+        if method == "next_attention" and not self._alerts.wanted():
+            return "nothing wants you"
+        if method == "refresh_all" and (app.snapshot is None or not app.snapshot.accounts):
+            return "no account is configured"
+        return None

@@ -1,0 +1,180 @@
+"""The actions that have keys, with the keys that they have for this user. Pure.
+
+It is what the panes bind, the footer shows, the help lists and the documentation prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from difflib import get_close_matches
+
+from oulipoly_engine.records import Record, replace
+from oulipoly_tui.actions.action import FRAME, LISTS, Action
+from oulipoly_tui.actions.registry import ACTIONS
+from oulipoly_tui.keys.names import named, near
+
+TABLE: tuple[Action, ...] = tuple(action for action in ACTIONS if action.keys)
+UNBOUND = "none"
+
+_SHOWN = {
+    "question_mark": "?",
+    "exclamation_mark": "!",
+    "colon": ":",
+    "plus": "+",
+    "underscore": "_",
+    "comma": ",",
+    "full_stop": ".",
+    "slash": "/",
+    "left_square_bracket": "[",
+    "right_square_bracket": "]",
+    "left_curly_bracket": "{",
+    "right_curly_bracket": "}",
+    "escape": "esc",
+    "pagedown": "pgdn",
+    "pageup": "pgup",
+    "space": "space",
+    "up": "↑",
+    "down": "↓",
+    "left": "←",
+    "right": "→",
+}
+
+
+class Clash(Record):
+    """Two bindings that the same key would serve in the same place."""
+
+    key: str
+    first: str
+    second: str
+
+
+class Slip(Record):
+    """What `[keys]` says that cannot be meant, and the way out."""
+
+    cause: str
+    fix: str
+
+
+class Keymap(Record):
+    """The keys as they are for this user."""
+
+    rows: tuple[Action, ...]  # with the user's own keys; those without any left out
+    changed: Mapping[str, str]  # id -> keys, for what differs from the preset `default`; "none" takes all away
+    clashes: tuple[Clash, ...] = ()
+    slips: tuple[Slip, ...] = ()  # ids of app.toml that are none, and keys that are none
+    withheld: tuple[Action, ...] = ()  # what read-only mode takes away, with its keys
+
+    def of(self, where: str) -> tuple[Action, ...]:
+        """Return what works in one place."""
+        return tuple(row for row in self.rows if row.where == where)
+
+    def find(self, identity: str) -> Action | None:
+        """Return an action by its id; None where it has no key, or is none."""
+        return next((row for row in self.rows if row.id == identity), None)
+
+    def withheld_at(self, key: str, pane: str) -> Action | None:
+        """Return what a key would do in a pane if the app were not read-only; None where it does something else."""
+        if any(key in row.keys.split(",") for place in (pane, LISTS, FRAME) for row in self.of(place)):
+            return None
+        rows = (row for row in self.withheld if row.where in (pane, FRAME) and key in row.keys.split(","))
+        return next(rows, None)
+
+    def beneath(self, row: Action) -> Action | None:
+        """Return the frame's row that a pane's key serves while the pane's own cannot; None where they share no key."""
+        found = self.find(row.beneath)
+        return found if found is not None and set(found.keys.split(",")) & set(row.keys.split(",")) else None
+
+
+def reachable(rows: Sequence[Action]) -> tuple[Action, ...]:
+    """Return rows that work, the pane's first, each with the keys alone that the rows before have not taken."""
+    taken: set[str] = set()
+    found = []
+    for row in rows:
+        keys = [key for key in row.keys.split(",") if key not in taken]
+        taken.update(keys)
+        if keys:
+            own = ",".join(keys)
+            found.append(row if own == row.keys else replace(row, keys=own))
+    return tuple(found)
+
+
+def resolve(preset: str = "default", own: Mapping[str, str] | None = None, *, read_only: bool = False) -> Keymap:
+    """Return the keys of a preset with the user's own laid over them, and what is wrong with those."""
+    wishes = {identity: _understood(written) for identity, written in (own or {}).items()}
+    rows = []
+    withheld = []
+    changed = {}
+    for row in TABLE:
+        keys = wishes.get(row.id) or getattr(row, preset, None) or row.keys
+        if read_only and row.writes:
+            withheld.append(replace(row, keys=keys))
+            keys = UNBOUND
+        if keys != row.keys:
+            changed[row.id] = keys
+        if keys != UNBOUND:
+            rows.append(replace(row, keys=keys, vim=None, emacs=None))
+    return Keymap(tuple(rows), changed, tuple(_clashes(rows, wishes)), tuple(slips(own or {})), tuple(withheld))
+
+
+def shown(keys: str) -> str:
+    """Return the first of some keys as people write it: `?`, `ctrl+p`, `esc`."""
+    return shown_one(keys.split(",")[0])
+
+
+def shown_one(key: str) -> str:
+    """Return one key as people write it."""
+    *modifiers, last = key.split("+") if key != "+" else ["+"]
+    return "+".join((*modifiers, _SHOWN.get(last, last)))
+
+
+def shown_all(keys: str) -> str:
+    """Return all of some keys as people write them."""
+    return " ".join(shown_one(key) for key in keys.split(","))
+
+
+def _clashes(rows: Iterable[Action], own: Mapping[str, str]) -> Iterable[Clash]:
+    """Find keys that two rows of one place share, and users' own keys that hide another, or are hidden.
+
+    A pane of ours may hide a key of the frame or of the lists on purpose, as one that has no list does with enter.
+    """
+    taken: dict[tuple[str, str], str] = {}
+    order = {FRAME: 0, LISTS: 1}
+    for row in sorted(rows, key=lambda row: order.get(row.where, 2)):
+        for key in row.keys.split(","):
+            places = (row.where, *(place for place in (LISTS, FRAME) if order[place] < order.get(row.where, 2)))
+            other = next((taken[place, key] for place in places if (place, key) in taken), None)
+            is_here = (row.where, key) in taken
+            if other is not None and other != row.id and (is_here or row.id in own or other in own):
+                yield Clash(key, other, row.id)
+            taken.setdefault((row.where, key), row.id)
+
+
+def slips(own: Mapping[str, str]) -> Iterable[Slip]:
+    """Find what nobody understands in a user's own keys: it counts as not written."""
+    known = [row.id for row in TABLE]
+    for identity, written in own.items():
+        if identity not in known:
+            found = get_close_matches(identity, known, n=1)
+            fix = f"write {found[0]!r}" if found else "see the ids in the help (?)"
+            yield Slip(f"[keys] has {identity!r}, which is no binding", fix)
+            continue
+        for key in _parts(written):
+            if named(key) is None and _understood(written) != UNBOUND:
+                like = near(key)
+                fix = "write it as the help (?) does, `ctrl+d` or `slash`, and several by comma"
+                fix = fix if like is None else f"write {like!r}"
+                yield Slip(f"[keys] gives {identity} the key {key!r}, which there is not", fix)
+
+
+def _understood(written: str) -> str:
+    """Return some keys by comma by Textual's names; empty where none of them is one, so that the preset's stay."""
+    parts = _parts(written)
+    if [part.lower() for part in parts] == [UNBOUND]:
+        return UNBOUND
+    return ",".join(dict.fromkeys(key for part in parts if (key := named(part)) is not None))
+
+
+def _parts(written: str) -> list[str]:
+    """Take keys apart by comma, unless the comma is the key."""
+    alone = written.strip()
+    return [alone] if alone == "," else [part.strip() for part in written.split(",") if part.strip()]
