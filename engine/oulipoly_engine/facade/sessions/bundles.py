@@ -57,6 +57,7 @@ class SessionBundles(SessionPart):
         Raises RunnerError for a bundle that is none, no account that takes it, a file in the way, a folder that is not
         here.
         """
+        self._home.refuse_if_read_only("unpack a conversation")
         done = self._received(path, account, folder, dry_run=False)
         self.read_unpacked(done)
         return _told(done)

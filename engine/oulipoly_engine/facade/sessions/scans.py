@@ -57,6 +57,7 @@ class SessionScans(SessionPart):
         afresh: from their beginnings. Raises ConfigInvalid, and AccountUnusable for an account without a turn script.
         """
         home = self._home
+        home.refuse_if_read_only("read transcripts into the state file")
         scripts = home.files.scripts()
         for account in accounts:
             if account not in scripts:
@@ -73,6 +74,7 @@ class SessionScans(SessionPart):
 
     def keep_copies(self) -> None:
         """Keep copies of transcripts, as after every scan, unless config.toml says `archive = false`."""
+        self._home.refuse_if_read_only("archive")
         with self._home.stored() as store:
             upkeep.keep_after_scan(self._home, store, _AFTERWARDS_S)
 

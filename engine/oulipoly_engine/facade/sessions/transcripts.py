@@ -71,7 +71,7 @@ class SessionTranscripts(SessionPart):
         from oulipoly_engine.service.transcripts.quick_ingest import Glance
 
         home = self._home
-        if not home.paths.state_db.exists():
+        if home.read_only or not home.paths.state_db.exists():
             return None
         try:
             with home.stored() as store:
