@@ -65,8 +65,32 @@ class TurnsIngested(Event):
     sessions: tuple[str, ...] = ()  # that got them
 
 
+class SessionsChanged(Event):
+    """We have changed what a list of sessions says."""
+
+
 class StateChanged(Event):
     """Another process of ours has written to the state file."""
+
+
+class ConfigurationChanged(Event):
+    """A file of the configuration was written, added or taken away."""
+
+
+class OneShotSaid(Event):
+    """A background one-shot printed something."""
+
+    number: int  # as `start` returned it
+    text: str
+    is_note: bool  # from stderr: what the runner or the CLI says about the run
+
+
+class OneShotEnded(Event):
+    """A background one-shot has ended."""
+
+    number: int
+    exit_code: int
+    failure: str | None = None  # why it never started
 
 
 Listener = Callable[[Event], None]

@@ -11,7 +11,8 @@ from contextlib import closing
 
 import pytest
 
-from oulipoly_engine.facade.engine import Engine, RunnerError, Surroundings
+from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.paths import from_environment
 
 _PATIENCE_S = 10.0
@@ -72,11 +73,11 @@ def test_an_empty_home_gives_an_empty_snapshot(home):
 
 
 def test_configuration_is_read_again_only_when_a_file_changes(engine, configured):
-    before = engine.configured()
+    before = engine.configuration.configured()
 
-    assert engine.configured() is before
+    assert engine.configuration.configured() is before
     configured.model("mix", "bob")
-    assert {"opus", "mix"} == set(engine.configured().models)
+    assert {"opus", "mix"} == set(engine.configuration.configured().models)
 
 
 def test_a_file_that_breaks_takes_nothing_away_and_is_one_error(engine, configured):
@@ -85,7 +86,7 @@ def test_a_file_that_breaks_takes_nothing_away_and_is_one_error(engine, configur
     whole = path.read_text()
     path.write_text(whole + "kaputt = [\n")
     engine.snapshot()
-    engine.examine()
+    engine.configuration.examine()
 
     snapshot = engine.snapshot()
     errors = [one for one in snapshot.problems if one.is_error]
@@ -140,7 +141,6 @@ def test_a_state_file_of_another_kind_is_said_in_the_snapshot(engine, configured
 
 def test_the_last_good_data_stays_when_the_state_file_breaks(engine, configured):
     good = engine.snapshot()
-    engine.store().close()
     for path in configured.data.glob("state.db*"):
         path.write_bytes(b"rubbish " * 2000)
 
@@ -154,15 +154,15 @@ def test_the_last_good_data_stays_when_the_state_file_breaks(engine, configured)
 def test_examining_finds_what_lies_between_files(engine, configured):
     configured.model("mix", "nobody")
 
-    engine.examine()
+    engine.configuration.examine()
 
     assert any("'nobody' is not in providers.toml" in trouble.cause for trouble in engine.snapshot().problems)
 
 
 def test_drains_disables_and_reserves_are_stored(engine):
-    engine.drain("ada", on=True)
-    engine.disable("bob", on=True)
-    engine.reserve("ada", 0.25)
+    engine.accounts.drain("ada", on=True)
+    engine.accounts.disable("bob", on=True)
+    engine.accounts.reserve("ada", 0.25)
 
     snapshot = engine.snapshot()
 
@@ -174,26 +174,26 @@ def test_drains_disables_and_reserves_are_stored(engine):
 @pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])
 def test_an_impossible_reserve_is_refused(engine, share):
     with pytest.raises(RunnerError, match="reserve"):
-        engine.reserve("ada", share)
+        engine.accounts.reserve("ada", share)
 
 
 def test_an_unknown_account_names_the_nearest(engine):
     with pytest.raises(RunnerError, match="did you mean 'ada'"):
-        engine.drain("adaa", on=True)
+        engine.accounts.drain("adaa", on=True)
 
 
 def test_a_pin_decides_and_is_taken_away_again(engine):
-    engine.pin("opus", "bob")
+    engine.pools.pin("opus", "bob")
     pinned = engine.snapshot().pool("opus")
-    engine.pin("opus", None)
+    engine.pools.pin("opus", None)
 
     assert ("bob", "bob", 1) == (pinned.pin, pinned.next_account, pinned.decision.index)
     assert "ada" == engine.snapshot().pool("opus").next_account
 
 
 def test_a_pin_of_a_drained_account_gives_nobody_and_says_why(engine):
-    engine.drain("bob", on=True)
-    engine.pin("opus", "bob")
+    engine.accounts.drain("bob", on=True)
+    engine.pools.pin("opus", "bob")
 
     pool = engine.snapshot().pool("opus")
 
@@ -202,9 +202,9 @@ def test_a_pin_of_a_drained_account_gives_nobody_and_says_why(engine):
 
 
 def test_a_what_if_changes_nothing_until_it_is_applied(engine):
-    supposed = engine.what_if("opus", ["drain=ada"])
+    supposed = engine.pools.what_if("opus", ["drain=ada"])
     before = engine.snapshot().account("ada").wishes.drained
-    engine.apply("opus", ["drain=ada", "reserve=bob:20"])
+    engine.pools.apply("opus", ["drain=ada", "reserve=bob:20"])
 
     assert ("bob", False) == (supposed.account, before)
     snapshot = engine.snapshot()
@@ -214,13 +214,13 @@ def test_a_what_if_changes_nothing_until_it_is_applied(engine):
 @pytest.mark.parametrize(
     "act",
     [
-        pytest.param(lambda engine: engine.drain("ada", on=True), id="drain"),
-        pytest.param(lambda engine: engine.disable("ada", on=True), id="disable"),
-        pytest.param(lambda engine: engine.reserve("ada", 0.1), id="reserve"),
-        pytest.param(lambda engine: engine.clear("ada"), id="clear"),
-        pytest.param(lambda engine: engine.refresh(), id="refresh"),
-        pytest.param(lambda engine: engine.apply("opus", ["drain=ada"]), id="apply"),
-        pytest.param(lambda engine: engine.one_shot("opus", "hello"), id="one-shot"),
+        pytest.param(lambda engine: engine.accounts.drain("ada", on=True), id="drain"),
+        pytest.param(lambda engine: engine.accounts.disable("ada", on=True), id="disable"),
+        pytest.param(lambda engine: engine.accounts.reserve("ada", 0.1), id="reserve"),
+        pytest.param(lambda engine: engine.accounts.clear("ada"), id="clear"),
+        pytest.param(lambda engine: engine.quota.refresh(), id="refresh"),
+        pytest.param(lambda engine: engine.pools.apply("opus", ["drain=ada"]), id="apply"),
+        pytest.param(lambda engine: engine.background.start("opus", "hello"), id="one-shot"),
     ],
 )
 def test_read_only_refuses_every_change(configured, act):
@@ -254,17 +254,17 @@ def test_a_written_configuration_is_told(engine, configured):
 def test_a_one_shot_tells_its_output_and_its_end(engine):
     heard = Heard(engine)
 
-    number = engine.one_shot("opus", "to be echoed")
+    number = engine.background.start("opus", "to be echoed")
 
     assert (number, 0) == (heard.wait("OneShotEnded").number, heard.wait("OneShotEnded").exit_code)
     assert "to be echoed" == "".join(one.text for one in heard.named("OneShotSaid") if not one.is_note)
-    assert () == engine.one_shots
+    assert () == engine.background.running
 
 
 def test_a_one_shot_never_shows_its_prompt_among_the_processes(engine, configured):
-    engine.pin("opus", "bob")
+    engine.pools.pin("opus", "bob")
     heard = Heard(engine)
-    engine.one_shot("opus", "a secret wish")
+    engine.background.start("opus", "a secret wish")
     heard.wait("OneShotSaid")
 
     shown = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
@@ -274,9 +274,9 @@ def test_a_one_shot_never_shows_its_prompt_among_the_processes(engine, configure
 
 
 def test_closing_stops_what_runs_and_makes_its_record_final(engine, configured):
-    engine.pin("opus", "bob")
+    engine.pools.pin("opus", "bob")
     heard = Heard(engine)
-    engine.one_shot("opus", "hello")
+    engine.background.start("opus", "hello")
     heard.wait("OneShotSaid")
 
     engine.close()
@@ -288,9 +288,9 @@ def test_closing_stops_what_runs_and_makes_its_record_final(engine, configured):
 
 
 def test_a_killed_one_shot_is_not_shown_as_running(engine, configured):
-    engine.pin("opus", "bob")
+    engine.pools.pin("opus", "bob")
     heard = Heard(engine)
-    engine.one_shot("opus", "hello")
+    engine.background.start("opus", "hello")
     heard.wait("OneShotSaid")
     (row,) = configured.rows("SELECT owner_pid FROM invocations")
     assert ["bob"] == [one.account for one in engine.snapshot().running]

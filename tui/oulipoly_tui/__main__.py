@@ -15,14 +15,15 @@ def main() -> int:
 
         if entry.is_for_app(arguments):
             return entry.run(arguments)
+    pane = None
     if arguments[:1] == ["terminal"]:
         from oulipoly_tui.single import bare_entry  # noqa: PLC0415 - as above
 
         if bare_entry.is_for_pane(arguments[1:]):
-            return bare_entry.run(arguments[1:])
+            pane = bare_entry.BarePane()
     from oulipoly_engine.cli.main import main as headless  # noqa: PLC0415 - the app does not need it
 
-    return headless(arguments)
+    return headless(arguments, pane)
 
 
 def _fill_standard_places() -> None:

@@ -12,8 +12,9 @@ from oulipoly_engine.records import Record, field
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from oulipoly_engine.facade.engine import Engine, Snapshot
-    from oulipoly_engine.service.accounts.setup import SetUp
+    from oulipoly_engine.facade.configuration import SetUp
+    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.actions.action import Action
     from oulipoly_tui.frame import Frame
     from oulipoly_tui.keys.keymap import Keymap

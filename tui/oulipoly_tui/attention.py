@@ -16,7 +16,7 @@ from oulipoly_tui.view.frame.header import worst_window
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.engine import Snapshot
+    from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.app_interface import AppInterface
     from oulipoly_tui.screens.reading import Reading
     from oulipoly_tui.view.frame.problems import Problem
@@ -68,7 +68,7 @@ class Alerts:
         """Tell the outer terminal whether anything long is under way: our work, a one-shot, a terminal's program."""
         app = self._app
         works = [UNKNOWN for _ in self._jobs.since(_LONG_S)]
-        shots = [UNKNOWN] * (0 if app.engine is None else len(app.engine.one_shots))
+        shots = [UNKNOWN] * (0 if app.engine is None else len(app.engine.background.running))
         told = [percent for pane in app.frame.panes for percent in pane.under_way()]
         mode = "off" if app.options.reduced_motion else app.options.progress
         self.progress.tell(together((*works, *shots, *told)), mode)
@@ -83,7 +83,7 @@ class Alerts:
         engine = self._app.engine
         if engine is not None and not self._is_asking:
             self._is_asking = True
-            self._app.work("alerts", engine.raise_alerts, self._raised, failed=self._raised)
+            self._app.work("alerts", engine.quota.raise_alerts, self._raised, failed=self._raised)
 
     def alert(self, event: Any) -> None:  # noqa: ANN401 - AlertRaised, known by its name alone so far
         """Tell an alert; those that one question brought are told together, once its answer is complete."""

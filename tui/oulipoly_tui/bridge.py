@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from textual.app import App
 
     from oulipoly_engine.events import Event, Listeners
-    from oulipoly_engine.facade.engine import Engine, Snapshot
+    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.facade.snapshot import Snapshot
 
 
 def connect(listeners: Listeners, app: App[Any]) -> Callable[[], None]:
@@ -66,7 +67,7 @@ class EngineBridge:
         """Read the accounts whose reading has become too old to show."""
         engine, options = self._app.engine, self._app.options
         if engine is not None and options.reads_quota and not options.read_only:
-            self._app.work("read old", engine.refresh_for_display, title="reading quota", can_stop=True)
+            self._app.work("read old", engine.quota.refresh_for_display, title="reading quota", can_stop=True)
 
     def _opened(self, engine: Engine) -> None:
         self._app.engine = engine
@@ -98,4 +99,4 @@ class EngineBridge:
 
     def _examine(self) -> None:
         if self._app.engine is not None:
-            self._app.work("check", self._app.engine.examine, lambda _: self.take_snapshot())
+            self._app.work("check", self._app.engine.configuration.examine, lambda _: self.take_snapshot())

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_engine.cli.commands import OF_THE_APP
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.paths import Paths, from_environment
 
@@ -17,13 +16,14 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_tui.app_interface import Options
 
+OPTIONS = ("--linear", "--read-only", "--no-anim")  # the headless command knows them too, to say what they exclude
 _LAYOUT_FILE = "app-layout.json"
 _SIGNALLED = 128  # plus the signal's number is the exit code
 
 
 def is_for_app(arguments: Sequence[str]) -> bool:
     """Tell whether a command line opens the app: nothing but its own options, and a terminal to show it on."""
-    if any(word not in OF_THE_APP for word in arguments):
+    if any(word not in OPTIONS for word in arguments):
         return False
     return bool(arguments) or (os.isatty(0) and os.isatty(1))
 
@@ -40,8 +40,8 @@ def run(arguments: Sequence[str]) -> int:
     elif os.environ.get("TERM") == "dumb":
         missing = "this terminal cannot be drawn on (TERM is dumb)"
     if missing:
-        from oulipoly_engine.cli import diagnostics  # noqa: PLC0415 - only an error needs it
         from oulipoly_engine.errors import UsageInvalid  # noqa: PLC0415 - only an error needs it
+        from oulipoly_engine.facade import diagnostics  # noqa: PLC0415 - only an error needs it
 
         return diagnostics.fail(UsageInvalid(f"{missing}: use --linear, or a command (see --help)"))
     return _run_app(arguments)
@@ -74,9 +74,9 @@ def save_layout(paths: Paths, state: Mapping[str, object]) -> None:
 
 
 def _is_read_only(arguments: Sequence[str]) -> bool:
-    from oulipoly_engine.config import app_file  # noqa: PLC0415 - the app reads it with its other options
+    from oulipoly_engine.facade.configuration import read_app  # noqa: PLC0415 - the app reads it with its other options
 
-    return "--read-only" in arguments or app_file.read(from_environment()).value.read_only
+    return "--read-only" in arguments or read_app(from_environment()).value.read_only
 
 
 def options(paths: Paths, arguments: Sequence[str]) -> Options:
@@ -88,11 +88,11 @@ def options(paths: Paths, arguments: Sequence[str]) -> Options:
     themes: list[Any] = []
     warnings: list[str] = []
     if (paths.config / "app.toml").exists() or (paths.config / "themes").is_dir():
-        from oulipoly_engine.config import app_file  # noqa: PLC0415 - only where there is such a file
+        from oulipoly_engine.facade.configuration import read_app, read_themes  # noqa: PLC0415 - only where there is one
         from oulipoly_tui.keys import keymap  # noqa: PLC0415 - with the app
         from oulipoly_tui.widgets import theming  # noqa: PLC0415 - Textual
 
-        loaded, looks = app_file.read(paths), app_file.read_themes(paths)
+        loaded, looks = read_app(paths), read_themes(paths)
         found = loaded.value
         warnings = [problem.brief for problem in (*loaded.problems, *looks.problems)]
         for one in looks.value:
@@ -140,7 +140,7 @@ def _run_app(arguments: Sequence[str]) -> int:
         result = app.run()
     finally:  # a crash does not go through the app's own end
         if left := app.alerts.progress.farewell():
-            from oulipoly_engine.cli import output  # noqa: PLC0415 - only after a crash
+            from oulipoly_engine.facade import output  # noqa: PLC0415 - only after a crash
 
             output.write_bytes(left.encode())
     app.jobs.wait_for_stopped()
@@ -159,8 +159,8 @@ def _tell_what_runs_on(found: Sequence[str]) -> None:
     """Say where the terminals are that the app has shown, under the shell's prompt to come."""
     if found:
         from oulipoly_demo import world  # noqa: PLC0415 - as above
-        from oulipoly_engine.cli import diagnostics  # noqa: PLC0415 - only where there is something to say
         from oulipoly_engine.core.text.columns import plain  # noqa: PLC0415 - as above: titles are the programs' own
+        from oulipoly_engine.facade import diagnostics  # noqa: PLC0415 - only where there is something to say
 
         first, inside = found[0].partition(" ")[0], world.way_in()
         app = f"agents {inside}".rstrip()
@@ -172,8 +172,7 @@ def _tell_what_runs_on(found: Sequence[str]) -> None:
 def _become_demo() -> None:
     import sys  # noqa: PLC0415 - beside what it goes to
 
-    from oulipoly_engine.process.command import inherited_environment  # noqa: PLC0415 - only who goes there
-    from oulipoly_engine.process.replace_process import replace_process  # noqa: PLC0415 - only who goes there
+    from oulipoly_engine.facade.own_process import inherited_environment, replace_process  # noqa: PLC0415 - only who goes there
 
     replace_process((sys.executable, "-m", "oulipoly_tui", "demo", "--"), inherited_environment())
 

@@ -22,7 +22,7 @@ from oulipoly_tui.widgets.bars import Bar, HintBar
 
 if TYPE_CHECKING:
     from oulipoly_engine.events import Event
-    from oulipoly_engine.facade.engine import Snapshot
+    from oulipoly_engine.facade.snapshot import Snapshot
 
 
 class Frame(Screen[None], inherit_bindings=False):

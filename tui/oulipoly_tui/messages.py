@@ -11,7 +11,7 @@ from oulipoly_engine.records import Record, field
 
 if TYPE_CHECKING:
     from oulipoly_engine.events import Event
-    from oulipoly_engine.facade.engine import Snapshot
+    from oulipoly_engine.facade.snapshot import Snapshot
 
 
 class EventArrived(Message):

@@ -1,19 +1,82 @@
-"""What every command gets: the folders, the clock, the name we were called by."""
+"""What every command gets: the folders, the clock, the name we were called by, and the engine over them."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from oulipoly_engine.clock import Clock, SystemClock
 from oulipoly_engine.paths import Paths, from_environment
-from oulipoly_engine.records import Record, field
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.facade.terminals.terminals import Terminal
 
 
-class Context(Record):
+class Shown(Protocol):
+    """What came of a terminal that was shown."""
+
+    @property
+    def exit_code(self) -> int:
+        """Return the program's exit code; 0: it runs on."""
+
+    @property
+    def last_lines(self) -> Sequence[str]:
+        """Return what the program left on its screen."""
+
+    @property
+    def farewell(self) -> str:
+        """Return what happened, in a sentence, when it was no plain end; else nothing."""
+
+
+class Pane(Protocol):
+    """A screen that can show a terminal; the app's face has one."""
+
+    @property
+    def lines_kept(self) -> int:
+        """Return how many of the window's rows it keeps for itself."""
+
+    def show(self, socket: Path, terminal: Terminal, key: str) -> Shown:
+        """Show a terminal until its program ends or the user leaves."""
+
+
+class Context:
     """The surroundings of one command."""
 
-    program: str = "agents"
-    paths: Paths = field(default_factory=from_environment)
-    clock: Clock = field(default_factory=SystemClock)
-    models_dir: Path | None = None
-    agents_dir: Path | None = None
+    def __init__(
+        self,
+        program: str = "agents",
+        paths: Paths | None = None,
+        clock: Clock | None = None,
+        models_dir: Path | None = None,
+        agents_dir: Path | None = None,
+        pane: Pane | None = None,
+    ) -> None:
+        self.program = program
+        self.paths = paths or from_environment()
+        self.clock = clock or SystemClock()
+        self.models_dir, self.agents_dir = models_dir, agents_dir
+        self.pane = pane  # None: a terminal takes the whole of ours
+
+    @cached_property
+    def engine(self) -> Engine:
+        """Return the engine; what it has to say goes to stderr, and a broken configuration ends the command."""
+        from oulipoly_engine.facade import diagnostics  # noqa: PLC0415 - with the next: some commands need no engine
+        from oulipoly_engine.facade.engine import Engine, Surroundings  # noqa: PLC0415 - see above
+
+        surroundings = Surroundings(
+            paths=self.paths,
+            clock=self.clock,
+            models_dir=self.models_dir,
+            agents_dir=self.agents_dir,
+            checks_files=True,
+            note=diagnostics.note,
+        )
+        return Engine(surroundings)
+
+    def with_models(self, models_dir: Path | None) -> Context:
+        """Return the same surroundings with another folder of model files."""
+        return Context(self.program, self.paths, self.clock, models_dir, self.agents_dir, self.pane)

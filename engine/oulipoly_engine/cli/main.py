@@ -7,26 +7,27 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oulipoly_engine import __version__
-from oulipoly_engine.cli import commands, diagnostics, output, stdio
+from oulipoly_engine.cli import commands, stdio
 from oulipoly_engine.cli.parser import split, top_level
 from oulipoly_engine.cli.setup import self_repair
 from oulipoly_engine.errors import Interrupted, RunnerError, UsageInvalid
+from oulipoly_engine.facade import diagnostics, output
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from oulipoly_engine.cli.context import Context
+    from oulipoly_engine.cli.context import Context, Pane
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command line and return its exit code.
+def main(argv: Sequence[str] | None = None, pane: Pane | None = None) -> int:
+    """Run one command line and return its exit code. pane: what shows a terminal that is to be started.
 
     A closed stdout ends quietly with 0; a bug keeps its traceback and ends with 1.
     """
     stdio.hold_places()
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _dispatch(arguments)
+        return _dispatch(arguments, pane)
     except Interrupted as error:
         return error.exit_code
     except KeyboardInterrupt:
@@ -38,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return diagnostics.fail(error)
 
 
-def _dispatch(arguments: list[str]) -> int:
+def _dispatch(arguments: list[str], pane: Pane | None) -> int:
     before, name, rest = split(arguments)
     program = sys.argv[0].rpartition("/")[2]  # pathlib costs 5 ms, --version has 40
     if program in ("", "-c", "-m", "__main__.py", "pytest") or program.endswith(".py"):
@@ -53,7 +54,7 @@ def _dispatch(arguments: list[str]) -> int:
         return 0
     from oulipoly_engine.cli.context import Context  # noqa: PLC0415 - msgspec, 20 ms, not for --version and errors
 
-    context = Context(program=program, models_dir=options.models_dir, agents_dir=options.agents_dir)
+    context = Context(program, models_dir=options.models_dir, agents_dir=options.agents_dir, pane=pane)
     if (failed := self_repair.heal(context, name, rest)) is not None:
         return failed
     if options.new:

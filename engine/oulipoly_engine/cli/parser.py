@@ -7,8 +7,9 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
-from oulipoly_engine.cli import commands, output
+from oulipoly_engine.cli import commands
 from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade import output
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Self
 
-from oulipoly_engine.cli import diagnostics
-from oulipoly_engine.process.signals import interruptible
+from oulipoly_engine.facade import diagnostics
+from oulipoly_engine.facade.own_process import interruptible
 
 
 class Progress:
@@ -47,3 +48,10 @@ class Progress:
     def _draw(self) -> None:
         if self._is_shown:
             diagnostics.write_bytes(f"\r\x1b[K{self._what} {self._done}/{self._total} …".encode())
+
+
+@contextmanager
+def reading_quota(total: int) -> Iterator[Callable[[object], None]]:
+    """Count the accounts whose quota is read."""
+    with Progress("reading quota", total) as progress:
+        yield progress.step

@@ -7,18 +7,22 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.cli.wiring import told
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.errors import RequestRefused
-from oulipoly_engine.process.command import Command, inherited_environment
-from oulipoly_engine.process.passthrough import require_terminal
-from oulipoly_engine.process.pty import size_of
-from oulipoly_engine.records import Record
-from oulipoly_engine.service.interactive import terminals
-from oulipoly_engine.terminal.host.runtime_folder import TERMINAL_VARIABLE, Survey, Terminal
+from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade.own_process import require_terminal, window_size
+from oulipoly_engine.facade.terminals.terminals import (
+    TERMINAL_VARIABLE,
+    Survey,
+    Terminal,
+    is_own,
+    orphan_text,
+    show,
+    signal_number,
+    to_json,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,34 +31,18 @@ _HEADINGS = ("ID", "STATE", "AGE", "PID", "COMMAND", "TITLE")
 DETACHED_SIZE = (120, 40)  # columns and rows until somebody attaches
 
 
-class Begun(Record):
-    """A terminal that was asked for by a command line."""
-
-    terminal: Terminal
-    is_detached: bool
-
-
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Serve the command of that name."""
     commands = {"terminals": _list, "attach": _attach, "kill": _kill, "terminal": _start}
     return commands[name](context, f"{context.program} {name}", arguments)
 
 
-def leave_chord(context: Context) -> str:
-    """Return the key that leads out of a terminal, a name of `core.leave_key`."""
-    from oulipoly_engine.config import load  # noqa: PLC0415 - 60 ms, only showing a terminal needs the leave key
-
-    return told(load.load_settings(context.paths)).attach_leave_key
-
-
 def attach(context: Context, terminal: Terminal, *, only_reads: bool = False) -> int:
     """Show a terminal here until it ends or the user leaves, and return the program's exit code, or 0."""
-    from oulipoly_engine.service.interactive import attach as attaching  # noqa: PLC0415 - 10 ms, only showing one needs it
-
     require_terminal()
-    chord = leave_chord(context)
-    with terminals.connect(context.paths, terminal, "attach") as client:
-        left = attaching.show(client, terminal, chord, output.write_bytes, only_reads=only_reads)
+    hosts = context.engine.terminals
+    key = hosts.leave_key
+    left = show(hosts.socket(terminal), terminal, key, output.write_bytes, name="attach", only_reads=only_reads)
     if left.problem is not None:
         diagnostics.note(f"Error: {left.problem}")
         return 1
@@ -64,7 +52,7 @@ def attach(context: Context, terminal: Terminal, *, only_reads: bool = False) ->
         way = f"{context.program} {world.way_in()}attach {terminal.id}"
         diagnostics.note(f"[left {terminal.id}: `{way}` brings it back]")
         if left.dropped:
-            diagnostics.note(f"[what was typed after {chord} in one go ({left.dropped} bytes) went nowhere]")
+            diagnostics.note(f"[what was typed after {key} in one go ({left.dropped} bytes) went nowhere]")
         return 0
     if left.last_lines:
         output.write_line("\n".join(left.last_lines))
@@ -76,10 +64,10 @@ def _list(context: Context, prog: str, arguments: list[str]) -> int:
     parser = Parser(prog=prog, description="List the terminals that live, and those that ended and were not seen.")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse(arguments)
-    found = terminals.survey(context.paths, context.clock)
+    found = context.engine.terminals.survey()
     _say_lost(found)
     if options.json:
-        output.write_json({"terminals": [terminals.to_json(one) for one in found.terminals]})
+        output.write_json({"terminals": [to_json(one) for one in found.terminals]})
     elif not found.terminals:
         output.write_line(f"no terminals; `{context.program} terminal --detach -- CMD` starts one")
     else:
@@ -93,8 +81,8 @@ def _attach(context: Context, prog: str, arguments: list[str]) -> int:
     parser.add_argument("--read-only", action="store_true", help="type nothing into it, and leave its size to others")
     options = parser.parse(arguments)
     require_terminal()
-    found = terminals.find(context.paths, context.clock, options.id)
-    if inherited_environment().get(TERMINAL_VARIABLE) == found.id:
+    found = context.engine.terminals.find(options.id)
+    if is_own(found):
         # A tmux server that was started in there keeps the variable wherever it is shown later.
         why = "shown inside itself it would have itself to draw, without an end"
         message = f"this is terminal {found.id}: {why}; if you are elsewhere by now, unset {TERMINAL_VARIABLE}"
@@ -109,11 +97,11 @@ def _kill(context: Context, prog: str, arguments: list[str]) -> int:
     options = parser.parse(arguments)
     number = None
     if options.signal is not None:
-        number = terminals.signal_number(options.signal)
+        number = signal_number(options.signal)
         if number is None:
             parser.error(f"there is no signal {options.signal!r}: give a name such as TERM, or its number")
-    terminal = terminals.find(context.paths, context.clock, options.id, orphaned=True)
-    ended = terminals.kill(context.paths, terminal, number)
+    killed = context.engine.terminals.kill(options.id, number, orphaned=True)
+    terminal, ended = killed.terminal, killed.exited
     if ended is None:
         output.write_line(f"sent {options.signal} to {terminal.id} (process {terminal.pid}); it runs on")
     else:
@@ -122,18 +110,7 @@ def _kill(context: Context, prog: str, arguments: list[str]) -> int:
 
 
 def _start(context: Context, prog: str, arguments: list[str]) -> int:
-    begun = begin(context, prog, arguments)
-    if begun.is_detached:
-        output.write_line(begun.terminal.id)
-        return 0
-    return attach(context, begun.terminal)
-
-
-def begin(context: Context, prog: str, arguments: list[str], *, lines_kept: int = 0) -> Begun:
-    """Start the command of a `terminal` command line, which the app shows in a bare pane and `--plain` without it.
-
-    lines_kept: of the window's rows that whoever shows it keeps for itself. Raises RunnerError.
-    """
+    """Start a command; the app's pane shows it where there is one and `--plain` does not ask otherwise."""
     parser = Parser(
         prog=prog,
         description="Run any command in a terminal of its own, which outlives this one.",
@@ -151,18 +128,29 @@ def begin(context: Context, prog: str, arguments: list[str], *, lines_kept: int 
         parser.error("no command: put it after `--`")
     if not options.detach:
         require_terminal()
-    columns, rows = options.size or (DETACHED_SIZE if options.detach else size_of(1)[:2])
-    kept = 0 if options.detach else lines_kept
-    folder = (options.project or Path.cwd()).absolute()
-    launch = terminals.Launch(Command(argv, inherited_environment(), folder), columns, max(1, rows - kept))
-    return Begun(terminals.start(context.paths, launch), is_detached=options.detach)
+    pane = None if options.detach or options.plain else context.pane
+    columns, rows = options.size or (DETACHED_SIZE if options.detach else window_size())
+    size = columns, max(1, rows - (0 if pane is None else pane.lines_kept))
+    key = "" if pane is None else context.engine.terminals.leave_key  # read before the program is on its way
+    terminal = context.engine.new_terminals.run(argv, size, options.project or Path.cwd()).terminal
+    if options.detach:
+        output.write_line(terminal.id)
+        return 0
+    if pane is None:
+        return attach(context, terminal)
+    shown = pane.show(context.engine.terminals.socket(terminal), terminal, key)
+    if shown.last_lines:
+        output.write_line("\n".join(shown.last_lines))
+    if shown.farewell:
+        diagnostics.note(f"[{shown.farewell}]")
+    return shown.exit_code
 
 
 def _say_lost(found: Survey) -> None:
     for lost in found.lost:
         diagnostics.note(f"[terminal {lost.id} is gone: its host was killed, and {lost.label} has ended]")
     for left in found.orphaned:
-        diagnostics.note(f"[{terminals.orphan_text(left)}: {left.label}; `agents kill {left.id}` ends it]")
+        diagnostics.note(f"[{orphan_text(left)}: {left.label}; `agents kill {left.id}` ends it]")
     if found.stale_sockets:
         diagnostics.note(f"[{found.stale_sockets} stale socket(s) of dead hosts removed]")
 

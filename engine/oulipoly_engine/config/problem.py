@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from oulipoly_engine.core.text.nearest import nearest as nearest
 from oulipoly_engine.errors import ConfigInvalid
 from oulipoly_engine.records import Record
 
@@ -83,15 +83,6 @@ def summary(errors: tuple[Problem, ...]) -> str:
     """Return the first problem's text and how many more there are."""
     more = len(errors) - 1
     return errors[0].text + (f" (and {more} more: run `agents config check`)" if more else "")
-
-
-def nearest(word: str, known: Iterable[str], *, limit: int = 1) -> tuple[str, ...]:
-    """Return the known words most like a mistyped one, best first; none when nothing comes close."""
-    import difflib  # noqa: PLC0415 - 2 ms, only a mistyped word needs it
-
-    folded = {name.casefold().replace("-", "_"): name for name in known}
-    found = difflib.get_close_matches(word.casefold().replace("-", "_"), folded, n=limit, cutoff=0.6)
-    return tuple(folded[name] for name in found)
 
 
 def shown(value: object) -> str:

@@ -37,6 +37,8 @@ from oulipoly_engine.store.quota.quotas import Attempts
 from oulipoly_engine.store.runs import activity
 from oulipoly_engine.store.runs.activity import Failure
 
+__all__ = ["AccountView", "AtRisk", "PoolView", "Snapshot", "SnapshotMaker", "Trouble"]
+
 _FORECAST_AGE = timedelta(minutes=1)
 _FAILURE_AGE = timedelta(hours=6)  # after that nobody waits for its fix
 
@@ -192,7 +194,7 @@ class SnapshotMaker(Record, frozen=False):
         return alerts(view.quota, {one.window.name: one.forecast for one in view.forecasts}, now, self.threshold)
 
 
-def decision_with(
+def _decision_with(
     store: Store, model: Model, configured: Configured, suppositions: tuple[Supposition, ...], now: datetime
 ) -> Decision:
     """Return the choice that a pool would make if something were so; nothing is changed."""
@@ -202,11 +204,11 @@ def decision_with(
 
 def _pool(store: Store, model: Model, configured: Configured, pins: Mapping[str, str], now: datetime) -> PoolView:
     """Judge a pool; a pin lets its account alone take part, while the others keep their numbers."""
-    decision = decision_with(store, model, configured, (), now)
+    decision = _decision_with(store, model, configured, (), now)
     pin = pins.get(model.name)
     if pin is None:
         return PoolView(model, decision)
-    alone = decision_with(store, model, configured, (Supposition("pin", pin),), now)
+    alone = _decision_with(store, model, configured, (Supposition("pin", pin),), now)
     if alone.account is None:
         why = "; ".join(exclusion_text(verdict) for verdict in alone.verdicts) or "is not of this pool"
         error = f"{pin} is pinned for this app's next picks, and {why}"

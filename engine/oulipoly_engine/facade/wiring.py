@@ -20,11 +20,16 @@ if TYPE_CHECKING:
     from oulipoly_engine.service.archive.archive import Archive
     from oulipoly_engine.service.archive.keeper import ArchiveKeeper
     from oulipoly_engine.service.interactive.interactive import Launcher
+    from oulipoly_engine.service.ledger.files import Source
+    from oulipoly_engine.service.ledger.ledger import Ledger
     from oulipoly_engine.service.quota.refresh import Refresher
     from oulipoly_engine.service.reading.documents import Documents
     from oulipoly_engine.service.reading.export import Exporter
+    from oulipoly_engine.service.rewrite.recovery import Recovery
     from oulipoly_engine.service.rewrite.replace import Replacer
+    from oulipoly_engine.service.runs.attempt import Face
     from oulipoly_engine.service.runs.freshness import Freshness
+    from oulipoly_engine.service.runs.invoke import Invoker
     from oulipoly_engine.service.runs.resume import Resumer
     from oulipoly_engine.service.sessions.catalogue import Catalogue
     from oulipoly_engine.service.sessions.lease import Leases
@@ -117,7 +122,7 @@ class Wiring(Record):
         from oulipoly_engine.service.runs.freshness import Freshness
 
         return Freshness(
-            store, self.refresher(store, accounts, scripts, listeners), self.ingester(store, scripts), note
+            store, self.refresher(store, accounts, scripts, listeners), self.ingester(store, scripts, listeners), note
         )
 
     def archive(self, store: Store, accounts: Mapping[str, Account], scripts: Mapping[str, SessionScripts]) -> Archive:
@@ -170,6 +175,42 @@ class Wiring(Record):
 
         limit = settings.preimage_limit_bytes
         return Replacer(store, locator, self.clock, self.paths.data, preimage_limit_bytes=limit)
+
+    def ledger(self, store: Store, folders: tuple[Source, ...]) -> Ledger:
+        """Return what counts the calls in transcripts, each of them once."""
+        from oulipoly_engine.service.ledger.ledger import Ledger
+
+        return Ledger(store, folders, self.clock)
+
+    def recovery(self, store: Callable[[], Store]) -> Recovery:
+        """Return what finishes replacements that were cut off. store: opens it when something is to be done."""
+        from oulipoly_engine.service.rewrite.recovery import Recovery
+
+        return Recovery(self.paths.data, self.clock, store)
+
+    def invoker(
+        self,
+        store: Store,
+        accounts: Mapping[str, Account],
+        settings: Settings,
+        face: Face,
+        freshness: Freshness,
+        ask: Callable[[str], str] | None,
+    ) -> Invoker:
+        """Return what runs one-shots. ask: sends a prompt to the diagnostics model; None: there is none."""
+        from oulipoly_engine.service.runs.diagnosis import Diagnoser
+        from oulipoly_engine.service.runs.invoke import Invoker
+
+        return Invoker(
+            store=store,
+            accounts=accounts,
+            settings=settings,
+            diagnoser=Diagnoser(face.note, ask),
+            results_folder=self.paths.results,
+            clock=self.clock,
+            face=face,
+            freshness=freshness,
+        )
 
     def resumer(
         self,

@@ -21,7 +21,6 @@ from oulipoly_engine.store.search import index as search_index
 from oulipoly_engine.store.search import search as index
 from oulipoly_engine.store.sessions.sessions import conversations
 
-RANKED_AMONG = 500  # of the newest matches
 STEP_TURNS = 2_000
 _REDACTED_AT_ONCE = 20_000  # characters; around the first place in a longer text
 
@@ -88,7 +87,7 @@ def search(store: Store, query: Query, kinds: Kinds, limit: int, *, by_rank: boo
         raise UsageInvalid(message)
     ranked = by_rank and any(not term.is_negated for term in query.terms)
     wanted = _wanted(store, query, kinds)
-    matches: Sequence[index.Match] = index.search(store, wanted, max(limit, RANKED_AMONG) if ranked else limit)
+    matches: Sequence[index.Match] = index.search(store, wanted, max(limit, rank.RANKED_AMONG) if ranked else limit)
     scores: dict[int, float] = {}  # by row
     if ranked:
         told = rank.scores([text_of(match.body) for match in matches], query.terms)

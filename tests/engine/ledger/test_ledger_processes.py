@@ -65,7 +65,7 @@ def test_a_process_killed_in_the_middle_of_a_batch_leaves_whole_batches(bench, s
 
 def test_the_headless_one_shot_never_loads_the_ledgers_decoder():
     code = (
-        "import sys, oulipoly_engine.cli.wiring, oulipoly_engine.cli.runs.run\n"
+        "import sys, oulipoly_engine.facade.runs.one_shots, oulipoly_engine.cli.runs.run\n"
         "print('oulipoly_engine.core.ledger' in sys.modules)"
     )
 

@@ -5,10 +5,11 @@ import threading
 
 import pytest
 
-from oulipoly_engine.events import TurnsIngested
+from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.events import Listeners, TurnsIngested
 from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.paths import Paths
-from oulipoly_engine.service.following.late import Home, LateFollower
+from oulipoly_engine.service.following.late import LateFollower, Sources
 
 PATIENCE_S = 15
 
@@ -69,9 +70,10 @@ def test_a_read_only_engine_stores_nothing(paths):
 
 
 def test_closing_before_it_has_begun_is_at_once(paths):
-    engine = Engine(Surroundings(paths))
-    home = Home(engine.store, engine.configured, paths, engine.listeners, engine.surroundings.clock)
-    follower = LateFollower(home, begin_after_s=600)
+    def never():
+        raise AssertionError
+
+    follower = LateFollower(Sources(never, never, paths, never, Listeners(), SystemClock()), begin_after_s=600)
 
     follower.close()
 

@@ -114,8 +114,8 @@ def slow(app_world, running, settled, tmp_path):
         told = []
         async with running(panes=["pools"], reads_quota=False, **options) as (app, pilot):
             app.alerts.progress = Progress(told.append, GHOSTTY)
-            app.engine.one_shot("slow", "go")
-            await settled(pilot, lambda: app.engine.one_shots)
+            app.engine.background.start("slow", "go")
+            await settled(pilot, lambda: app.engine.background.running)
             yield app, partial(settled, pilot), told, gate
 
     return run

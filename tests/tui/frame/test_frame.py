@@ -183,7 +183,7 @@ async def test_quitting_asks_while_a_one_shot_runs(empty_world, running, settled
     empty_world.model("opus", "slow")
     async with running() as (app, pilot):
         app.order("prompt", ("opus", "hello"))
-        await settled(pilot, lambda: app.engine.one_shots)
+        await settled(pilot, lambda: app.engine.background.running)
         await settled(pilot, lambda: app.frame.current.reason_to_stay() is not None)
         await pilot.press("q")
         await settled(pilot, lambda: isinstance(app.screen, Confirm))
@@ -191,7 +191,7 @@ async def test_quitting_asks_while_a_one_shot_runs(empty_world, running, settled
         await settled(pilot, lambda: not isinstance(app.screen, Confirm))
         assert app.is_running
         app.engine.close()
-        await settled(pilot, lambda: not app.engine.one_shots)
+        await settled(pilot, lambda: not app.engine.background.running)
 
 
 async def test_nothing_configured_offers_the_demo(empty_world, running, beside, screen_text, settled):

@@ -116,10 +116,10 @@ async def test_a_failed_run_is_told_with_its_fix_until_one_succeeds(empty_world,
         await settled(pilot, lambda: any("sign in again" in text for text in _troubles(app)))
         assert any("Please run /login" in text for text in _troubles(app))
         (empty_world.home / "well").touch()
-        await settled(pilot, lambda: not app.engine.one_shots)
+        await settled(pilot, lambda: not app.engine.background.running)
         app.order("prompt", ("opus", "hello"))
         await settled(pilot, lambda: not any("the last run" in text for text in _troubles(app)))
-        await settled(pilot, lambda: not app.engine.one_shots)
+        await settled(pilot, lambda: not app.engine.background.running)
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 from textual.drivers.headless_driver import HeadlessDriver
 
-from oulipoly_engine.facade.sessions import ExportWish
+from oulipoly_engine.facade.sessions.values import ExportWish
 from oulipoly_tui.actions.registry import ACTIONS
 from oulipoly_tui.widgets.terminal_view import TerminalView
 

@@ -3,6 +3,7 @@
 import pytest
 
 from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.quota import quotas
 from oulipoly_tui.view.transcript.spans import plain
 
@@ -74,7 +75,7 @@ async def test_e_keeps_the_percent_that_is_typed(app_world, hand):
 @keys("pools.clear", "c")
 async def test_c_takes_the_mark_of_an_exhausted_account_away(app_world, hand):
     async with hand() as one:
-        store = one.app.engine.store()
+        store = open_store(one.app.engine.paths.state_db)
         quotas.mark_exhausted(store, "bob", SystemClock().now())
         store.close()
         await one.until(lambda: one.account("bob").quota.exhausted_at is not None)

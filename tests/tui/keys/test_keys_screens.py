@@ -4,7 +4,7 @@ import pytest
 from textual.widgets import Input
 
 from oulipoly_engine import stopping
-from oulipoly_engine.facade.sessions import ExportWish
+from oulipoly_engine.facade.sessions.values import ExportWish
 from oulipoly_tui.screens import export
 from oulipoly_tui.view.transcript.spans import cells, plain
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
@@ -70,7 +70,7 @@ async def test_a_yes_or_no_is_answered_by_letters_and_by_arrows(empty_world, han
             await one.press(key)
             assert button == one.app.focused.id
         one.app.engine.close()
-        await one.until(lambda: not one.app.engine.one_shots)
+        await one.until(lambda: not one.app.engine.background.running)
         await one.press("y")
         await one.until(lambda: not one.app.is_running)
 
@@ -97,7 +97,7 @@ async def test_a_question_and_a_prompt_are_left_without_an_answer_or_sent(app_wo
             await one.at("Frame")
             await one.until(lambda count=count: count == len(one.app.frame.find("pools")._shots))
         await one.rest()
-        await one.until(lambda: not one.app.engine.one_shots)
+        await one.until(lambda: not one.app.engine.background.running)
 
         assert 0 == one.account("bob").wishes.reserve
         assert ["words1", "words2", "words3"] == [shot.prompt for shot in one.app.frame.find("pools")._shots.values()]
@@ -327,7 +327,7 @@ async def test_a_difference_is_scrolled_refused_and_taken(sessions, talks, tmp_p
         talks.door.say("user", f"word {number}", minutes_ago=4)
     before, target = talks.door.path.read_bytes(), tmp_path / "edited.jsonl"
     async with sessions("Paint", size=(100, 24)) as one:
-        one.app.engine.sessions.export(talks.door.id, ExportWish("canonical-jsonl"), target)
+        one.app.engine.sessions.files.export(talks.door.id, ExportWish("canonical-jsonl"), target)
         target.write_text(target.read_text().replace("word", "work").replace("Paint the door", "Paint the gate"))
 
         async def look():

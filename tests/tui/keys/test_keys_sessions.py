@@ -3,7 +3,8 @@
 import pytest
 
 from oulipoly_engine.clock import SystemClock, to_text
-from oulipoly_engine.facade.sessions import ExportWish
+from oulipoly_engine.facade.sessions.values import ExportWish
+from oulipoly_engine.store.base.db import open_store
 
 keys = pytest.mark.keys
 ROOF, DOOR = (f"{digit * 8}-1111-4111-8111-111111111111" for digit in "12")
@@ -91,7 +92,7 @@ async def test_name_and_note_are_shown_and_kept(sessions):
         await answer(one, "Note of attic", "ask Bo")
         await one.told("noted; u takes it back")
 
-        assert "ask Bo" == one.app.engine.sessions.conversation(ROOF).note
+        assert "ask Bo" == one.app.engine.sessions.catalogue.find(ROOF).note
 
 
 @keys("sessions.archive", "A")
@@ -168,7 +169,7 @@ async def test_an_edited_export_is_put_in_place_after_a_look_and_taken_back(sess
     before = talks.door.path.read_bytes()
     async with sessions("Paint") as one:
         target = tmp_path / "edited.jsonl"
-        one.app.engine.sessions.export(DOOR, ExportWish("canonical-jsonl"), target)
+        one.app.engine.sessions.files.export(DOOR, ExportWish("canonical-jsonl"), target)
         target.write_text(target.read_text().replace("Paint the door", "Paint the gate"))
         await one.press("i")
         await answer(one, "Import into Paint", str(target))
@@ -187,7 +188,7 @@ async def test_u_offers_a_replacement_of_an_earlier_day_and_nothing_where_none_s
     async with sessions("Paint") as one:
         assert "nothing was done here yet" == one.app.frame.find("sessions").obstacle("undo")
         target = tmp_path / "edited.jsonl"
-        one.app.engine.sessions.export(DOOR, ExportWish("canonical-jsonl"), target)
+        one.app.engine.sessions.files.export(DOOR, ExportWish("canonical-jsonl"), target)
         target.write_text(target.read_text().replace("Paint the door", "Paint the gate"))
         one.app.order("session import", [DOOR, str(target)])
         await one.at("ImportScreen")
@@ -216,9 +217,9 @@ async def test_a_conversation_moves_to_another_account_and_back(sessions, talks)
         await one.sees("From eve to eva")
         await one.press("y")
         await one.told("moved to eva")
-        assert "eva" == one.app.engine.sessions.conversation(DOOR).active.account
+        assert "eva" == one.app.engine.sessions.catalogue.find(DOOR).active.account
         await one.press("u")
-        await one.until(lambda: "eve" == one.app.engine.sessions.conversation(DOOR).active.account)
+        await one.until(lambda: "eve" == one.app.engine.sessions.catalogue.find(DOOR).active.account)
 
 
 @keys("sessions.resume", "r")
@@ -243,7 +244,7 @@ async def test_a_goes_on_on_another_account(sessions, hosts):
         await one.press("enter")
         await one.sees(f"hello eva --resume {DOOR[:8]}")
 
-        assert "eva" == one.app.engine.sessions.conversation(DOOR).active.account
+        assert "eva" == one.app.engine.sessions.catalogue.find(DOOR).active.account
 
 
 @keys("sessions.copy", "y")
@@ -317,7 +318,7 @@ async def test_shift_v_keeps_what_is_shown_as_a_view_and_brings_it_back(sessions
 @keys("sessions.trace", "t")
 async def test_t_shows_who_started_whom_and_the_list_again(sessions):
     async with sessions() as one:
-        store = one.app.engine.store()
+        store = open_store(one.app.engine.paths.state_db)
         with store.write():
             at = to_text(SystemClock().now())
             store.insert(

@@ -138,7 +138,7 @@ async def test_calls_that_join_show_up(burned, running, settled):
         await _read(app, pilot, settled)
         await pilot.press("b")
         await settled(pilot, lambda: "3 calls" in _text(app, "burners"))
-        add_calls(app.engine.store(), (15, 0.01, 3))
+        add_calls(open_store(app.engine.paths.state_db), (15, 0.01, 3))
         await pilot.press("left_square_bracket")
         await settled(pilot, lambda: "4 calls" in _text(app, "burners"))
 

@@ -8,9 +8,10 @@ from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.controls import Controls
 from oulipoly_engine.core.quota.window_cycles import Ended
 from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.facade.quota.quota import Burning
 from oulipoly_engine.facade.snapshot import AccountView, Snapshot
 from oulipoly_engine.records import replace
-from oulipoly_engine.service.quota.burn_history import Burning, Cycle
+from oulipoly_engine.service.quota.burn_history import Cycle
 from oulipoly_engine.store.quota.quotas import Attempts
 from oulipoly_engine.store.quota.readings import Point
 from oulipoly_tui.view.quota.quota import bar, even_pace, pace_word, parse_key, quota_rows, record, window_key

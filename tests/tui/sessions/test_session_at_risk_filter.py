@@ -6,8 +6,7 @@ import pytest
 
 from oulipoly_engine.core.search.query import parse
 from oulipoly_engine.core.sessions.sessions import Conversation, Part, Sort
-from oulipoly_engine.service.sessions.board import Board
-from oulipoly_engine.service.sessions.catalogue import Listed
+from oulipoly_engine.facade.sessions.types import Board, Listed
 from oulipoly_tui.view.sessions.groups import Grouping, Order, SessionIndex
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -3,7 +3,7 @@
 import pytest
 
 from oulipoly_engine.core.sessions.sessions import Part
-from oulipoly_engine.facade.values import file_names
+from oulipoly_engine.facade.sessions.values import file_names
 
 AT = "2026-11-20T12:00:00Z"
 

@@ -8,10 +8,9 @@ import pytest
 
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.core.sessions.sessions import Conversation, Part, Sort, ordered
+from oulipoly_engine.facade.sessions.types import Board, Listed
+from oulipoly_engine.facade.snapshot import AtRisk
 from oulipoly_engine.records import replace
-from oulipoly_engine.service.archive.expiring import AtRisk
-from oulipoly_engine.service.sessions.board import Board
-from oulipoly_engine.service.sessions.catalogue import Listed
 from oulipoly_tui.commands import line
 from oulipoly_tui.panes.terminal.open_terminal import label_of, program_of
 from oulipoly_tui.view.frame.attention import of_snapshot, risk_text
@@ -216,7 +215,7 @@ async def test_what_is_at_risk_is_gone_to_and_archived_from_there(listed):
         await until(lambda: pane.listed is not None and pane.listed.conversation.chain_id == wanted[0].key)
         await pilot.press("A")
         app.work("again", lambda: None, lambda _: None)
-        await until(lambda: app.engine.sessions.board().kept)
+        await until(lambda: app.engine.sessions.catalogue.board().kept)
         app.take_snapshot()
         await until(lambda: not app.snapshot.at_risk)
 
@@ -225,4 +224,4 @@ async def test_the_app_s_own_scan_keeps_copies_unless_told_not_to(listed, app_wo
     (app_world.config / "config.toml").write_text("")
     async with listed() as (app, pilot, until):
         await pilot.press("S")
-        await until(lambda: len(app.engine.sessions.board().kept) == 2)
+        await until(lambda: len(app.engine.sessions.catalogue.board().kept) == 2)

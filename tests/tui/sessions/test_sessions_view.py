@@ -7,9 +7,7 @@ import pytest
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.search.query import Query, parse
 from oulipoly_engine.core.sessions.sessions import Conversation, Part, Sort, fits
-from oulipoly_engine.service.sessions.board import Board
-from oulipoly_engine.service.sessions.catalogue import Listed
-from oulipoly_engine.store.runs.spawned import Spawned
+from oulipoly_engine.facade.sessions.types import Board, Listed, Spawned
 from oulipoly_tui.view.sessions import groups as groups_module
 from oulipoly_tui.view.sessions import sessions as view
 from oulipoly_tui.view.sessions.groups import Grouping, Order, SessionIndex, groups, narrows

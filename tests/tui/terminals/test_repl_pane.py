@@ -7,7 +7,7 @@ import time
 import pytest
 from textual import events
 
-from oulipoly_engine.facade.terminals import Terminals
+from oulipoly_engine.facade.terminals.terminals import Terminals
 from oulipoly_engine.records import replace
 from oulipoly_tui.messages import ReplWanted
 from oulipoly_tui.screens import clipboard_question

@@ -9,7 +9,7 @@ from oulipoly_tui.view.sessions.export import FORMATS
 from oulipoly_tui.widgets import theming
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.engine import Snapshot
+    from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.actions.action import Argument, Choices
 
 

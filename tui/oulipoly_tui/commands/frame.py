@@ -25,7 +25,7 @@ def open_settings(app: AppInterface, _arguments: list[str]) -> None:
     from oulipoly_tui.screens.settings import SettingsScreen  # noqa: PLC0415 - only when it is opened
 
     assert app.engine is not None  # noqa: S101 - the command needs an engine
-    app.push_screen(SettingsScreen(app.engine.settings))
+    app.push_screen(SettingsScreen(app.engine.configuration.settings))
 
 
 def leave(app: AppInterface, _arguments: list[str]) -> None:

@@ -14,7 +14,7 @@ from oulipoly_tui.commands.choices import choices_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from oulipoly_engine.facade.engine import Snapshot
+    from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.actions.action import Command
     from oulipoly_tui.app_interface import AppInterface
 

@@ -12,8 +12,9 @@ from oulipoly_tui.view.frame import words
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from oulipoly_engine.facade.engine import Engine, Refreshed
-    from oulipoly_engine.service.accounts.setup import SetUp
+    from oulipoly_engine.facade.configuration import SetUp
+    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.facade.quota.quota import Refreshed
     from oulipoly_tui.app_interface import AppInterface
 
 
@@ -48,7 +49,7 @@ def refresh(app: AppInterface, arguments: list[str]) -> None:
         app.take_snapshot()
 
     title = f"reading {', '.join(arguments) or 'every account'}"
-    app.work("reading quota", partial(engine.refresh, tuple(arguments)), said, title=title, can_stop=True)
+    app.work("reading quota", partial(engine.quota.refresh, tuple(arguments)), said, title=title, can_stop=True)
 
 
 def _told_read(done: tuple[Refreshed, ...]) -> str:
@@ -81,11 +82,11 @@ def enable(app: AppInterface, arguments: list[str]) -> None:
 
 
 def _drain(app: AppInterface, name: str, done: str, *, on: bool) -> None:
-    _change(app, "drain", partial(_engine(app).drain, name, on=on), done)
+    _change(app, "drain", partial(_engine(app).accounts.drain, name, on=on), done)
 
 
 def _disable(app: AppInterface, name: str, done: str, *, on: bool) -> None:
-    _change(app, "disable", partial(_engine(app).disable, name, on=on), done)
+    _change(app, "disable", partial(_engine(app).accounts.disable, name, on=on), done)
 
 
 def set_reserve(app: AppInterface, arguments: list[str]) -> str | None:
@@ -96,33 +97,33 @@ def set_reserve(app: AppInterface, arguments: list[str]) -> str | None:
     except ValueError:
         return f"{text!r} is no percentage from 0 to 99"
     done = f"{name} keeps {words.percent(share)} of every window" if share else f"{name} keeps no reserve"
-    _change(app, "reserve", partial(_engine(app).reserve, name, share), done)
+    _change(app, "reserve", partial(_engine(app).accounts.reserve, name, share), done)
     return None
 
 
 def clear(app: AppInterface, arguments: list[str]) -> None:
     """Take an account's mark and pause away."""
-    _change(app, "clear", partial(_engine(app).clear, arguments[0]), f"{arguments[0]} is no longer marked")
+    _change(app, "clear", partial(_engine(app).accounts.clear, arguments[0]), f"{arguments[0]} is no longer marked")
 
 
 def pin(app: AppInterface, arguments: list[str]) -> None:
     """Let one account alone serve a model."""
     model, account = arguments
     done = f"{account} is pinned for this app's picks of {model}"
-    _change(app, "pin", partial(_engine(app).pin, model, account), done)
+    _change(app, "pin", partial(_engine(app).pools.pin, model, account), done)
 
 
 def unpin(app: AppInterface, arguments: list[str]) -> None:
     """Let the balancer choose for a model again."""
     model = arguments[0]
-    _change(app, "pin", partial(_engine(app).pin, model, None), f"{model} has no pin")
+    _change(app, "pin", partial(_engine(app).pools.pin, model, None), f"{model} has no pin")
 
 
 def send_prompt(app: AppInterface, arguments: list[str]) -> None:
     """Send one prompt to a model."""
     model, text = arguments
     pane: Any = app.frame.find("pools")
-    app.work("one-shot", partial(_engine(app).one_shot, model, text), partial(pane.one_shot_began, model, text))
+    app.work("one-shot", partial(_engine(app).background.start, model, text), partial(pane.one_shot_began, model, text))
 
 
 def go_to_demo(app: AppInterface, _arguments: list[str]) -> None:
@@ -139,7 +140,7 @@ def set_up(app: AppInterface, _arguments: list[str]) -> None:
         app.push_screen(FirstSetUp(found))
 
     if app.engine is not None:
-        app.work("set-up", app.engine.first_set_up, arrived)
+        app.work("set-up", app.engine.configuration.first_set_up, arrived)
 
 
 def undo_set_up(app: AppInterface, _arguments: list[str]) -> str | None:
@@ -154,5 +155,5 @@ def undo_set_up(app: AppInterface, _arguments: list[str]) -> str | None:
         app.say(f"the set-up is taken back{stays}", severity="warning" if kept else "information")
         app.take_snapshot()
 
-    app.work("set-up", lambda: engine.take_set_up_back(found), gone)
+    app.work("set-up", lambda: engine.configuration.take_set_up_back(found), gone)
     return None

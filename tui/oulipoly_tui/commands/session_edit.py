@@ -10,7 +10,9 @@ from oulipoly_tui.commands.sessions import find_session, sessions_of
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Conversation
-    from oulipoly_engine.facade.sessions import Draft, Import, Sessions
+    from oulipoly_engine.facade.sessions.sessions import Sessions
+    from oulipoly_engine.facade.sessions.types import Draft
+    from oulipoly_engine.facade.sessions.values import Import
     from oulipoly_tui.app_interface import AppInterface
 
 
@@ -18,7 +20,7 @@ def edit(app: AppInterface, arguments: list[str]) -> None:
     """Let the user change a session in the editor, and show the difference."""
 
     def found(one: Conversation) -> None:
-        work = partial(sessions_of(app).draft, one.chain_id)
+        work = partial(sessions_of(app).edits.draft, one.chain_id)
         app.work("edit", work, partial(_write, app, one.chain_id))
 
     find_session(app, arguments[0], found)
@@ -28,7 +30,7 @@ def _write(app: AppInterface, chain_id: str, draft: Draft) -> None:
     """Let the user write; the app has let go of the terminal."""
     try:
         with app.suspend():
-            problem = sessions_of(app).edit_draft(draft)
+            problem = sessions_of(app).edits.edit_draft(draft)
     except BaseException:
         draft.close()
         raise
@@ -45,7 +47,7 @@ def _read(sessions: Sessions, chain_id: str, draft: Draft) -> Import | Exception
     from oulipoly_engine.errors import RunnerError  # noqa: PLC0415 - loaded already
 
     try:
-        return None if draft.is_as_it_was else sessions.read_import(chain_id, draft.path)
+        return None if draft.is_as_it_was else sessions.edits.read_import(chain_id, draft.path)
     except RunnerError as error:
         return error
 

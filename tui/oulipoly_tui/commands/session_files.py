@@ -12,7 +12,9 @@ from oulipoly_tui.view.sessions.export import FORMATS, LOSSLESS
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Conversation
-    from oulipoly_engine.facade.sessions import Exported, Import, Unpacked
+    from oulipoly_engine.facade.sessions.archive import Kept
+    from oulipoly_engine.facade.sessions.bundles import Packed
+    from oulipoly_engine.facade.sessions.values import Exported, Import, Unpacked
     from oulipoly_tui.app_interface import AppInterface
 
 
@@ -22,7 +24,7 @@ def archive(app: AppInterface, arguments: list[str]) -> None:
     app.say("archiving …")
 
     def work() -> str:
-        return sessions.archive([sessions.conversation(text).chain_id for text in texts])
+        return sessions.archive.keep([sessions.catalogue.find(text).chain_id for text in texts])
 
     app.work("archive", work, app.say, title="archiving")
 
@@ -30,15 +32,23 @@ def archive(app: AppInterface, arguments: list[str]) -> None:
 def archive_all(app: AppInterface, _arguments: list[str]) -> None:
     """Keep copies of every account's sessions."""
     app.say("archiving …")
-    app.work("archive", sessions_of(app).archive_all, app.say, title="archiving every conversation", can_stop=True)
+    title, work = "archiving every conversation", sessions_of(app).archive.keep_all
+
+    def done(kept: Kept) -> None:
+        app.say(f"{kept.kept} of {kept.looked_at} files kept anew")
+
+    app.work("archive", work, done, title=title, can_stop=True)
 
 
 def restore(app: AppInterface, arguments: list[str]) -> None:
     """Put the archive's copy back."""
     sessions = sessions_of(app)
-    find_session(
-        app, arguments[0], lambda one: _start(app, "put back", partial(sessions.restore, one.chain_id), app.say)
-    )
+
+    def found(one: Conversation) -> None:
+        work = partial(sessions.archive.restore, one.chain_id)
+        _start(app, "put back", work, lambda done: app.say(done.sentence))
+
+    find_session(app, arguments[0], found)
 
 
 def _start(
@@ -52,7 +62,7 @@ def export(app: AppInterface, arguments: list[str]) -> str | None:
     text, form, path = arguments
     if form not in FORMATS:
         return f"there is no format {form!r}: {', '.join(FORMATS)}"
-    from oulipoly_engine.facade.sessions import ExportWish  # noqa: PLC0415 - loaded already
+    from oulipoly_engine.facade.sessions.values import ExportWish  # noqa: PLC0415 - loaded already
 
     sessions, target = sessions_of(app), Path(path).expanduser()
 
@@ -63,7 +73,7 @@ def export(app: AppInterface, arguments: list[str]) -> str | None:
                 pane.exported(one.chain_id, file.path)
             app.say(f"{file.path}: {file.size_bytes:,} bytes")
 
-        work = partial(sessions.export, one.chain_id, ExportWish(form), target)
+        work = partial(sessions.files.export, one.chain_id, ExportWish(form), target)
         _start(app, "export", work, done, f"writing {target.name}")
 
     find_session(app, text, found)
@@ -75,12 +85,12 @@ def bundle(app: AppInterface, arguments: list[str]) -> None:
     text, path = arguments
     sessions, target = sessions_of(app), Path(path).expanduser()
 
-    def done(one: Any) -> None:  # noqa: ANN401 - Exported
-        missing = f"; missing: {', '.join(one.remarks)}" if one.remarks else ""
+    def done(one: Packed) -> None:
+        missing = f"; missing: {', '.join(one.missing)}" if one.missing else ""
         app.say(f"{one.path}: {one.size_bytes:,} bytes{missing}", severity="warning" if missing else "information")
 
     def found(one: Conversation) -> None:
-        _start(app, "bundle", partial(sessions.bundle, one.chain_id, target), done, f"writing {target.name}")
+        _start(app, "bundle", partial(sessions.bundles.pack, one.chain_id, target), done, f"writing {target.name}")
 
     find_session(app, text, found)
 
@@ -95,14 +105,14 @@ def unbundle(app: AppInterface, arguments: list[str]) -> None:
 
         def answered(yes: bool | None) -> None:
             if yes:
-                work = partial(sessions.unbundle, source, folder=folder)
+                work = partial(sessions.bundles.unpack, source, folder=folder)
                 _start(
                     app, "unbundle", work, lambda _: app.say(f"unpacked on {plan.account}"), f"unpacking {source.name}"
                 )
 
         app.push_screen(Confirm("Unpack this conversation?", unpacking_text(plan), "unpack"), answered)
 
-    work = partial(sessions.plan_unbundle, source, folder=folder)
+    work = partial(sessions.bundles.plan, source, folder=folder)
     _start(app, "unbundle", work, planned, f"checking {source.name}")
 
 
@@ -123,7 +133,7 @@ def import_file(app: AppInterface, arguments: list[str]) -> None:
         show_difference(app, wish, str(wish.path))
 
     find_session(
-        app, text, lambda one: _start(app, "import", partial(sessions.read_import, one.chain_id, source), shown)
+        app, text, lambda one: _start(app, "import", partial(sessions.edits.read_import, one.chain_id, source), shown)
     )
 
 
@@ -135,13 +145,13 @@ def show_difference(app: AppInterface, wish: Import, source: str) -> None:
 
     def decided(yes: bool | None) -> None:
         if yes:
-            app.work("import", partial(sessions.carry_out, wish), replaced, title="replacing the turns")
+            app.work("import", partial(sessions.edits.carry_out, wish), replaced, title="replacing the turns")
 
     def replaced(receipt: Any) -> None:  # noqa: ANN401 - Receipt
         if receipt.operation_uuid is None:
             app.say("the transcript was as wanted already: nothing was changed")
             return
-        back = partial(sessions.undo, receipt.session_id)
+        back = partial(sessions.edits.undo, receipt.session_id)
         did(app, "the turns are replaced", back)
 
     app.push_screen(ImportScreen(wish.plan, source), decided)
@@ -157,10 +167,12 @@ def undo_replacement(app: AppInterface, arguments: list[str]) -> None:
 
             def decided(yes: bool | None) -> None:
                 if yes:
-                    app.work("undo", partial(sessions.undo, one.chain_id), lambda _: app.say("put back as it was"))
+                    app.work(
+                        "undo", partial(sessions.edits.undo, one.chain_id), lambda _: app.say("put back as it was")
+                    )
 
             app.push_screen(ImportScreen(plan, "what it was before the latest replacement", deed="put back"), decided)
 
-        app.work("undo", partial(sessions.plan_undo, one.chain_id), planned)
+        app.work("undo", partial(sessions.edits.plan_undo, one.chain_id), planned)
 
     find_session(app, arguments[0], found)

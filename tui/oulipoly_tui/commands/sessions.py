@@ -10,7 +10,7 @@ from oulipoly_tui.messages import ReplWanted
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Conversation
-    from oulipoly_engine.facade.sessions import Sessions
+    from oulipoly_engine.facade.sessions.sessions import Sessions
     from oulipoly_tui.app_interface import AppInterface
 
 
@@ -32,7 +32,7 @@ def did(app: AppInterface, text: str, take_back: Callable[[], object] | None = N
 
 def find_session(app: AppInterface, text: str, act: Callable[[Conversation], None]) -> None:
     """Find what an id means, then act."""
-    app.work("find a session", partial(sessions_of(app).conversation, text), act)
+    app.work("find a session", partial(sessions_of(app).catalogue.find, text), act)
 
 
 def open_session(app: AppInterface, arguments: list[str]) -> None:
@@ -97,12 +97,12 @@ def move(app: AppInterface, arguments: list[str]) -> None:
             app.push_screen(Confirm("Move this conversation?", question, "move"), lambda yes: moved() if yes else None)
 
         def moved() -> None:
-            back = partial(sessions.move, one.chain_id, one.active.account)
+            back = partial(sessions.moves.move, one.chain_id, one.active.account)
             done = f"moved to {account}"
-            work = partial(sessions.move, one.chain_id, account)
+            work = partial(sessions.moves.move, one.chain_id, account)
             app.work("move", work, lambda _: did(app, done, back), title=f"moving to {account}")
 
-        app.work("move", partial(sessions.plan_move, one.chain_id, account), planned)
+        app.work("move", partial(sessions.moves.preview, one.chain_id, account), planned)
 
     find_session(app, text, found)
 
@@ -114,10 +114,10 @@ def rename(app: AppInterface, arguments: list[str]) -> None:
 
     def found(one: Conversation) -> None:
         def named(before: str | None) -> None:
-            back = partial(sessions.rename, one.chain_id, before or "")
+            back = partial(sessions.notes.rename, one.chain_id, before or "")
             did(app, f"named “{name}”" if name.strip() else "called by its first words", back)
 
-        app.work("name", partial(sessions.rename, one.chain_id, name), named)
+        app.work("name", partial(sessions.notes.rename, one.chain_id, name), named)
 
     find_session(app, text, found)
 
@@ -129,10 +129,10 @@ def annotate(app: AppInterface, arguments: list[str]) -> None:
 
     def found(one: Conversation) -> None:
         def noted(before: str | None) -> None:
-            back = partial(sessions.annotate, one.chain_id, before or "")
+            back = partial(sessions.notes.annotate, one.chain_id, before or "")
             did(app, "noted" if note.strip() else "the note is gone", back)
 
-        app.work("note", partial(sessions.annotate, one.chain_id, note), noted)
+        app.work("note", partial(sessions.notes.annotate, one.chain_id, note), noted)
 
     find_session(app, text, found)
 
@@ -151,10 +151,10 @@ def _pin(app: AppInterface, texts: list[str], word: str, *, on: bool) -> None:
     sessions = sessions_of(app)
 
     def resolved() -> list[str]:
-        return sessions.pin([sessions.conversation(text).chain_id for text in texts], on=on)
+        return sessions.notes.pin([sessions.catalogue.find(text).chain_id for text in texts], on=on)
 
     def pinned(changed: list[str]) -> None:
-        back = partial(sessions.pin, changed, on=not on) if changed else None
+        back = partial(sessions.notes.pin, changed, on=not on) if changed else None
         did(app, word if len(texts) == 1 else f"{len(texts)} {word}", back)
 
     app.work("pin", resolved, pinned)

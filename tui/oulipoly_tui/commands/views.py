@@ -11,7 +11,7 @@ from oulipoly_tui.commands.sessions import did
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from oulipoly_engine.service.accounts.settings import Settings
+    from oulipoly_engine.facade.configuration import Settings
     from oulipoly_tui.app_interface import AppInterface
 
 
@@ -23,7 +23,7 @@ def _find(app: AppInterface, name: str) -> SavedView | None:
 def _settings(app: AppInterface) -> Settings:
     if app.engine is None:
         raise RuntimeError("asked before the engine was open")  # `line.run` refuses before it comes to this
-    return app.engine.settings
+    return app.engine.configuration.settings
 
 
 def choose_view(app: AppInterface, arguments: list[str]) -> str | None:

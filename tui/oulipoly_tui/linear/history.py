@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from oulipoly_tui.view.frame import words
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.engine import Snapshot
+    from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.linear.talk import Talk
 
 _BURNERS = 5  # of each kind that are read out
@@ -24,14 +24,14 @@ def quota_history(talk: Talk, snapshot: Snapshot) -> None:
         return
     span = next(one for one in RANGES if one.name == shown)
     account = next(view.name for view in snapshot.accounts if window.startswith(f"{view.name} "))
-    found = talk.engine.burning(account, window.removeprefix(f"{account} "), span.back, span.ahead, 200)
+    found = talk.engine.quota.burning(account, window.removeprefix(f"{account} "), span.back, span.ahead, 200)
     for cycle in found.cycles:
         left = "" if cycle.ended is None else f" Unused at the reset: {left_words(cycle.ended)}."
         last = words.percent(cycle.points[-1].used)
         talk.say(f"Cycle until {words.clock(cycle.resets_at, found.at)}. Last reading {last}.{left}")
     for line in record(found):
         talk.say(" ".join("".join(text for text, _ in line).split()) + ".")
-    burned = talk.engine.burners(account, found.since, found.at)
+    burned = talk.engine.ledger.burners(account, found.since, found.at)
     for by, rows in burned.by.items():
         for row in rows[:_BURNERS]:
             talk.say(f"Burned by {by} {row.title or row.key}: {words.percent(row.share)}, {row.line.calls} calls.")

@@ -9,18 +9,14 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli import output
 from oulipoly_engine.core.balance.explain import exclusion_text, why_not
+from oulipoly_engine.core.balance.why_table import why_text
 from oulipoly_engine.core.quota.forecast import forecast_text
-from oulipoly_engine.facade.engine import (
-    Engine,
-    OneShotEnded,
-    OneShotSaid,
-    RunnerError,
-    Snapshot,
-    Surroundings,
-    why_text,
-)
+from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.events import OneShotEnded, OneShotSaid
+from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade.engine import Engine, Surroundings
+from oulipoly_engine.facade.snapshot import Snapshot
 from oulipoly_engine.records import Record
 from oulipoly_tui.linear.talk import Talk
 from oulipoly_tui.view.frame import words
@@ -31,7 +27,7 @@ if TYPE_CHECKING:
     from queue import SimpleQueue
 
     from oulipoly_engine.events import Event
-    from oulipoly_engine.facade.engine import AccountView, PoolView
+    from oulipoly_engine.facade.snapshot import AccountView, PoolView
 
 
 class Deed(Record):
@@ -52,7 +48,7 @@ class Menu(Record):
 
 def run(*, read_only: bool, surroundings: Surroundings | None = None) -> int:
     """Talk in lines until the user leaves; return the exit code."""
-    engine = Engine(surroundings or Surroundings(read_only=read_only))
+    engine = Engine(surroundings or Surroundings(read_only=read_only, note=diagnostics.note))
     talk = Talk(engine, _ask, read_only)
     try:
         _top(talk)
@@ -136,7 +132,7 @@ def _member(snapshot: Snapshot, pool: PoolView, place: int) -> str:
 
 
 def _top(talk: Talk) -> None:
-    talk.engine.examine()
+    talk.engine.configuration.examine()
     while True:
         snapshot = talk.engine.snapshot()
         if snapshot.store_failure is not None:
@@ -188,7 +184,7 @@ def _pool(talk: Talk, snapshot: Snapshot) -> PoolView | None:
 
 def _refresh(talk: Talk, _snapshot: Snapshot) -> None:
     talk.say("Reading quota.")
-    for one in talk.engine.refresh():
+    for one in talk.engine.quota.refresh():
         talk.say(f"Account {one.account}. {one.kind.value}." + (f" {one.text}." if one.text else ""))
 
 
@@ -203,23 +199,23 @@ def _what_if(talk: Talk, snapshot: Snapshot) -> None:
     text = None if pool is None else talk.ask("Suppose, for example drain=NAME or turns=+20")
     if pool is None or not text:
         return
-    found = talk.engine.what_if(pool.model.name, text.split())
+    found = talk.engine.pools.what_if(pool.model.name, text.split())
     talk.say(f"Now: {pool.next_account or 'nobody'}. Then: {found.account or 'nobody'}. Because: {found.reason}.")
     if not talk.read_only and talk.ask("Make it true? y or n") in ("y", "yes"):
-        talk.say("; ".join(talk.engine.apply(pool.model.name, text.split())) + ".")
+        talk.say("; ".join(talk.engine.pools.apply(pool.model.name, text.split())) + ".")
 
 
 def _drain(talk: Talk, snapshot: Snapshot) -> None:
     view = _account(talk, snapshot)
     if view is not None:
-        after = talk.engine.drain(view.name, on=not view.wishes.drained)
+        after = talk.engine.accounts.drain(view.name, on=not view.wishes.drained)
         talk.say(f"Account {view.name}. {after.words or 'in use'}.")
 
 
 def _disable(talk: Talk, snapshot: Snapshot) -> None:
     view = _account(talk, snapshot)
     if view is not None:
-        after = talk.engine.disable(view.name, on=not view.wishes.disabled)
+        after = talk.engine.accounts.disable(view.name, on=not view.wishes.disabled)
         talk.say(f"Account {view.name}. {after.words or 'in use'}.")
 
 
@@ -231,7 +227,7 @@ def _reserve(talk: Talk, snapshot: Snapshot) -> None:
     if not text.removesuffix("%").strip().replace(".", "", 1).isdecimal():
         talk.say(f"{text!r} is no percentage.")
         return
-    after = talk.engine.reserve(view.name, float(text.removesuffix("%")) / 100)
+    after = talk.engine.accounts.reserve(view.name, float(text.removesuffix("%")) / 100)
     talk.say(f"Account {view.name}. {after.words or 'no reserve'}.")
 
 
@@ -240,12 +236,12 @@ def _pin(talk: Talk, snapshot: Snapshot) -> None:
     if pool is None:
         return
     if pool.pin is not None:
-        talk.engine.pin(pool.model.name, None)
+        talk.engine.pools.pin(pool.model.name, None)
         talk.say(f"Model {pool.model.name}. No pin.")
         return
     name = talk.choose("Account", [member.account for member in pool.model.members])
     if name is not None:
-        talk.engine.pin(pool.model.name, name)
+        talk.engine.pools.pin(pool.model.name, name)
         talk.say(f"Model {pool.model.name}. Pinned: {name}, until you leave.")
 
 
@@ -260,11 +256,11 @@ def _prompt(talk: Talk, snapshot: Snapshot) -> None:
     events: SimpleQueue[Event] = SimpleQueue()
     forget = talk.engine.listeners.subscribe(events.put)
     try:
-        number = talk.engine.one_shot(pool.model.name, text)
+        number = talk.engine.background.start(pool.model.name, text)
         try:
             _hear(talk, events, number)
         except KeyboardInterrupt:
-            talk.engine.stop_one_shot(number)
+            talk.engine.background.stop(number)
             _hear(talk, events, number)
     finally:
         forget()

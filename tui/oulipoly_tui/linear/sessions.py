@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.sessions.sessions import Conversation, Sort, fits, ordered
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.transcripts.dialogue import Kind
-from oulipoly_engine.facade.sessions import ExportWish
+from oulipoly_engine.facade.sessions.values import ExportWish
 from oulipoly_tui.view.sessions.columns import short_age
 from oulipoly_tui.view.sessions.sessions import badges, title_of
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.engine import Snapshot
-    from oulipoly_engine.facade.sessions import Board
+    from oulipoly_engine.facade.sessions.types import Board
+    from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.linear.talk import Talk
 
 _YES = ("y", "yes")
@@ -28,12 +28,12 @@ def open_list(talk: Talk, snapshot: Snapshot) -> None:
     """Ask for a query, list what fits, and let one be chosen."""
     sessions = talk.engine.sessions
     if not talk.read_only:
-        new = sessions.scan()
+        new = sessions.scans.read_new()
         talk.say(f"{new} new turns were read.")
     text = talk.ask("Words and fields that must fit, empty for all")
     if text is None:
         return
-    query, board = sessions.query(text), sessions.board()
+    query, board = sessions.catalogue.query(text), sessions.catalogue.board()
     found = ordered((one.conversation for one in board.rows if fits(query, one.conversation, one.kind)), Sort.USED)
     talk.say(f"{len(found)} conversation{'s' * (len(found) != 1)}.")
     for start in range(0, len(found), _AT_ONCE):
@@ -68,19 +68,20 @@ def unbundle(talk: Talk, _snapshot: Snapshot) -> None:
     if wanted is None:
         return
     folder = Path(wanted).expanduser() if wanted else None
-    plan = sessions.plan_unbundle(source, folder=folder)
+    plan = sessions.bundles.plan(source, folder=folder)
     files = f"{plan.files} file{'s' * (plan.files != 1)}"
     known = " A conversation here has it already." if plan.was_known else ""
     talk.say(f"Session {plan.session_id}. Account {plan.account}. In {plan.folder}. {files}.{known}")
     for text in plan.warnings:
         talk.say(f"Warning. {text}.")
     if talk.ask("Unpack it? y or n") in _YES:
-        talk.say(f"Unpacked on {sessions.unbundle(source, folder=folder).account}.")
+        talk.say(f"Unpacked on {sessions.bundles.unpack(source, folder=folder).account}.")
 
 
 def archive_all(talk: Talk, _snapshot: Snapshot) -> None:
     """Keep copies of everything."""
-    talk.say(f"Archive. {talk.engine.sessions.archive_all()}.")
+    done = talk.engine.sessions.archive.keep_all()
+    talk.say(f"Archive. {done.kept} of {done.looked_at} files kept anew.")
 
 
 def _open(talk: Talk, one: Conversation) -> None:
@@ -95,76 +96,76 @@ def _resume(talk: Talk, one: Conversation) -> None:
 
 
 def _fork(talk: Talk, one: Conversation) -> None:
-    _interactive(talk, one, "--fork")
+    _interactive(talk, one, is_fork=True)
 
 
-def _interactive(talk: Talk, one: Conversation, *words: str) -> None:
+def _interactive(talk: Talk, one: Conversation, *, is_fork: bool = False) -> None:
     """Give the terminal to the CLI until it ends, as `agents repl` does."""
-    from oulipoly_engine.cli.context import Context  # noqa: PLC0415 - as above
-    from oulipoly_engine.cli.runs import repl  # noqa: PLC0415 - 100 ms, only who talks to a CLI
+    from oulipoly_engine.facade import diagnostics, own_process  # noqa: PLC0415 - as the next
+    from oulipoly_engine.facade.runs.interactive import InteractiveRequest, Wish  # noqa: PLC0415 - 100 ms, only who talks to a CLI
 
-    around = talk.engine.surroundings
-    context = Context("agents", around.paths, around.clock, around.models_dir, around.agents_dir)
-    code = repl.run(context, "repl", ["--resume", one.active.session_id, *words])
-    talk.say(f"Ended with exit code {code}.")
+    own_process.require_terminal()
+    wish, parent = Wish(one.active.session_id, is_fork=is_fork), own_process.parent_invocation()
+    request = InteractiveRequest(Path.cwd(), wish=wish, parent=parent, is_shown=diagnostics.is_terminal())
+    talk.say(f"Ended with exit code {talk.engine.interactive.attend(request)}.")
 
 
 def _name(talk: Talk, one: Conversation) -> None:
-    talk.engine.sessions.rename(one.chain_id, talk.ask("Name, empty takes it away") or "")
+    talk.engine.sessions.notes.rename(one.chain_id, talk.ask("Name, empty takes it away") or "")
     talk.say("Done.")
 
 
 def _note(talk: Talk, one: Conversation) -> None:
-    talk.engine.sessions.annotate(one.chain_id, talk.ask("Note, empty takes it away") or "")
+    talk.engine.sessions.notes.annotate(one.chain_id, talk.ask("Note, empty takes it away") or "")
     talk.say("Done.")
 
 
 def _pin(talk: Talk, one: Conversation) -> None:
-    talk.engine.sessions.pin([one.chain_id], on=one.pinned_at is None)
+    talk.engine.sessions.notes.pin([one.chain_id], on=one.pinned_at is None)
     talk.say("Pinned." if one.pinned_at is None else "No longer pinned.")
 
 
 def _archive(talk: Talk, one: Conversation) -> None:
-    talk.say(f"{talk.engine.sessions.archive([one.chain_id])}.")
+    talk.say(f"{talk.engine.sessions.archive.keep([one.chain_id])}.")
 
 
 def _restore(talk: Talk, one: Conversation) -> None:
-    talk.say(f"{talk.engine.sessions.restore(one.chain_id)}.")
+    talk.say(f"{talk.engine.sessions.archive.restore(one.chain_id).sentence}.")
 
 
 def _export(talk: Talk, one: Conversation) -> None:
     path = talk.ask("File")
     if path:
-        done = talk.engine.sessions.export(one.chain_id, ExportWish(), Path(path).expanduser())
+        done = talk.engine.sessions.files.export(one.chain_id, ExportWish(), Path(path).expanduser())
         talk.say(f"{done.path}. {done.size_bytes} bytes.")
 
 
 def _bundle(talk: Talk, one: Conversation) -> None:
     path = talk.ask("File")
     if path:
-        done = talk.engine.sessions.bundle(one.chain_id, Path(path).expanduser())
-        missing = f" Missing: {', '.join(done.remarks)}." if done.remarks else ""
+        done = talk.engine.sessions.bundles.pack(one.chain_id, Path(path).expanduser())
+        missing = f" Missing: {', '.join(done.missing)}." if done.missing else ""
         talk.say(f"{done.path}. {done.size_bytes} bytes.{missing}")
 
 
 def _undo(talk: Talk, one: Conversation) -> None:
     sessions = talk.engine.sessions
-    plan = sessions.plan_undo(one.chain_id)
+    plan = sessions.edits.plan_undo(one.chain_id)
     if talk.ask(f"{len(plan.changes)} turns would be put back. Do it? y or n") in _YES:
-        sessions.undo(one.chain_id)
+        sessions.edits.undo(one.chain_id)
         talk.say("Put back as it was.")
 
 
 def _move(talk: Talk, one: Conversation) -> None:
     sessions = talk.engine.sessions
-    account = talk.choose("Account", sessions.resume_accounts(one))
-    if account is not None and talk.ask(f"{sessions.plan_move(one.chain_id, account)}. Do it? y or n") in _YES:
-        talk.say(f"Moved to {sessions.move(one.chain_id, account)}.")
+    account = talk.choose("Account", sessions.moves.targets(one))
+    if account is not None and talk.ask(f"{sessions.moves.preview(one.chain_id, account)}. Do it? y or n") in _YES:
+        talk.say(f"Moved to {sessions.moves.move(one.chain_id, account).plan.target}.")
 
 
 def _read(talk: Talk, one: Conversation) -> None:
     part = one.active
-    pages = talk.engine.sessions.open_transcript(part.account, part.session_id, part.transcript)
+    pages = talk.engine.sessions.transcripts.open(part.account, part.session_id, part.transcript)
     try:
         for entry in pages.page(max(0, len(pages) - _TURNS), _TURNS, redacting=True):
             if entry.turn is None:

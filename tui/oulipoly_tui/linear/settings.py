@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from oulipoly_tui.view.frame.settings import about
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.engine import Snapshot
-    from oulipoly_engine.service.accounts.settings import Section, Setting
+    from oulipoly_engine.facade.configuration import Section, Setting
+    from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.linear.talk import Talk
 
 
 def open_settings(talk: Talk, _snapshot: Snapshot) -> None:
     """Let a section and a setting of it be chosen, and the setting be changed."""
-    sections = talk.engine.settings.sections()
+    sections = talk.engine.configuration.settings.sections()
     title = talk.choose("Section", [one.title for one in sections])
     section = next((one for one in sections if one.title == title), None)
     if section is None:
@@ -48,9 +48,9 @@ def _change(talk: Talk, setting: Setting) -> None:
     typed = talk.ask(f"New value of {setting.name}, now {setting.text or 'not set'}; a dash leaves it")
     if typed is None or typed.strip() == "-":
         return
-    wrong = talk.engine.settings.refusal(setting, typed)
+    wrong = talk.engine.configuration.settings.refusal(setting, typed)
     if wrong is not None:
         talk.say(f"Error. {wrong}.")
         return
-    talk.engine.settings.save(setting, typed)
+    talk.engine.configuration.settings.save(setting, typed)
     talk.say("Saved." if typed.strip() else "Taken away: the default holds.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli import output
+from oulipoly_engine.facade import output
 from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:

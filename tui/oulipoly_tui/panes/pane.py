@@ -16,7 +16,7 @@ from oulipoly_tui.widgets.lines import VirtualList
 
 if TYPE_CHECKING:
     from oulipoly_engine.events import Event
-    from oulipoly_engine.facade.engine import Snapshot
+    from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.actions.action import Action
     from oulipoly_tui.view.frame.attention import Attention
 

@@ -15,7 +15,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from oulipoly_engine.core.sessions.session_table import short_path
-from oulipoly_engine.facade.sessions import Exported, ExportWish, FileExists
+from oulipoly_engine.facade.sessions.values import Exported, ExportWish, FileExists
 from oulipoly_tui.view.frame.hints import BACK, link
 from oulipoly_tui.view.sessions.export import FORMATS, LOSSLESS, option_lines, preview_lines
 from oulipoly_tui.view.transcript.spans import wrapped
@@ -148,7 +148,7 @@ class Export(ModalScreen[Mapping[str, Path]]):
         if len(self._conversations) > 1:
             return "exports/"
         app: Any = self.app
-        names: tuple[str, ...] = app.engine.sessions.export_names(self._conversations, self._wish)
+        names: tuple[str, ...] = app.engine.sessions.files.names(self._conversations, self._wish)
         return names[0]
 
     def _ask(self) -> None:
@@ -180,7 +180,7 @@ def _preview(sessions: Any, chain: str, wish: ExportWish) -> object:  # noqa: AN
     from oulipoly_engine.errors import RunnerError  # noqa: PLC0415 - loaded already
 
     try:
-        found: object = sessions.preview(chain, wish)
+        found: object = sessions.files.preview(chain, wish)
     except RunnerError as error:
         return error
     return found
@@ -195,14 +195,14 @@ def _write(
     force: bool,
 ) -> Sequence[Exported] | str:
     """Write them; return the sentence where something is in the way."""
-    names = sessions.export_names(conversations, wish)
+    names = sessions.files.names(conversations, wish)
     is_file = len(conversations) == 1 and not target.is_dir()
     paths = [target] if is_file else [target / name for name in names]
     try:
         if len(conversations) > 1:
             target.mkdir(parents=True, exist_ok=True)
         return [
-            sessions.export(one.chain_id, wish, path, force=force)
+            sessions.files.export(one.chain_id, wish, path, force=force)
             for one, path in zip(conversations, paths, strict=True)
         ]
     except FileExists as error:

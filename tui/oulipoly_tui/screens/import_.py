@@ -19,7 +19,7 @@ from oulipoly_tui.widgets.lines import Lines
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
-    from oulipoly_engine.service.rewrite.replace import Plan
+    from oulipoly_engine.facade.sessions.types import Plan
 
 
 class ImportScreen(ModalScreen[bool]):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from oulipoly_engine.service.search import Found, Hit
+    from oulipoly_engine.facade.sessions.types import Found, Hit
 
 _MOST = 200  # turns
 _PAUSE_S = 0.2  # of typing, before it is searched
@@ -141,7 +141,7 @@ def _ask(sessions: Any, text: str) -> Found | str:  # noqa: ANN401 - engine.sess
     from oulipoly_engine.errors import UsageInvalid  # noqa: PLC0415 - loaded already
 
     try:
-        found: Found = sessions.search(as_typed(text), _MOST)
+        found: Found = sessions.catalogue.search(as_typed(text), _MOST)
     except UsageInvalid as error:
         return str(error.message)
     return found

@@ -22,8 +22,7 @@ from oulipoly_tui.widgets.lines import GUTTER, VirtualList
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.engine import AppSettings
-    from oulipoly_engine.service.accounts.settings import Section, Setting, Settings
+    from oulipoly_engine.facade.configuration import AppSettings, Section, Setting, Settings
 
 _TITLE = "Settings"
 
@@ -161,7 +160,7 @@ class SettingsScreen(ModalScreen[None]):
 
     def _save(self, setting: Setting, typed: str) -> None:
         def saved(_result: None) -> None:
-            self._app.work("settings", self._app.engine.app_settings, self._applied)
+            self._app.work("settings", self._app.engine.configuration.app, self._applied)
             self._app.say(f"{setting.file.name}: {setting.name} {'is saved' if typed else 'is back at its default'}")
 
         self._app.work("settings", partial(self._settings.save, setting, typed), saved)

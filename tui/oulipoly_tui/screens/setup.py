@@ -11,7 +11,7 @@ from oulipoly_tui.view.frame.first_run import set_up_lines
 from oulipoly_tui.view.frame.hints import CLOSE, link
 
 if TYPE_CHECKING:
-    from oulipoly_engine.service.accounts.setup import SetUp
+    from oulipoly_engine.facade.configuration import SetUp
 
 
 class FirstSetUp(Reading):
@@ -45,4 +45,4 @@ class FirstSetUp(Reading):
             app.take_snapshot()
 
         self.dismiss()
-        app.work("set-up", lambda: engine.write_set_up(found), written)
+        app.work("set-up", lambda: engine.configuration.write_set_up(found), written)

@@ -21,7 +21,7 @@ from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.balance.decision import Decision
-    from oulipoly_engine.facade.engine import PoolView
+    from oulipoly_engine.facade.snapshot import PoolView
 
 _FORMS = "pin=A  drain=A  undrain=A  reserve=A:20  turns=+10  turns=A:+10; several with spaces between"
 _OUTCOME_LEAST, _OUTCOME_MOST = 4, 12  # rows
@@ -81,7 +81,7 @@ class WhatIf(ModalScreen[None]):
     def _decide(self, asked: int, texts: list[str]) -> tuple[int, Decision | str]:
         app: Any = self.app
         try:
-            return asked, app.engine.what_if(self._pool.model.name, texts)
+            return asked, app.engine.pools.what_if(self._pool.model.name, texts)
         except Exception as error:
             if not hasattr(error, "message"):
                 raise
@@ -123,7 +123,7 @@ class WhatIf(ModalScreen[None]):
             if is_standing(self):
                 self.dismiss()
 
-        app.work("apply", partial(app.engine.apply, self._pool.model.name, texts), done)
+        app.work("apply", partial(app.engine.pools.apply, self._pool.model.name, texts), done)
 
     @on(Input.Submitted)
     def _submitted(self) -> None:

@@ -11,7 +11,7 @@ from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.widgets import Static
 
-from oulipoly_engine.process import tmux
+from oulipoly_engine.facade.own_process import outer_prefixes
 from oulipoly_engine.terminal.protocol import messages
 from oulipoly_tui.driver import clipboard, driver, signals
 from oulipoly_tui.driver.clipboard_leave import ClipboardLeave
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from oulipoly_engine.terminal.host.runtime_folder import Terminal
+    from oulipoly_engine.facade.terminals.terminals import Terminal
 
 _LAST_PICTURE_S = 2.0  # for the host to send what an ended program left, once we have told our size
 _ESCAPE_S = 0.025  # a sequence comes whole within it; Textual's own 100 ms would show in vim at every Escape
@@ -74,10 +74,10 @@ class BareTerminal(App[int], inherit_bindings=False):
 
     async def _check_chord(self) -> None:
         """Offer another chord, and say so, where something outside takes ours."""
-        prefixes = await asyncio.to_thread(tmux.prefixes, os.environ) if os.environ.get("TMUX") else ()
-        sequence = detour(self._leave, os.environ, tuple(map(from_tmux, prefixes)))
-        if sequence is not None and not self._is_leaving:
-            own, (self._leave, text) = self._leave, sequence
+        prefixes = await asyncio.to_thread(outer_prefixes, os.environ) if os.environ.get("TMUX") else ()
+        found = detour(self._leave, os.environ, tuple(map(from_tmux, prefixes)))
+        if found is not None and not self._is_leaving:
+            own, (self._leave, text) = self._leave, found
             self._view.leave_chords = (own, self._leave)
             self._say(text)
 

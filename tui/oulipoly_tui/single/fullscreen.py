@@ -7,9 +7,7 @@ from pathlib import Path
 
 from oulipoly_engine.core.text import leave_key
 from oulipoly_engine.errors import Interrupted, RunnerError
-from oulipoly_engine.service.interactive import attach
-from oulipoly_engine.terminal.client.client import Client
-from oulipoly_engine.terminal.host.runtime_folder import Terminal
+from oulipoly_engine.facade.terminals.terminals import Terminal, show
 from oulipoly_tui.view.frame.chords import shown
 
 
@@ -22,8 +20,7 @@ def hand_over(socket: Path, terminal: Terminal, chord: str, *, only_reads: bool)
     name = shown(chord)
     leave = name if name in leave_key.BYTES else leave_key.DEFAULT
     try:
-        with Client(socket, "app, whole screen") as client:
-            result = attach.show(client, terminal, leave, _write, only_reads=only_reads)
+        result = show(socket, terminal, leave, _write, name="app, whole screen", only_reads=only_reads)
     except Interrupted:
         raise
     except RunnerError as error:

@@ -10,7 +10,7 @@ from textual.theme import BUILTIN_THEMES, Theme
 if TYPE_CHECKING:
     from textual.app import App
 
-    from oulipoly_engine.config.app_settings import ThemeFile
+    from oulipoly_engine.facade.configuration import ThemeFile
 
 DARK, LIGHT, CONTRAST, ANSI = "agents-dark", "agents-light", "agents-contrast", "ansi-dark"
 BAR = "bar"  # the variable for what header and footer are drawn on

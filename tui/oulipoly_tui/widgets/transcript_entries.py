@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.sessions import Entry
+    from oulipoly_engine.facade.sessions.types import Entry
 
 PAGE = 32  # places
 _PAGES_KEPT = 80

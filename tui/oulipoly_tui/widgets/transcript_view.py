@@ -27,7 +27,7 @@ from oulipoly_tui.widgets.transcript_entries import PAGE, Entries
 from oulipoly_tui.widgets.transcript_layout import WAITING, Layout, Position
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.sessions import Entry
+    from oulipoly_engine.facade.sessions.types import Entry
 
 _STRIPS_KEPT = 200  # places
 _WHEEL = 3  # lines

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli import output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.cli.wiring import told
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.config import load
-from oulipoly_engine.config.problem import nearest
-from oulipoly_engine.core.accounts.accounts import Account
-from oulipoly_engine.core.accounts.controls import Controls
-from oulipoly_engine.core.quota.windows import QuotaState
-from oulipoly_engine.errors import AccountUnusable, UsageInvalid
-from oulipoly_engine.records import replace
-from oulipoly_engine.store.base.db import Store, open_store
-from oulipoly_engine.store.quota import controls, quotas
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade import output
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.quota.accounts import AccountState
 
 _ACTIONS = {
     "drain": "give it no new work",
@@ -40,38 +35,21 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     reserve.add_argument("account")
     reserve.add_argument("percent", nargs="+", help="0 to 99, a %% sign may follow")
     options = parser.parse_plain(arguments)
-    accounts = told(load.load_accounts(context.paths))
-    store = open_store(context.paths.state_db)
+    accounts = context.engine.accounts
     if options.command == "list":
-        return _list(context, store, accounts, as_json=options.json)
-    known(accounts, options.account)
-    if options.command == "clear":
-        _clear(store, options.account)
-    else:
-        before = controls.of(store, (options.account,))[options.account]
-        after = _changed(before, options.command, "".join(getattr(options, "percent", ("0",))))
-        controls.save(store, options.account, after, context.clock.now())
-    output.write_line(_line(options.account, *_facts(store, options.account)))
-    return 0
-
-
-def known(accounts: Mapping[str, Account], name: str) -> None:
-    """Refuse an account that is not configured, naming the nearest one. Raises AccountUnusable."""
-    if name not in accounts:
-        near = nearest(name, accounts)
-        way_out = f"did you mean {near[0]!r}?" if near else f"providers.toml has {', '.join(accounts) or 'none'}"
-        message = f"there is no account {name!r}: {way_out}"
-        raise AccountUnusable(message)
-
-
-def _changed(before: Controls, action: str, percent: str) -> Controls:
-    match action:
+        return _list(context, accounts.states(), as_json=options.json)
+    match options.command:
         case "drain" | "undrain":
-            return replace(before, drained=action == "drain")
+            accounts.drain(options.account, on=options.command == "drain")
         case "disable" | "enable":
-            return replace(before, disabled=action == "disable")
+            accounts.disable(options.account, on=options.command == "disable")
+        case "clear":
+            accounts.clear(options.account)
         case _:
-            return replace(before, reserve=fraction_of(percent, "reserve"))
+            accounts.check(options.account)  # said before what is wrong with the percentage
+            accounts.reserve(options.account, fraction_of("".join(options.percent), "reserve"))
+    output.write_line(_line(accounts.state(options.account)))
+    return 0
 
 
 def fraction_of(text: str, what: str) -> float:
@@ -86,42 +64,31 @@ def fraction_of(text: str, what: str) -> float:
     return percent / 100
 
 
-def _clear(store: Store, name: str) -> None:
-    quotas.clear_exhausted(store, (name,))
-    with store.write():
-        made = quotas.attempts(store, (name,))[name]
-        quotas.save_attempts(store, name, replace(made, backoff_until=None, failures_in_a_row=0))
-
-
-def _facts(store: Store, name: str) -> tuple[Controls, QuotaState]:
-    return controls.of(store, (name,))[name], quotas.states(store, (name,))[name]
-
-
-def _list(context: Context, store: Store, accounts: Mapping[str, Account], *, as_json: bool) -> int:
-    found = {name: _facts(store, name) for name in accounts}
+def _list(context: Context, found: Sequence[AccountState], *, as_json: bool) -> int:
     if as_json:
-        output.write_json({"accounts": [_document(name, *facts) for name, facts in found.items()]})
+        output.write_json({"accounts": [*map(_document, found)]})
         return 0
-    for name, facts in found.items():
-        output.write_line(_line(name, *facts))
+    for state in found:
+        output.write_line(_line(state))
     if not found:
         output.write_line(f"no accounts: add one to {context.paths.providers}, or run `{context.program} demo`")
     return 0
 
 
-def _line(name: str, wishes: Controls, state: QuotaState) -> str:
-    parts = [wishes.words] if wishes.words else []
-    if state.exhausted_at is not None:
-        parts.append(f"exhausted since {to_text(state.exhausted_at)[:16]}Z")
-    return f"{name}: {', '.join(parts) or 'in use'}"
+def _line(state: AccountState) -> str:
+    parts = [state.controls.words] if state.controls.words else []
+    if state.quota.exhausted_at is not None:
+        parts.append(f"exhausted since {to_text(state.quota.exhausted_at)[:16]}Z")
+    return f"{state.name}: {', '.join(parts) or 'in use'}"
 
 
-def _document(name: str, wishes: Controls, state: QuotaState) -> dict[str, object]:
+def _document(state: AccountState) -> dict[str, object]:
+    wishes, quota = state.controls, state.quota
     return {
-        "account": name,
+        "account": state.name,
         "reserve": wishes.reserve,
         "drained": wishes.drained,
         "disabled": wishes.disabled,
-        "exhausted_at": None if state.exhausted_at is None else to_text(state.exhausted_at),
-        "refreshed_at": None if state.refreshed_at is None else to_text(state.refreshed_at),
+        "exhausted_at": None if quota.exhausted_at is None else to_text(quota.exhausted_at),
+        "refreshed_at": None if quota.refreshed_at is None else to_text(quota.refreshed_at),
     }

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from oulipoly_engine.cli import output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.cli.quota.account import known
-from oulipoly_engine.cli.wiring import told
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.config import load
 from oulipoly_engine.core.quota.forecast import forecast_text, forecast_to_json
 from oulipoly_engine.core.quota.forecast_score import score_text, score_to_json
 from oulipoly_engine.core.quota.window_cycles import Ended
-from oulipoly_engine.service.quota.forecasting import WindowForecast, forecasts
-from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.facade import output
+from oulipoly_engine.facade.quota.quota import WindowForecast
 
 _HEADINGS = ("account", "window", "used", "resets in", "forecast", "past error", "left unused")
 
@@ -26,14 +22,9 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument("accounts", nargs="*", metavar="ACCOUNT", help="default: every configured account")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse(arguments)
-    accounts = told(load.load_accounts(context.paths))
-    for account in options.accounts:
-        known(accounts, account)
-    names = tuple(options.accounts or accounts)
-    store = open_store(context.paths.state_db)
-    now = context.clock.now()
-    found = forecasts(store, names, now, scored=True)
-    store.close()
+    quota, now = context.engine.quota, context.clock.now()
+    names = quota.names(options.accounts)
+    found = quota.forecasts(names)
     if options.json:
         output.write_json({"generated_at": to_text(now), "windows": [*map(_document, found)]})
         return 0

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
-from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.cli.progress import Progress
-from oulipoly_engine.cli.quota.account import fraction_of, known
-from oulipoly_engine.cli.wiring import refresher, told
+from oulipoly_engine.cli.progress import reading_quota
+from oulipoly_engine.cli.quota.account import fraction_of
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.config import load
-from oulipoly_engine.core.accounts.accounts import Account, Model, Settings
 from oulipoly_engine.core.balance.explain import decision_to_json
-from oulipoly_engine.core.balance.why_table import why_table
-from oulipoly_engine.core.quota.alerts import Alert
+from oulipoly_engine.core.balance.why_table import why_text
 from oulipoly_engine.core.quota.windows import QuotaState, Window
-from oulipoly_engine.events import Listeners
-from oulipoly_engine.service.quota.alerts import raise_alerts
-from oulipoly_engine.service.quota.choose import candidates, decide_among
-from oulipoly_engine.service.quota.forecasting import due_alerts
-from oulipoly_engine.service.quota.refresh import Kind, Refreshed, Wish
-from oulipoly_engine.store.base.db import Store, open_store
-from oulipoly_engine.store.quota import alerts, quotas
+from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade.quota.quota import Kind, Quota, QuotaCheck, Refreshed
 
 _WORDS = {Kind.NO_SCRIPT: "NO_SCRIPT", Kind.IN_FLIGHT: "IN_FLIGHT", Kind.DISABLED: "DISABLED"}
 
@@ -45,72 +35,45 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument("--threshold", default="90", metavar="PERCENT", help="alert from this use on (default 90)")
     options = parser.parse(arguments)
     threshold = fraction_of(options.threshold, "threshold")
-    accounts = told(load.load_accounts(context.paths))
-    for account in options.accounts:
-        known(accounts, account)
-    names = tuple(options.accounts or accounts)
-    store = open_store(context.paths.state_db)
-    done = () if options.cached else _read(context, store, accounts, names)
-    now = context.clock.now()
+    quota = context.engine.quota
+    names = quota.names(options.accounts)
+    done = () if options.cached else quota.refresh(names, progress=reading_quota)
     if options.notify:
-        for result in done:
-            if result.kind is Kind.FAILED:
-                diagnostics.note(f"Warning: {result.account}: {result.text}")
-        untold = list(raise_alerts(store, names, now, threshold, Listeners()))
-        try:
-            while untold:
-                output.write_json(untold[0].to_json(), pretty=False)
-                untold.pop(0)
-        finally:  # what nobody could be told of is raised again the next time
-            alerts.withdraw(store, untold, threshold)
+        _notify(quota, names, threshold, done)
         return 0
-    due = due_alerts(store, names, now, threshold)
-    models = told(load.load_models(context.paths, context.models_dir))
-    settings = told(load.load_settings(context.paths))
-    decisions = _decisions(store, models, accounts, settings, now)
-    states = quotas.states(store, names)
+    found = quota.check(names, threshold)
     if options.json:
-        output.write_json(_document(context, done, states, decisions, due))
+        output.write_json(_document(context, done, found))
     else:
-        _show(context, done, states, decisions, due, now)
-    store.close()
+        _show(context, done, found)
     return 0
 
 
-def _read(
-    context: Context, store: Store, accounts: Mapping[str, Account], names: Sequence[str]
-) -> tuple[Refreshed, ...]:
-    reader = refresher(context, store, accounts)
-    with Progress("reading quota", len(names)) as progress:
-        return reader.refresh(names, Wish(insist=True), progress.step)
+def _notify(quota: Quota, names: Sequence[str], threshold: float, done: Sequence[Refreshed]) -> None:
+    for result in done:
+        if result.kind is Kind.FAILED:
+            diagnostics.note(f"Warning: {result.account}: {result.text}")
+    untold = list(quota.raise_alerts(names, threshold))
+    try:
+        while untold:
+            output.write_json(untold[0].to_json(), pretty=False)
+            untold.pop(0)
+    finally:  # what nobody could be told of is raised again the next time
+        quota.withdraw_alerts(untold, threshold)
 
 
-def _decisions(
-    store: Store, models: Mapping[str, Model], accounts: Mapping[str, Account], settings: Settings, now: datetime
-) -> list[dict[str, object]]:
-    pools = ((model, candidates(store, model, now, accounts)) for model in models.values())
-    return [decision_to_json(decide_among(store, model, pool, settings, now)) for model, pool in pools]
-
-
-def _show(
-    context: Context,
-    done: Sequence[Refreshed],
-    states: Mapping[str, QuotaState],
-    decisions: Sequence[Mapping[str, object]],
-    due: Sequence[Alert],
-    now: datetime,
-) -> None:
+def _show(context: Context, done: Sequence[Refreshed], found: QuotaCheck) -> None:
     output.write_line(f"config: {context.paths.config}")
     output.write_line(f"state: {context.paths.state_db}")
     for result in done:
-        output.write_line(f"{result.account}: {_outcome(result, now)}")
+        output.write_line(f"{result.account}: {_outcome(result, found.at)}")
     output.write_line("stored:")
-    for state in states.values():
-        output.write_line(f"  {state.account}: {_stored(state, now)}")
-    for decision in decisions:
+    for state in found.states.values():
+        output.write_line(f"  {state.account}: {_stored(state, found.at)}")
+    for decision in found.decisions:
         output.write_line("")
-        output.write_bytes(why_table(decision).encode("utf-8", "replace"))
-    for alert in due:
+        output.write_bytes(why_text(decision).encode("utf-8", "replace"))
+    for alert in found.alerts:
         output.write_line(f"! {alert.text}")
 
 
@@ -135,20 +98,14 @@ def _window(window: Window, now: datetime) -> str:
     return f"{100 * window.used:g}%@{hours:.1f}h"
 
 
-def _document(
-    context: Context,
-    done: Sequence[Refreshed],
-    states: Mapping[str, QuotaState],
-    decisions: Sequence[Mapping[str, object]],
-    due: Sequence[Alert],
-) -> dict[str, object]:
+def _document(context: Context, done: Sequence[Refreshed], found: QuotaCheck) -> dict[str, object]:
     outcomes = {result.account: result for result in done}
     return {
         "config": str(context.paths.config),
         "state": str(context.paths.state_db),
-        "accounts": [_account(state, outcomes.get(state.account)) for state in states.values()],
-        "models": list(decisions),
-        "alerts": [alert.to_json() for alert in due],
+        "accounts": [_account(state, outcomes.get(state.account)) for state in found.states.values()],
+        "models": [*map(decision_to_json, found.decisions)],
+        "alerts": [alert.to_json() for alert in found.alerts],
     }
 
 

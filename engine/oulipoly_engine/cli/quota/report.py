@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime, time, timedelta
 
-from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.progress import Progress
-from oulipoly_engine.cli.wiring import told
 from oulipoly_engine.clock import from_text, to_text
-from oulipoly_engine.config import load
-from oulipoly_engine.config.prices_file import read_prices
 from oulipoly_engine.core.ledger import report
 from oulipoly_engine.core.ledger.report import COLUMNS, Grouping, Line
 from oulipoly_engine.core.text.columns import pad, plain, width
 from oulipoly_engine.errors import UsageInvalid
-from oulipoly_engine.process.command import inherited_environment
-from oulipoly_engine.service.ledger.ledger import Ledger, Updated
-from oulipoly_engine.service.ledger.report import Question, answer, rates
-from oulipoly_engine.service.ledger.sources import sources
-from oulipoly_engine.store.base.db import Store, open_store
+from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade.quota.ledger import LedgerReport, Question
 
 _NUMBERS = ("calls", "input", "output", "cache read", "cache write", "total", "API value")
 _STEPS = 100
@@ -55,24 +49,18 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         options.model,
         options.cli,
     )
-    own = told(read_prices(context.paths))
-    store = open_store(context.paths.state_db)
-    updated, absent = _update(context, store)
-    found = answer(store, question, rates(store, own), context.clock.now(), None)
-    store.close()
+    found = context.engine.ledger.report(question, _reading)
     if options.json:
-        output.write_json(_document(context, question, found, updated, absent))
+        output.write_json(_document(context, question, found))
     elif options.csv:
-        output.write_bytes(_csv(question.by, found).encode("utf-8", "backslashreplace"))
+        output.write_bytes(_csv(question.by, found.lines).encode("utf-8", "backslashreplace"))
     else:
-        _tell(question, found, updated, absent)
+        _tell(question, found)
     return 0
 
 
-def _update(context: Context, store: Store) -> tuple[Updated, Mapping[str, str]]:
-    accounts = told(load.load_accounts(context.paths))
-    scripts = told(load.load_sessions(context.paths))
-    folders, absent = sources(accounts, scripts, context.paths.home, inherited_environment())
+@contextmanager
+def _reading() -> Iterator[Callable[[int, int], None]]:
     with Progress("reading transcripts, percent", _STEPS) as progress:
         shown = 0
 
@@ -82,10 +70,7 @@ def _update(context: Context, store: Store) -> tuple[Updated, Mapping[str, str]]
                 shown += 1
                 progress.step()
 
-        updated = Ledger(store, folders, context.clock).update(step)
-    for note in updated.notes:
-        diagnostics.note(f"Warning: {note}")
-    return updated, absent
+        yield step
 
 
 def _instant(text: str | None, option: str, *, is_end: bool = False) -> datetime | None:
@@ -104,16 +89,17 @@ def _instant(text: str | None, option: str, *, is_end: bool = False) -> datetime
         raise UsageInvalid(message) from error
 
 
-def _tell(question: Question, found: Sequence[Line], updated: Updated, absent: Mapping[str, str]) -> None:
-    rows = [(*line.keys, *_cells(line)) for line in found]
+def _tell(question: Question, found: LedgerReport) -> None:
+    updated = found.updated
+    rows = [(*line.keys, *_cells(line)) for line in found.lines]
     if not rows:
         output.write_line(f"no API calls that match, in {updated.files} transcripts")
     else:
         keys = COLUMNS[question.by]
         if question.by is not Grouping.WINDOW and len(rows) > 1:  # windows share calls
-            rows.append(("total", *[""] * (len(keys) - 1), *_cells(report.total(found))))
+            rows.append(("total", *[""] * (len(keys) - 1), *_cells(report.total(found.lines))))
         output.write_bytes(_drawn((*keys, *_NUMBERS), rows, len(keys)).encode("utf-8", "backslashreplace"))
-    for account, reason in absent.items():
+    for account, reason in found.absent.items():
         diagnostics.note(f"{account}: {reason}")
     if updated.damaged:
         diagnostics.note(f"{updated.damaged} lines that may tell of a call could not be read")
@@ -163,20 +149,18 @@ def _entry(columns: Sequence[str], line: Line) -> Iterator[tuple[str, object]]:
     yield "unpriced_calls", line.unpriced
 
 
-def _document(
-    context: Context, question: Question, found: Sequence[Line], updated: Updated, absent: Mapping[str, str]
-) -> dict[str, object]:
-    columns = COLUMNS[question.by]
-    everything = None if question.by is Grouping.WINDOW else dict(_entry((), report.total(found)))
+def _document(context: Context, question: Question, found: LedgerReport) -> dict[str, object]:
+    columns, updated = COLUMNS[question.by], found.updated
+    everything = None if question.by is Grouping.WINDOW else dict(_entry((), report.total(found.lines)))
     return {
         "generated_at": to_text(context.clock.now()),
         "by": question.by.value,
-        "rows": [dict(_entry(columns, line)) for line in found],
+        "rows": [dict(_entry(columns, line)) for line in found.lines],
         "total": everything,
         "transcripts": updated.files,
         "damaged_lines": updated.damaged,
         "first_damaged": list(updated.faults),
-        "without_ledger": dict(absent),
+        "without_ledger": dict(found.absent),
         "notes": list(updated.notes),
     }
 

@@ -10,20 +10,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from oulipoly_engine.cli import diagnostics
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.runs.run import Terminal
-from oulipoly_engine.cli.wiring import follow_up, freshness, told
-from oulipoly_engine.config import load
 from oulipoly_engine.core.accounts import inputs
 from oulipoly_engine.core.accounts.accounts import Model
 from oulipoly_engine.core.runs import prompt
 from oulipoly_engine.errors import AccountUnusable, Interrupted, RunnerError
+from oulipoly_engine.facade import diagnostics
+from oulipoly_engine.facade.runs.one_shots import Request
 from oulipoly_engine.records import replace
-from oulipoly_engine.service.runs.diagnosis import Diagnoser
-from oulipoly_engine.service.runs.invoke import Invoker, Request
-from oulipoly_engine.store.base.db import open_store
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,31 +40,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(context: Context, name: str, pin: str | None, folder: Path) -> int:
-    store = open_store(context.paths.state_db)
-    accounts = told(load.load_accounts(context.paths))
-    settings = told(load.load_settings(context.paths))
-    model = _pinned(told(load.load_model(context.paths, name, context.models_dir, accounts=accounts)), pin)
-    text = prompt.choose(None, [], sys.stdin.buffer.read().decode("utf-8", "surrogateescape"))
     face = Terminal()
-    invoker = Invoker(
-        store=store,
-        accounts=accounts,
-        settings=settings,
-        diagnoser=Diagnoser(face.note),
-        results_folder=context.paths.results,
-        clock=context.clock,
-        face=face,
-        freshness=freshness(context, store, accounts, face.note),
-    )
-    input_args = inputs.resolve(model.inputs, inputs.collect([]), text)
-    done = invoker.invoke(Request(model, text, folder.absolute(), input_args))
-    if done.error is not None:
-        diagnostics.fail(done.error)
-    if done.result.success:
-        face.note(f"[routing] {done.result.provider_name} answered")
-    follow_up(context, store, invoker.freshness, done.result)
-    store.close()
-    return done.exit_code
+    with context.engine.one_shots.open(face) as runner:
+        model = _pinned(runner.model(name), pin)
+        text = prompt.choose(None, [], sys.stdin.buffer.read().decode("utf-8", "surrogateescape"))
+        input_args = inputs.resolve(model.inputs, inputs.collect([]), text)
+        done = runner.run(Request(model, text, folder.absolute(), input_args), asks_diagnosis=False)
+        if done.error is not None:
+            diagnostics.fail(done.error)
+        if done.result.success:
+            face.note(f"[routing] {done.result.provider_name} answered")
+        runner.follow_up(done)
+        return done.exit_code
 
 
 def _pinned(model: Model, pin: str | None) -> Model:

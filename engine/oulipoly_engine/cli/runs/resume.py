@@ -5,25 +5,18 @@ from __future__ import annotations
 from argparse import SUPPRESS, Namespace
 from pathlib import Path
 
-from oulipoly_engine.cli import diagnostics, output, stdio
+from oulipoly_engine.cli import stdio
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, seconds
-from oulipoly_engine.cli.resume_wiring import resumer
-from oulipoly_engine.cli.runs.run import Terminal, conclude, folder, invoker, parent, read_prompt
-from oulipoly_engine.cli.sessions import access
-from oulipoly_engine.cli.wiring import follow_up, told
+from oulipoly_engine.cli.runs.run import Terminal, conclude, folder, read_prompt
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.config import load
 from oulipoly_engine.core.runs import markers
 from oulipoly_engine.core.runs.failure_categories import Category
-from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import PromptMissing, RequestRefused, SessionAmbiguous, SessionNotFound
-from oulipoly_engine.process.signals import interruptible
-from oulipoly_engine.service.runs.invoke import DispatchFailed, Request
-from oulipoly_engine.service.runs.resume import ResumeChoice, Wish
-from oulipoly_engine.service.sessions.locate import find_typed
-from oulipoly_engine.store.base.db import Store, open_store
-from oulipoly_engine.store.sessions import chains
+from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade.own_process import parent_invocation
+from oulipoly_engine.facade.runs.interactive import Wish
+from oulipoly_engine.facade.runs.one_shots import DispatchFailed, OneShotRunner
 
 _RECENT = 3
 
@@ -56,56 +49,40 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         parser.error("--file, --prompt and the words behind the id are several answers: give one")
     if options.prompt is not None:
         options.words = [options.prompt]
-    context = Context(context.program, context.paths, context.clock, options.models_dir, context.agents_dir)
-    return resume(context, options)
+    return resume(context.with_models(options.models_dir), options)
 
 
 def resume(context: Context, options: Namespace) -> int:
     """Give a session an answer and return its CLI's exit code."""
     text = _answer(options)
-    store = open_store(context.paths.state_db)
     try:
-        return _resume(context, options, store, text)
+        with context.engine.one_shots.open(Terminal()) as runner:
+            return _resume(context, options, runner, text)
     except DispatchFailed as error:
         output.write_line(markers.failure_line(error.failure))
         raise
-    finally:
-        store.close()
 
 
-def _resume(context: Context, options: Namespace, store: Store, text: str) -> int:
-    accounts, settings = told(load.load_accounts(context.paths)), told(load.load_settings(context.paths))
-    face = Terminal()
-    sessions = resumer(context, store, accounts, settings)
+def _resume(context: Context, options: Namespace, runner: OneShotRunner, text: str) -> int:
     project = None if options.project is None else folder(options.project)
     wish = Wish(options.resume, options.model, project, getattr(options, "to", None))
-    with interruptible() as guard:
-        guard.arm()
-        settled = sessions.settle(wish, folder(project))
-        guard.disarm()
-        request = Request(
-            model=settled.model,
-            prompt=text,
-            working_directory=settled.working_directory,
-            parent=parent(),
-            timeout_s=options.timeout,
-        )
-        runner = invoker(context, store, accounts, settings, face)
-        invoked = runner.invoke(request, ResumeChoice(sessions, settled))
+    invoked = runner.resume(
+        wish, text, folder(project), parent_invocation(), options.timeout, is_shown=diagnostics.is_terminal()
+    )
     if invoked.result.error_category == Category.RESUME_SESSION_MISMATCH.value:
-        _tell_kept_copy(context, store, settled.session)
+        _tell_kept_copy(context, runner)
     code = conclude(invoked, to_stderr=options.result_on_stderr)
-    follow_up(context, store, runner.freshness, invoked.result)
+    runner.follow_up(invoked)
     return code
 
 
-def _tell_kept_copy(context: Context, store: Store, session: ResolvedSession) -> None:
+def _tell_kept_copy(context: Context, runner: OneShotRunner) -> None:
     """Say how a session comes back that its CLI has deleted, if the archive has it."""
-    copy = access.deleted_copy(store, session)
+    copy = runner.kept_copy()
     if copy is not None:
         diagnostics.note(
             f"[resume] its CLI has deleted {copy.path}, of which a copy is kept: "
-            f"`{context.program} session archive --restore {session.session_id}` puts it back"
+            f"`{context.program} session archive --restore {copy.session_id}` puts it back"
         )
 
 
@@ -128,21 +105,16 @@ def _answer(options: Namespace) -> str:
 
 def _list(context: Context, text: str) -> int:
     """Print one line about each chain that an id may mean."""
-    store = open_store(context.paths.state_db)
     try:
-        found = chains.owning(store, text.lower())
-        if not found:
-            found = chains.owning(store, find_typed(store, text, context.clock.now()).chain_id)
-        for chain in sorted(found, key=lambda one: one.last_used_at, reverse=True):
-            active = chain.active
-            output.write_line(
-                f"chain_id={chain.chain_id} last_used_at={to_text(chain.last_used_at)}"
-                f" active_provider={active.account if active else '-'}"
-                f" active_session_id={active.session_id if active else '-'}"
-                f" turn_count={chain.turns} recent_turns_count={min(_RECENT, chain.turns)}"
-            )
+        found = context.engine.one_shots.sessions_meant(text)
     except (SessionNotFound, SessionAmbiguous) as error:
         raise RequestRefused(error.message) from error
-    finally:
-        store.close()
+    for chain in found:
+        active = chain.active
+        output.write_line(
+            f"chain_id={chain.chain_id} last_used_at={to_text(chain.last_used_at)}"
+            f" active_provider={active.account if active else '-'}"
+            f" active_session_id={active.session_id if active else '-'}"
+            f" turn_count={chain.turns} recent_turns_count={min(_RECENT, chain.turns)}"
+        )
     return 0

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from argparse import Namespace
-from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from oulipoly_engine.cli import commands, diagnostics, output, stdio
+from oulipoly_engine.cli import commands, stdio
 from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.wiring import follow_up, freshness, told
-from oulipoly_engine.config import load
-from oulipoly_engine.config.problem import nearest
 from oulipoly_engine.core.accounts import inputs
-from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, Settings
+from oulipoly_engine.core.accounts.accounts import Agent, Model
 from oulipoly_engine.core.runs import markers, prompt
-from oulipoly_engine.errors import AccountUnusable, AgentUnknown, OutputFailed, PromptMissing, RequestRefused
-from oulipoly_engine.service.runs.attempt import Face
-from oulipoly_engine.service.runs.diagnosis import Diagnoser, ask_account
-from oulipoly_engine.service.runs.invoke import PROMPT_RESOLUTION, DispatchFailed, Invoked, Invoker, Request
-from oulipoly_engine.store.base.db import Store, open_store
+from oulipoly_engine.core.text.nearest import nearest
+from oulipoly_engine.errors import AgentUnknown, OutputFailed, PromptMissing, RequestRefused
+from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade.own_process import parent_invocation
+from oulipoly_engine.facade.runs.one_shots import PROMPT_RESOLUTION, DispatchFailed, Invoked, OneShotRunner, Request
 
 _MANY = 64 << 10  # bytes at once, from which a wider pipe pays
 
@@ -48,47 +43,26 @@ class Terminal:
 
 def run(context: Context, options: Namespace) -> int:
     """Run a one-shot and return the CLI's exit code."""
-    store = open_store(context.paths.state_db)  # before anything else: nothing may run that leaves no record
     try:
-        return _run(context, options, store)
+        with context.engine.one_shots.open(Terminal()) as runner:
+            invoked = runner.run(_request(context, options, runner))
+            code = conclude(invoked, to_stderr=options.result_on_stderr)
+            runner.follow_up(invoked)
+            return code
     except DispatchFailed as error:
         output.write_line(markers.failure_line(error.failure))
         raise
-    finally:
-        store.close()
 
 
-def _run(context: Context, options: Namespace, store: Store) -> int:
-    accounts = told(load.load_accounts(context.paths))
-    settings = told(load.load_settings(context.paths))
-    model, text = _model_and_prompt(context, options, accounts)
-    request = Request(
+def _request(context: Context, options: Namespace, runner: OneShotRunner) -> Request:
+    model, text = _model_and_prompt(context, options, runner)
+    return Request(
         model=model,
         prompt=text,
         input_args=inputs.resolve(model.inputs, inputs.collect(options.input), text),
         working_directory=folder(options.project),
-        parent=parent(),
+        parent=parent_invocation(),
         timeout_s=options.timeout,
-    )
-    face: Face = Terminal()
-    runner = invoker(context, store, accounts, settings, face)
-    invoked = runner.invoke(request)
-    code = conclude(invoked, to_stderr=options.result_on_stderr)
-    follow_up(context, store, runner.freshness, invoked.result)
-    return code
-
-
-def invoker(context: Context, store: Store, accounts: Mapping[str, Account], settings: Settings, face: Face) -> Invoker:
-    """Return what runs one-shots."""
-    return Invoker(
-        store=store,
-        accounts=accounts,
-        settings=settings,
-        diagnoser=Diagnoser(face.note, asker(context, accounts, settings)),
-        results_folder=context.paths.results,
-        clock=context.clock,
-        face=face,
-        freshness=freshness(context, store, accounts, face.note),
     )
 
 
@@ -107,11 +81,11 @@ def conclude(invoked: Invoked, *, to_stderr: bool) -> int:
     return invoked.exit_code
 
 
-def _model_and_prompt(context: Context, options: Namespace, accounts: Mapping[str, Account]) -> tuple[Model, str]:
+def _model_and_prompt(context: Context, options: Namespace, runner: OneShotRunner) -> tuple[Model, str]:
     if options.model is not None:
-        model = told(load.load_model(context.paths, options.model, context.models_dir, accounts=accounts))
+        model = runner.model(options.model)
         try:
-            body = "" if options.agent_file is None else _agent_file(context, options.agent_file).body
+            body = "" if options.agent_file is None else runner.agent_file(options.agent_file).body
             return model, prompt.with_instructions(body, _prompt(options, options.words))
         except RequestRefused as error:
             failure = markers.PreInvocationFailure(
@@ -121,17 +95,16 @@ def _model_and_prompt(context: Context, options: Namespace, accounts: Mapping[st
                 model_name=options.model,
             )
             raise DispatchFailed(failure, error) from error
-    agent, words = _agent(context, options)
+    agent, words = _agent(context, options, runner)
     if not agent.model:
         message = f"the agent {agent.name!r} names no model: add `model:` to its frontmatter, or give one with --model"
         raise RequestRefused(message)
-    model = told(load.load_model(context.paths, agent.model, context.models_dir, accounts=accounts, agent=agent.name))
-    return model, prompt.with_instructions(agent.body, _prompt(options, words))
+    return runner.model(agent.model, agent.name), prompt.with_instructions(agent.body, _prompt(options, words))
 
 
-def _agent(context: Context, options: Namespace) -> tuple[Agent, list[str]]:
+def _agent(context: Context, options: Namespace, runner: OneShotRunner) -> tuple[Agent, list[str]]:
     if options.agent_file is not None:
-        return _agent_file(context, options.agent_file), options.words[1:]
+        return runner.agent_file(options.agent_file), options.words[1:]
     if not options.words:
         message = (
             f"no agent and no model: say `{context.program} AGENT PROMPT...` or `{context.program} -m MODEL PROMPT...` "
@@ -140,16 +113,12 @@ def _agent(context: Context, options: Namespace) -> tuple[Agent, list[str]]:
         raise AgentUnknown(message)
     name, *words = options.words
     try:
-        return told(load.load_agent(context.paths, name, context.agents_dir)), words
+        return runner.agent(name), words
     except AgentUnknown as error:
         near = nearest(name, commands.names())
         if near:
             error.message += f"; did you mean the command `{near[0]}`?"
         raise
-
-
-def _agent_file(context: Context, path: Path) -> Agent:
-    return told(load.load_agent_file(path, context.paths))
 
 
 def _prompt(options: Namespace, words: list[str]) -> str:
@@ -181,27 +150,3 @@ def folder(path: Path | None) -> Path:
         message = f"the project folder {path} is no directory: correct -p/--project"
         raise RequestRefused(message)
     return path.absolute()
-
-
-def parent() -> markers.ParentRef | None:
-    """Return the invocation that started us, if one did."""
-    text = os.environ.get(markers.PARENT_VARIABLE)
-    return None if text is None else markers.parse_parent(text)
-
-
-def asker(context: Context, accounts: Mapping[str, Account], settings: Settings) -> Callable[[str], str] | None:
-    """Return what asks the diagnostics model; None where none is configured."""
-    name = settings.diagnostics_model
-    if name is None:
-        return None
-
-    def ask(text: str) -> str:
-        model = load.load_model(context.paths, name, context.models_dir, accounts=accounts).value
-        member = model.members[0]
-        account = accounts.get(member.account)
-        if account is None:
-            message = f"its account {member.account!r} is not in providers.toml"
-            raise AccountUnusable(message)
-        return ask_account(account, member, text)
-
-    return ask

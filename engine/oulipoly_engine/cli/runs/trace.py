@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-from typing import TYPE_CHECKING
-
-from oulipoly_engine.cli import output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.core.balance.decision_text import why_lines
 from oulipoly_engine.core.runs import trace as tree
-from oulipoly_engine.service.runs.trace import Tracer
-from oulipoly_engine.store.base.db import open_store
-
-if TYPE_CHECKING:
-    from oulipoly_engine.core.accounts.accounts import SessionScripts
+from oulipoly_engine.facade import output
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
@@ -33,16 +24,11 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         parser.error("--inline-transcript needs --json")
     if options.max_depth < 0:
         parser.error("--max-depth must not be negative")
-    store = open_store(context.paths.state_db)
-    tracer = Tracer(
-        store,
-        lambda: _scripts(context),
-        context.paths.data / "sessions",
-        home=context.paths.home,
+    root = context.engine.trace.tree(
+        options.invocation,
         max_depth=options.max_depth,
         inline_transcript=options.inline_transcript or options.transcript,
     )
-    root = tracer.trace(options.invocation)
     now = context.clock.now()
     if options.json:
         output.write_json(tree.to_json(root, now))
@@ -54,13 +40,6 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         for line in tree.transcript_lines(root):
             output.write_line(line)
     return 0
-
-
-@cache
-def _scripts(context: Context) -> Mapping[str, SessionScripts]:
-    from oulipoly_engine.config.load import load_sessions  # noqa: PLC0415 - 100 ms, only sessions need it
-
-    return load_sessions(context.paths).value
 
 
 def _decisions(node: tree.Node) -> dict[str, tuple[str, ...]]:

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import uuid
-from collections.abc import Mapping
-from typing import Any
 
-from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.cli.progress import Progress
-from oulipoly_engine.cli.wiring import refresher, told
-from oulipoly_engine.config import load
-from oulipoly_engine.core.accounts.accounts import Model
+from oulipoly_engine.cli.progress import reading_quota
 from oulipoly_engine.core.balance.explain import decision_to_json
-from oulipoly_engine.core.balance.what_if import FORMS, parse, suppose
+from oulipoly_engine.core.balance.what_if import FORMS
 from oulipoly_engine.core.balance.why_table import why_table
-from oulipoly_engine.core.quota.staleness import is_routing_stale
-from oulipoly_engine.errors import InvocationNotFound, UsageInvalid
-from oulipoly_engine.service.quota.choose import candidates, decide_among
-from oulipoly_engine.service.quota.refresh import Wish
-from oulipoly_engine.store.base.db import Store, open_store
-from oulipoly_engine.store.quota import quotas
-from oulipoly_engine.store.runs import invocations
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade import diagnostics, output
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
@@ -40,60 +28,26 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         "--what-if", action="append", nargs="+", default=[], metavar="KEY=VALUE", help="suppose something; see below"
     )
     options = parser.parse(arguments)
-    store = open_store(context.paths.state_db)
+    pools = context.engine.pools
     if _is_uuid(options.subject):
         if options.what_if:
             message = "--what-if supposes something of a model's next choice, not of one that was taken: name the model"
             raise UsageInvalid(message)
-        document = _stored(store, options.subject)
+        document = pools.past_decision(options.subject)
     else:
         texts = [text for group in options.what_if for text in group]
-        document = _present(context, store, options.subject, texts, reads_first=options.refresh)
+        found = pools.next_decision(options.subject, texts, reading_quota if options.refresh else None)
+        if found.stale:
+            diagnostics.note(
+                f"Note: by stored readings; a run of {options.subject} would first read {', '.join(found.stale)} "
+                "(--refresh)"
+            )
+        document = decision_to_json(found.decision)
     if options.json:
         output.write_json(document)
     else:
         output.write_bytes(why_table(document).encode("utf-8", "replace"))
-    store.close()
     return 0
-
-
-def _present(context: Context, store: Store, name: str, texts: list[str], *, reads_first: bool) -> Mapping[str, Any]:
-    model = told(load.load_model(context.paths, name, context.models_dir))
-    settings = told(load.load_settings(context.paths))
-    names = tuple(dict.fromkeys(member.account for member in model.members))
-    suppositions = parse(texts, names)
-    accounts = told(load.load_accounts(context.paths))
-    reader = refresher(context, store, accounts)
-    if reads_first:
-        with Progress("reading quota", len(names)) as progress:
-            reader.refresh([each for each in names if reader.source(each)], Wish(), progress.step)
-    else:
-        _tell_age(context, store, model, [each for each in names if reader.source(each)], settings.routing_ttl_s)
-    pool = suppose(candidates(store, model, context.clock.now(), accounts), suppositions)
-    decision = decide_among(store, model, pool, settings, context.clock.now())
-    return decision_to_json(decision)
-
-
-def _tell_age(context: Context, store: Store, model: Model, names: list[str], ttl_s: float) -> None:
-    now = context.clock.now()
-    stale = [name for name, state in quotas.states(store, names).items() if is_routing_stale(state, now, ttl_s)]
-    if stale:
-        diagnostics.note(
-            f"Note: by stored readings; a run of {model.name} would first read {', '.join(stale)} (--refresh)"
-        )
-
-
-def _stored(store: Store, text: str) -> Mapping[str, Any]:
-    row = invocations.find(store, str(uuid.UUID(text)))
-    if row is None:
-        message = f"no invocation {text} is recorded in {store.path}"
-        raise InvocationNotFound(message)
-    stored = invocations.decision_json(store, row.row_id)
-    if stored is None:
-        message = f"the invocation {text} was started without a choice, so there is no decision to explain"
-        raise InvocationNotFound(message)
-    document: Mapping[str, Any] = json.loads(stored)
-    return document
 
 
 def _is_uuid(text: str) -> bool:

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli import output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.cli.sessions import access
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.config.load import load_settings
 from oulipoly_engine.core.text.columns import size_text
-from oulipoly_engine.errors import RunnerError, SessionNotFound, UsageInvalid
-from oulipoly_engine.service.archive.archive import Archive, ArchiveStatus, Keeping
-from oulipoly_engine.service.archive.keeper import ArchiveKeeper, Kept, Pruned
-from oulipoly_engine.service.sessions.locate import find_typed
-from oulipoly_engine.store.archive import copies as rows
-from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade import output
+from oulipoly_engine.facade.sessions.archive import ArchiveList, ArchiveStatus, Keeping, Kept, Pruned, SessionArchive
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-_PATIENCE_S = 20.0  # for another process that archives
 _WORDS = {
     Keeping.KEPT: "kept",
     Keeping.BEHIND: "kept, an earlier state",
@@ -50,18 +42,16 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse(arguments)
     _refuse_strays(options)
-    store = open_store(context.paths.state_db)
-    archive = access.archive(context, store)
+    archive = context.engine.sessions.archive
     if options.list:
-        return _list(archive, as_json=options.json)
+        return _list(archive.statuses(), as_json=options.json)
     if options.at_risk:
         return _at_risk(archive, 7.0 if options.within is None else options.within, as_json=options.json)
     if options.restore is not None:
-        return _restore(context, archive, options)
-    keeper = ArchiveKeeper(archive, load_settings(context.paths).value.archive_limit_bytes)
+        return _restore(archive, options)
     if options.prune:
-        return _prune(keeper, only_copies=options.only_copies, as_json=options.json)
-    return _keep(keeper, as_json=options.json)
+        return _prune(archive, only_copies=options.only_copies, as_json=options.json)
+    return _keep(archive, as_json=options.json)
 
 
 def _refuse_strays(options: Namespace) -> None:
@@ -77,13 +67,8 @@ def _refuse_strays(options: Namespace) -> None:
             raise UsageInvalid(message)
 
 
-def _keep(keeper: ArchiveKeeper, *, as_json: bool) -> int:
-    done = keeper.keep(wait_s=_PATIENCE_S)
-    if done.is_busy:
-        message = "another process is archiving right now: try again in a moment"
-        raise RunnerError(message)
-    if done.problem is not None:
-        raise RunnerError(done.problem)
+def _keep(kept: SessionArchive, *, as_json: bool) -> int:
+    done = kept.keep_all()
     if as_json:
         output.write_json(_kept_document(done))
         return 0
@@ -109,23 +94,22 @@ def _kept_document(done: Kept) -> dict[str, object]:
     }
 
 
-def _list(archive: Archive, *, as_json: bool) -> int:
-    found = archive.statuses()
-    stored = rows.stored_bytes(archive.store)
+def _list(found: ArchiveList, *, as_json: bool) -> int:
     if as_json:
-        output.write_json({"stored_bytes": stored, "transcripts": [_entry(one) for one in found]})
+        output.write_json({"stored_bytes": found.stored_bytes, "transcripts": [_entry(one) for one in found.statuses]})
         return 0
-    _show(found)
-    kept = sum(one.size_bytes for one in found if one.kept_at is not None)
-    output.write_line(f"{len(found)} transcripts, {size_text(kept)}, in {size_text(stored)} on disk ({archive.folder})")
+    _show(found.statuses)
+    kept, stored = sum(one.size_bytes for one in found.statuses if one.kept_at is not None), found.stored_bytes
+    many = len(found.statuses)
+    output.write_line(f"{many} transcripts, {size_text(kept)}, in {size_text(stored)} on disk ({found.folder})")
     return 0
 
 
-def _at_risk(archive: Archive, days: float, *, as_json: bool) -> int:
+def _at_risk(archive: SessionArchive, days: float, *, as_json: bool) -> int:
     if not 0 <= days <= 100_000:
         message = f"--within takes a number of days, not {days}"
         raise UsageInvalid(message)
-    found = archive.at_risk(timedelta(days=days))
+    found = archive.at_risk(days)
     if as_json:
         output.write_json({"within_days": days, "transcripts": [_entry(one) for one in found]})
         return 0
@@ -156,34 +140,16 @@ def _entry(one: ArchiveStatus) -> dict[str, object]:
     }
 
 
-def _restore(context: Context, archive: Archive, options: Namespace) -> int:
-    account, session_id = _meant(context, archive, options.restore, options.account)
+def _restore(kept: SessionArchive, options: Namespace) -> int:
     to = None if options.to is None else Path(options.to).absolute()
-    done = archive.restore(account, session_id, to)
-    files = [{"path": str(one.path), "size_bytes": one.size_bytes, "was_there": one.was_there} for one in done]
-    output.write_json({"session_id": session_id, "provider_name": account, "files": files}, pretty=False)
+    done = kept.restore(options.restore, options.account, to)
+    files = [{"path": str(one.path), "size_bytes": one.size_bytes, "was_there": one.was_there} for one in done.files]
+    output.write_json({"session_id": done.session_id, "provider_name": done.account, "files": files}, pretty=False)
     return 0
 
 
-def _meant(context: Context, archive: Archive, text: str, account: str | None) -> tuple[str, str]:
-    """Return account and session of an id; the archive knows sessions that the state file has forgotten."""
-    holders = rows.holders(archive.store, text.lower())
-    if account is not None:
-        return account, text.lower()
-    if len(holders) == 1:
-        return holders[0], text.lower()
-    try:
-        session = find_typed(archive.store, text, context.clock.now())
-    except SessionNotFound:
-        if holders:
-            message = f"several accounts have a copy of {text}: add --account, one of {', '.join(holders)}"
-            raise UsageInvalid(message) from None
-        raise
-    return session.account, session.session_id
-
-
-def _prune(keeper: ArchiveKeeper, *, only_copies: bool, as_json: bool) -> int:
-    done = keeper.prune(only_copies=only_copies, wait_s=_PATIENCE_S)
+def _prune(kept: SessionArchive, *, only_copies: bool, as_json: bool) -> int:
+    done = kept.prune(only_copies=only_copies)
     if as_json:
         output.write_json(_pruned_document(done))
         return 0

@@ -7,18 +7,12 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
-from oulipoly_engine.cli import output, stdio, wiring
+from oulipoly_engine.cli import stdio
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.cli.sessions import access
-from oulipoly_engine.config.load import list_models
 from oulipoly_engine.errors import RunnerError, UsageInvalid
-from oulipoly_engine.service.bundles.bundle import Bundler, Packing
-from oulipoly_engine.service.bundles.placement import PlacedFile
-from oulipoly_engine.service.bundles.unbundle import Receipt, Unbundler
-from oulipoly_engine.service.sessions.locate import find_typed
-from oulipoly_engine.service.transcripts.atomic_file import new_file
-from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.facade import output
+from oulipoly_engine.facade.sessions.bundles import Packed, PlacedFile, Receipt
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -42,34 +36,25 @@ def _bundle(context: Context, program: str, arguments: list[str]) -> int:
     if options.output == "-" and os.isatty(output.STDOUT):
         message = "a bundle is no text for a terminal: give --output FILE, or a pipe"
         raise UsageInvalid(message)
-    store = access.store_with(context, options.session)
-    session = find_typed(store, options.session, context.clock.now())
-    archive = access.archive(context, store)
-    packing = Bundler(store, access.locator(context), archive, context.clock).pack(session)
+    bundles = context.engine.sessions.bundles
     if options.output == "-":
-        packing.write(output.write_bytes)
-        return 0
-    path = Path(options.output)
-    try:
-        with new_file(path, force=options.force) as file:
-            packing.write(file.write)
-    except OSError as error:
-        message = f"{path} cannot be written: {error.strerror or error}"
-        raise RunnerError(message) from error
-    output.write_json(_packed(path, packing), pretty=False)
+        bundles.send(options.session, output.write_bytes)
+    else:
+        packed = bundles.pack(options.session, Path(options.output), force=options.force)
+        output.write_json(_packed(packed), pretty=False)
     return 0
 
 
-def _packed(path: Path, packing: Packing) -> dict[str, object]:
-    manifest = packing.manifest
+def _packed(packed: Packed) -> dict[str, object]:
+    manifest = packed.manifest
     return {
-        "path": str(path.absolute()),
-        "size_bytes": path.stat().st_size,
+        "path": str(packed.path.absolute()),
+        "size_bytes": packed.size_bytes,
         "chain_id": manifest.chain_id,
         "session_id": manifest.segments[-1].session_id,
         "files": len(manifest.files),
         "unpacked_bytes": sum(file.size_bytes for file in manifest.files),
-        "missing": list(packing.missing),
+        "missing": list(packed.missing),
     }
 
 
@@ -80,20 +65,13 @@ def _unbundle(context: Context, program: str, arguments: list[str]) -> int:
     parser.add_argument("--cwd", metavar="DIR", help="where it goes on; default: where it was, if that exists here")
     parser.add_argument("--dry-run", action="store_true", help="check everything and tell what would be done")
     options = parser.parse(arguments)
-    store = open_store(context.paths.state_db)
-    unbundler = Unbundler(
-        store,
-        access.archive(context, store).homes,
-        list_models(context.paths, context.models_dir),
-        context.paths.data / "unbundling",
-        context.clock,
-    )
+    bundles = context.engine.sessions.bundles
     cwd = None if options.cwd is None else Path(options.cwd)
     with _opened(options) as raw:
-        receipt = unbundler.unpack(raw, account=options.account, cwd=cwd, dry_run=options.dry_run)
+        receipt = bundles.receive(raw, options.account, cwd, dry_run=options.dry_run)
     output.write_json(_unpacked(receipt, dry_run=options.dry_run), pretty=False)
     if receipt.chain_id is not None:
-        wiring.read_placed(context, store, [one.account for one in receipt.placements if one.left_out is None])
+        bundles.read_unpacked(receipt)
     return 0
 
 

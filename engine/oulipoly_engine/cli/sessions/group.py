@@ -5,10 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import NamedTuple, Protocol
 
-from oulipoly_engine.cli import diagnostics
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.facade import diagnostics
 
 
 class _Command(NamedTuple):
@@ -28,7 +28,7 @@ _COMMANDS = {
     "note": _Command("sessions.note", "keep a note with a conversation"),
     "pin": _Command("sessions.note", "keep a conversation at the top of the list"),
     "unpin": _Command("sessions.note", "take its pin away"),
-    "locate": _Command("sessions.locate", "print where a session lies, as one JSON line"),
+    "locate": _Command("sessions.locations", "print where a session lies, as one JSON line"),
     "export": _Command("sessions.export", "print a session: canonical JSON lines, Markdown or HTML"),
     "bundle": _Command("sessions.bundle", "pack a conversation into one file, to carry it to another machine"),
     "unbundle": _Command("sessions.bundle", "unpack such a file, so that the conversation can be resumed here"),
@@ -36,8 +36,8 @@ _COMMANDS = {
     "move": _Command("sessions.move", "carry a session over to another account"),
     "import-replace": _Command("sessions.replace", "replace a session's turns by edited canonical JSON lines"),
     "undo": _Command("sessions.replace", "put a replaced session back as it was"),
-    "pause-handshake": _Command("sessions.lease", "take a session's lease and print its token"),
-    "resume-handshake": _Command("sessions.lease", "give a session's lease back"),
+    "pause-handshake": _Command("sessions.locations", "take a session's lease and print its token"),
+    "resume-handshake": _Command("sessions.locations", "give a session's lease back"),
     "schema-probe": _Command("sessions.probe", "inspect the state file without touching it"),
 }
 

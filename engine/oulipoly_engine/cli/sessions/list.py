@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.progress import Progress
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.sessions.session_table import SessionRow, ago, remark, render, short_path
 from oulipoly_engine.core.sessions.sessions import Conversation, Sort
 from oulipoly_engine.core.text.redact import redact
-from oulipoly_engine.service.sessions.catalogue import Listed
+from oulipoly_engine.facade import diagnostics, output
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.sessions.types import Listed
 
 _SHOWN = 50
 _AT_RISK_DAYS = 7.0  # a deletion that is nearer is shown in the table; the JSON form always has it
-_DESCRIBE_S = 5.0
 _FIELDS = "account: cli: model: cwd: session: date: is:pinned is:sidechain is:at-risk"
 
 
@@ -39,30 +42,28 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     options = parser.parse(person.with_negations(arguments))
     if options.limit < 1:
         parser.error("--limit must be 1 or more")
-    query = person.query_of(context, " ".join(options.query))
-    store = person.open_existing(context)
-    if store is None:
-        return _nothing(context, as_json=options.json)
+    catalogue = context.engine.sessions.catalogue
+    query = catalogue.query(" ".join(options.query))
     if not options.no_scan:
-        person.read_new(context, store)
-    known = person.catalogue(context, store)
-    left = person.refresh(known, _DESCRIBE_S)
-    limit = None if options.all else options.limit
-    listing = known.list(query, Sort(options.sort), limit, is_reversed=options.reverse)
+        person.read_new(context)
+    limit, order = None if options.all else options.limit, Sort(options.sort)
+    table = catalogue.table(query, order, limit, is_reversed=options.reverse, counting=Progress)
     now = context.clock.now()
     if options.json:
-        rows = [document(one, now) for one in listing.rows]
-        output.write_json({"conversations": rows, "total": listing.total, "undescribed": left}, pretty=False)
+        rows = [document(one, now) for one in table.rows]
+        shown = {"conversations": rows, "total": table.total, "undescribed": table.undescribed}
+        output.write_json(shown, pretty=False)
         return 0
-    if not listing.rows:
-        output.write_line("no conversation fits" if options.query else _way_in(context))
-        for text in known.unknown_values(query):
+    if not table.rows:
+        is_asked = options.query and table.has_state
+        output.write_line("no conversation fits" if is_asked else _way_in(context))
+        for text in table.unknown:
             diagnostics.note(text)
         return 0
-    drawn = render([_row(context, one, now) for one in listing.rows], person.columns())
+    drawn = render([_row(context, one, now) for one in table.rows], person.columns())
     output.write_bytes(("\n".join(drawn) + "\n").encode("utf-8", "backslashreplace"))
-    if listing.total > len(listing.rows):
-        output.write_line(f"{listing.total - len(listing.rows)} more: --all, --limit N, or words to narrow it")
+    if table.total > len(table.rows):
+        output.write_line(f"{table.total - len(table.rows)} more: --all, --limit N, or words to narrow it")
     return 0
 
 
@@ -121,18 +122,10 @@ def _row(context: Context, listed: Listed, now: datetime) -> SessionRow:
         account=one.active.account,
         model=one.shown_model or "?",
         turns=one.turns,
-        workspace="?" if one.workspace is None else short_path(one.workspace, person.home_of(context)),
+        workspace="?" if one.workspace is None else short_path(one.workspace, str(context.paths.home)),
         name=redact(one.title or "-"),
         remark=remark(listed.has_transcript, listed.purge_at, now, _AT_RISK_DAYS, is_kept=one.has_kept_copy),
     )
-
-
-def _nothing(context: Context, *, as_json: bool) -> int:
-    if as_json:
-        output.write_json({"conversations": [], "total": 0, "undescribed": 0}, pretty=False)
-    else:
-        output.write_line(_way_in(context))
-    return 0
 
 
 def _way_in(context: Context) -> str:

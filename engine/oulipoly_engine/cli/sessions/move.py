@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oulipoly_engine.cli import diagnostics, output, wiring
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.cli.sessions import access
-from oulipoly_engine.core.sessions.move import MoveReason
+from oulipoly_engine.cli.sessions.arguments import hint_at_copy
 from oulipoly_engine.errors import MoveRefused, StorageUnsupported
-from oulipoly_engine.process.signals import interruptible
-from oulipoly_engine.service.sessions import move
-from oulipoly_engine.service.sessions.locate import find_typed
+from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade.own_process import interruptible
+from oulipoly_engine.facade.sessions.moves import move_receipt
 
 
 def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
@@ -28,23 +26,18 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     parser.add_argument("--dry-run", action="store_true", help="find out whether and how, and change nothing")
     parser.add_argument("--json", action="store_true", help="accepted for symmetry; the output is always JSON")
     options = parser.parse(arguments)
-    store = access.store_with(context, options.session)
+    moves = context.engine.sessions.moves
     try:
-        session = find_typed(store, options.session, context.clock.now())
-        mover = wiring.mover(context, store, access.locator(context))
-        try:
-            plan = mover.plan(session, options.account, MoveReason.MANUAL, options.project)
-        except (MoveRefused, StorageUnsupported) as error:
-            access.tell_kept_copy(context, store, session, error)
-            raise
-        with interruptible() as guard:
-            moved = None if options.dry_run else mover.carry_out(plan)
-            output.write_json(move.receipt(plan, moved), pretty=False)
-            if moved is not None:
-                wiring.read_placed(context, store, [options.account])
-                if moved.kept is not None:
-                    diagnostics.note(f"Note: what {options.account} had of it before is kept as {moved.kept}")
-            guard.check()
-    finally:
-        store.close()
+        plan = moves.plan(options.session, options.account, options.project)
+    except (MoveRefused, StorageUnsupported) as error:
+        hint_at_copy(context, options.session, error)
+        raise
+    with interruptible() as guard:
+        moved = None if options.dry_run else moves.carry_out(plan)
+        output.write_json(move_receipt(plan, moved), pretty=False)
+        if moved is not None:
+            moves.read_moved(options.account)
+            if moved.kept is not None:
+                diagnostics.note(f"Note: what {options.account} had of it before is kept as {moved.kept}")
+        guard.check()
     return 0

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
-from oulipoly_engine.cli import diagnostics, output, stdio
+from oulipoly_engine.cli import stdio
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.cli.sessions import access
-from oulipoly_engine.config.load import load_settings
 from oulipoly_engine.core.rewrite.diff import diff, documents
 from oulipoly_engine.core.rewrite.steps import Kind
-from oulipoly_engine.core.sessions.resolve import ResolvedSession, session_uuid
-from oulipoly_engine.errors import RunnerError, SessionNotFound, UsageInvalid
-from oulipoly_engine.service.rewrite.replace import Plan, Receipt, Replacer
-from oulipoly_engine.service.sessions.locate import find_session, find_typed
-from oulipoly_engine.store.base.db import Store, open_store
+from oulipoly_engine.core.sessions.resolve import session_uuid
+from oulipoly_engine.errors import RunnerError, UsageInvalid
+from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade.sessions.edits import History, Plan, Receipt
 
 _HASH = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 
@@ -40,13 +38,10 @@ def _import(context: Context, program: str, arguments: list[str]) -> int:
     options = parser.parse(arguments)
     session_id = session_uuid(options.session)
     preimage = _preimage(options.preimage_sha256)
-    store = access.store_with(context, session_id)
-    session = find_session(store, session_id, context.clock.now())
-    replacer = _replacer(context, store)
-    wanted = replacer.wanted(session, _input(options.from_file))
+    edits, read = context.engine.sessions.edits, partial(_input, options.from_file)
     if options.dry_run:
-        return _show(replacer.plan(session, wanted, preimage), as_json=options.json)
-    return _tell(replacer.carry_out(session, wanted, preimage))
+        return _show(edits.plan(session_id, read, preimage), as_json=options.json)
+    return _tell(edits.replace(session_id, read, preimage))
 
 
 def _undo(context: Context, program: str, arguments: list[str]) -> int:
@@ -57,25 +52,13 @@ def _undo(context: Context, program: str, arguments: list[str]) -> int:
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and touch nothing")
     parser.add_argument("--json", action="store_true", help="with --list or --dry-run: one JSON document")
     options = parser.parse(arguments)
-    path = context.paths.state_db
-    if not path.exists():
-        message = f"no session has the id {options.session}: there is no state file {path} yet"
-        raise SessionNotFound(message, input=options.session)
-    store = open_store(path)
-    session = find_typed(store, options.session, context.clock.now())
-    replacer = _replacer(context, store)
+    edits = context.engine.sessions.edits
     if options.list:
-        return _list(session, replacer, as_json=options.json)
+        return _list(edits.history(options.session), as_json=options.json)
     if options.dry_run:
-        return _show(replacer.plan_undo(session, options.operation), as_json=options.json)
-    receipt = replacer.undo(session, options.operation)
+        return _show(edits.plan_undo(options.session, options.operation), as_json=options.json)
+    receipt = edits.undo(options.session, options.operation)
     return _tell(receipt, operation_uuid=receipt.operation_uuid)
-
-
-def _replacer(context: Context, store: Store) -> Replacer:
-    limit = load_settings(context.paths).value.preimage_limit_bytes
-    locator = access.locator(context)
-    return Replacer(store, locator, context.clock, context.paths.data, preimage_limit_bytes=limit)
 
 
 def _preimage(text: str | None) -> str | None:
@@ -135,8 +118,8 @@ def _show(plan: Plan, *, as_json: bool) -> int:
     return 0
 
 
-def _list(session: ResolvedSession, replacer: Replacer, *, as_json: bool) -> int:
-    known = replacer.history(session)
+def _list(history: History, *, as_json: bool) -> int:
+    known, session, undoable = history.replacements, history.session, history.undoable
     if as_json:
         rows = [
             {
@@ -149,7 +132,7 @@ def _list(session: ResolvedSession, replacer: Replacer, *, as_json: bool) -> int
                 "postimage_sha256": one.postimage_sha256,
                 "jsonl_path": one.path,
                 "preimage_size_bytes": one.preimage_size_bytes,
-                "preimage_kept": replacer.can_undo(one),
+                "preimage_kept": one.operation_uuid in undoable,
             }
             for one in known
         ]
@@ -160,7 +143,7 @@ def _list(session: ResolvedSession, replacer: Replacer, *, as_json: bool) -> int
     for one in known:
         state = f"undone {one.undone_at}" if one.undone_at else "stands"
         what = f"undo of {one.undoes}" if one.undoes else one.operation
-        is_kept = replacer.can_undo(one)
+        is_kept = one.operation_uuid in undoable
         kept = f"kept {one.preimage_size_bytes} bytes" if is_kept else "not kept any more (preimage_limit_mb)"
         output.write_line(f"{one.committed_at}  {one.operation_uuid}  {what}  {state}  {kept}")
     return 0

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from oulipoly_engine.cli import diagnostics, output
+from typing import TYPE_CHECKING
+
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.progress import Progress
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.search.query import DATE_FORMS, Query
+from oulipoly_engine.core.search.rank import RANKED_AMONG
 from oulipoly_engine.core.search.snippet import Snippet
 from oulipoly_engine.core.sessions.session_table import ID_LENGTH, short_path
 from oulipoly_engine.core.text.columns import fit, plain
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import UsageInvalid
-from oulipoly_engine.service.search import RANKED_AMONG, Found, Hit, search
+from oulipoly_engine.facade import diagnostics, output
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.sessions.types import Hit
 
 _SHOWN, _MOST = 20, 10_000
 _EPILOG = f"""\
@@ -36,22 +42,22 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     options = parser.parse(person.with_negations(arguments))
     if not 1 <= options.limit <= _MOST:
         parser.error(f"--limit must be 1 to {_MOST}")
-    query = person.query_of(context, " ".join(options.query))
+    catalogue = context.engine.sessions.catalogue
+    query = catalogue.query(" ".join(options.query))
     if query == Query():
         message = "give something to search for"
         raise UsageInvalid(message)
-    store, unknown = person.open_existing(context), tuple[str, ...]()
-    if store is None:
-        found = Found((), 0)
-    else:
-        if not (options.no_scan or options.as_is):
-            person.read_new(context, store)
-        known = person.catalogue(context, store)
-        if not options.as_is:
-            person.refresh(known, None)
-            person.index(store)
-        found = search(store, query, known.kinds, options.limit, by_rank=options.rank, width=_width(options.json))
-        unknown = () if found.hits else known.unknown_values(query)
+    if not (options.no_scan or options.as_is):
+        person.read_new(context)
+    result = catalogue.search_all(
+        query,
+        options.limit,
+        width=_width(options.json),
+        by_rank=options.rank,
+        as_is=options.as_is,
+        counting=Progress,
+    )
+    found = result.found
     if options.json:
         output.write_json({"hits": [_document(hit) for hit in found.hits], "unindexed": found.unindexed}, pretty=False)
         return 0
@@ -60,7 +66,7 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
         output.write_line(f"    {_marked(hit.snippet)}")
     if not found.hits:
         output.write_line("nothing was found")
-    for text in unknown:
+    for text in result.unknown:
         diagnostics.note(text)
     if found.unindexed:
         diagnostics.note(f"{found.unindexed} turns are not indexed yet: leave --as-is out to search them too")
@@ -83,7 +89,7 @@ def _head(context: Context, hit: Hit) -> str:
         hit.role,
         hit.account,
         None if one is None else one.shown_model,
-        None if workspace is None else short_path(workspace, person.home_of(context)),
+        None if workspace is None else short_path(workspace, str(context.paths.home)),
         None if one is None or one.title is None else redact(one.title),
     )
     return "  ".join(plain(part) for part in parts if part)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli import output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.cli.sessions import access
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.cli.sessions.list import document
 from oulipoly_engine.clock import from_text
@@ -18,9 +18,11 @@ from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts import entry_view
 from oulipoly_engine.core.transcripts.entry_text import passages
 from oulipoly_engine.core.transcripts.entry_tree import LineKind, TurnTree
-from oulipoly_engine.service.sessions.catalogue import Catalogue, Listed, turn_tree
-from oulipoly_engine.store.sessions.sessions import conversations
-from oulipoly_engine.store.transcripts.entry_pages import Turn, TurnPages
+from oulipoly_engine.facade import output
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.sessions.transcripts import Shown
+    from oulipoly_engine.facade.sessions.types import Listed, Turn, TurnPages
 
 _TURNS = 20
 _PAGE = 200  # turns read at once
@@ -42,38 +44,25 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     options = parser.parse(arguments)
     if options.turns < 0:
         parser.error("--turns must not be negative")
-    store = access.store_with(context, options.session)
     if not options.no_scan:
-        person.read_new(context, store)
-    session = person.find(store, options.session, context.clock.now())
-    known = person.catalogue(context, store)
-    person.refresh(known, 0.0)
-    (one,) = conversations(store, (session.chain_id,))
-    listed = known.look(one)
-    pages = TurnPages(store, session.account, session.session_id, with_side_chains=options.side_chains)
-    start = 0 if options.all else max(0, len(pages) - options.turns)
-    tree = turn_tree(store, session.account, session.session_id)
-    if options.json:
-        _print_json(context, listed, tree, pages, start, raw=options.raw)
-        return 0
-    lines = _lines(context, known, listed, tree, pages, start, raw=options.raw)
-    if options.no_pager or not person.is_shown() or not _paged(lines):
-        for line in lines:
-            output.write_line(line)
+        person.read_new(context)
+    sessions = context.engine.sessions
+    with sessions.transcripts.shown(options.session, with_side_chains=options.side_chains) as shown:
+        start = 0 if options.all else max(0, len(shown.entries) - options.turns)
+        if options.json:
+            _print_json(context, shown, start, raw=options.raw)
+            return 0
+        lines = _lines(context, shown, start, raw=options.raw)
+        if options.no_pager or not os.isatty(1) or not sessions.files.page(lines):
+            for line in lines:
+                output.write_line(line)
     return 0
 
 
-def _paged(lines: Iterator[str]) -> bool:
-    from oulipoly_engine.process.user_programs import page  # noqa: PLC0415 - 10 ms, only a terminal needs it
-
-    return page(lines)
-
-
-def _lines(
-    context: Context, known: Catalogue, listed: Listed, tree: TurnTree, pages: TurnPages, start: int, *, raw: bool
-) -> Iterator[str]:
+def _lines(context: Context, shown: Shown, start: int, *, raw: bool) -> Iterator[str]:
+    pages = shown.entries
     now = context.clock.now().astimezone()
-    yield from _head(listed, tree, now, person.home_of(context))
+    yield from _head(shown.listed, shown.tree, now, str(context.paths.home))
     if start:
         yield f"\n… {start} earlier turns: --all, or --turns N"
     for position, turn in _turns(pages, start):
@@ -131,14 +120,20 @@ def _turns(pages: TurnPages, start: int) -> Iterator[tuple[int, Turn]]:
         yield from enumerate(pages.page(begin, _PAGE), begin)
 
 
-def _print_json(context: Context, listed: Listed, tree: TurnTree, pages: TurnPages, start: int, *, raw: bool) -> None:
+def _print_json(context: Context, shown: Shown, start: int, *, raw: bool) -> None:
+    pages = shown.entries
     turns = [_turn_document(position, turn, raw=raw) for position, turn in _turns(pages, start)]
     lines = [
         {"kind": line.kind.value, "turns": len(line.rows), "first_at": line.first_at, "last_at": line.last_at}
-        for line in tree.lines
+        for line in shown.tree.lines
     ]
     output.write_json(
-        {**document(listed, context.clock.now()), "lines": lines, "total_turns": len(pages), "shown_turns": turns},
+        {
+            **document(shown.listed, context.clock.now()),
+            "lines": lines,
+            "total_turns": len(pages),
+            "shown_turns": turns,
+        },
         pretty=False,
     )
 

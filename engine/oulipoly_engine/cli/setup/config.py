@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.config import check, show
-from oulipoly_engine.config.problem import Level, Problem, nearest
+from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import UsageInvalid
-from oulipoly_engine.records import replace
+from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade.configuration import Level, Problem, as_text, json_schema, schema_titles
 
 _EXIT_PROBLEMS = 2
 
@@ -38,8 +37,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
 
 
 def _check(context: Context, *, as_json: bool) -> int:
-    paths = replace(context.paths, cache=None)  # who checks wants no snapshot of what was read before
-    problems = check.check(paths, models_dir=context.models_dir, agents_dir=context.agents_dir)
+    problems = context.engine.configuration.check()
     errors = [problem for problem in problems if problem.level is Level.ERROR]
     if as_json:
         output.write_json({"problems": [_document(problem) for problem in problems], "errors": len(errors)})
@@ -85,24 +83,23 @@ def _path(context: Context, *, as_json: bool) -> int:
 
 
 def _show(context: Context, *, as_json: bool) -> int:
-    values = show.effective(context.paths, context.models_dir, context.agents_dir)
+    values = context.engine.configuration.effective()
     if as_json:
         output.write_json(values)
     else:
-        output.write_bytes(show.as_text(values).encode("utf-8", "backslashreplace"))
+        output.write_bytes(as_text(values).encode("utf-8", "backslashreplace"))
     return 0
 
 
 def _schema(context: Context, file: str | None) -> int:
-    from oulipoly_engine.config.schema.documents import FILES, json_schema  # noqa: PLC0415 - pydantic, 80 ms
-
+    titles = schema_titles()
     if file is None:
-        for name, title in FILES.items():
+        for name, title in titles.items():
             output.write_line(f"{name:<11}{title}")
         return 0
-    if file not in FILES:
-        found = nearest(file.removesuffix(".toml"), FILES)
-        hint = f"did you mean {found[0]}?" if found else f"known are {', '.join(FILES)}"
+    if file not in titles:
+        found = nearest(file.removesuffix(".toml"), titles)
+        hint = f"did you mean {found[0]}?" if found else f"known are {', '.join(titles)}"
         message = f"{context.program} config schema: there is no schema of {file!r}: {hint}"
         raise UsageInvalid(message)
     output.write_json(json_schema(file))
@@ -110,16 +107,15 @@ def _schema(context: Context, file: str | None) -> int:
 
 
 def _init(context: Context, *, is_dry: bool) -> int:
-    from oulipoly_engine.service.accounts.setup import propose, write_first  # noqa: PLC0415 - once in a lifetime
-
-    found = propose(context.paths)
+    configuration = context.engine.configuration
+    found = configuration.first_set_up()
     for note in found.notes:
         diagnostics.note(f"Note: {note}")
     if is_dry:
         for change in found.files:
             output.write_line(f"# {change.path}\n{change.after}")
         return 0
-    write_first(context.paths, found)
+    configuration.write_set_up(found)
     for change in found.files:
         output.write_line(f"wrote {change.path}")
     output.write_line(f"{context.program} config check tells what is wrong; {context.program} quota-check reads quota")

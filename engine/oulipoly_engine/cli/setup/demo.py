@@ -7,11 +7,10 @@ from pathlib import Path
 
 from oulipoly_demo import world
 from oulipoly_demo.past import state
-from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.process.command import inherited_environment
-from oulipoly_engine.process.replace_process import replace_process
+from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade.own_process import inherited_environment, replace_process
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oulipoly_engine.cli import diagnostics, output
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.config import mask
-from oulipoly_engine.config.migration import migrate
-from oulipoly_engine.store.base.db import open_store
-from oulipoly_engine.store.base.rebuild import rebuild
-from oulipoly_engine.store.sessions import chains
-from oulipoly_engine.store.transcripts import entries
+from oulipoly_engine.facade import diagnostics, output
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
@@ -26,7 +20,7 @@ def _rebuild(context: Context, name: str, arguments: list[str]) -> int:
     options = parser.parse(arguments)
     if not options.rebuild:
         parser.error("say --rebuild: the live rows will then be in the backup only")
-    folder = rebuild(context.paths.state_db, context.paths.data / "state-backups", context.clock.now())
+    folder = context.engine.state_file.rebuild()
     output.write_line(f"backup: {folder}")
     output.write_line(f"fresh state file: {context.paths.state_db}")
     output.write_line("The live rows were not kept; they are in the backup.")
@@ -38,9 +32,9 @@ def _rebuild(context: Context, name: str, arguments: list[str]) -> int:
 def _backfill(context: Context, name: str, arguments: list[str]) -> int:
     parser = Parser(prog=f"{context.program} {name}", description="Fill in chains and compaction marks.")
     parser.parse(arguments)
-    store = open_store(context.paths.state_db)
-    output.write_line(f"chains: {chains.backfill(store)} made")
-    output.write_line(f"compaction boundaries: {entries.backfill_compaction(store)} marked")
+    done = context.engine.state_file.backfill()
+    output.write_line(f"chains: {done.chains} made")
+    output.write_line(f"compaction boundaries: {done.compactions} marked")
     return 0
 
 
@@ -51,16 +45,18 @@ def _config(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument("--models-dir", type=Path, default=context.models_dir, help="folder of model files")
     parser.add_argument("--dry-run", action="store_true", help="show the difference, write nothing")
     options = parser.parse(arguments)
-    plan = migrate.plan(context.paths, options.models_dir)
+    configuration = context.with_models(options.models_dir).engine.configuration
+    migration = configuration.migration()
+    plan = migration.plan
     for text in plan.notes:
         diagnostics.note(text)
     if not plan.files:
         output.write_line("nothing to migrate: the configuration is in its present form")
         return 0
     if options.dry_run:
-        output.write_bytes(mask.text("".join(change.diff for change in plan.files)).encode())
+        output.write_bytes(migration.diff.encode())
         return 0
-    migrate.apply(plan)
+    configuration.migrate(migration)
     for change in plan.files:
         output.write_line(f"wrote {change.path}")
     return 0

@@ -26,16 +26,11 @@ def heal(context: Context, name: str | None, arguments: list[str]) -> int | None
         return None
     if not _has_remains(folder):
         return None
-    from functools import cache  # noqa: PLC0415 - this and what follows is imported once in a blue moon
-
-    from oulipoly_engine.cli import diagnostics  # noqa: PLC0415
     from oulipoly_engine.errors import RunnerError  # noqa: PLC0415
-    from oulipoly_engine.service.rewrite.recovery import Recovery  # noqa: PLC0415
-    from oulipoly_engine.store.base.db import open_store  # noqa: PLC0415
+    from oulipoly_engine.facade import diagnostics  # noqa: PLC0415 - this and the next once in a blue moon
 
-    recovery = Recovery(context.paths.data, context.clock, cache(lambda: open_store(context.paths.state_db)))
     try:
-        for text in recovery.run():
+        for text in context.engine.state_file.repair():
             diagnostics.note(f"Note: {text}")
     except RunnerError as error:
         return diagnostics.fail_json(error)

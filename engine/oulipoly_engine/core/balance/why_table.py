@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from oulipoly_engine.core.balance.decision import Decision
+from oulipoly_engine.core.balance.explain import decision_to_json
+
 _HEADINGS = ("", "account", "score", "window", "used", "rate/turn", "projected", "resets in", "calls", "errors", "")
+
+
+def why_text(decision: Decision) -> str:
+    """Return a decision as the table that `agents why` prints."""
+    return why_table(decision_to_json(decision))
 
 
 def why_table(decision: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from oulipoly_engine.core.search.query import Term
 from oulipoly_engine.core.search.snippet import places
 
+RANKED_AMONG = 500  # of the newest matches: the others are not looked at
 _LOOKED_AT = 20_000  # characters of a text
 _SATURATION, _LENGTH = 1.2, 0.75  # the formula's usual constants
 

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import Clock
-from oulipoly_engine.events import Listeners
+from oulipoly_engine.core.accounts.accounts import SessionScripts
+from oulipoly_engine.events import ConfigurationChanged, Listeners
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.accounts.configuration import Configured
 from oulipoly_engine.service.following.notices import Notices
-from oulipoly_engine.service.following.watch import ConfigurationChanged
 from oulipoly_engine.store.base.db import Store
 
 if TYPE_CHECKING:
     from oulipoly_engine.service.following.follow import Following
+    from oulipoly_engine.service.transcripts.ingest import Ingester
 
 _BEGIN_AFTER_S = 1.0
 _CLOSING_PATIENCE_S = 3.0
 
 
-class Home(Record):
+class Sources(Record):
     """Whose transcripts are followed, and who is told."""
 
     store: Callable[[], Store]  # opens it where it is not open yet; raises RunnerError
     configured: Callable[[], Configured]
     paths: Paths
+    ingester: Callable[[Store, Mapping[str, SessionScripts], Listeners], Ingester]
     listeners: Listeners
     clock: Clock
     notices: Notices = field(default_factory=Notices)  # of who shows a transcript
@@ -37,8 +39,8 @@ class Home(Record):
 class LateFollower:
     """Follows what a configuration names, whenever that changes, until it is closed."""
 
-    def __init__(self, home: Home, begin_after_s: float = _BEGIN_AFTER_S) -> None:
-        self._home = home
+    def __init__(self, sources: Sources, begin_after_s: float = _BEGIN_AFTER_S) -> None:
+        self._sources = sources
         self._begin_after_s = begin_after_s
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="follow-start", daemon=True)
@@ -54,8 +56,8 @@ class LateFollower:
             return
         from oulipoly_engine.service.following.follow import Follower  # noqa: PLC0415 - 30 ms, which no first frame waits for
 
-        follower = Follower(self._begin, self._home.clock)
-        unsubscribe = self._home.listeners.subscribe(
+        follower = Follower(self._begin, self._sources.clock)
+        unsubscribe = self._sources.listeners.subscribe(
             lambda event: follower.renew() if isinstance(event, ConfigurationChanged) else None
         )
         self._ended.wait()
@@ -65,18 +67,10 @@ class LateFollower:
     def _begin(self) -> Following:
         from oulipoly_engine.service.following.follow import Following  # noqa: PLC0415 - as above
         from oulipoly_engine.service.following.plan import plan  # noqa: PLC0415 - as above
-        from oulipoly_engine.service.transcripts.ingest import Ingester  # noqa: PLC0415 - as above
 
-        home, configured, environ = self._home, self._home.configured(), inherited_environment()
-        ingester = Ingester(
-            home.store(),
-            configured.scripts,
-            home.clock,
-            home=home.paths.home,
-            environ=environ,
-            state_root=home.paths.data / "sessions",
-            locks=home.paths.data / "turn-scan-locks",
-            listeners=home.listeners,
+        sources, configured = self._sources, self._sources.configured()
+        store, home = sources.store(), sources.paths.home
+        followed = plan(configured.accounts, configured.scripts, home, inherited_environment())
+        return Following(
+            store, sources.ingester(store, configured.scripts, sources.listeners), followed, sources.notices
         )
-        followed = plan(configured.accounts, configured.scripts, home.paths.home, environ)
-        return Following(home.store(), ingester, followed, home.notices)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.errors import RunnerError
-from oulipoly_engine.events import Event, Listeners, StateChanged
+from oulipoly_engine.events import ConfigurationChanged, Listeners, StateChanged
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.accounts.configuration import Fingerprint
 from oulipoly_engine.store.base.db import Store
@@ -15,10 +15,6 @@ from oulipoly_engine.store.base.db import Store
 INTERVAL_S = 0.25  # another process's reading is to be on the screen within half a second
 _CONFIGURATION_EVERY = 4  # polls: a file is edited by hand, nobody waits a quarter of a second for that
 _CLOSING_PATIENCE_S = 2.0
-
-
-class ConfigurationChanged(Event):
-    """A file of the configuration was written, added or taken away."""
 
 
 class Watched(Record):

@@ -21,7 +21,7 @@ from oulipoly_engine.core.transcripts.sanitize import Visible
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.archive.archive import Archive
-from oulipoly_engine.service.reading.conversation_source import ConversationSource
+from oulipoly_engine.service.reading.source import TranscriptSource
 from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.store.base.db import Store
 
@@ -122,8 +122,8 @@ class Documents(Record):
         shown = tuple(visible.turn(turn) for turn in found[:turns])
         return Preview(origin, shown, len(found) > turns, visible.secrets if redacting else None)
 
-    def _source(self) -> ConversationSource:
-        return ConversationSource(self.store, self.locator, self.archive)
+    def _source(self) -> TranscriptSource:
+        return TranscriptSource(self.store, self.locator, self.archive)
 
 
 def _head(session: ResolvedSession, style: Style, origin: Origin, findings: Findings, visible: Visible) -> Head:

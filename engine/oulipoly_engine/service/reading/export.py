@@ -30,9 +30,10 @@ from oulipoly_engine.core.transcripts.canonical import (
 )
 from oulipoly_engine.errors import RunnerError, TranscriptMalformed
 from oulipoly_engine.records import Record
+from oulipoly_engine.service.reading.source import stored_bodies, transcript_of
 from oulipoly_engine.service.sessions.locate import Locator, unsupported
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.transcripts.bodies import StoredBody, bodies
+from oulipoly_engine.store.transcripts.bodies import StoredBody
 
 T = TypeVar("T")
 Reader = Callable[[StorageType, Iterable[bytes], Origin], Iterator[CanonicalRecord]]
@@ -106,13 +107,13 @@ class Exporter(Record):
 
     def _write_file(self, writer: _Writer, storage_type: StorageType, session: ResolvedSession) -> str | None:
         """Write the transcript's records and return None, or why it cannot be read."""
-        answer = self.locator.transcript(session)
-        if answer.path is None:
-            return answer.problem
+        found = transcript_of(self.locator, session)
+        if found.path is None:
+            return found.problem
         try:
-            self._write_snapshot(writer, storage_type, session, answer.path)
+            self._write_snapshot(writer, storage_type, session, found.path)
         except OSError as error:
-            return f"the transcript {answer.path} cannot be read: {error.strerror or error}"
+            return f"the transcript {found.path} cannot be read: {error.strerror or error}"
         return None
 
     def _write_snapshot(self, writer: _Writer, storage_type: StorageType, session: ResolvedSession, path: Path) -> None:
@@ -223,10 +224,8 @@ def _identity(state: os.stat_result) -> tuple[int, int, int, int]:
 
 
 def _write_rows(writer: _Writer, store: Store, session: ResolvedSession, problem: str) -> None:
-    for row in bodies(store, session.account, session.session_id):
+    for row in stored_bodies(store, session, problem):
         writer.write(_stored_record(row, session, problem))
-    if not writer.records:
-        raise unsupported(session, f"{problem}; and no turn of it is stored")
 
 
 def _stored_record(row: StoredBody, session: ResolvedSession, problem: str) -> CanonicalRecord:

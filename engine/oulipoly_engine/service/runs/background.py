@@ -13,7 +13,7 @@ from pathlib import Path
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.errors import RunnerError
-from oulipoly_engine.events import Event, Listeners
+from oulipoly_engine.events import Listeners, OneShotEnded, OneShotSaid
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.run import run
 from oulipoly_engine.records import Record
@@ -30,22 +30,6 @@ class Asked(Record):
     pin: str | None = None  # the account that must serve it
     folder: Path | None = None  # None: our own working directory
     models_dir: Path | None = None
-
-
-class OneShotSaid(Event):
-    """A background one-shot printed something."""
-
-    number: int  # as `start` returned it
-    text: str
-    is_note: bool  # from stderr: what the runner or the CLI says about the run
-
-
-class OneShotEnded(Event):
-    """A background one-shot has ended."""
-
-    number: int
-    exit_code: int
-    failure: str | None = None  # why it never started
 
 
 class Background:

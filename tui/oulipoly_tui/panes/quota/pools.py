@@ -21,7 +21,7 @@ from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
     from oulipoly_engine.events import Event
-    from oulipoly_engine.facade.engine import AccountView, PoolView, Snapshot
+    from oulipoly_engine.facade.snapshot import AccountView, PoolView, Snapshot
 
 _DETAILS_FROM = 104  # columns of the pane at which the details find room beside the list
 _KEPT_SHOTS = 20
@@ -260,7 +260,7 @@ class PoolsPane(Pane):
         app: Any = self.app
         running = self._live_shots()
         if running and app.engine is not None:
-            app.engine.stop_one_shot(running[-1].number)
+            app.engine.background.stop(running[-1].number)
             app.say("stopping …")
 
     def action_log(self) -> None:

@@ -23,8 +23,10 @@ from oulipoly_tui.widgets.standing import is_standing
 if TYPE_CHECKING:
     from oulipoly_engine.core.ledger.report import Grouping
     from oulipoly_engine.events import Event
-    from oulipoly_engine.facade.engine import Burning, Engine, Snapshot
-    from oulipoly_engine.service.ledger.consumers import Burners
+    from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.facade.quota.ledger import Burners
+    from oulipoly_engine.facade.quota.quota import Burning
+    from oulipoly_engine.facade.snapshot import Snapshot
 
 _CHART_FROM = 14  # rows of the pane below which the chart finds no room
 _BURNERS_FROM = 9  # rows of the pane below which who burned it finds none
@@ -219,8 +221,8 @@ class QuotaPane(Pane):
         """Read chart and burners, in the worker's thread."""
         shown, now = RANGES[self._range], engine.surroundings.clock.now()
         steps = max(100, 2 * self.query_one("#quota-chart").size.width)
-        found = engine.burning(account, window, shown.back, shown.ahead, steps) if window else None
-        return found, engine.burners(account, now - shown.back, now) if self._by is not None else None
+        found = engine.quota.burning(account, window, shown.back, shown.ahead, steps) if window else None
+        return found, engine.ledger.burners(account, now - shown.back, now) if self._by is not None else None
 
     def _answered(self, answer: _Answer) -> None:
         self._is_asking = False

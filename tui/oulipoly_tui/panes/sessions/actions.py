@@ -16,8 +16,7 @@ from oulipoly_tui.view.transcript.transcript import Target
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Conversation
-    from oulipoly_engine.facade.sessions import Board, Inside
-    from oulipoly_engine.service.sessions.catalogue import Listed
+    from oulipoly_engine.facade.sessions.types import Board, Inside, Listed
 
 _NEEDS_TRANSCRIPT = frozenset(("resume", "resume_elsewhere", "fork", "move", "edit_file"))
 
@@ -190,10 +189,10 @@ class SessionDeeds(SessionUndo):
 
     def _edited_export(self, one: Conversation) -> str:
         """Return the file that an import most likely means; empty: none is known."""
-        from oulipoly_engine.facade.sessions import ExportWish  # noqa: PLC0415 - loaded already
+        from oulipoly_engine.facade.sessions.values import ExportWish  # noqa: PLC0415 - loaded already
         from oulipoly_tui.view.sessions.export import LOSSLESS  # noqa: PLC0415 - with all of Markdown
 
-        names = self.app.engine.sessions.export_names([one], ExportWish(LOSSLESS))
+        names = self.app.engine.sessions.files.names([one], ExportWish(LOSSLESS))
         known = (self._exports.get(one.chain_id), Path(names[0]))
         return next((str(path) for path in known if path is not None and path.is_file()), "")
 
@@ -273,7 +272,7 @@ class SessionDeeds(SessionUndo):
         listed = self.listed
         if listed is None:
             return
-        names = self.app.engine.sessions.resume_accounts(listed.conversation)
+        names = self.app.engine.sessions.moves.targets(listed.conversation)
         if not names:
             self.app.say(f"no other account can go on with a conversation of {listed.conversation.active.account}")
             return

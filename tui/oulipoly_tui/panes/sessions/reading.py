@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from oulipoly_engine.events import Event
-    from oulipoly_engine.facade.sessions import Board, Inside
-    from oulipoly_engine.service.sessions.catalogue import Listed
-    from oulipoly_engine.store.runs.spawned import Spawned
+    from oulipoly_engine.facade.sessions.types import Board, Inside, Listed, Spawned
 
 _READ_EVERY_S = 1.0  # at most: others may write four times a second
 
@@ -83,7 +81,7 @@ class SessionReading:
             self._is_stale = True
             return
         self._is_reading, self._is_stale = True, False
-        board = partial(app.engine.sessions.board, self.board, looks=self._looks_again)
+        board = partial(app.engine.sessions.catalogue.board, self.board, looks=self._looks_again)
         self._looks_again = False
         app.work("sessions", partial(_reading, board, self.board, self._index), self._arrived)
 
@@ -142,7 +140,7 @@ class SessionReading:
         """Return the filter; None, and what is wrong, where it cannot be understood yet."""
         app: Any = self.app
         try:
-            query: Query = app.engine.sessions.query(self._text)
+            query: Query = app.engine.sessions.catalogue.query(self._text)
         except UsageInvalid as error:
             wrong = self.query_one("#sessions-wrong", Static)
             wrong.update(error.message)
@@ -171,7 +169,7 @@ class SessionReading:
             self._inside[chain] = found
             self._draw()
 
-        app.work("branches", partial(app.engine.sessions.inside, listed.conversation), looked)
+        app.work("branches", partial(app.engine.sessions.catalogue.inside, listed.conversation), looked)
 
     def _traces(self, found: tuple[Spawned, ...]) -> None:
         self._trace = found
@@ -191,7 +189,9 @@ class SessionReading:
             self._look_again()
         else:
             title = "reading transcripts"
-            app.work("scan", app.engine.sessions.scan, lambda _new: self._look_again(), title=title, can_stop=True)
+            app.work(
+                "scan", app.engine.sessions.scans.read_new, lambda _new: self._look_again(), title=title, can_stop=True
+            )
 
 
 def _reading(

@@ -33,10 +33,8 @@ from oulipoly_tui.widgets.standing import is_standing
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from oulipoly_engine.facade.engine import Snapshot
-    from oulipoly_engine.facade.sessions import Board, Inside
-    from oulipoly_engine.service.sessions.catalogue import Listed
-    from oulipoly_engine.store.runs.spawned import Spawned
+    from oulipoly_engine.facade.sessions.types import Board, Inside, Listed, Spawned
+    from oulipoly_engine.facade.snapshot import Snapshot
 
 _TYPING_S = 0.04  # a pause of typing before the list is narrowed
 _PREVIEW_S = 0.12  # the cursor rests so long before the transcript follows it
@@ -288,7 +286,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
             self._draw()
             return
         app: Any = self.app
-        app.work("trace", app.engine.sessions.spawned, self._traces)
+        app.work("trace", app.engine.sessions.catalogue.spawned, self._traces)
 
     def action_search(self) -> None:
         """Search everything."""
@@ -313,7 +311,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
             app.say(f"{new:,} new turn{'s' * (new != 1)}")
             self._look_again()
 
-        app.work("scan", app.engine.sessions.scan, scanned, title="reading transcripts", can_stop=True)
+        app.work("scan", app.engine.sessions.scans.read_new, scanned, title="reading transcripts", can_stop=True)
 
     # ---- what the widgets say
 

@@ -16,7 +16,7 @@ from oulipoly_tui.view.transcript.spans import Row
 from oulipoly_tui.widgets.heading_line import HeadingLine
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.engine import Snapshot
+    from oulipoly_engine.facade.snapshot import Snapshot
 
 _KEEP, _FORGET = "keep", "forget"  # rows that are no views
 _VIEW = "view:"  # before the name in the key of a row that is one

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
 
     from textual.timer import Timer
 
-    from oulipoly_engine.service.sessions.board import Board
-    from oulipoly_engine.service.sessions.catalogue import Listed
+    from oulipoly_engine.facade.sessions.types import Board, Listed
 
 _KEPT = 20
 _AT_ONCE_S = 30.0  # after that nobody remembers for sure what was done last

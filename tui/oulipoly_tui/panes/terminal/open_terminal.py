@@ -10,7 +10,7 @@ from oulipoly_engine.terminal.protocol import messages
 from oulipoly_tui.view.terminal.repl import Tab
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.terminals import Terminal
+    from oulipoly_engine.facade.terminals.terminals import Terminal
     from oulipoly_tui.driver.clipboard_leave import ClipboardLeave
     from oulipoly_tui.driver.terminal_link import TerminalLink
     from oulipoly_tui.widgets.terminal_view import TerminalView

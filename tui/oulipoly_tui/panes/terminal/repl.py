@@ -22,7 +22,7 @@ from oulipoly_tui.widgets.tab_line import TabLine
 from oulipoly_tui.widgets.terminal_view import TerminalView
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.engine import Snapshot
+    from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.actions.action import Action
 
 _NEEDS_TAB = frozenset(("enter", "copy", "find", "hand_over", "close", "kill", "new", "next", "previous"))
@@ -77,19 +77,19 @@ class ReplPane(TerminalTabs):
             self.focus_inside()
             app.say(f"that session is open already, in the tab of {existing.tab.label}")
             return
-        hosts, size = app.engine.terminals, self._room()
+        hosts, size = app.engine.new_terminals, self._room()
         start = partial(hosts.begin, model) if session is None else partial(hosts.resume, session)
         self._start(f"REPL of {model}" if model else "REPL", partial(start, account, size))
 
     def fork(self, session: str) -> None:
         """Open a terminal for a new session that begins with the past of another one."""
         app: Any = self.app
-        self._start("REPL of a fork", partial(app.engine.terminals.fork, session, self._room()))
+        self._start("REPL of a fork", partial(app.engine.new_terminals.fork, session, self._room()))
 
     def run_program(self, argv: tuple[str, ...]) -> None:
         """Run any command in a tab."""
         app: Any = self.app
-        self._start(argv[0], partial(app.engine.terminals.run, argv, self._room()))
+        self._start(argv[0], partial(app.engine.new_terminals.run, argv, self._room()))
 
     def attention(self) -> tuple[Attention, ...]:
         """Return the terminals that ring or have ended since they were last seen."""

@@ -26,7 +26,8 @@ from oulipoly_tui.widgets.tab_line import TabLine
 from oulipoly_tui.widgets.terminal_view import LEAVE, TerminalView
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.terminals import OpenedTerminal, Survey, Terminal
+    from oulipoly_engine.facade.terminals.new_terminals import OpenedTerminal
+    from oulipoly_engine.facade.terminals.terminals import Survey, Terminal
 
 
 class TerminalTabs(Pane):
@@ -218,7 +219,7 @@ class TerminalTabs(Pane):
         app: Any = self.app
         own = app.options.leave_chord
         if own is None:
-            own = LEAVE if app.engine is None else chords.named(app.engine.configured().settings.attach_leave_key)
+            own = LEAVE if app.engine is None else chords.named(app.engine.terminals.leave_key)
         return (own,) if self._offered is None else (own, self._offered)
 
     def _check_chord(self, prefixes: Sequence[str]) -> None:

@@ -12,7 +12,7 @@ from oulipoly_tui.widgets.transcript_entries import PAGE
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.transcripts.dialogue import Turn
-    from oulipoly_engine.facade.sessions import Entry, Inside, TranscriptFollower
+    from oulipoly_engine.facade.sessions.types import Entry, Inside, TranscriptFollower
 
 
 def open_followed(engine: Any, target: Target) -> TranscriptFollower | Exception:  # noqa: ANN401 - the Engine, whose import is deferred
@@ -21,10 +21,10 @@ def open_followed(engine: Any, target: Target) -> TranscriptFollower | Exception
 
     sessions = engine.sessions
     try:
-        pages = sessions.open_transcript(target.account, target.session_id, target.path)
+        pages = sessions.transcripts.open(target.account, target.session_id, target.path)
     except (RunnerError, OSError) as error:
         return error
-    found: TranscriptFollower = sessions.follow(pages, target.key)
+    found: TranscriptFollower = sessions.transcripts.follow(pages, target.key)
     return found
 
 
@@ -43,7 +43,7 @@ def read_page(follower: TranscriptFollower, number: int, *, redacting: bool) -> 
 def inside_of(engine: Any, target: Target) -> Inside:  # noqa: ANN401 - as above
     """Return the branches and side chains of a target's conversation."""
     sessions = engine.sessions
-    found: Inside = sessions.inside(sessions.conversation(target.chain_id or target.session_id))
+    found: Inside = sessions.catalogue.inside(sessions.catalogue.find(target.chain_id or target.session_id))
     return found
 
 

@@ -35,7 +35,7 @@ from oulipoly_tui.widgets.transcript_view import TranscriptView
 if TYPE_CHECKING:
     from oulipoly_engine.core.transcripts.dialogue import Turn
     from oulipoly_engine.events import Event
-    from oulipoly_engine.facade.sessions import Entry, Inside, TranscriptFollower
+    from oulipoly_engine.facade.sessions.types import Entry, Inside, TranscriptFollower
 
 _EMPTY: tuple[Line, ...] = (
     (("No conversation is open.", "strong"),),
@@ -211,12 +211,16 @@ class TranscriptPane(Pane):
 
     def action_pager(self) -> None:
         """Read it all in the pager."""
-        self._with_document(lambda sessions, text: None if sessions.page_out(text) else "there is no pager: set PAGER")
+
+        def paged(sessions: Any, text: str) -> str | None:  # noqa: ANN401 - engine.sessions, deferred
+            return None if sessions.files.page(text.split("\n")) else "there is no pager: set PAGER"
+
+        self._with_document(paged)
 
     def action_editor(self) -> None:
         """Open a copy in the editor."""
         name = f"{'' if self.target is None else self.target.session_id[:8]}.md"
-        self._with_document(lambda sessions, text: sessions.edit_copy(text, name))
+        self._with_document(lambda sessions, text: sessions.files.edit_copy(text, name))
 
     def action_edit_file(self) -> None:
         """Change its turns in the editor."""
@@ -443,7 +447,7 @@ class TranscriptPane(Pane):
             if problem:
                 app.say(problem, severity="warning")
 
-        app.work("document", partial(app.engine.sessions.document, target.chain_id or target.session_id), opened)
+        app.work("document", partial(app.engine.sessions.files.document, target.chain_id or target.session_id), opened)
 
     def _tell(self) -> None:
         """Write title and state into the frame; only what differs, for each costs a whole frame's drawing."""

@@ -13,8 +13,7 @@ from oulipoly_tui.view.transcript.spans import cells
 if TYPE_CHECKING:
     from oulipoly_engine.core.quota.alerts import Alert
     from oulipoly_engine.events import AlertRaised
-    from oulipoly_engine.facade.engine import Snapshot
-    from oulipoly_engine.service.archive.expiring import AtRisk
+    from oulipoly_engine.facade.snapshot import AtRisk, Snapshot
 
 PROBLEMS = "problems"  # the list of them, which is no pane
 

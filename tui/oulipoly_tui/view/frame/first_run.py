@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from oulipoly_tui.view.transcript.spans import Line
 
 if TYPE_CHECKING:
-    from oulipoly_engine.service.accounts.setup import SetUp
+    from oulipoly_engine.facade.configuration import SetUp
 
 _EXAMPLE = (
     "[claude1]",

@@ -11,7 +11,7 @@ from oulipoly_tui.view.transcript.spans import Line, Span, cells, cut
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.quota.windows import Window
-    from oulipoly_engine.facade.engine import Snapshot
+    from oulipoly_engine.facade.snapshot import Snapshot
 
 PRODUCT = "agents"
 _NEARLY, _MUCH = 0.9, 0.7
@@ -57,7 +57,7 @@ def worst_window(snapshot: Snapshot) -> tuple[str, Window] | None:
 
 def _own(snapshot: Snapshot, room: int) -> Span:
     """Return the line of the user's own template, told as urgently as the worst window is."""
-    from oulipoly_engine.facade.engine import status_values  # noqa: PLC0415 - loaded with the snapshot
+    from oulipoly_engine.facade.status import values as status_values  # noqa: PLC0415 - loaded with the snapshot
 
     text = fill(snapshot.header, status_values(snapshot))
     return (cut(f"· {text} ", room), next((tone for _, tone in _worst(snapshot)), ""))

@@ -14,7 +14,7 @@ from oulipoly_tui.view.frame.attention import PROBLEMS
 from oulipoly_tui.view.transcript.spans import Line, cells, cut
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.engine import Snapshot, Trouble
+    from oulipoly_engine.facade.snapshot import Snapshot, Trouble
     from oulipoly_tui.keys.keymap import Keymap
     from oulipoly_tui.view.frame.attention import Attention
 

@@ -10,7 +10,7 @@ from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.transcript.spans import Row, Tone, cells, fitted
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.engine import AccountView, Snapshot
+    from oulipoly_engine.facade.snapshot import AccountView, Snapshot
 
 
 def room_rows(names: Sequence[str], snapshot: Snapshot | None) -> tuple[Row, ...]:

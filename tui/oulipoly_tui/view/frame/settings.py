@@ -9,7 +9,7 @@ from oulipoly_tui.keys.keymap import TABLE, UNBOUND, Keymap, shown_all
 from oulipoly_tui.view.transcript.spans import Line, Row, fitted, wrapped
 
 if TYPE_CHECKING:
-    from oulipoly_engine.service.accounts.settings import Section, Setting
+    from oulipoly_engine.facade.configuration import Section, Setting
 
 KEY_ROW = "key:"  # begins the key of a row that binds a key of the app
 _NAME_WIDTH, _SOURCE_WIDTH = 24, 10

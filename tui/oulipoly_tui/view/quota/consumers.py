@@ -11,7 +11,7 @@ from oulipoly_tui.view.transcript.spans import Line, Span, cells, cut, fitted, w
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.ledger.report import Line as Total
-    from oulipoly_engine.service.ledger.consumers import Burner, Burners
+    from oulipoly_engine.facade.quota.ledger import Burner, Burners
 
 ORDER = (Grouping.SESSION, Grouping.PROJECT, Grouping.MODEL)  # as `b` goes through them
 _PLURAL = {Grouping.SESSION: "sessions", Grouping.PROJECT: "projects", Grouping.MODEL: "models"}

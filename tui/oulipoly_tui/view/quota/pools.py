@@ -17,7 +17,7 @@ from oulipoly_tui.view.frame.problems import broken_text
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fitted, plain
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.engine import AccountView, PoolView, Snapshot
+    from oulipoly_engine.facade.snapshot import AccountView, PoolView, Snapshot
 
 HEADING_KEY = "heading"
 _NAME_LEAST, _NAME_MOST = 10, 28

@@ -17,9 +17,8 @@ from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut
 if TYPE_CHECKING:
     from oulipoly_engine.core.quota.window_cycles import Ended
     from oulipoly_engine.core.quota.windows import Window
-    from oulipoly_engine.facade.engine import AccountView, Snapshot
-    from oulipoly_engine.service.quota.burn_history import Burning
-    from oulipoly_engine.service.quota.forecasting import WindowForecast
+    from oulipoly_engine.facade.quota.quota import Burning, WindowForecast
+    from oulipoly_engine.facade.snapshot import AccountView, Snapshot
 
 _NAME_LEAST, _NAME_MOST = 9, 24
 _BAR_LEAST, _BAR_MOST = 8, 24

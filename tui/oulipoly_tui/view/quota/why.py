@@ -12,7 +12,7 @@ from oulipoly_tui.view.transcript.spans import Line, Tone
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.balance.decision import Decision
-    from oulipoly_engine.facade.engine import PoolView, Snapshot
+    from oulipoly_engine.facade.snapshot import PoolView, Snapshot
 
 
 def why_lines(snapshot: Snapshot, pool: PoolView) -> tuple[Line, ...]:

@@ -10,7 +10,7 @@ from oulipoly_tui.view.transcript.markdown import markdown, printable
 from oulipoly_tui.view.transcript.spans import Line, Span
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.sessions import ExportWish
+    from oulipoly_engine.facade.sessions.values import ExportWish
 
 LOSSLESS = "canonical-jsonl"  # the format that an import takes
 FORMATS = ("markdown", "html", LOSSLESS)

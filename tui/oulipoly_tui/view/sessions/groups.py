@@ -28,8 +28,7 @@ from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.records import Record, replace
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.sessions import Board
-    from oulipoly_engine.service.sessions.catalogue import Listed
+    from oulipoly_engine.facade.sessions.types import Board, Listed
 
 
 class Grouping(StrEnum):

@@ -13,7 +13,7 @@ from oulipoly_tui.view.transcript.spans import Line, Tone
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.transcripts.canonical import Chunk
-    from oulipoly_engine.service.rewrite.replace import Plan
+    from oulipoly_engine.facade.sessions.types import Plan
 
 _WORDS: dict[Kind, tuple[str, Tone]] = {
     Kind.CHANGED: ("changed", "warn"),

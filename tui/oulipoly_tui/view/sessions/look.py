@@ -11,7 +11,7 @@ from oulipoly_engine.records import Record, field
 from oulipoly_tui.view.sessions.groups import Grouping
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.sessions import Inside
+    from oulipoly_engine.facade.sessions.types import Inside
 
 
 class Look(Record):

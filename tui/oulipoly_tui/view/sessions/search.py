@@ -13,7 +13,7 @@ from oulipoly_tui.view.sessions.columns import short_age
 from oulipoly_tui.view.transcript.spans import Row, Span, cut, fitted
 
 if TYPE_CHECKING:
-    from oulipoly_engine.service.search import Hit
+    from oulipoly_engine.facade.sessions.types import Hit
 
 _LAST = re.compile(r"(?<!\S)\w+\Z")  # a whole word at the end: no field, nothing negated
 _ROLES = {"user": "you", "assistant": "it"}

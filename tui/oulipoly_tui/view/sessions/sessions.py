@@ -23,8 +23,7 @@ from oulipoly_tui.view.sessions.look import Look
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fitted
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.sessions import Board
-    from oulipoly_engine.service.sessions.catalogue import Listed
+    from oulipoly_engine.facade.sessions.types import Board, Listed
 
 _SOON = timedelta(days=7)  # a deletion that near is said
 _TITLE_LEAST = 12  # beside what is merely good to know

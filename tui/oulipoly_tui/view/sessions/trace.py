@@ -11,7 +11,7 @@ from oulipoly_tui.view.sessions.columns import short_age
 from oulipoly_tui.view.transcript.spans import Row, Span, Tone, fitted
 
 if TYPE_CHECKING:
-    from oulipoly_engine.store.runs.spawned import Spawned
+    from oulipoly_engine.facade.sessions.types import Spawned
 
 _STATES: Mapping[str, tuple[str, Tone]] = {
     "running": ("running", "good"),

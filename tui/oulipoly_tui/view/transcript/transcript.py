@@ -17,7 +17,7 @@ from oulipoly_tui.view.transcript.markdown import bar, code_blocks, markdown
 from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cut
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.sessions import Damage, Entry, Provenance
+    from oulipoly_engine.facade.sessions.types import Damage, Entry, Provenance
 
 HEADING = -1  # the part number of the line above a turn
 SIDE_CHAIN = -2  # of a side chain's turn: all of it

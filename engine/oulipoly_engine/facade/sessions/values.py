@@ -11,23 +11,35 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import RunnerError
-from oulipoly_engine.events import Event
-from oulipoly_engine.records import Record, replace
-from oulipoly_engine.service.transcripts.atomic_file import new_file
+from oulipoly_engine.records import Record
+from oulipoly_engine.service.transcripts.atomic_file import FileExists, new_file
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Part
     from oulipoly_engine.core.transcripts.dialogue import Wanted
     from oulipoly_engine.service.rewrite.replace import Plan
 
-FORMATS = ("markdown", "html", "canonical-jsonl")
+__all__ = [
+    "CANONICAL",
+    "FORMATS",
+    "SUFFIXES",
+    "ExportWish",
+    "Exported",
+    "FileExists",
+    "Import",
+    "Unpacked",
+    "file_names",
+    "limited",
+    "refused",
+    "wanted",
+    "written",
+]
+
+CANONICAL = "canonical-jsonl"
+FORMATS = ("markdown", "html", CANONICAL)
 _SHORT_ID, _LONGEST_ID = 8, 80  # signs of a file's name
 _UNNAMEABLE = re.compile(r"[^A-Za-z0-9._-]")
-SUFFIXES = {"markdown": "md", "html": "html", "canonical-jsonl": "jsonl"}
-
-
-class SessionsChanged(Event):
-    """We have changed what a list of conversations says."""
+SUFFIXES = {"markdown": "md", "html": "html", CANONICAL: "jsonl"}
 
 
 class ExportWish(Record):
@@ -37,6 +49,7 @@ class ExportWish(Record):
     redacting: bool = True
     tools: bool = False
     thinking: bool = False
+    everything: bool = False  # these, and what the CLI put in itself
 
 
 class Exported(Record):
@@ -44,7 +57,6 @@ class Exported(Record):
 
     path: Path
     size_bytes: int
-    remarks: tuple[str, ...] = ()
 
 
 class Unpacked(Record):
@@ -88,9 +100,9 @@ def _plain_name(text: str) -> str:
 
 def wanted(wish: ExportWish) -> Wanted:
     """Return what of a conversation a document shows."""
-    from oulipoly_engine.core.transcripts.dialogue import TALK  # noqa: PLC0415 - only documents need it
+    from oulipoly_engine.core.transcripts.dialogue import EVERYTHING, Wanted  # noqa: PLC0415 - only documents need it
 
-    return replace(TALK, tools=wish.tools, thinking=wish.thinking)
+    return EVERYTHING if wish.everything else Wanted(tools=wish.tools, thinking=wish.thinking)
 
 
 def limited(blocks: Iterator[bytes], most: int) -> Iterator[bytes]:

@@ -1,4 +1,7 @@
-"""Interactive runs in terminals of their own: begun by whoever asks, recorded to their end by the terminal's host."""
+"""Interactive runs in terminals of their own: begun by whoever asks, recorded to their end by the terminal's host.
+
+The host knows `look`, `ended` and `after` by their names as strings, and calls them in its own process.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +10,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from oulipoly_engine.clock import Clock, SystemClock
+from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.config import accounts_file, small_files
 from oulipoly_engine.core.accounts.accounts import AcceptanceSpec
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.runs.markers import ParentRef
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.facade.wiring import Wiring
 from oulipoly_engine.paths import Paths
-from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.records import asdict, replace
 from oulipoly_engine.service.interactive import terminals
 from oulipoly_engine.service.interactive.endings import Endings, Last, Ran
 from oulipoly_engine.service.interactive.interactive import Launcher
-from oulipoly_engine.service.quota.refresh import Refresher
 from oulipoly_engine.service.runs.freshness import Freshness
 from oulipoly_engine.service.runs.invoke import Chosen
 from oulipoly_engine.service.sessions import open_sessions
-from oulipoly_engine.service.transcripts.ingest import Ingester
 from oulipoly_engine.store.base.db import Store, open_store
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.terminal.host.runtime_folder import Terminal
@@ -112,7 +113,7 @@ def ended(payload: Mapping[str, Any], exited: Exited, tail: bytes) -> None:
         outcome = endings.end(ran, Last(exited.code, exited.signal, tail, exited.stopped_for))
         try:
             hints = open_sessions.hints(payload["seen"], tail)
-            outcome = endings.attach(ran, outcome, _freshness(store, payload, clock), hints)
+            outcome = endings.attach(ran, outcome, _freshness(store, payload), hints)
         finally:  # whatever became of the transcripts: the run has ended, and who waits for its file is told
             endings.write_result(ran, outcome)
     finally:
@@ -124,20 +125,18 @@ def after(payload: Mapping[str, Any]) -> None:
 
     Called in the host, once the end is recorded and told.
     """
-    from oulipoly_engine.service.archive.archive import Archive  # noqa: PLC0415 - 30 ms with the next, only once in the host
-    from oulipoly_engine.service.archive.keeper import ArchiveKeeper, after_run  # noqa: PLC0415 - see above
-    from oulipoly_engine.service.transcripts.files import homes  # noqa: PLC0415 - see above
+    from oulipoly_engine.service.archive.keeper import after_run  # noqa: PLC0415 - 30 ms, only once in the host
 
-    paths, clock = _paths(payload), SystemClock()
+    paths = _paths(payload)
     settings = small_files.read_settings(paths).value
     if not settings.archive:
         return
     accounts, scripts = accounts_file.read(paths).value, small_files.read_sessions(paths).value
-    known = {home.account: home for home in homes(accounts, scripts, paths.home)}
+    wiring = Wiring(paths)
     store = open_store(Path(payload["state_db"]))
     try:
         row = invocations.find(store, str(payload["uuid"]))
-        keeper = ArchiveKeeper(Archive(store, paths.data / "archive", known, clock), settings.archive_limit_bytes)
+        keeper = wiring.archive_keeper(wiring.archive(store, accounts, scripts), settings)
         after_run(keeper, str(payload["account"]), None if row is None else row.session_id, _KEEPING_S)
     finally:
         store.close()
@@ -149,23 +148,10 @@ def _paths(payload: Mapping[str, Any]) -> Paths:
     return Paths(config=config, data=data, home=home, cache=None if cache is None else Path(cache))
 
 
-def _freshness(store: Store, payload: Mapping[str, Any], clock: Clock) -> Freshness:
+def _freshness(store: Store, payload: Mapping[str, Any]) -> Freshness:
     """Return what reads the turns; it is asked for no quota."""
     paths = _paths(payload)
-    data, home = paths.data, paths.home
-    scripts = small_files.read_sessions(paths).value
-    environ = inherited_environment()
-    ingester = Ingester(
-        store,
-        scripts,
-        clock,
-        home=home,
-        environ=environ,
-        state_root=data / "sessions",
-        locks=data / "turn-scan-locks",
-    )
-    refresher = Refresher(store, {}, scripts, clock, home=home, environ=environ, locks=data / "usage-refresh-locks")
-    return Freshness(store, refresher, ingester, _note)
+    return Wiring(paths).freshness(store, {}, small_files.read_sessions(paths).value, _note)
 
 
 def _note(text: str) -> None:

@@ -1,0 +1,154 @@
+"""What is asked and ordered about the configuration's files: what is in them, what is wrong, and changing them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.config import app_file
+from oulipoly_engine.config.app_settings import AppSettings, ThemeFile
+from oulipoly_engine.config.problem import Level, Loaded, Problem
+from oulipoly_engine.facade.home import Home
+from oulipoly_engine.records import Record, replace
+
+if TYPE_CHECKING:
+    from oulipoly_engine.config.migration.migrate import MigrationPlan
+    from oulipoly_engine.paths import Paths
+    from oulipoly_engine.service.accounts.configuration import Configured
+    from oulipoly_engine.service.accounts.settings import Section, Setting, Settings
+    from oulipoly_engine.service.accounts.setup import SetUp
+
+# ruff: noqa: PLC0415 - a checker, an editor and a first set-up: whoever asks for one of them needs none of the others
+
+__all__ = [
+    "AppSettings",
+    "Configuration",
+    "Level",
+    "Loaded",
+    "Migration",
+    "Problem",
+    "Section",  # these three and SetUp are types alone
+    "SetUp",
+    "Setting",
+    "Settings",
+    "ThemeFile",
+    "as_text",
+    "json_schema",
+    "read_app",
+    "read_themes",
+    "schema_titles",
+]
+
+
+class Migration(Record):
+    """A change of files of an older form."""
+
+    plan: MigrationPlan
+    diff: str  # secrets masked
+
+
+class Configuration:
+    """The configuration's files of one user."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def configured(self) -> Configured:
+        """Return what the files say; an earlier reading stands in for a broken file."""
+        return self._home.configured()
+
+    def examine(self) -> None:
+        """Look for what is wrong between the files too, missing programs included; the next snapshot has it."""
+        self._home.examine()
+
+    def check(self) -> tuple[Problem, ...]:
+        """Return what is wrong with every file, and between them; no snapshot of an earlier reading is asked."""
+        from oulipoly_engine.config.check import check
+
+        home = self._home
+        paths = replace(home.paths, cache=None)
+        return check(paths, models_dir=home.models_dir, agents_dir=home.agents_dir)
+
+    def effective(self) -> dict[str, object]:
+        """Return what is in force, secrets masked, for JSON."""
+        from oulipoly_engine.config.show import effective
+
+        return effective(self._home.paths, self._home.models_dir, self._home.agents_dir)
+
+    def migration(self) -> Migration:
+        """Return how files of an older form would be changed; nothing is written. Raises ConfigInvalid."""
+        from oulipoly_engine.config import mask
+        from oulipoly_engine.config.migration import migrate
+
+        plan = migrate.plan(self._home.paths, self._home.models_dir)
+        return Migration(plan, mask.text("".join(change.diff for change in plan.files)))
+
+    def migrate(self, migration: Migration) -> None:
+        """Write what a migration would change. Raises ConfigInvalid."""
+        from oulipoly_engine.config.migration import migrate
+
+        self._home.refuse_if_read_only("migrate a configuration")
+        migrate.apply(migration.plan)
+
+    def app(self) -> Loaded[AppSettings]:
+        """Return app.toml's settings and what is wrong with them."""
+        return read_app(self._home.paths)
+
+    @property
+    def settings(self) -> Settings:
+        """Return the files setting by setting, to be changed."""
+        from oulipoly_engine.service.accounts.settings import Settings
+
+        return Settings(self._home.paths, self._home.models_dir, self._home.read_only)
+
+    def first_set_up(self) -> SetUp:
+        """Return what a first configuration for the CLIs of this machine would be; nothing is written."""
+        from oulipoly_engine.service.accounts.setup import propose
+
+        return propose(self._home.paths)
+
+    def write_set_up(self, proposed: SetUp) -> None:
+        """Write a first configuration; what exists is never changed. Raises RequestRefused or ConfigInvalid."""
+        from oulipoly_engine.service.accounts.setup import write_first
+
+        self._home.refuse_if_read_only("write a configuration")
+        write_first(self._home.paths, proposed)
+
+    def take_set_up_back(self, written: SetUp) -> tuple[Path, ...]:
+        """Delete what was written and is as it was; return what was changed since and stays."""
+        from oulipoly_engine.service.accounts.setup import take_back
+
+        self._home.refuse_if_read_only("delete a configuration")
+        return take_back(written)
+
+
+def read_app(paths: Paths) -> Loaded[AppSettings]:
+    """Return app.toml's settings and what is wrong with them; for whoever has no engine yet."""
+    return app_file.read(paths)
+
+
+def read_themes(paths: Paths) -> Loaded[tuple[ThemeFile, ...]]:
+    """Return the user's own themes and what is wrong with them; for whoever has no engine yet."""
+    return app_file.read_themes(paths)
+
+
+def schema_titles() -> Mapping[str, str]:
+    """Return what each file that has a JSON Schema holds, by the file's name."""
+    from oulipoly_engine.config.schema.documents import FILES
+
+    return FILES
+
+
+def json_schema(file: str) -> dict[str, object]:
+    """Return the JSON Schema of a file, one of `schema_titles`."""
+    from oulipoly_engine.config.schema.documents import json_schema as schema
+
+    return schema(file)
+
+
+def as_text(effective: dict[str, object]) -> str:
+    """Return what is in force as text for people."""
+    from oulipoly_engine.config.show import as_text as text
+
+    return text(effective)

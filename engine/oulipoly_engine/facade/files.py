@@ -1,0 +1,158 @@
+"""The configuration as the parts of the facade ask for it: checked for a command, kept for what stays open.
+
+A command reads each file that it needs anew, shows its warnings and ends at the first error. What stays open shows
+broken files among its problems, and an earlier reading stands in for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from oulipoly_engine.config import load
+from oulipoly_engine.core.accounts.accounts import Account, Model, SessionScripts, Settings
+from oulipoly_engine.core.text.nearest import nearest
+from oulipoly_engine.errors import AccountUnusable, ModelUnknown
+from oulipoly_engine.paths import Paths
+from oulipoly_engine.records import Record, replace
+
+if TYPE_CHECKING:
+    from oulipoly_engine.config.problem import Loaded
+    from oulipoly_engine.core.accounts.accounts import Agent
+    from oulipoly_engine.core.ledger.prices import Rate
+    from oulipoly_engine.facade.wiring import Note
+    from oulipoly_engine.service.accounts.configuration import Configured
+
+T = TypeVar("T")
+
+_SHOWN_WARNINGS = 5
+
+
+class Files(Protocol):
+    """What is asked of the configuration. Each method raises ConfigInvalid where a file cannot be used."""
+
+    def accounts(self) -> Mapping[str, Account]:
+        """Return the accounts by name."""
+
+    def scripts(self) -> Mapping[str, SessionScripts]:
+        """Return the accounts' scripts by account."""
+
+    def settings(self) -> Settings:
+        """Return the settings; a broken config.toml gives the defaults."""
+
+    def models(self) -> Mapping[str, Model]:
+        """Return every model by name."""
+
+    def model(self, name: str) -> Model:
+        """Return one model. Raises ModelUnknown."""
+
+    def model_names(self) -> tuple[str, ...]:
+        """Return the names of the models, sorted."""
+
+
+class CheckedFiles(Record):
+    """The files, read anew at each call."""
+
+    paths: Paths
+    note: Note  # gets the warnings
+    models_dir: Path | None = None
+    agents_dir: Path | None = None
+
+    def accounts(self) -> Mapping[str, Account]:
+        """Return the accounts by name."""
+        return self._shown(load.load_accounts(self.paths))
+
+    def scripts(self) -> Mapping[str, SessionScripts]:
+        """Return the accounts' scripts by account."""
+        return self._shown(load.load_sessions(self.paths))
+
+    def settings(self) -> Settings:
+        """Return the settings; a broken config.toml gives the defaults and a warning."""
+        return self._shown(load.load_settings(self.paths))
+
+    def models(self) -> Mapping[str, Model]:
+        """Return every model by name."""
+        return self._shown(load.load_models(self.paths, self.models_dir))
+
+    def model(self, name: str, accounts: Mapping[str, Account] | None = None, agent: str | None = None) -> Model:
+        """Return one model. accounts: read already. agent: who names it. Raises ModelUnknown."""
+        return self._shown(load.load_model(self.paths, name, self.models_dir, accounts=accounts, agent=agent))
+
+    def model_names(self) -> tuple[str, ...]:
+        """Return the names of the models, sorted; none of their files is read."""
+        return load.list_models(self.paths, self.models_dir)
+
+    def agent(self, name: str) -> Agent:
+        """Return one agent. Raises AgentUnknown and AgentFileInvalid."""
+        return self._shown(load.load_agent(self.paths, name, self.agents_dir))
+
+    def agent_file(self, path: Path) -> Agent:
+        """Return the agent in a file anywhere. Raises AgentFileInvalid."""
+        return self._shown(load.load_agent_file(path, self.paths))
+
+    def prices(self) -> Mapping[str, Rate]:
+        """Return the user's own prices by model."""
+        from oulipoly_engine.config.prices_file import read_prices  # noqa: PLC0415 - only who reckons needs them
+
+        return self._shown(read_prices(self.paths))
+
+    def quiet(self) -> CheckedFiles:
+        """Return the same files without a word about warnings."""
+        return replace(self, note=_ignore)
+
+    def _shown(self, loaded: Loaded[T]) -> T:
+        for problem in loaded.problems[:_SHOWN_WARNINGS]:
+            self.note(f"Warning: {problem.text}")
+        if len(loaded.problems) > _SHOWN_WARNINGS:
+            self.note(f"Warning: {len(loaded.problems) - _SHOWN_WARNINGS} more: run `agents config check`")
+        return loaded.value
+
+
+class KeptFiles(Record):
+    """The files as they were last read; what is wrong with them is told elsewhere."""
+
+    configured: Callable[[], Configured]
+
+    def accounts(self) -> Mapping[str, Account]:
+        """Return the accounts by name."""
+        return self.configured().accounts
+
+    def scripts(self) -> Mapping[str, SessionScripts]:
+        """Return the accounts' scripts by account."""
+        return self.configured().scripts
+
+    def settings(self) -> Settings:
+        """Return the settings."""
+        return self.configured().settings
+
+    def models(self) -> Mapping[str, Model]:
+        """Return every model by name."""
+        return self.configured().models
+
+    def model(self, name: str) -> Model:
+        """Return one model. Raises ModelUnknown."""
+        models = self.models()
+        if name not in models:
+            near = nearest(name, models)
+            way_out = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(models) or 'none'}"
+            message = f"there is no usable model {name!r}: {way_out}"
+            raise ModelUnknown(message)
+        return models[name]
+
+    def model_names(self) -> tuple[str, ...]:
+        """Return the names of the models that can be used, sorted."""
+        return tuple(sorted(self.models()))
+
+
+def check_account(known: Collection[str], name: str) -> None:
+    """Refuse an account that is not configured, naming the nearest one. Raises AccountUnusable."""
+    if name not in known:
+        near = nearest(name, known)
+        way_out = f"did you mean {near[0]!r}?" if near else f"providers.toml has {', '.join(known) or 'none'}"
+        message = f"there is no account {name!r}: {way_out}"
+        raise AccountUnusable(message)
+
+
+def _ignore(_text: str) -> None:
+    """Take a line for the user and tell nobody."""

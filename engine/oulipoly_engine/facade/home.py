@@ -1,0 +1,139 @@
+"""What the parts of the facade share: one user's folders, state file, configuration and wiring."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.clock import Clock, SystemClock
+from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.events import Listeners
+from oulipoly_engine.facade.wiring import Note, Wiring, ignore
+from oulipoly_engine.paths import Paths, from_environment
+from oulipoly_engine.records import Record, field, replace
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.files import CheckedFiles, Files
+    from oulipoly_engine.service.accounts.configuration import Configured, Fingerprint, Places
+    from oulipoly_engine.service.following.notices import Notices
+    from oulipoly_engine.store.base.db import Store
+
+# ruff: noqa: PLC0415 - the configuration and SQLite cost 60 ms, and half of the commands need only one of them
+
+
+class Surroundings(Record):
+    """Where an engine works, and who is told."""
+
+    paths: Paths = field(default_factory=from_environment)
+    clock: Clock = field(default_factory=SystemClock)
+    models_dir: Path | None = None
+    agents_dir: Path | None = None
+    read_only: bool = False  # refuse everything that changes something
+    checks_files: bool = False  # a broken file ends what needs it, as in a command; else an earlier reading stands in
+    note: Note = ignore  # shows a line to the user: warnings, and what a run decides on its way
+
+
+class Home:
+    """One user's state file and configuration, opened and read at the first use. Safe to use from any thread."""
+
+    def __init__(self, surroundings: Surroundings, listeners: Listeners) -> None:
+        self.paths, self.clock, self.note = surroundings.paths, surroundings.clock, surroundings.note
+        self.models_dir, self.agents_dir = surroundings.models_dir, surroundings.agents_dir
+        self.read_only = surroundings.read_only
+        self.listeners = listeners
+        self.wiring = Wiring(self.paths, self.clock, self.models_dir, self.agents_dir)
+        self._checks_files = surroundings.checks_files
+        self._warned: set[str] = set()
+        self._opening = threading.Lock()
+        self._store: Store | None = None
+        self._configured: tuple[Fingerprint, Configured] | None = None
+
+    @cached_property
+    def notices(self) -> Notices:
+        """Return who is told of transcripts as they are written: from the follower of all to who shows one."""
+        from oulipoly_engine.service.following.notices import Notices
+
+        return Notices()
+
+    @property
+    def files(self) -> Files:
+        """Return the configuration as this engine's face wants it."""
+        if self._checks_files:
+            return self.checked_files
+        from oulipoly_engine.facade.files import KeptFiles
+
+        return KeptFiles(self.configured)
+
+    @property
+    def checked_files(self) -> CheckedFiles:
+        """Return the configuration for what ends at the first error, whatever the face."""
+        from oulipoly_engine.facade.files import CheckedFiles
+
+        return CheckedFiles(self.paths, self._warn, self.models_dir, self.agents_dir)
+
+    @property
+    def places(self) -> Places:
+        """Return where the configuration's files lie."""
+        from oulipoly_engine.service.accounts.configuration import Places
+
+        return Places(self.paths, self.models_dir, self.agents_dir)
+
+    def configured(self) -> Configured:
+        """Return the configuration, read anew when a file changes; an earlier reading stands in for a broken one."""
+        places = self.places
+        fingerprint = places.fingerprint()
+        kept = self._configured
+        if kept is None or kept[0] != fingerprint:
+            kept = (fingerprint, places.read(None if kept is None else kept[1], self.now()))
+            self._configured = kept
+        return kept[1]
+
+    def examine(self) -> None:
+        """Look for what is wrong between the files too, missing programs included; `configured` has it from then on."""
+        problems = self.places.examine()
+        fingerprint, configured = self.places.fingerprint(), self.configured()
+        self._configured = (fingerprint, replace(configured, problems=problems))
+
+    def store(self) -> Store:
+        """Return the state file. Raises StoreUnusable or SchemaIncompatible."""
+        from oulipoly_engine.store.base.db import open_store
+
+        with self._opening:
+            if self._store is None:
+                self._store = open_store(self.paths.state_db)
+            return self._store
+
+    @contextmanager
+    def stored(self) -> Iterator[Store]:
+        """Lend the state file, and close this thread's connection afterwards. Raises as `store`."""
+        store = self.store()
+        try:
+            yield store
+        finally:
+            store.close()
+
+    def close(self) -> None:
+        """Close this thread's connection, if the state file was opened at all."""
+        if self._store is not None:
+            self._store.close()
+
+    def now(self) -> datetime:
+        """Return the clock's time."""
+        return self.clock.now()
+
+    def refuse_if_read_only(self, what: str) -> None:
+        """Raise RequestRefused in read-only mode. what: an infinitive, "drain an account"."""
+        if self.read_only:
+            message = f"this app is read-only and does not {what}: start it without --read-only"
+            raise RequestRefused(message)
+
+    def _warn(self, text: str) -> None:
+        """Show a warning once, however often its file is read."""
+        if text not in self._warned:
+            self._warned.add(text)
+            self.note(text)

@@ -1,0 +1,55 @@
+"""What a face needs of the process that it runs in: its signals, its terminal, its environment, another program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
+
+from oulipoly_engine.core.runs import markers
+from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.process.signals import Guard, interruptible
+
+__all__ = [
+    "Guard",
+    "inherited_environment",
+    "interruptible",
+    "outer_prefixes",
+    "parent_invocation",
+    "replace_process",
+    "require_terminal",
+    "window_size",
+]
+
+
+def parent_invocation() -> markers.ParentRef | None:
+    """Return the invocation that started us, if one did."""
+    text = inherited_environment().get(markers.PARENT_VARIABLE)
+    return None if text is None else markers.parse_parent(text)
+
+
+def require_terminal() -> None:
+    """Raise RequestRefused unless a person sits at both ends of us."""
+    from oulipoly_engine.process.passthrough import require_terminal as require  # noqa: PLC0415 - 10 ms, loads the PTYs
+
+    require()
+
+
+def window_size() -> tuple[int, int]:
+    """Return the columns and rows of the terminal on stdout."""
+    from oulipoly_engine.process.pty import size_of  # noqa: PLC0415 - as above
+
+    return size_of(1)[:2]
+
+
+def replace_process(argv: Sequence[str], environ: Mapping[str, str]) -> NoReturn:
+    """Run another program in place of ours."""
+    from oulipoly_engine.process.replace_process import replace_process as replace  # noqa: PLC0415 - the last thing that we do
+
+    replace(argv, environ)
+
+
+def outer_prefixes(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the keys that the tmux around us takes for itself, in its own words."""
+    from oulipoly_engine.process.tmux import prefixes  # noqa: PLC0415 - asked once, and not by most
+
+    return prefixes(environ)

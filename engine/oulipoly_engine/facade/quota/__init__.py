@@ -1,0 +1,1 @@
+"""The parts of the facade about accounts, pools, quota and the ledger."""

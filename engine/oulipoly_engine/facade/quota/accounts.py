@@ -1,0 +1,77 @@
+"""What is asked and ordered about accounts: drain, disable, reserve, clear. Every method blocks."""
+
+from __future__ import annotations
+
+from oulipoly_engine.core.accounts.controls import Controls
+from oulipoly_engine.core.quota.windows import QuotaState
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade.files import check_account
+from oulipoly_engine.facade.home import Home
+from oulipoly_engine.records import Record, replace
+from oulipoly_engine.store.quota import controls, quotas
+
+
+class AccountState(Record):
+    """What holds for an account."""
+
+    name: str
+    controls: Controls
+    quota: QuotaState
+
+
+class Accounts:
+    """The accounts of one user."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def check(self, account: str) -> None:
+        """Refuse an account that is not configured, naming the nearest one. Raises AccountUnusable."""
+        check_account(self._home.files.accounts(), account)
+
+    def states(self) -> tuple[AccountState, ...]:
+        """Return what holds for every configured account."""
+        names = tuple(self._home.files.accounts())
+        with self._home.stored() as store:
+            wishes, states = controls.of(store, names), quotas.states(store, names)
+        return tuple(AccountState(name, wishes[name], states[name]) for name in names)
+
+    def state(self, account: str) -> AccountState:
+        """Return what holds for an account."""
+        with self._home.stored() as store:
+            return AccountState(
+                account, controls.of(store, (account,))[account], quotas.states(store, (account,))[account]
+            )
+
+    def drain(self, account: str, *, on: bool) -> Controls:
+        """Give an account no new work, or work again."""
+        return self._control(account, "drain an account", drained=on)
+
+    def disable(self, account: str, *, on: bool) -> Controls:
+        """Leave an account out and do not read it, or take it in again."""
+        return self._control(account, "disable an account", disabled=on)
+
+    def reserve(self, account: str, fraction: float) -> Controls:
+        """Keep a part, 0..0.99, of every window of an account unspent. Raises UsageInvalid outside of that."""
+        if not 0 <= fraction <= 0.99:
+            message = f"a reserve of {100 * fraction:g} % cannot be kept: say 0 to 99"
+            raise UsageInvalid(message)
+        return self._control(account, "keep a reserve", reserve=fraction)
+
+    def clear(self, account: str) -> None:
+        """Take an account's exhausted mark and its pause after failures away."""
+        self._home.refuse_if_read_only("clear a mark")
+        self.check(account)
+        with self._home.stored() as store:
+            quotas.clear_exhausted(store, (account,))
+            with store.write():
+                attempts = quotas.attempts(store, (account,))[account]
+                quotas.save_attempts(store, account, replace(attempts, backoff_until=None, failures_in_a_row=0))
+
+    def _control(self, account: str, what: str, **wish: object) -> Controls:
+        self._home.refuse_if_read_only(what)
+        self.check(account)
+        with self._home.stored() as store:
+            after = replace(controls.of(store, (account,))[account], **wish)
+            controls.save(store, account, after, self._home.now())
+        return after

@@ -1,0 +1,60 @@
+"""What is asked about the ledger: what accounts have used and what it would have cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+
+from oulipoly_engine.core.ledger.report import Line
+from oulipoly_engine.facade.home import Home
+from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.records import Record
+from oulipoly_engine.service.ledger.consumers import Burner, Burners, burners
+from oulipoly_engine.service.ledger.ledger import Updated
+from oulipoly_engine.service.ledger.report import Question, answer, rates
+from oulipoly_engine.service.ledger.sources import sources
+from oulipoly_engine.store.base.db import Store
+
+__all__ = ["Burner", "Burners", "Ledger", "LedgerReport", "Question"]
+
+# Told how much of everything is read, both in bytes.
+Progress = Callable[[], AbstractContextManager[Callable[[int, int], None]]]
+
+
+class LedgerReport(Record):
+    """An answer out of the ledger, brought up to date first."""
+
+    lines: Sequence[Line]
+    updated: Updated
+    absent: Mapping[str, str]  # by account, why it has no ledger
+
+
+class Ledger:
+    """The ledger of one user's accounts."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def report(self, question: Question, progress: Progress) -> LedgerReport:
+        """Bring the ledger up to date, and answer out of it. Raises ConfigInvalid and StoreUnusable."""
+        home = self._home
+        own = home.checked_files.prices()
+        with home.stored() as store:
+            updated, absent = self._update(store, progress)
+            return LedgerReport(answer(store, question, rates(store, own), home.now(), None), updated, absent)
+
+    def burners(self, account: str, since: datetime, until: datetime) -> Burners:
+        """Return which sessions, projects and models burned an account's quota between two instants."""
+        home = self._home
+        with home.stored() as store:
+            return burners(store, home.paths, account, since, until, may_write=not home.read_only)
+
+    def _update(self, store: Store, progress: Progress) -> tuple[Updated, Mapping[str, str]]:
+        home, files = self._home, self._home.checked_files
+        folders, absent = sources(files.accounts(), files.scripts(), home.paths.home, inherited_environment())
+        with progress() as step:
+            updated = home.wiring.ledger(store, folders).update(step)
+        for note in updated.notes:
+            home.note(f"Warning: {note}")
+        return updated, absent

@@ -1,0 +1,170 @@
+"""What is asked and ordered about quota: reading it, its alerts, its forecasts and how it burned.
+
+Every method blocks and may be called from any thread; each closes this thread's connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.core.quota import usage_table
+from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, Alert
+from oulipoly_engine.core.quota.staleness import is_stale
+from oulipoly_engine.core.quota.usage_table import AccountUsage
+from oulipoly_engine.facade.files import check_account
+from oulipoly_engine.facade.home import Home
+from oulipoly_engine.records import Record
+from oulipoly_engine.service.quota.forecasting import WindowForecast
+from oulipoly_engine.service.quota.refresh import Kind, Refreshed, Refresher, Wish
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.quota import quotas
+
+# ruff: noqa: PLC0415 - each question has modules of its own, and a face asks one or two of them
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.accounts.accounts import Account, Model
+    from oulipoly_engine.core.balance.decision import Decision
+    from oulipoly_engine.core.quota.windows import QuotaState
+    from oulipoly_engine.service.quota.burn_history import Burning
+
+__all__ = ["Burning", "Kind", "Quota", "QuotaCheck", "Refreshed", "WindowForecast"]  # Burning is a type alone
+
+Waiting = Callable[[int], AbstractContextManager[Callable[[object], None]]]  # of so many; is told of each that ended
+
+_STATES = {
+    Kind.NO_SCRIPT: usage_table.NO_USAGE_API,
+    Kind.IN_FLIGHT: usage_table.IN_FLIGHT,
+    Kind.DISABLED: "(disabled)",
+}
+
+
+class QuotaCheck(Record):
+    """How quota stands, from what is stored."""
+
+    at: datetime
+    states: Mapping[str, QuotaState]  # by account
+    decisions: tuple[Decision, ...]  # a model each: the choice that its next run would get
+    alerts: tuple[Alert, ...]  # all that hold, whether told before or not
+
+
+class Quota:
+    """The quota of one user's accounts."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def names(self, asked: Sequence[str] = ()) -> tuple[str, ...]:
+        """Return the accounts that are asked for, all by default. Raises AccountUnusable for one that is unknown."""
+        accounts = self._home.files.accounts()
+        for name in asked:
+            check_account(accounts, name)
+        return tuple(asked or accounts)
+
+    def refresh(self, asked: Sequence[str] = (), progress: Waiting | None = None) -> tuple[Refreshed, ...]:
+        """Read accounts' quota now, all that have a source by default; QuotaRefreshed goes out as each one ends."""
+        self._home.refuse_if_read_only("read quota")
+        names = self.names(asked)
+        with self._home.stored() as store:
+            reader = self._reader(store)
+            return _read(reader, [name for name in names if asked or reader.source(name)], Wish(insist=True), progress)
+
+    def refresh_for_display(self) -> tuple[Refreshed, ...]:
+        """Read the accounts whose reading is too old to be shown; one that failed lately is left alone."""
+        home, now = self._home, self._home.now()
+        home.refuse_if_read_only("read quota")
+        with home.stored() as store:
+            reader = self._reader(store)
+            states = quotas.states(store, tuple(home.files.accounts()))
+            old = [name for name, state in states.items() if is_stale(state, now) and reader.source(name) is not None]
+            return reader.refresh(old, Wish(unless_since=now))
+
+    def read_usage(self, progress: Waiting | None = None) -> tuple[AccountUsage, ...]:
+        """Read every account that a model names, and return what its windows show or why they do not, by name."""
+        home, files = self._home, self._home.files
+        with home.stored() as store:
+            accounts = files.accounts()
+            names = self._pooled(files.models(), accounts)
+            done = _read(self._reader(store), names, Wish(derive=False, insist=True), progress)
+        return tuple(_usage(accounts[result.account], result) for result in done)
+
+    def check(self, names: Sequence[str], threshold: float) -> QuotaCheck:
+        """Return how accounts and all pools stand. threshold: 0..1, from which use on there is an alert."""
+        from oulipoly_engine.service.quota.choose import candidates, decide_among
+        from oulipoly_engine.service.quota.forecasting import due_alerts
+
+        files, now = self._home.files, self._home.now()
+        with self._home.stored() as store:
+            alerts = due_alerts(store, names, now, threshold)
+            models, accounts, settings = files.models(), files.accounts(), files.settings()
+            pools = ((model, candidates(store, model, now, accounts)) for model in models.values())
+            decisions = tuple(decide_among(store, model, pool, settings, now) for model, pool in pools)
+            return QuotaCheck(now, quotas.states(store, names), decisions, alerts)
+
+    def forecasts(self, names: Sequence[str]) -> tuple[WindowForecast, ...]:
+        """Return what is expected of every stored window, and how far off such forecasts have been."""
+        from oulipoly_engine.service.quota.forecasting import forecasts
+
+        with self._home.stored() as store:
+            return forecasts(store, names, self._home.now(), scored=True)
+
+    def raise_alerts(self, asked: Sequence[str] = (), threshold: float = DEFAULT_THRESHOLD) -> tuple[Alert, ...]:
+        """Return what nobody has been told of in this cycle, and publish AlertRaised. Nothing in read-only mode."""
+        from oulipoly_engine.service.quota.alerts import raise_alerts
+
+        home = self._home
+        if home.read_only:
+            return ()
+        names = self.names(asked)
+        with home.stored() as store:
+            return raise_alerts(store, names, home.now(), threshold, home.listeners)
+
+    def withdraw_alerts(self, untold: Sequence[Alert], threshold: float) -> None:
+        """Take raised alerts back that nobody could be told of: they are raised again the next time."""
+        from oulipoly_engine.store.quota import alerts
+
+        with self._home.stored() as store:
+            alerts.withdraw(store, untold, threshold)
+
+    def burning(self, account: str, window: str, back: timedelta, ahead: timedelta, steps: int) -> Burning:
+        """Return how a window burned and what is expected of it, in at most `steps` points."""
+        from oulipoly_engine.service.quota.burn_history import burning
+
+        with self._home.stored() as store:
+            return burning(store, account, window, self._home.now(), back, ahead, steps)
+
+    def _reader(self, store: Store) -> Refresher:
+        home = self._home
+        return home.wiring.refresher(store, home.files.accounts(), home.files.scripts(), home.listeners)
+
+    def _pooled(self, models: Mapping[str, Model], accounts: Mapping[str, Account]) -> Sequence[str]:
+        """Return the distinct accounts of all pools, sorted; one that is not configured is warned of and left out."""
+        found: set[str] = set()
+        for model in models.values():
+            for member in model.members:
+                if member.account in accounts:
+                    found.add(member.account)
+                else:
+                    self._home.note(
+                        f"Warning: model {model.name} names the account {member.account}, "
+                        "which is not in providers.toml"
+                    )
+        return sorted(found)
+
+
+def _read(reader: Refresher, names: Sequence[str], wish: Wish, progress: Waiting | None) -> tuple[Refreshed, ...]:
+    if progress is None:
+        return reader.refresh(names, wish)
+    with progress(len(names)) as step:
+        return reader.refresh(names, wish, step)
+
+
+def _usage(account: Account, done: Refreshed) -> AccountUsage:
+    vendor = usage_table.vendor_of(account.command)
+    state = _STATES.get(done.kind)
+    warning = usage_table.not_committed(done.text or "") if done.kind is Kind.NOT_STORED else None
+    if done.kind in (Kind.FAILED, Kind.BACKING_OFF):
+        state = usage_table.failed(done.text or "")
+    return AccountUsage(account.name, vendor, done.windows, state, warning)

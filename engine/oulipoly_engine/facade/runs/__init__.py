@@ -1,0 +1,1 @@
+"""The parts of the facade about runs: one-shots, interactive ones, and their records."""

@@ -1,0 +1,42 @@
+"""What is asked and ordered about one-shots in the background of what stays open."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.quota.pools import Pools
+from oulipoly_engine.service.runs.background import Asked, Background
+
+
+class BackgroundRuns:
+    """One-shots, each in a process of its own; OneShotSaid and OneShotEnded go out."""
+
+    def __init__(self, home: Home, pools: Pools) -> None:
+        self._home = home
+        self._pools = pools
+        self._background = Background(home.listeners, home.clock)
+
+    def start(self, model: str, prompt: str, folder: Path | None = None) -> int:
+        """Start a prompt on a model's pool, or on its pinned account, and return the number of the one-shot."""
+        self._home.refuse_if_read_only("start a one-shot")
+        if not prompt.strip():
+            message = "the prompt is empty: write something"
+            raise UsageInvalid(message)
+        self._home.files.model(model)
+        pin = self._pools.pins.get(model)
+        return self._background.start(Asked(model, prompt, pin, folder, self._home.models_dir))
+
+    def stop(self, number: int) -> None:
+        """Interrupt a one-shot."""
+        self._background.stop(number)
+
+    @property
+    def running(self) -> tuple[int, ...]:
+        """Return the numbers of the one-shots that have not ended."""
+        return self._background.running
+
+    def close(self) -> None:
+        """Stop them all."""
+        self._background.close()

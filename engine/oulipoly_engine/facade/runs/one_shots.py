@@ -1,0 +1,149 @@
+"""One-shots for a face that waits for them: a prompt to a model's pool, or an answer to a session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.core.runs import markers
+from oulipoly_engine.errors import AccountUnusable
+from oulipoly_engine.facade import upkeep
+from oulipoly_engine.facade.home import Home
+from oulipoly_engine.process.signals import interruptible
+from oulipoly_engine.service.runs.attempt import Face
+from oulipoly_engine.service.runs.invoke import PROMPT_RESOLUTION, DispatchFailed, Invoked, Invoker, Request
+from oulipoly_engine.store.base.db import Store
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.accounts.accounts import Agent, Model
+    from oulipoly_engine.core.sessions.resolve import Chain, ResolvedSession
+    from oulipoly_engine.service.runs.resume import Wish
+    from oulipoly_engine.store.archive.copies import KeptCopy
+
+__all__ = ["PROMPT_RESOLUTION", "DispatchFailed", "Face", "Invoked", "OneShotRunner", "OneShots", "Request"]
+
+
+class OneShots:
+    """The one-shots of one user."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    @contextmanager
+    def open(self, face: Face) -> Iterator[OneShotRunner]:
+        """Open the state file before anything else, since nothing may run that leaves no record, and lend a runner.
+
+        face: where what the user sees goes. Raises StoreUnusable and ConfigInvalid.
+        """
+        with self._home.stored() as store:
+            yield OneShotRunner(self._home, store, face)
+
+    def sessions_meant(self, text: str) -> tuple[Chain, ...]:
+        """Return the sessions that an id may mean, the last used first. Raises SessionNotFound and SessionAmbiguous."""
+        from oulipoly_engine.service.sessions.locate import find_typed  # noqa: PLC0415 - with the next: no run needs it
+        from oulipoly_engine.store.sessions import chains  # noqa: PLC0415 - see above
+
+        with self._home.stored() as store:
+            found = chains.owning(store, text.lower())
+            found = found or chains.owning(store, find_typed(store, text, self._home.now()).chain_id)
+        return tuple(sorted(found, key=lambda one: one.last_used_at, reverse=True))
+
+
+class OneShotRunner:
+    """Runs one prompt after the other while the state file is open; the configuration is read once."""
+
+    def __init__(self, home: Home, store: Store, face: Face) -> None:
+        self._home, self._store, self._face = home, store, face
+        self._files = home.checked_files
+        self._accounts, self._settings = self._files.accounts(), self._files.settings()
+        self._invoker: Invoker | None = None
+        self._resumed: ResolvedSession | None = None
+
+    def model(self, name: str, agent: str | None = None) -> Model:
+        """Return a model. agent: who names it. Raises ModelUnknown or ConfigInvalid."""
+        return self._files.model(name, self._accounts, agent)
+
+    def agent(self, name: str) -> Agent:
+        """Return an agent. Raises AgentUnknown or AgentFileInvalid."""
+        return self._files.agent(name)
+
+    def agent_file(self, path: Path) -> Agent:
+        """Return the agent in a file anywhere. Raises AgentFileInvalid."""
+        return self._files.agent_file(path)
+
+    def run(self, request: Request, *, asks_diagnosis: bool = True) -> Invoked:
+        """Run a prompt on a pool. asks_diagnosis: the diagnostics model may be asked why it failed.
+
+        Raises DispatchFailed when no account could serve.
+        """
+        self._invoker = self._new_invoker(asks_diagnosis=asks_diagnosis)
+        return self._invoker.invoke(request)
+
+    def resume(
+        self,
+        wish: Wish,
+        prompt: str,
+        here: Path,
+        parent: markers.ParentRef | None = None,
+        timeout_s: float | None = None,
+        *,
+        is_shown: bool,
+    ) -> Invoked:
+        """Give a session an answer. here: our folder, for a session whose own cannot be told.
+
+        is_shown: a person sees our notes. Raises RequestRefused with what is wrong, and DispatchFailed.
+        """
+        from oulipoly_engine.service.runs.resume import ResumeChoice  # noqa: PLC0415 - 30 ms, only to resume
+
+        home, store, files = self._home, self._store, self._files
+        wiring, scripts = home.wiring, files.scripts()
+        mover = upkeep.mover(home, store, wiring.locator(self._accounts, scripts))
+        fresh = wiring.freshness(store, self._accounts, scripts, home.note, home.listeners)
+        resumer = wiring.resumer(
+            store, self._accounts, files.models, self._settings, mover, fresh, note=home.note, is_shown=is_shown
+        )
+        with interruptible() as guard:
+            guard.arm()
+            settled = resumer.settle(wish, here)
+            guard.disarm()
+            self._resumed = settled.session
+            self._invoker = self._new_invoker(asks_diagnosis=True)
+            request = Request(settled.model, prompt, settled.working_directory, parent=parent, timeout_s=timeout_s)
+            return self._invoker.invoke(request, ResumeChoice(resumer, settled))
+
+    def kept_copy(self) -> KeptCopy | None:
+        """Return the kept copy of the resumed session's transcript if its CLI has deleted that."""
+        from oulipoly_engine.service.reading.source import deleted_copy  # noqa: PLC0415 - only where something is missing
+
+        return None if self._resumed is None else deleted_copy(self._store, self._resumed)
+
+    def follow_up(self, invoked: Invoked) -> None:
+        """Store and keep what the run has left in its account's transcripts, once its answer is out."""
+        if self._invoker is not None:
+            upkeep.follow_up(self._home, self._store, self._invoker.freshness, invoked.result)
+
+    def _new_invoker(self, *, asks_diagnosis: bool) -> Invoker:
+        store, accounts, wiring = self._store, self._accounts, self._home.wiring
+        fresh = wiring.freshness(store, accounts, self._files.scripts(), self._face.note, self._home.listeners)
+        ask = self._asker() if asks_diagnosis else None
+        return wiring.invoker(store, accounts, self._settings, self._face, fresh, ask)
+
+    def _asker(self) -> Callable[[str], str] | None:
+        """Return what asks the diagnostics model; None where none is configured."""
+        name = self._settings.diagnostics_model
+        if name is None:
+            return None
+
+        def ask(text: str) -> str:
+            from oulipoly_engine.service.runs.diagnosis import ask_account  # noqa: PLC0415 - only after a failure
+
+            member = self._files.quiet().model(name, self._accounts).members[0]
+            account = self._accounts.get(member.account)
+            if account is None:
+                message = f"its account {member.account!r} is not in providers.toml"
+                raise AccountUnusable(message)
+            return ask_account(account, member, text)
+
+        return ask

@@ -1,0 +1,33 @@
+"""What is asked about recorded invocations: the tree below one."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from oulipoly_engine.core.runs.trace import DEFAULT_MAX_DEPTH, Node
+from oulipoly_engine.facade.home import Home
+from oulipoly_engine.service.runs.trace import Tracer
+
+
+class Trace:
+    """The recorded invocations of one user."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def tree(self, invocation: str, *, max_depth: int = DEFAULT_MAX_DEPTH, inline_transcript: bool = False) -> Node:
+        """Return an invocation with everything that it started, so many levels deep. Raises InvocationNotFound.
+
+        inline_transcript: with the stored text of each session.
+        """
+        home = self._home
+        with home.stored() as store:
+            tracer = Tracer(
+                store,
+                cache(lambda: home.checked_files.quiet().scripts()),  # read only where a session is to be located
+                home.paths.data / "sessions",
+                home=home.paths.home,
+                max_depth=max_depth,
+                inline_transcript=inline_transcript,
+            )
+            return tracer.trace(invocation)

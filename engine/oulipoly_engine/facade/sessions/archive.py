@@ -1,0 +1,130 @@
+"""The kept copies of transcripts: what is kept, what is at risk, putting back and pruning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oulipoly_engine import stopping
+from oulipoly_engine.errors import RunnerError, SessionNotFound, UsageInvalid
+from oulipoly_engine.facade.sessions.base import SessionPart, quiet_files
+from oulipoly_engine.records import Record
+from oulipoly_engine.service.archive.archive import ArchiveStatus, Keeping, Restored
+from oulipoly_engine.service.archive.keeper import ArchiveKeeper, Kept, Pruned
+from oulipoly_engine.service.sessions.locate import find_typed
+from oulipoly_engine.store.archive import copies
+from oulipoly_engine.store.sessions.sessions import conversations
+
+if TYPE_CHECKING:
+    from oulipoly_engine.store.base.db import Store
+
+__all__ = ["ArchiveList", "ArchiveStatus", "Keeping", "Kept", "Pruned", "PutBack", "SessionArchive"]
+
+_PATIENCE_S = 20.0  # for another process that archives
+
+
+class ArchiveList(Record):
+    """What is kept."""
+
+    statuses: tuple[ArchiveStatus, ...]
+    stored_bytes: int  # on disk
+    folder: Path
+
+
+class PutBack(Record):
+    """The files of a session that are where its CLI had them again, or where they were wanted."""
+
+    account: str
+    session_id: str
+    files: tuple[Restored, ...]
+
+    @property
+    def sentence(self) -> str:
+        """Say what was done."""
+        return f"{len(self.files)} file{'s' * (len(self.files) != 1)} put back: {self.files[0].path}"
+
+
+class SessionArchive(SessionPart):
+    """The kept copies of one user's sessions."""
+
+    def keep(self, chain_ids: Sequence[str]) -> str:
+        """Keep copies of what the sessions' accounts have written; return what came of it, in a sentence."""
+        self._home.refuse_if_read_only("archive")
+        with self._home.stored() as store:
+            parts = [one.active for one in conversations(store, chain_ids)]
+            keeper = self._keeper(store)
+            _kept(keeper, {part.account for part in parts})
+            kept = sum(keeper.archive.kept(part.account, part.session_id) is not None for part in parts)
+        self._tell()
+        return f"{kept} of {len(parts)} conversations are in the archive"
+
+    def keep_all(self) -> Kept:
+        """Keep copies of what every account has written."""
+        self._home.refuse_if_read_only("archive")
+        with self._home.stored() as store:
+            done = _kept(self._keeper(store), None)
+        self._tell()
+        stopping.check()
+        return done
+
+    def statuses(self) -> ArchiveList:
+        """Return what is kept."""
+        with self._home.stored() as store:
+            archive = self._archive(store)
+            return ArchiveList(tuple(archive.statuses()), copies.stored_bytes(store), archive.folder)
+
+    def at_risk(self, days: float) -> tuple[ArchiveStatus, ...]:
+        """Return what CLIs may delete within so many days, and whether it is kept."""
+        with self._home.stored() as store:
+            return self._archive(store).at_risk(timedelta(days=days))
+
+    def restore(self, text: str, account: str | None = None, to: Path | None = None) -> PutBack:
+        """Put a kept copy back where its CLI had it. account: whose; to: put it into this folder instead.
+
+        The archive knows sessions that the state file has forgotten. Raises SessionNotFound, and UsageInvalid where
+        several accounts have a copy and none is named.
+        """
+        self._home.refuse_if_read_only("restore a transcript")
+        with self._home.stored() as store:
+            archive = self._archive(store)
+            owner, session_id = self._meant(store, text, account)
+            files = archive.restore(owner, session_id, to)
+        self._tell()
+        return PutBack(owner, session_id, files)
+
+    def prune(self, *, only_copies: bool) -> Pruned:
+        """Bring the archive within its limit. only_copies: give up what nobody else has too."""
+        self._home.refuse_if_read_only("prune the archive")
+        with self._home.stored() as store:
+            return self._keeper(store).prune(only_copies=only_copies, wait_s=_PATIENCE_S)
+
+    def _meant(self, store: Store, text: str, account: str | None) -> tuple[str, str]:
+        """Return account and session of an id."""
+        holders = copies.holders(store, text.lower())
+        if account is not None:
+            return account, text.lower()
+        if len(holders) == 1:
+            return holders[0], text.lower()
+        try:
+            session = find_typed(store, text, self._home.now())
+        except SessionNotFound:
+            if holders:
+                message = f"several accounts have a copy of {text}: add --account, one of {', '.join(holders)}"
+                raise UsageInvalid(message) from None
+            raise
+        return session.account, session.session_id
+
+    def _keeper(self, store: Store) -> ArchiveKeeper:
+        return self._home.wiring.archive_keeper(self._archive(store), quiet_files(self._home).settings())
+
+
+def _kept(keeper: ArchiveKeeper, accounts: set[str] | None) -> Kept:
+    done = keeper.keep(accounts, wait_s=_PATIENCE_S)
+    if done.is_busy:
+        message = "another process is archiving right now: try again in a moment"
+        raise RunnerError(message)
+    if done.problem is not None:
+        raise RunnerError(done.problem)
+    return done

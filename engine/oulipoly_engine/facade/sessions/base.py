@@ -1,0 +1,83 @@
+"""What the parts of the facade for sessions share: the state file, the meaning of an id, the accounts' scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.errors import ConfigInvalid, RunnerError, SessionNotFound
+from oulipoly_engine.events import SessionsChanged
+from oulipoly_engine.facade.files import CheckedFiles, Files, KeptFiles
+from oulipoly_engine.service.sessions.locate import Locator, find_session, find_typed
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
+    from oulipoly_engine.core.sessions.resolve import ResolvedSession
+    from oulipoly_engine.facade.home import Home
+    from oulipoly_engine.service.archive.archive import Archive
+    from oulipoly_engine.store.base.db import Store
+
+PATIENCE_S = 5.0  # with a storage script, where somebody looks on; a command has the locator's own
+
+
+class SessionPart:
+    """A part of what is asked and ordered about sessions.
+
+    Every method blocks and may be called from any thread; it opens and closes this thread's connection.
+    """
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    @contextmanager
+    def _session(self, text: str) -> Iterator[tuple[Store, ResolvedSession]]:
+        """Lend the state file and what a person means by an id or the beginning of one.
+
+        Raises SessionNotFound and SessionAmbiguous.
+        """
+        with self._existing(text) as store:
+            yield store, find_typed(store, text, self._home.now())
+
+    @contextmanager
+    def _exact_session(self, session_id: str) -> Iterator[tuple[Store, ResolvedSession]]:
+        """Lend the state file and what a full id means, as the contract's commands take it. Raises as `_session`."""
+        with self._existing(session_id) as store:
+            yield store, find_session(store, session_id, self._home.now())
+
+    @contextmanager
+    def _existing(self, session_id: str) -> Iterator[Store]:
+        """Lend the state file, which nothing about one session ever makes. Raises SessionNotFound."""
+        path = self._home.paths.state_db
+        if not path.exists():
+            message = f"no session has the id {session_id}: there is no state file {path} yet"
+            raise SessionNotFound(message, input=session_id)
+        with self._home.stored() as store:
+            yield store
+
+    def _configured(self) -> tuple[Mapping[str, Account], Mapping[str, SessionScripts]]:
+        """Return accounts and scripts. Raises RunnerError: the contract has no code for a broken file (exit 1)."""
+        files = quiet_files(self._home)
+        try:
+            return files.accounts(), files.scripts()
+        except ConfigInvalid as error:
+            raise RunnerError(error.message) from error
+
+    def _locator(self) -> Locator:
+        """Return what runs the storage scripts. Raises RunnerError."""
+        patience = PATIENCE_S if isinstance(self._home.files, KeptFiles) else None
+        return self._home.wiring.locator(*self._configured(), patience)
+
+    def _archive(self, store: Store) -> Archive:
+        """Return the kept copies of transcripts. Raises RunnerError."""
+        return self._home.wiring.archive(store, *self._configured())
+
+    def _tell(self) -> None:
+        """Tell who listens that a list of sessions would say something else now."""
+        self._home.listeners.publish(SessionsChanged(self._home.now()))
+
+
+def quiet_files(home: Home) -> Files:
+    """Return the configuration as a face wants it, without a word about warnings: commands that run them say those."""
+    files = home.files
+    return files.quiet() if isinstance(files, CheckedFiles) else files

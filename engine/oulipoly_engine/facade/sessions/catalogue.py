@@ -1,0 +1,207 @@
+"""All sessions: the list, searching, what lies in one, and who started it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Protocol
+
+from oulipoly_engine.core.search.query import Query, parse
+from oulipoly_engine.core.sessions.sessions import Conversation, Sort
+from oulipoly_engine.errors import ConfigInvalid, SessionNotFound, StoreUnusable
+from oulipoly_engine.facade.sessions.base import PATIENCE_S, SessionPart, quiet_files
+from oulipoly_engine.records import Record
+from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds, Listed
+from oulipoly_engine.store.sessions.sessions import conversations
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.home import Home
+    from oulipoly_engine.service.search import Found
+    from oulipoly_engine.service.sessions.board import Board, Boards, Inside
+    from oulipoly_engine.store.base.db import Store
+    from oulipoly_engine.store.runs.spawned import Spawned
+
+# ruff: noqa: PLC0415 - a list in the shell needs neither the app's board nor the search index
+
+_DESCRIBING_S = 5.0  # before a list; what is left is said
+_INDEXING_S = 2.0  # before a search in the app; likewise
+_SCRIPTS_S = 0.2  # of a question's patience for foreign storage scripts; a scan has more
+_BATCH = 2_000  # entries that an index step takes
+_TRACED = 3_000  # of the latest invocations
+
+
+class Steps(Protocol):
+    """What counts the steps of something that takes long."""
+
+    def step(self, _result: object = None) -> None:
+        """Count one more as done."""
+
+
+Counting = Callable[[str, int], AbstractContextManager[Steps]]  # (what, how many steps) -> shown while they are done
+
+
+class _Uncounted:
+    def step(self, _result: object = None) -> None:
+        """Tell nobody."""
+
+
+def uncounted(_what: str, _total: int) -> AbstractContextManager[Steps]:
+    """Show nothing of the steps."""
+    return nullcontext(_Uncounted())
+
+
+class SessionTable(Record):
+    """A part of the list of sessions."""
+
+    rows: tuple[Listed, ...] = ()
+    total: int = 0  # that fit
+    undescribed: int = 0
+    unknown: tuple[str, ...] = ()  # where nothing fits: what the query names and nothing stored has, a sentence each
+    has_state: bool = False  # False: no state file was made yet
+
+
+class SearchResult(Record):
+    """What came of a search."""
+
+    found: Found
+    unknown: tuple[str, ...] = ()  # as of a table
+
+
+class SessionCatalogue(SessionPart):
+    """The sessions of one user."""
+
+    def board(self, before: Board | None = None, *, looks: bool = False) -> Board:
+        """Return every session; the board before where nothing has changed. looks: at each transcript again."""
+        with self._home.stored() as store:
+            return self._boards(store).read(self._home.now(), before, may_write=not self._home.read_only, looks=looks)
+
+    def table(
+        self,
+        query: Query,
+        sort: Sort = Sort.USED,
+        limit: int | None = None,
+        *,
+        is_reversed: bool = False,
+        counting: Counting = uncounted,
+    ) -> SessionTable:
+        """Return the sessions that a query fits; no state file is made. A broken configuration is told and left out."""
+        if not self._home.paths.state_db.exists():
+            return SessionTable()
+        with self._home.stored() as store:
+            known = catalogue(self._home, store)
+            left = describe(known, _DESCRIBING_S, counting=counting)
+            found = known.list(query, sort, limit, is_reversed=is_reversed)
+            unknown = () if found.rows else known.unknown_values(query)
+        return SessionTable(found.rows, found.total, left, unknown, has_state=True)
+
+    def find(self, text: str) -> Conversation:
+        """Return what a person means by an id or its beginning. Raises SessionNotFound and SessionAmbiguous."""
+        with self._session(text.strip()) as (store, session):
+            found = conversations(store, (session.chain_id,))
+        if not found:
+            message = f"there is no conversation {session.chain_id} any more"
+            raise SessionNotFound(message, input=text)
+        return found[0]
+
+    def inside(self, conversation: Conversation) -> Inside:
+        """Return the branches and side chains of a session."""
+        part = conversation.active
+        with self._home.stored() as store:
+            return self._boards(store).inside(part.account, part.session_id, part.transcript)
+
+    def query(self, text: str) -> Query:
+        """Read a query with days of the user's own zone. Raises UsageInvalid."""
+        return parse(text, self._home.now().astimezone(), lambda naive: naive.astimezone())
+
+    def search(self, text: str, limit: int = 200) -> Found:
+        """Return entries that a query fits, the newest first; what is not indexed yet is indexed first, within 2 s."""
+        from oulipoly_engine.service import search as searching
+
+        query = self.query(text)
+        with self._home.stored() as store:
+            if not self._home.read_only:
+                searching.catch_up(store, _INDEXING_S)
+            return searching.search(store, query, Kinds(*self._configured()), limit, width=120)
+
+    def search_all(
+        self,
+        query: Query,
+        limit: int,
+        *,
+        width: int,
+        by_rank: bool = False,
+        as_is: bool = False,
+        counting: Counting = uncounted,
+    ) -> SearchResult:
+        """Return entries as `search` does, with all that is new described and indexed first; no state file is made.
+
+        as_is: describe and index nothing. A broken configuration is told and left out.
+        """
+        from oulipoly_engine.service.search import Found, search
+
+        if not self._home.paths.state_db.exists():
+            return SearchResult(Found((), 0))
+        with self._home.stored() as store:
+            known = catalogue(self._home, store)
+            if not as_is:
+                describe(known, counting=counting)
+                index(store, counting=counting)
+            found = search(store, query, known.kinds, limit, by_rank=by_rank, width=width)
+            return SearchResult(found, () if found.hits else known.unknown_values(query))
+
+    def spawned(self) -> tuple[Spawned, ...]:
+        """Return the latest invocations with who started them, the newest first."""
+        from oulipoly_engine.store.runs.spawned import recent
+
+        with self._home.stored() as store:
+            return recent(store, _TRACED)
+
+    def _boards(self, store: Store) -> Boards:
+        from oulipoly_engine.service.sessions.board import Boards
+
+        locator = self._locator()
+        return Boards(store, self._home.wiring.catalogue(store, locator.accounts, locator.scripts, locator), locator)
+
+
+def catalogue(home: Home, store: Store) -> Catalogue:
+    """Return the sessions. A broken configuration is told and left out: what is stored can be listed without."""
+    files, wiring = quiet_files(home), home.wiring
+    try:
+        accounts, scripts = files.accounts(), files.scripts()
+    except ConfigInvalid as error:
+        home.note(f"Warning: {error.message}; the accounts' CLIs are guessed from their transcripts")
+        return wiring.catalogue(store, {}, {}, None)
+    return wiring.catalogue(store, accounts, scripts, wiring.locator(accounts, scripts, PATIENCE_S))
+
+
+def describe(
+    known: Catalogue, budget_s: float | None = None, *, scripts_s: float = _SCRIPTS_S, counting: Counting = uncounted
+) -> int:
+    """Count and describe what is new; return how many sessions are left undescribed."""
+    left = known.refresh(budget_s=0.0, scripts_s=scripts_s)  # the first hundred: most calls find fewer
+    if not left or (budget_s is not None and budget_s <= 0):
+        return left
+    with counting("describing sessions", left) as steps:
+        return known.refresh(budget_s, steps.step, scripts_s=0.0)
+
+
+def index(store: Store, budget_s: float | None = None, *, counting: Counting = uncounted) -> int:
+    """Index the entries that are new; return how many are left."""
+    from oulipoly_engine.service.search import catch_up
+    from oulipoly_engine.store.search import index as search_index
+
+    behind = search_index.state(store).behind
+    if behind <= _BATCH:
+        return catch_up(store, budget_s)
+    with counting(f"indexing {behind} turns: part", math.ceil(behind / _BATCH)) as steps:
+        return catch_up(store, budget_s, steps.step)
+
+
+def after_scan(home: Home, store: Store, budget_s: float, counting: Counting) -> None:
+    """Count, describe and index what a scan has found, as far as it goes within so long; a search does the rest."""
+    try:
+        describe(catalogue(home, store), budget_s, scripts_s=budget_s, counting=counting)
+        index(store, budget_s, counting=counting)
+    except StoreUnusable as error:  # the scan itself is done and stored
+        home.note(f"Warning: what was found is not indexed yet: {error.message}")

@@ -1,0 +1,121 @@
+"""Other entries in place of a session's own, and taking that back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from oulipoly_engine.core.sessions.resolve import ResolvedSession
+from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.facade.sessions.base import SessionPart, quiet_files
+from oulipoly_engine.facade.sessions.values import Import, file_names
+from oulipoly_engine.records import Record
+from oulipoly_engine.service.reading import drafts
+from oulipoly_engine.service.reading.drafts import Draft
+from oulipoly_engine.service.rewrite.replace import Plan, Receipt, Replacer
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.rewrite.replacements import Replacement
+from oulipoly_engine.store.sessions.sessions import conversations
+
+__all__ = ["Draft", "History", "Plan", "Receipt", "Replacement", "SessionEdits"]
+
+
+class History(Record):
+    """The replacements of a session."""
+
+    session: ResolvedSession
+    replacements: tuple[Replacement, ...]
+    undoable: frozenset[str]  # the operations whose former transcript is still kept
+
+
+class SessionEdits(SessionPart):
+    """The replacements of one user's sessions."""
+
+    def plan(self, session_id: str, read: Callable[[], bytes], preimage_sha256: str | None = None) -> Plan:
+        """Say what canonical lines would change in a session; nothing is touched.
+
+        session_id: a full one. read: gives the lines, once the session is known. preimage_sha256: that the present
+        export must have.
+        """
+        with self._exact_session(session_id) as (store, session):
+            replacer = self._replacer(store)
+            return replacer.plan(session, replacer.wanted(session, read()), preimage_sha256)
+
+    def replace(self, session_id: str, read: Callable[[], bytes], preimage_sha256: str | None = None) -> Receipt:
+        """Put canonical lines in place of a session's entries. Arguments as for `plan`."""
+        self._home.refuse_if_read_only("replace turns")
+        with self._exact_session(session_id) as (store, session):
+            replacer = self._replacer(store)
+            receipt = replacer.carry_out(session, replacer.wanted(session, read()), preimage_sha256)
+        self._tell()
+        return receipt
+
+    def read_import(self, text: str, path: Path) -> Import:
+        """Read canonical lines for a session and say what they would change; nothing is touched."""
+        try:
+            lines = path.read_bytes()
+        except OSError as error:
+            message = f"{path} cannot be read: {error.strerror or error}"
+            raise RunnerError(message) from error
+        with self._session(text) as (store, session):
+            replacer = self._replacer(store)
+            return Import(session, path, replacer.plan(session, replacer.wanted(session, lines)), lines)
+
+    def carry_out(self, wish: Import) -> Receipt:
+        """Do an import that was shown: with the lease, and only while the transcript is what it was then."""
+        self._home.refuse_if_read_only("replace turns")
+        with self._home.stored() as store:
+            replacer = self._replacer(store)
+            lines = replacer.wanted(wish.session, wish.lines)
+            receipt = replacer.carry_out(wish.session, lines, wish.plan.preimage_sha256)
+        self._tell()
+        return receipt
+
+    def draft(self, text: str) -> Draft:
+        """Write the canonical lines to a private file that may be edited; close the draft in the end.
+
+        Raises what an import of it would raise, before anybody has edited in vain.
+        """
+        self._home.refuse_if_read_only("replace turns")
+        with self._session(text) as (store, session):
+            (name,) = file_names([one.active for one in conversations(store, (session.chain_id,))], "jsonl")
+            replacer = self._replacer(store)
+            with self._home.wiring.exporter(store, replacer.locator).exported(session) as export:
+                made = drafts.begin(self._home.paths.data / "tmp", name, export.blocks())
+            try:
+                replacer.plan(session, replacer.wanted(session, made.path.read_bytes()))
+            except BaseException:
+                made.close()
+                raise
+        return made
+
+    def edit_draft(self, draft: Draft) -> str | None:
+        """Open a draft in the user's editor; the app has let go of the terminal. Returns a problem."""
+        from oulipoly_engine.process.user_programs import edit  # noqa: PLC0415 - only who opens one needs it
+
+        return edit(draft.path)
+
+    def plan_undo(self, text: str, operation_uuid: str | None = None) -> Plan:
+        """Say what taking back a replacement, the latest by default, would do. Raises RequestRefused without one."""
+        with self._session(text) as (store, session):
+            return self._replacer(store).plan_undo(session, operation_uuid)
+
+    def undo(self, text: str, operation_uuid: str | None = None) -> Receipt:
+        """Put a replaced transcript back as it was before a replacement, the latest by default."""
+        self._home.refuse_if_read_only("replace turns")
+        with self._session(text) as (store, session):
+            receipt = self._replacer(store).undo(session, operation_uuid)
+        self._tell()
+        return receipt
+
+    def history(self, text: str) -> History:
+        """Return the replacements of a session."""
+        with self._session(text) as (store, session):
+            replacer = self._replacer(store)
+            known = replacer.history(session)
+            undoable = frozenset(one.operation_uuid for one in known if replacer.can_undo(one))
+        return History(session, known, undoable)
+
+    def _replacer(self, store: Store) -> Replacer:
+        settings = quiet_files(self._home).settings()
+        return self._home.wiring.replacer(store, self._locator(), settings)

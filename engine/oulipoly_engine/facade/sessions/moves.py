@@ -1,0 +1,76 @@
+"""Letting a session go on on another account."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.sessions.move import MoveReason
+from oulipoly_engine.core.sessions.sessions import Conversation
+from oulipoly_engine.facade import upkeep
+from oulipoly_engine.facade.sessions.base import SessionPart
+from oulipoly_engine.service.sessions.move import Moved, Mover, Plan
+from oulipoly_engine.service.sessions.move import receipt as move_receipt
+
+if TYPE_CHECKING:
+    from oulipoly_engine.store.base.db import Store
+
+__all__ = ["Moved", "Plan", "SessionMoves", "move_receipt"]
+
+
+class SessionMoves(SessionPart):
+    """The moves of one user's sessions."""
+
+    def targets(self, conversation: Conversation) -> tuple[str, ...]:
+        """Return the other accounts on which a session could go on: they can resume, and store alike."""
+        accounts, _ = self._configured()
+        own = accounts.get(conversation.active.account)
+        kind = None if own is None or own.storage is None else own.storage.storage_type
+        if kind in (None, StorageType.OTHER):
+            return ()
+        return tuple(
+            name
+            for name, one in accounts.items()
+            if name != conversation.active.account
+            and one.resume is not None
+            and one.storage is not None
+            and one.storage.storage_type is kind
+        )
+
+    def plan(self, text: str, account: str, folder: Path | None = None) -> Plan:
+        """Find out whether and how a session can move; nothing is changed. folder: where it goes on.
+
+        Raises SessionNotFound, SessionAmbiguous, MoveRefused and StorageUnsupported.
+        """
+        with self._session(text) as (store, session):
+            return self._mover(store).plan(session, account, MoveReason.MANUAL, folder)
+
+    def preview(self, text: str, account: str) -> str:
+        """Say what moving a session would do, in a sentence. Raises as `plan`."""
+        plan = self.plan(text, account)
+        if not plan.parts:
+            return f"{account} shares the folder: nothing is copied, the conversation just goes on there"
+        size = sum(part.source.stat().st_size - part.start for part in plan.parts)
+        return f"{size:,} bytes are copied to {plan.target}; what {plan.segment.from_account} has stays where it is"
+
+    def carry_out(self, plan: Plan) -> Moved:
+        """Do a move that was planned."""
+        self._home.refuse_if_read_only("move a conversation")
+        with self._home.stored() as store:
+            moved = self._mover(store).carry_out(plan)
+        self._tell()
+        return moved
+
+    def move(self, text: str, account: str) -> Moved:
+        """Move a session to another account. Raises as `plan`."""
+        self._home.refuse_if_read_only("move a conversation")
+        return self.carry_out(self.plan(text, account))
+
+    def read_moved(self, account: str) -> None:
+        """Store the entries of what was moved to an account, if its reader is a bundled one."""
+        with self._home.stored() as store:
+            upkeep.read_placed(self._home, store, [account])
+
+    def _mover(self, store: Store) -> Mover:
+        return upkeep.mover(self._home, store, self._locator())

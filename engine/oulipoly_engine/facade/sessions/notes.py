@@ -1,0 +1,70 @@
+"""What a person says of a session: its name, a note, and whether it stays at the top."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade.sessions.base import SessionPart
+from oulipoly_engine.store.sessions import notes
+
+if TYPE_CHECKING:
+    from oulipoly_engine.store.base.db import Store
+
+_LONGEST = {"name": 200, "note": 10_000}  # characters
+
+
+class SessionNotes(SessionPart):
+    """Names, notes and pins of one user's sessions."""
+
+    def rename(self, text: str, name: str) -> str | None:
+        """Give a session a name, an empty one takes it away; return the former one. Raises UsageInvalid."""
+        self._home.refuse_if_read_only("write notes")
+        checked = plain(_checked("name", name))
+        return self._changed(text, notes.rename, checked).name
+
+    def annotate(self, text: str, note: str) -> str | None:
+        """Keep a note, an empty one takes it away; return the former one. Raises UsageInvalid."""
+        self._home.refuse_if_read_only("write notes")
+        checked = _checked("note", note).replace("\0", " ")
+        return self._changed(text, notes.annotate, checked).note
+
+    def pin(self, texts: Sequence[str], *, on: bool) -> list[str]:
+        """Keep sessions at the top, or no longer; return the ids of those that were not so before."""
+        self._home.refuse_if_read_only("pin a conversation")
+        changed = [chain_id for text in texts if (chain_id := self._pinned(text, on=on)) is not None]
+        self._tell()
+        return changed
+
+    def _pinned(self, text: str, *, on: bool) -> str | None:
+        with self._session(text) as (store, session):
+            if (notes.of_chain(store, session.chain_id).pinned_at is not None) is on:
+                return None
+            (notes.pin if on else notes.unpin)(store, session.chain_id, self._home.now())
+            return session.chain_id
+
+    def _changed(
+        self, text: str, change: Callable[[Store, str, str | None, datetime], None], words: str
+    ) -> notes.ConversationNotes:
+        with self._session(text) as (store, session):
+            before = notes.of_chain(store, session.chain_id)
+            change(store, session.chain_id, words or None, self._home.now())
+        self._tell()
+        return before
+
+
+def _checked(what: str, text: str) -> str:
+    """Return a text that can be kept and shown. Raises UsageInvalid."""
+    text = text.strip()
+    if len(text) > _LONGEST[what]:
+        message = f"a {what} may have {_LONGEST[what]} characters, not {len(text)}"
+        raise UsageInvalid(message)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        message = f"the {what} holds bytes that are no UTF-8: type it again"
+        raise UsageInvalid(message) from None
+    return text

@@ -1,0 +1,83 @@
+"""Reading sessions entry by entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.errors import ConfigInvalid, StoreUnusable
+from oulipoly_engine.facade.sessions.base import SessionPart, quiet_files
+from oulipoly_engine.facade.sessions.catalogue import catalogue, describe
+from oulipoly_engine.records import Record
+from oulipoly_engine.store.sessions.sessions import conversations
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.transcripts.entry_tree import TurnTree
+    from oulipoly_engine.service.following.session_follower import TranscriptFollower
+    from oulipoly_engine.service.reading.pages import Pages
+    from oulipoly_engine.service.sessions.catalogue import Listed
+    from oulipoly_engine.service.transcripts.quick_ingest import Glanced
+    from oulipoly_engine.store.transcripts.entry_pages import TurnPages
+
+# ruff: noqa: PLC0415 - each of these is asked alone
+
+
+class Shown(Record):
+    """A session that is being read from the state file."""
+
+    listed: Listed
+    tree: TurnTree
+    entries: TurnPages
+
+
+class SessionTranscripts(SessionPart):
+    """The transcripts of one user's sessions."""
+
+    def open(self, account: str, session_id: str, path: str | None = None) -> Pages:
+        """Open a session where it can be read: the CLI's file, its kept copy, our own rows.
+
+        path: the file, where it is known. Raises StorageUnsupported, and RunnerError for a file that cannot be read.
+        """
+        from oulipoly_engine.service.reading.source import TranscriptSource
+
+        with self._home.stored() as store:
+            return TranscriptSource(store, self._locator(), self._archive(store)).pages(account, session_id, path)
+
+    def follow(self, pages: Pages, key: str) -> TranscriptFollower:
+        """Publish TranscriptGrew as a session grows, until it is closed."""
+        from oulipoly_engine.service.following.session_follower import TranscriptFollower
+
+        return TranscriptFollower(pages, key, self._home.listeners, self._home.clock, notices=self._home.notices)
+
+    @contextmanager
+    def shown(self, text: str, *, with_side_chains: bool) -> Iterator[Shown]:
+        """Lend what is stored of a session. Raises SessionNotFound and SessionAmbiguous."""
+        from oulipoly_engine.service.sessions.catalogue import turn_tree
+        from oulipoly_engine.store.transcripts.entry_pages import TurnPages
+
+        with self._session(text) as (store, session):
+            known = catalogue(self._home, store)
+            describe(known, 0.0)
+            (found,) = conversations(store, (session.chain_id,))
+            entries = TurnPages(store, session.account, session.session_id, with_side_chains=with_side_chains)
+            yield Shown(known.look(found), turn_tree(store, session.account, session.session_id), entries)
+
+    def glance(self) -> Glanced | None:
+        """Store what the CLIs have just written, for a moment; None: nothing can be stored, or no state file is there.
+
+        A broken configuration is told by who asks for the sessions themselves.
+        """
+        from oulipoly_engine.service.transcripts.quick_ingest import Glance
+
+        home = self._home
+        if home.read_only or not home.paths.state_db.exists():
+            return None
+        try:
+            with home.stored() as store:
+                scripts, sessions = quiet_files(home).scripts(), home.paths.data / "sessions"
+                return Glance(
+                    store, scripts, home.paths.home, sessions, lambda: home.wiring.ingester(store, scripts)
+                ).look()
+        except (ConfigInvalid, StoreUnusable):  # the state file may be read all the same
+            return None

@@ -1,0 +1,34 @@
+"""The kinds of values about sessions that faces get and pass around; they say them in their annotations."""
+
+from __future__ import annotations
+
+from oulipoly_engine.service.archive.archive import ArchiveStatus
+from oulipoly_engine.service.bundles.placement import PlacedFile
+from oulipoly_engine.service.following.session_follower import TranscriptFollower
+from oulipoly_engine.service.reading.drafts import Draft
+from oulipoly_engine.service.reading.pages import Damage, Entry, Provenance
+from oulipoly_engine.service.rewrite.replace import Plan
+from oulipoly_engine.service.search import Found, Hit
+from oulipoly_engine.service.sessions.board import Board, Inside
+from oulipoly_engine.service.sessions.catalogue import Listed
+from oulipoly_engine.store.runs.spawned import Spawned
+from oulipoly_engine.store.transcripts.entry_pages import Turn, TurnPages
+
+__all__ = [
+    "ArchiveStatus",
+    "Board",
+    "Damage",
+    "Draft",
+    "Entry",
+    "Found",
+    "Hit",
+    "Inside",
+    "Listed",
+    "PlacedFile",
+    "Plan",
+    "Provenance",
+    "Spawned",
+    "TranscriptFollower",
+    "Turn",
+    "TurnPages",
+]

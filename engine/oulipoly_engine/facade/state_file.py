@@ -1,0 +1,47 @@
+"""What is ordered about the state file as a whole: starting afresh, filling in, and repair after a kill."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from oulipoly_engine.facade.home import Home
+from oulipoly_engine.records import Record
+
+# ruff: noqa: PLC0415 - repair is looked for at the start of every command
+
+
+class Backfilled(Record):
+    """What was filled in."""
+
+    chains: int
+    compactions: int
+
+
+class StateFile:
+    """One user's state file."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def rebuild(self) -> Path:
+        """Set the state file aside, start a fresh one, and return the folder of the backup."""
+        from oulipoly_engine.store.base.rebuild import rebuild
+
+        self._home.refuse_if_read_only("rebuild the state file")
+        return rebuild(self._home.paths.state_db, self._home.paths.data / "state-backups", self._home.now())
+
+    def backfill(self) -> Backfilled:
+        """Fill in what older versions have not stored."""
+        from oulipoly_engine.store.sessions import chains
+        from oulipoly_engine.store.transcripts import entries
+
+        self._home.refuse_if_read_only("fill in the state file")
+        with self._home.stored() as store:
+            return Backfilled(chains.backfill(store), entries.backfill_compaction(store))
+
+    def repair(self) -> tuple[str, ...]:
+        """Finish or forget replacements that were cut off; return what was done, a sentence each.
+
+        Raises RunnerError where that is not possible.
+        """
+        return self._home.wiring.recovery(self._home.store).run()

@@ -1,0 +1,1 @@
+"""The parts of the facade about terminals in hosts of their own."""

@@ -1,0 +1,74 @@
+"""What is read and kept beside what was asked for: turns after runs and moves, copies of transcripts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.adapters.bundled import turn_call
+from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.facade.home import Home
+from oulipoly_engine.process.signals import interruptible
+from oulipoly_engine.store.base.db import Store
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.runs.markers import InvocationResult
+    from oulipoly_engine.service.archive.keeper import ArchiveKeeper
+    from oulipoly_engine.service.runs.freshness import Freshness
+    from oulipoly_engine.service.sessions.locate import Locator
+    from oulipoly_engine.service.sessions.move import Mover
+
+_FOLLOW_UP_S = 0.3  # that a run may end later for the copies; what is left over, the next one takes
+
+
+def keep_after_scan(home: Home, store: Store, budget_s: float = 2.0) -> None:
+    """Keep copies of transcripts, unless config.toml says `archive = false`; nothing is refused for its failing."""
+    from oulipoly_engine.service.archive.keeper import after_scan  # noqa: PLC0415 - 20 ms, only after a scan
+
+    with suppress(RunnerError):
+        keeper = _keeper(home, store)
+        if keeper is not None:
+            after_scan(keeper, budget_s)
+
+
+def follow_up(home: Home, store: Store, fresh: Freshness | None, ended: InvocationResult) -> None:
+    """Store and keep what a run has left in its account's transcripts; its answer and our lines are out already.
+
+    Nothing that fails here, nor a signal, changes how the run ended.
+    """
+    account = ended.provider_name
+    if fresh is None or account is None or account not in fresh.ingester.scripts:
+        return
+    with interruptible() as guard, suppress(RunnerError):
+        guard.arm()
+        fresh.catch_up(account)
+        keeper = _keeper(home, store)
+        if keeper is not None:
+            from oulipoly_engine.service.archive.keeper import after_run  # noqa: PLC0415 - loaded with the keeper
+
+            after_run(keeper, account, ended.provider_session_id, _FOLLOW_UP_S)
+        guard.disarm()
+
+
+def read_placed(home: Home, store: Store, accounts: Sequence[str]) -> None:
+    """Store the turns of transcripts that we have just put into accounts' folders."""
+    with suppress(RunnerError):
+        scripts = home.checked_files.quiet().scripts()
+        fresh = home.wiring.ingester(store, scripts, home.listeners)
+        bundled = [name for name in accounts if name in scripts and turn_call(scripts[name].turn_script, fresh.home)]
+        fresh.ingest_accounts(bundled)
+
+
+def mover(home: Home, store: Store, locator: Locator) -> Mover:
+    """Return what moves sessions; what it is about to set aside is read first."""
+    return home.wiring.mover(store, locator, lambda account: read_placed(home, store, [account]))
+
+
+def _keeper(home: Home, store: Store) -> ArchiveKeeper | None:
+    """Return what fills the archive; None where config.toml says `archive = false`."""
+    files, wiring = home.checked_files.quiet(), home.wiring
+    settings = files.settings()
+    if not settings.archive:
+        return None
+    return wiring.archive_keeper(wiring.archive(store, files.accounts(), files.scripts()), settings)

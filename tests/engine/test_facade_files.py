@@ -1,0 +1,51 @@
+"""How the facade reads the configuration: a command ends at what is broken, what stays open goes on."""
+
+import pytest
+
+from oulipoly_engine.errors import ConfigInvalid
+from oulipoly_engine.facade.engine import Engine, Surroundings
+from oulipoly_engine.facade.runs import detached
+from oulipoly_engine.service.interactive import terminal_host
+
+
+def test_a_broken_file_ends_a_command(world):
+    (world.config / "providers.toml").write_text("ada = 3\n")
+
+    with pytest.raises(ConfigInvalid):
+        Engine(Surroundings(checks_files=True)).accounts.states()
+
+
+def test_a_broken_file_is_a_problem_to_show_for_what_stays_open(world):
+    (world.config / "providers.toml").write_text("ada = 3\n")
+    engine = Engine(Surroundings())
+
+    assert () == engine.accounts.states()
+    assert ["providers.toml"] == [problem.file.name for problem in engine.configuration.configured().problems]
+
+
+def test_a_warning_is_shown_once_however_often_its_file_is_read(world):
+    (world.config / "config.toml").write_text("no_such_key = 1\n")
+    shown = []
+    engine = Engine(Surroundings(checks_files=True, note=shown.append))
+
+    engine.interactive.default_account()
+    engine.interactive.default_account()
+
+    assert 1 == len(shown)
+    assert "no_such_key" in shown[0]
+
+
+def test_what_stays_open_shows_no_warnings_beside_its_screen(world):
+    (world.config / "config.toml").write_text("no_such_key = 1\n")
+    shown = []
+
+    Engine(Surroundings(note=shown.append)).interactive.default_account()
+
+    assert [] == shown
+
+
+@pytest.mark.parametrize("name", ["ended", "look", "after"])
+def test_a_host_of_the_version_before_the_facade_finds_what_records_its_end(name):
+    found = terminal_host._named(f"oulipoly_engine.service.detached:{name}")()
+
+    assert found is getattr(detached, name)
