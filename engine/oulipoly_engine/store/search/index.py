@@ -3,6 +3,8 @@
 Triggers (migration 10) take deleted and changed turns out again, so whoever writes turns need not know of it, and
 other processes can write between two batches. Of a turn's text the first 1,048,576 characters are indexed, and the
 turns that are longer are counted.
+
+What fills or reads the index is SQL: no other database has it, and rows come in masses. The rest asks with models.
 """
 
 from __future__ import annotations

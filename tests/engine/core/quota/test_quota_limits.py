@@ -71,10 +71,11 @@ def test_rate_above_a_tenth_is_no_lesson(pending, rate):
     assert (None if rate is None else pytest.approx(rate)) == learned_rate(after)
 
 
-def test_what_teaches_nothing_yet_is_kept_for_the_next_reading():
-    after = learned(0.1, 5, pending_delta=0.05, pending_turns=7)
+@pytest.mark.parametrize("used", [0.1, 0.0], ids=["more used", "as much used as before"])
+def test_what_teaches_nothing_yet_is_kept_for_the_next_reading(used):
+    after = learned(used, 5, pending_delta=0.05, pending_turns=7)
 
-    assert (pytest.approx(0.15), 12) == (after.pending_delta, after.pending_turns)
+    assert (pytest.approx(0.05 + used), 12) == (after.pending_delta, after.pending_turns)
 
 
 def test_new_window_has_nothing_pending_whatever_the_script_s_value_says():

@@ -190,6 +190,19 @@ def test_compared_turns_have_the_lines_of_the_newer_state():
     assert (record("a"), 1, 2) == (kept.old, kept.new.line, added.new.line)
 
 
+def test_compared_turn_that_changed_has_both_sides():
+    (changed,) = compared([record("a", "x")], [record("a", "y")])
+
+    assert (record("a", "x"), (Chunk("text", "y"),)) == (changed.old, changed.new.content)
+
+
+def test_turns_of_a_long_talk_that_all_say_the_same_are_compared_as_kept():
+    old = [record(f"u{number}") for number in range(200)]
+    found = compared(old, old[:-1])
+
+    assert ["kept"] * 199 + ["removed"] == [step.kind.value for step in found]
+
+
 names = st.lists(st.sampled_from("abc"), max_size=5, unique=True)
 
 

@@ -178,3 +178,23 @@ def test_turn_that_would_come_out_at_another_place_is_refused():
         "turn side would not be exported at its place, but n" == refusal(data, "u1", "side", new()).partition(": ")[2]
     )
     assert "input line 2" == refusal(data, "u1", "side", new()).partition(": ")[0]
+
+
+def test_record_that_was_not_asked_for_and_would_move_is_refused_without_a_line():
+    data = transcript(turn("u1"), {"type": "attachment", "uuid": "x", "parentUuid": "u1", "isSidechain": True})
+
+    assert "turn x would not be exported at its place, but n" == refusal(data, "u1", new())
+
+
+def test_turn_that_would_come_out_in_another_form_is_refused():
+    wanted = Wanted(7, "n", "tool", AT, (Chunk("text", "new"),))
+
+    assert "input line 7: turn n would be exported in another form than wanted" == refusal(
+        transcript(turn("u1")), "u1", wanted
+    )
+
+
+def test_turn_that_would_be_cut_off_from_the_chain_is_refused():
+    data = transcript(turn("u0"), turn("x", "1", "u0"), turn("x", "2", "u0"), turn("u1", parent="x"))
+
+    assert "turn u0 would be cut off from the chain that Claude Code follows" == refusal(data, "u0", "u1")
