@@ -178,11 +178,11 @@ class Terminal:
 
     def type(self, text: str) -> None:
         """Type a text."""
-        self.client.send(self._wire.Typed(text.encode()))
+        self.client.send(self._wire.TextInput(text.encode()))
 
     def hide(self) -> None:
         """Look no more: who is measured looks."""
-        self.client.send(self._wire.Focused("hidden"))
+        self.client.send(self._wire.FocusChange("hidden"))
 
     def until(self, claim: Callable[[], bool]) -> None:
         """Take pictures until a claim holds."""
@@ -197,7 +197,7 @@ class Terminal:
         for message in self.client.receive(0.2):
             if isinstance(message, self._wire.Picture):
                 self.view.apply(message)
-                self.client.send(self._wire.Seen(message.number))
+                self.client.send(self._wire.PictureReceipt(message.number))
 
     def run(self, command: str, mark: str) -> float:
         """Run a shell line and return the seconds until what follows it is shown."""

@@ -1,6 +1,7 @@
 """The framed protocol: whole messages out of any pieces, and rubbish refused without harm."""
 
 from itertools import pairwise
+from typing import get_args
 
 import msgspec
 import pytest
@@ -97,3 +98,14 @@ def test_message_too_large_for_a_frame_is_not_sent():
 def test_messages_of_the_other_end_are_refused():
     with pytest.raises(wire.WireBroken):
         wire.Decoder(wire.FromClient).feed(wire.encode(wire.Exited(0)))
+
+
+def test_tags_are_those_that_older_hosts_and_clients_know():
+    tags = {kind.__struct_config__.tag for union in (wire.FromClient, wire.FromHost) for kind in get_args(union)}
+
+    assert tags == {
+        *("hello", "bye", "attach", "typed", "pressed", "pointed", "pasted", "focused", "resized", "seen", "scrolled"),
+        *("refresh", "rows-wanted", "number-lines", "lines-wanted", "coloured", "search-wanted", "send-output", "kill"),
+        *("end-seen", "state", "picture", "happened", "size-set", "rows-found", "trimmed", "lines-found"),
+        *("search-found", "output", "exited", "said"),
+    }

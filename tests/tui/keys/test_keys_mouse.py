@@ -89,11 +89,11 @@ async def test_a_click_on_a_tab_shows_its_terminal(repl_world, hosts, hand):
     for word in ("apples", "pears"):
         hosts.start("sh", "-c", f"echo {word}; exec cat")
     async with hand("repl", size=(150, 40)) as one:
-        await one.until(lambda: 2 == len(one.app.frame.find("repl")._opened))
+        await one.until(lambda: 2 == len(one.app.frame.find("repl")._terminals))
         await one.until(lambda: isinstance(one.app.focused, TerminalView))
         tabs = one.app.frame.query_one("#repl-tabs")
         for place in (1, 0):
-            opened = list(one.app.frame.find("repl")._opened.values())[place]
+            opened = list(one.app.frame.find("repl")._terminals.values())[place]
             starts = [match.start() for match in re.finditer(r"sh -c", "".join(part for part, _ in tabs.lines[0]))]
             await one.pilot.click(tabs, offset=(starts[place], 0))
             await one.until(lambda opened=opened: opened.view.display)

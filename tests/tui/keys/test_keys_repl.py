@@ -19,7 +19,7 @@ def tabs(repl_world, hosts, hand):
     """Open the app with terminals that run programs, the keys on their tabs."""
 
     async def begin(one, programs):
-        await one.until(lambda: len(one.app.frame.find("repl")._opened) == len(programs))
+        await one.until(lambda: len(one.app.frame.find("repl")._terminals) == len(programs))
         await one.until(lambda: isinstance(one.app.focused, TerminalView))
         await one.press(LEAVE)
         await one.until(lambda: one.app.focused.id == "repl-tabs")
@@ -57,7 +57,7 @@ async def test_r_talks_to_the_same_model_in_another_terminal(repl_world, hand):
         one.app.order("repl", ("opus",))
         await one.sees("hello from bob")
         await one.press(LEAVE, "r")
-        await one.until(lambda: 2 == len(one.app.frame.find("repl")._opened))
+        await one.until(lambda: 2 == len(one.app.frame.find("repl")._terminals))
         await one.sees("hello from bob")
 
 
