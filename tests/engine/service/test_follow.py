@@ -398,7 +398,7 @@ def test_a_shown_session_is_told_of_by_the_follower_of_all(bench):
     bench.wait(lambda: any(isinstance(event, TranscriptGrew) for event in bench.told))
 
     shown.close()
-    assert -1 == shown._notice._told
+    assert shown._notice._own is None
     bench.wait(lambda: "two" in bench.stored())
 
 
