@@ -60,7 +60,6 @@ Told = tuple[TurnLine | None, LineError | None]  # a turn, why there is none, or
 
 _PLAIN = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _encode = msgspec.json.Encoder().encode  # writes texts as `json` does, and sooner
-_quoted = json.encoder.encode_basestring  # a text as the encoder writes it
 
 
 class TurnRefused(Exception):
@@ -144,7 +143,7 @@ def _body(value: object) -> tuple[str | None, str | None]:
             return None, f"`body[{place}].type` is no text, so it is kept without its body: {_shown(chunk.get('type'))}"
         if "text" in chunk and not isinstance(chunk["text"], str):
             return None, f"`body[{place}].text` is no text, so it is kept without its body: {_shown(chunk['text'])}"
-    stored = f"[{','.join(map(_encoded, value))}]"
+    stored = _PLAIN.encode(value)
     return stored if _is_storable(stored) else _escaped(value), None
 
 
@@ -163,14 +162,6 @@ def stored_body(chunks: Sequence[Said]) -> str | None:
         return _encode(chunks).decode()
     except UnicodeEncodeError:
         return _escaped([{"type": chunk.type, "text": chunk.text} for chunk in chunks])
-
-
-def _encoded(chunk: dict[str, object]) -> str:
-    """Return a chunk's JSON; put together here for the common shape, as the encoder sets itself up anew for each."""
-    kind, text = chunk.get("type"), chunk.get("text")
-    if len(chunk) == 2 and isinstance(kind, str) and isinstance(text, str) and next(iter(chunk)) == "type":
-        return f'{{"type":{_quoted(kind)},"text":{_quoted(text)}}}'
-    return _PLAIN.encode(chunk)
 
 
 def _escaped(value: object) -> str:

@@ -53,28 +53,27 @@ def folder_events(folders: Sequence[str], told: Callable[[str], None]) -> Folder
     return KernelEvents(told) if sys.platform == "linux" else LibraryEvents(folders)
 
 
-def open_queue() -> tuple[int, Callable[[int, bytes, int], int]]:
-    """Open a queue of Linux' events; return it, and what adds a path to it with a mask. Raises OSError."""
-    import ctypes  # noqa: PLC0415 - 5 ms, only who watches needs it
-
-    try:
-        library = ctypes.CDLL(None)
-        queue, add = int(library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)), library.inotify_add_watch
-    except AttributeError as error:
-        raise OSError(0, "the C library has no inotify") from error
-    if queue < 0:
-        raise OSError(0, "too many queues are open")
-    return queue, add
-
-
 class KernelEvents:
     """Events of Linux, taken by a thread of its own."""
 
     is_prompt = True
 
-    def __init__(self, told: Callable[[str], None]) -> None:
-        """Begin with no folder. Raises OSError where too many are open, or the C library has none."""
-        self._queue, self._add = open_queue()
+    def __init__(self, told: Callable[[str], None], *, is_gathering: bool = True) -> None:
+        """Begin with no folder. Raises OSError where too many are open, or the C library has none.
+
+        is_gathering: for somebody who waits; without it each path is only told.
+        """
+        import ctypes  # noqa: PLC0415 - 5 ms, only who watches needs it
+
+        try:
+            library = ctypes.CDLL(None)
+            self._add: Callable[[int, bytes, int], int] = library.inotify_add_watch
+            self._queue: int = library.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        except AttributeError as error:
+            raise OSError(0, "the C library has no inotify") from error
+        if self._queue < 0:
+            raise OSError(0, "too many queues are open")
+        self._is_gathering = is_gathering
         self._told = told
         self._folders: dict[int, str] = {}
         self._arrived = threading.Condition()
@@ -130,9 +129,10 @@ class KernelEvents:
                 found = set(self._events(os.read(self._queue, _CHUNK)))
                 for path in found:
                     self._told(path)
-                with self._arrived:
-                    self._paths |= found
-                    self._arrived.notify_all()
+                if self._is_gathering:
+                    with self._arrived:
+                        self._paths |= found
+                        self._arrived.notify_all()
 
     def _events(self, data: bytes) -> Iterator[str]:
         at = 0
