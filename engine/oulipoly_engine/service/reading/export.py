@@ -18,7 +18,7 @@ from typing import IO, TypeVar
 from oulipoly_engine import stopping
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
-from oulipoly_engine.core.transcripts import canonical_claude, canonical_codex
+from oulipoly_engine.core.transcripts import claude, codex
 from oulipoly_engine.core.transcripts.canonical import (
     STATE_DB,
     CanonicalRecord,
@@ -68,9 +68,9 @@ def canonical_records(
     Raises TranscriptMalformed; ValueError for a storage type that has no canonical form.
     """
     if storage_type is StorageType.CLAUDE_CODE:
-        return canonical_claude.read(scan(raw_lines), origin)
+        return claude.canonical_records(scan(raw_lines), origin)
     if storage_type is StorageType.CODEX_SESSION:
-        return canonical_codex.read(scan(raw_lines), origin)
+        return codex.canonical_records(scan(raw_lines), origin)
     message = f"transcripts of storage type {storage_type.value} have no canonical form"
     raise ValueError(message)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from oulipoly_engine.core.accounts.accounts import StorageType
-from oulipoly_engine.core.transcripts import dialogue_claude, dialogue_codex
+from oulipoly_engine.core.transcripts import claude, codex
 from oulipoly_engine.core.transcripts.canonical import Line, stored_chunks
 from oulipoly_engine.core.transcripts.dialogue import Findings, Part, Turn, of_chunks
 from oulipoly_engine.core.transcripts.document_head import Origin
@@ -29,8 +29,8 @@ _TAIL = 512  # bytes before the end of what was read, by which an appended file 
 _OPENS, _CLOSES = b"{}"
 _LONGEST_PART = 200_000  # characters that are shown of one part; the pager has all of it
 _READERS: dict[StorageType, Callable[[Iterable[Line], Findings], Iterator[Turn]]] = {
-    StorageType.CLAUDE_CODE: dialogue_claude.read,
-    StorageType.CODEX_SESSION: dialogue_codex.read,
+    StorageType.CLAUDE_CODE: claude.dialogue,
+    StorageType.CODEX_SESSION: codex.dialogue,
 }
 # What every line with a turn holds; a line without one costs no more than this look.
 _HINTS = {

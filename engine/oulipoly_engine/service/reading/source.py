@@ -61,14 +61,14 @@ class TranscriptSource(Record):
         What a CLI appends meanwhile is left for another time.
         Raises StorageUnsupported when neither transcript nor kept copy nor stored turn is there.
         """
-        from oulipoly_engine.core.transcripts import dialogue_claude, dialogue_codex
+        from oulipoly_engine.core.transcripts import claude, codex
         from oulipoly_engine.core.transcripts.canonical import scan
         from oulipoly_engine.core.transcripts.dialogue import Findings
         from oulipoly_engine.core.transcripts.document_head import Origin
 
         findings = Findings()
         kind, file, kept, problem = self._first(session, None, lambda path, _: path.open("rb", buffering=_BLOCK))
-        read = dialogue_codex.read if kind is StorageType.CODEX_SESSION else dialogue_claude.read
+        read = codex.dialogue if kind is StorageType.CODEX_SESSION else claude.dialogue
         if file is not None:
             with file:
                 yield Opened(Origin.TRANSCRIPT, _translated(read(scan(_snapshot(file)), findings), file.name), findings)

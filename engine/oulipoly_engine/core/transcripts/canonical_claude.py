@@ -1,7 +1,0 @@
-"""Another name of `claude.canonical_records`, until `service.reading` asks for that."""
-
-from __future__ import annotations
-
-from oulipoly_engine.core.transcripts.claude import canonical_records as read
-
-__all__ = ["read"]

@@ -1,0 +1,46 @@
+"""The layout holds: folders stay small, nothing imports in circles, and the architecture page names what there is."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+BASES = ("engine/oulipoly_engine", "tui/oulipoly_tui", "engine", "tui", ".")
+
+
+@pytest.fixture(scope="module")
+def layout():
+    """The functions of scripts/layout."""
+    return runpy.run_path(str(ROOT / "scripts" / "layout"), run_name="layout")
+
+
+@pytest.fixture(scope="module")
+def known(layout):
+    return layout["modules"](ROOT)
+
+
+def test_no_folder_holds_more_modules_than_a_reader_takes_in(layout, known):
+    crowded = {folder: count for folder, count in layout["folders"](known).items() if count > layout["MOST"]}
+
+    assert {} == crowded
+
+
+def test_nothing_imports_in_circles_deferred_and_type_only_imports_included(layout, known):
+    assert [] == layout["cycles"](layout["graph"](known))
+
+
+def test_every_folder_is_named_in_the_architecture_page(layout, known):
+    folders = {name.replace(".", "/").removeprefix("oulipoly_engine/") for name in layout["folders"](known)}
+    named = set(re.findall(r"`([\w/]+)/?`", PAGE)) | {
+        f"oulipoly_tui/{name}" for name in re.findall(r"`([\w/]+)`", PAGE)
+    }
+
+    assert set() == folders - named - {"oulipoly_engine"}
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`([\w/]+\.py)`", PAGE))))
+def test_every_module_that_the_page_names_is_there(name):
+    assert any((ROOT / base / name).is_file() for base in BASES)
