@@ -15,7 +15,7 @@ before = set(sys.modules)
 from oulipoly_tui.__main__ import main
 code = main()
 with open(target, "w") as file:
-    json.dump(sorted({name.partition(".")[0] for name in set(sys.modules) - before}), file)
+    json.dump(sorted(set(sys.modules) - before), file)
 sys.exit(code)
 """
 _SCREEN = {"textual", "rich", "asyncio"}
@@ -29,8 +29,8 @@ _UNRECORDED = "00000000-0000-4000-8000-000000000000"
 
 
 @pytest.fixture
-def loaded(tmp_path, home):
-    """Run our command and return the top-level modules that it imported; it must end with `expects`."""
+def loaded_modules(tmp_path, home):
+    """Run our command and return the modules that it imported; it must end with `expects`."""
 
     def run(*arguments, expects=0):
         target = tmp_path / "loaded.json"
@@ -47,6 +47,14 @@ def loaded(tmp_path, home):
         return set(json.loads(target.read_text()))
 
     return run
+
+
+@pytest.fixture
+def loaded(loaded_modules):
+    """Run our command and return the top-level modules that it imported."""
+    return lambda *arguments, expects=0: {
+        name.partition(".")[0] for name in loaded_modules(*arguments, expects=expects)
+    }
 
 
 @pytest.fixture
@@ -165,6 +173,14 @@ def test_a_one_shot_of_what_was_read_before_reads_no_toml(loaded, configured):
 
     assert {"sqlite3", "subprocess"} <= modules
     assert set() == modules & (_CONFIGURATION | {"tomllib", "difflib"} | _SCREEN | _NETWORK)
+
+
+def test_a_one_shot_loads_no_part_of_the_facade_that_it_does_not_ask(loaded_modules, configured):
+    modules = loaded_modules("-m", "still", "hello")
+
+    parts = {name.removeprefix("oulipoly_engine.facade.") for name in modules if "engine.facade." in name}
+    shared = {"engine", "home", "wiring", "files", "upkeep", "output", "diagnostics", "own_process"}
+    assert {"runs", "runs.one_shots"} == parts - shared
 
 
 @pytest.mark.parametrize("name", ["providers.toml", "models/still.toml", "sessions.toml", "config.toml"])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from oulipoly_engine.config import load
 from oulipoly_engine.core.accounts.accounts import Account, Model, SessionScripts, Settings
@@ -29,30 +29,8 @@ T = TypeVar("T")
 _SHOWN_WARNINGS = 5
 
 
-class Files(Protocol):
-    """What is asked of the configuration. Each method raises ConfigInvalid where a file cannot be used."""
-
-    def accounts(self) -> Mapping[str, Account]:
-        """Return the accounts by name."""
-
-    def scripts(self) -> Mapping[str, SessionScripts]:
-        """Return the accounts' scripts by account."""
-
-    def settings(self) -> Settings:
-        """Return the settings; a broken config.toml gives the defaults."""
-
-    def models(self) -> Mapping[str, Model]:
-        """Return every model by name."""
-
-    def model(self, name: str) -> Model:
-        """Return one model. Raises ModelUnknown."""
-
-    def model_names(self) -> tuple[str, ...]:
-        """Return the names of the models, sorted."""
-
-
 class CheckedFiles(Record):
-    """The files, read anew at each call."""
+    """The files, read anew at each call. Each method raises ConfigInvalid where a file has an error."""
 
     paths: Paths
     note: Note  # gets the warnings
@@ -110,7 +88,7 @@ class CheckedFiles(Record):
 
 
 class KeptFiles(Record):
-    """The files as they were last read; what is wrong with them is told elsewhere."""
+    """The same questions to the files as they were last read; what is wrong with them is told elsewhere."""
 
     configured: Callable[[], Configured]
 
@@ -143,6 +121,9 @@ class KeptFiles(Record):
     def model_names(self) -> tuple[str, ...]:
         """Return the names of the models that can be used, sorted."""
         return tuple(sorted(self.models()))
+
+
+Files = CheckedFiles | KeptFiles
 
 
 def check_account(known: Collection[str], name: str) -> None:
