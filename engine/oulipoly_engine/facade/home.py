@@ -47,7 +47,7 @@ class Home:
         self.read_only = surroundings.read_only
         self.listeners = listeners
         self.wiring = Wiring(self.paths, self.clock, self.models_dir, self.agents_dir)
-        self._checks_files = surroundings.checks_files
+        self.checks_files = surroundings.checks_files
         self._warned: set[str] = set()
         self._opening = threading.Lock()
         self._store: Store | None = None
@@ -63,11 +63,16 @@ class Home:
     @property
     def files(self) -> Files:
         """Return the configuration as this engine's face wants it."""
-        if self._checks_files:
+        if self.checks_files:
             return self.checked_files
         from oulipoly_engine.facade.files import KeptFiles
 
         return KeptFiles(self.configured)
+
+    @property
+    def quiet_files(self) -> Files:
+        """Return the same without a word about warnings, which the commands that run the scripts say."""
+        return self.checked_files.quiet() if self.checks_files else self.files
 
     @property
     def checked_files(self) -> CheckedFiles:

@@ -54,7 +54,7 @@ def follow_up(home: Home, store: Store, fresh: Freshness | None, ended: Invocati
 def read_placed(home: Home, store: Store, accounts: Sequence[str]) -> None:
     """Store the turns of transcripts that we have just put into accounts' folders."""
     with suppress(RunnerError):
-        scripts = home.checked_files.quiet().scripts()
+        scripts = home.quiet_files.scripts()
         fresh = home.wiring.ingester(store, scripts, home.listeners)
         bundled = [name for name in accounts if name in scripts and turn_call(scripts[name].turn_script, fresh.home)]
         fresh.ingest_accounts(bundled)
@@ -67,7 +67,7 @@ def mover(home: Home, store: Store, locator: Locator) -> Mover:
 
 def _keeper(home: Home, store: Store) -> ArchiveKeeper | None:
     """Return what fills the archive; None where config.toml says `archive = false`."""
-    files, wiring = home.checked_files.quiet(), home.wiring
+    files, wiring = home.quiet_files, home.wiring
     settings = files.settings()
     if not settings.archive:
         return None

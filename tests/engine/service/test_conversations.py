@@ -10,11 +10,12 @@ from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, Stor
 from oulipoly_engine.core.search.query import Query, parse
 from oulipoly_engine.core.sessions.sessions import Sort, cli_kind, purge_at
 from oulipoly_engine.service.search import catch_up, search
-from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds, conversations, turn_tree, turns_page
+from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds, conversations, turn_tree
 from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.service.transcripts.ingest import Ingester
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.sessions import chains, notes
+from oulipoly_engine.store.transcripts.entry_pages import TurnPages
 from oulipoly_engine.testing import FakeClock
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab2{}"
@@ -270,7 +271,7 @@ def test_pages_and_trees_are_read_by_position(bench):
     (one,) = conversations(bench.store)
     key = one.active.account, one.active.session_id
 
-    assert ["1-3", "1-4"] == [turn.turn_id for turn in turns_page(bench.store, *key, 3, 2)]
+    assert ["1-3", "1-4"] == [turn.turn_id for turn in TurnPages(bench.store, *key).page(3, 2)]
     assert [9] == [len(line.rows) for line in turn_tree(bench.store, *key).lines]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine import stopping
 from oulipoly_engine.errors import RunnerError, SessionNotFound, UsageInvalid
-from oulipoly_engine.facade.sessions.base import SessionPart, quiet_files
+from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.archive.archive import ArchiveStatus, Keeping, Restored
 from oulipoly_engine.service.archive.keeper import ArchiveKeeper, Kept, Pruned
@@ -117,7 +117,7 @@ class SessionArchive(SessionPart):
         return session.account, session.session_id
 
     def _keeper(self, store: Store) -> ArchiveKeeper:
-        return self._home.wiring.archive_keeper(self._archive(store), quiet_files(self._home).settings())
+        return self._home.wiring.archive_keeper(self._archive(store), self._home.quiet_files.settings())
 
 
 def _kept(keeper: ArchiveKeeper, accounts: set[str] | None) -> Kept:

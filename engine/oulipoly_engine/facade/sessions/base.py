@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import ConfigInvalid, RunnerError, SessionNotFound
 from oulipoly_engine.events import SessionsChanged
-from oulipoly_engine.facade.files import CheckedFiles, Files, KeptFiles
 from oulipoly_engine.service.sessions.locate import Locator, find_session, find_typed
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ class SessionPart:
 
     def _configured(self) -> tuple[Mapping[str, Account], Mapping[str, SessionScripts]]:
         """Return accounts and scripts. Raises RunnerError: the contract has no code for a broken file (exit 1)."""
-        files = quiet_files(self._home)
+        files = self._home.quiet_files
         try:
             return files.accounts(), files.scripts()
         except ConfigInvalid as error:
@@ -65,7 +64,7 @@ class SessionPart:
 
     def _locator(self) -> Locator:
         """Return what runs the storage scripts. Raises RunnerError."""
-        patience = PATIENCE_S if isinstance(self._home.files, KeptFiles) else None
+        patience = None if self._home.checks_files else PATIENCE_S
         return self._home.wiring.locator(*self._configured(), patience)
 
     def _archive(self, store: Store) -> Archive:
@@ -75,9 +74,3 @@ class SessionPart:
     def _tell(self) -> None:
         """Tell who listens that a list of sessions would say something else now."""
         self._home.listeners.publish(SessionsChanged(self._home.now()))
-
-
-def quiet_files(home: Home) -> Files:
-    """Return the configuration as a face wants it, without a word about warnings: commands that run them say those."""
-    files = home.files
-    return files.quiet() if isinstance(files, CheckedFiles) else files

@@ -9,7 +9,7 @@ from typing import BinaryIO
 from oulipoly_engine.core.archive.bundle import Manifest
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade import upkeep
-from oulipoly_engine.facade.sessions.base import SessionPart, quiet_files
+from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.facade.sessions.values import Unpacked, refused
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.bundles.bundle import Bundler
@@ -92,7 +92,7 @@ class SessionBundles(SessionPart):
 
     def _unbundler(self, store: Store) -> Unbundler:
         home = self._home
-        homes, models = self._archive(store).homes, quiet_files(home).model_names()
+        homes, models = self._archive(store).homes, home.quiet_files.model_names()
         return Unbundler(store, homes, models, home.paths.data / "unbundling", home.clock)
 
 

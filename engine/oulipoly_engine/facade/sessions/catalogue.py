@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from oulipoly_engine.core.search.query import Query, parse
 from oulipoly_engine.core.sessions.sessions import Conversation, Sort
 from oulipoly_engine.errors import ConfigInvalid, SessionNotFound, StoreUnusable
-from oulipoly_engine.facade.sessions.base import PATIENCE_S, SessionPart, quiet_files
+from oulipoly_engine.facade.sessions.base import PATIENCE_S, SessionPart
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds, Listed
 from oulipoly_engine.store.sessions.sessions import conversations
@@ -166,7 +166,7 @@ class SessionCatalogue(SessionPart):
 
 def catalogue(home: Home, store: Store) -> Catalogue:
     """Return the sessions. A broken configuration is told and left out: what is stored can be listed without."""
-    files, wiring = quiet_files(home), home.wiring
+    files, wiring = home.quiet_files, home.wiring
     try:
         accounts, scripts = files.accounts(), files.scripts()
     except ConfigInvalid as error:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import RunnerError
-from oulipoly_engine.facade.sessions.base import SessionPart, quiet_files
+from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.facade.sessions.values import Import, file_names
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.reading import drafts
@@ -117,5 +117,5 @@ class SessionEdits(SessionPart):
         return History(session, known, undoable)
 
     def _replacer(self, store: Store) -> Replacer:
-        settings = quiet_files(self._home).settings()
+        settings = self._home.quiet_files.settings()
         return self._home.wiring.replacer(store, self._locator(), settings)

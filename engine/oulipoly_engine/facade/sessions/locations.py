@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.sessions.resolve import ResolvedSession, choose_model
 from oulipoly_engine.errors import ModelUnresolved, StorageUnsupported
-from oulipoly_engine.facade.sessions.base import SessionPart, quiet_files
+from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.sessions.locate import Location, Locator
 from oulipoly_engine.service.sessions.locate import document as location_document
@@ -70,7 +70,7 @@ class SessionLocations(SessionPart):
 
         home = self._home
         invoked = chains.latest_model(store, session.chain_id)
-        choice = choose_model(None, invoked, session.model, quiet_files(home).model_names())
+        choice = choose_model(None, invoked, session.model, home.quiet_files.model_names())
         if choice.missing is not None:
             message = (
                 f"session {session.session_id} was made with model {choice.missing!r}, which is not configured: bring "

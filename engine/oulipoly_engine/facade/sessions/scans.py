@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import AccountUnusable
 from oulipoly_engine.facade import upkeep
-from oulipoly_engine.facade.sessions.base import SessionPart, quiet_files
+from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.facade.sessions.catalogue import Counting, after_scan, uncounted
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.transcripts.ingest import Ingested, Kind
@@ -42,7 +42,7 @@ class SessionScans(SessionPart):
         Copies are kept of what a CLI would delete, as after every scan, unless config.toml says `archive = false`.
         """
         self._home.refuse_if_read_only("read transcripts into the state file")
-        scripts = quiet_files(self._home).scripts()
+        scripts = self._home.quiet_files.scripts()
         with self._home.stored() as store:
             scanner = self._home.wiring.ingester(store, scripts, self._home.listeners)
             done = scanner.ingest_accounts(tuple(scripts))

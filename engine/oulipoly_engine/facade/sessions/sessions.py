@@ -50,7 +50,7 @@ class Sessions:
 
     @cached_property
     def scans(self) -> SessionScans:
-        """Return what stores that which the CLIs have written."""
+        """Return what stores the new entries of the CLIs' transcripts."""
         from oulipoly_engine.facade.sessions.scans import SessionScans
 
         return SessionScans(self._home)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import ConfigInvalid, StoreUnusable
-from oulipoly_engine.facade.sessions.base import SessionPart, quiet_files
+from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.facade.sessions.catalogue import catalogue, describe
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.sessions.sessions import conversations
@@ -75,7 +75,7 @@ class SessionTranscripts(SessionPart):
             return None
         try:
             with home.stored() as store:
-                scripts, sessions = quiet_files(home).scripts(), home.paths.data / "sessions"
+                scripts, sessions = home.quiet_files.scripts(), home.paths.data / "sessions"
                 return Glance(
                     store, scripts, home.paths.home, sessions, lambda: home.wiring.ingester(store, scripts)
                 ).look()

@@ -37,7 +37,7 @@ from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.sessions import facts
 from oulipoly_engine.store.sessions.sessions import conversations as stored_conversations
 from oulipoly_engine.store.sessions.sessions import latest
-from oulipoly_engine.store.transcripts.entry_pages import Turn, TurnPages, links
+from oulipoly_engine.store.transcripts.entry_pages import links
 
 _AT_ONCE = 100  # sessions described in a transaction
 
@@ -74,11 +74,6 @@ def conversations(store: Store, query: Query | None = None, kinds: Kinds | None 
 def turn_tree(store: Store, account: str, session_id: str) -> tree.TurnTree:
     """Return a session's main line and the branches and side chains that leave it."""
     return tree.build(links(store, account, session_id))
-
-
-def turns_page(store: Store, account: str, session_id: str, start: int, count: int) -> tuple[Turn, ...]:
-    """Return turns by position. Who turns many pages keeps a `store.turn_pages.TurnPages`: each is constant then."""
-    return TurnPages(store, account, session_id).page(start, count)
 
 
 class Kinds:
