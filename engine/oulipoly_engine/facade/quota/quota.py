@@ -17,6 +17,7 @@ from oulipoly_engine.core.quota.usage_table import AccountUsage
 from oulipoly_engine.facade.files import check_account
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.records import Record
+from oulipoly_engine.service.quota.burn_history import Burning, burning
 from oulipoly_engine.service.quota.forecasting import WindowForecast
 from oulipoly_engine.service.quota.refresh import Kind, Refreshed, Refresher, Wish
 from oulipoly_engine.store.base.db import Store
@@ -28,9 +29,8 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.accounts.accounts import Account, Model
     from oulipoly_engine.core.balance.decision import Decision
     from oulipoly_engine.core.quota.windows import QuotaState
-    from oulipoly_engine.service.quota.burn_history import Burning
 
-__all__ = ["Burning", "Kind", "Quota", "QuotaCheck", "Refreshed", "WindowForecast"]  # Burning is a type alone
+__all__ = ["Burning", "Kind", "Quota", "QuotaCheck", "Refreshed", "WindowForecast"]
 
 Waiting = Callable[[int], AbstractContextManager[Callable[[object], None]]]  # of so many; is told of each that ended
 
@@ -130,8 +130,6 @@ class Quota:
 
     def burning(self, account: str, window: str, back: timedelta, ahead: timedelta, steps: int) -> Burning:
         """Return how a window burned and what is expected of it, in at most `steps` points."""
-        from oulipoly_engine.service.quota.burn_history import burning
-
         with self._home.stored() as store:
             return burning(store, account, window, self._home.now(), back, ahead, steps)
 
