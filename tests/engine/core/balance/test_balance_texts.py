@@ -7,6 +7,7 @@ import pytest
 from oulipoly_engine.core.balance.balance import Candidate, TieRule, choose, why_not
 from oulipoly_engine.core.balance.explain import exclusion_text
 from oulipoly_engine.core.quota.windows import QuotaState, Window
+from oulipoly_engine.records import replace
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -138,7 +139,7 @@ def test_exclusion_is_the_rest_of_a_sentence(candidate, expected):
 def test_exclusion_without_a_known_window_says_so():
     verdict = choose("opus", [account(0, "a", window(1.0, 5))], NOW).verdicts[0]
 
-    assert "has spent a window" == exclusion_text(verdict._replace(excluding_window=None))
+    assert "has spent a window" == exclusion_text(replace(verdict, excluding_window=None))
 
 
 def test_exhausted_pool_names_all_and_explains_those_whose_quota_is_not_the_reason():
