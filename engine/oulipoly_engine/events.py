@@ -57,7 +57,7 @@ class InvocationEnded(Event):
     category: str | None = None  # of a failure
 
 
-class TurnsIngested(Event):
+class EntriesIngested(Event):
     """New turns of an account were stored."""
 
     account: str

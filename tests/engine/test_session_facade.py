@@ -134,5 +134,5 @@ def test_a_broken_configuration_hides_no_session_from_a_command_and_is_told(sess
     (world.config / "providers.toml").write_text("[broken")
     table = sessions_of(checks_files=True, note=said.append).catalogue.table(Query())
 
-    assert [talk] == [one.conversation.active.session_id for one in table.rows]
+    assert [talk] == [one.session.active.session_id for one in table.rows]
     assert ["Warning: "] == [text[:9] for text in said]

@@ -20,7 +20,7 @@ SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
 FIXTURES = Path(__file__).resolve().parents[1] / "fixtures"
 
 
-def turn(number, text):
+def entry(number, text):
     shared = {"sessionId": SESSION, "type": "user", "timestamp": "2026-04-17T08:00:00Z"}
     return json.dumps(shared | {"uuid": f"t{number}", "message": {"content": text}}).encode() + b"\n"
 
@@ -32,7 +32,7 @@ class Appended:
         self.world = world
         self.transcript = world.home / ".claude" / "projects" / "p" / f"{SESSION}.jsonl"
         self.transcript.parent.mkdir(parents=True)
-        self.transcript.write_bytes(turn(1, "one") + turn(2, "two"))
+        self.transcript.write_bytes(entry(1, "one") + entry(2, "two"))
         storage = {
             "kind": "script",
             "cwd_script": "true",

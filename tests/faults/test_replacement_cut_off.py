@@ -18,7 +18,7 @@ from oulipoly_engine.core.rewrite.rewrite import read
 from oulipoly_engine.core.transcripts.canonical import Origin, render
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.rewrite import replacements
-from oulipoly_engine.store.rewrite.replacements import ReplacedTurn
+from oulipoly_engine.store.rewrite.replacements import ReplacedEntry
 from oulipoly_engine.store.sessions import chains
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
@@ -54,11 +54,11 @@ class Cut:
         at = to_text(datetime.now(UTC))
         with closing(open_store(world.data / "state.db")) as store, store.write():
             chains.insert(store, "acc", SESSION, "m", started_at=at, last_used_at=at, reason="initial")
-            turns = [
-                ReplacedTurn(f"t{n}", at, "user", json.dumps([{"text": text}])) for n, text in ((1, "one"), (2, "two"))
+            entries = [
+                ReplacedEntry(f"t{n}", at, "user", json.dumps([{"text": text}])) for n, text in ((1, "one"), (2, "two"))
             ]
             place = {"source_file": str(self.transcript), "at": datetime.now(UTC)}
-            replacements.replace_turns(store, "acc", SESSION, turns, kept=(), **place)
+            replacements.replace_entries(store, "acc", SESSION, entries, kept=(), **place)
         origin = Origin(SESSION, "acc", str(self.transcript))
         self.old_export = b"".join(map(render, read(StorageType.CLAUDE_CODE, lines("one", "two"), origin).records))
 

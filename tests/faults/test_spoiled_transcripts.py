@@ -15,21 +15,21 @@ PEAK = Path(__file__).resolve().parents[1] / "fixtures" / "ingest_peak.py"
 COUNTS = {"input_tokens": 10, "output_tokens": 5}
 
 
-def claude(turn, at, text="hi"):
-    message = {"id": f"msg_{turn}", "role": "assistant", "model": "m", "usage": COUNTS}
+def claude(entry, at, text="hi"):
+    message = {"id": f"msg_{entry}", "role": "assistant", "model": "m", "usage": COUNTS}
     body = {"message": message | {"content": [{"type": "text", "text": text}]}}
-    return {"type": "assistant", "uuid": turn, "timestamp": at, "sessionId": SESSION, "requestId": turn} | body
+    return {"type": "assistant", "uuid": entry, "timestamp": at, "sessionId": SESSION, "requestId": entry} | body
 
 
-def codex(_turn, at, text="hi"):
+def codex(_entry, at, text="hi"):
     content = [{"type": "output_text", "text": text}]
     payload = {"type": "message", "role": "assistant", "content": content}
     return {"type": "response_item", "timestamp": at, "payload": payload}
 
 
-def gemini(turn, at, text="hi"):
+def gemini(entry, at, text="hi"):
     tokens = {"input": 10, "output": 5, "cached": 0, "thoughts": 0, "tool": 0, "total": 15}
-    return {"id": turn, "timestamp": at, "type": "gemini", "content": text, "model": "m", "tokens": tokens}
+    return {"id": entry, "timestamp": at, "type": "gemini", "content": text, "model": "m", "tokens": tokens}
 
 
 KINDS = {
@@ -73,8 +73,8 @@ class Spoiled:
         assert (0, b"") == (done.returncode, done.stderr)
         return json.loads(done.stdout)["accounts"][0]
 
-    def good(self, turn, at="2026-11-20T10:00:00Z", text="hi"):
-        return line(self.make(turn, at, text))
+    def good(self, entry, at="2026-11-20T10:00:00Z", text="hi"):
+        return line(self.make(entry, at, text))
 
 
 @pytest.fixture(params=KINDS)

@@ -54,7 +54,7 @@ class SessionCall(Record):
     folder: Path  # that holds the transcripts
 
 
-class TurnPass(Protocol):
+class EntryPass(Protocol):
     """One pass over an account's transcripts: take all of `turns()`, store them, then `keep()` the cursor."""
 
     notes: list[str]  # what could not be read, one sentence each
@@ -103,12 +103,12 @@ def run_bundled(call: BundledCall, environ: Mapping[str, str]) -> BundledResult:
     return BundledResult(outcome.exit_code, outcome.stdout, outcome.stderr, outcome.retry_after_s)
 
 
-def turn_reading(call: SessionCall, state_dir: Path, *, afresh: bool = False) -> TurnPass:
+def entry_reading(call: SessionCall, state_dir: Path, *, afresh: bool = False) -> EntryPass:
     """Return a pass over an account's transcripts. afresh: read everything again, whatever the cursor says."""
     if call.name == "opencode-turns":
-        from oulipoly_engine.adapters.opencode import turns as opencode_turns  # noqa: PLC0415 - 5 ms, only scans of such accounts
+        from oulipoly_engine.adapters.opencode import turns as opencode_entries  # noqa: PLC0415 - 5 ms, only scans of such accounts
 
-        return opencode_turns.OpencodeTurns(call.folder, state_dir, afresh=afresh)
+        return opencode_entries.OpencodeEntries(call.folder, state_dir, afresh=afresh)
     from oulipoly_engine.adapters.scripts import turns  # noqa: PLC0415 - 10 ms, as above
     from oulipoly_engine.adapters.turns import decoder  # noqa: PLC0415 - msgspec, 8 ms, only scans read transcripts
 

@@ -10,7 +10,7 @@ from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.search import rank
 from oulipoly_engine.core.search.query import FieldName, Query, Term
 from oulipoly_engine.core.search.snippet import Snippet, places, snippet
-from oulipoly_engine.core.sessions.sessions import Conversation, Part, field_fits
+from oulipoly_engine.core.sessions.sessions import Part, Session, field_fits
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.entry_text import text_of
 from oulipoly_engine.errors import UsageInvalid
@@ -19,9 +19,9 @@ from oulipoly_engine.service.sessions.catalogue import Kinds
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.search import index as search_index
 from oulipoly_engine.store.search import search as index
-from oulipoly_engine.store.sessions.sessions import conversations
+from oulipoly_engine.store.sessions.sessions import list_sessions
 
-STEP_TURNS = 2_000
+STEP_ENTRIES = 2_000
 _REDACTED_AT_ONCE = 20_000  # characters; around the first place in a longer text
 
 
@@ -30,19 +30,19 @@ class Hit(Record):
 
     account: str
     session_id: str
-    turn_id: str
+    entry_id: str
     row_id: int
     role: str
     timestamp: str
     snippet: Snippet  # without secrets
     kind: str  # claude, codex, opencode, gemini, other
-    conversation: Conversation | None  # None: its session has no chain
+    session: Session | None  # None: its session has no chain
     score: float | None = None  # greater is better; None: by time
 
     @property
     def part(self) -> Part | None:
         """Return the segment of its conversation in which it was said."""
-        parts = () if self.conversation is None else self.conversation.parts
+        parts = () if self.session is None else self.session.parts
         key = (self.account, self.session_id)
         return next((part for part in parts if (part.account, part.session_id) == key), None)
 
@@ -69,7 +69,7 @@ def catch_up(store: Store, budget_s: float | None = None, step: Callable[[int], 
         if not (is_cleared or indexed):
             break
         untold += indexed
-        if step is not None and untold >= STEP_TURNS:
+        if step is not None and untold >= STEP_ENTRIES:
             step(untold)
             untold = 0
         if deadline is not None and time.monotonic() > deadline:
@@ -97,7 +97,7 @@ def search(store: Store, query: Query, kinds: Kinds, limit: int, *, by_rank: boo
     if not ranked and len(found) < limit == len(matches):  # copies took the places of others
         found, chains = _distinct(store, index.search(store, wanted, 2 * limit), limit)
     used = {chains.get((match.account, match.session_id), "") for match in found}
-    known = {one.chain_id: one for one in conversations(store, used - {""})}
+    known = {one.chain_id: one for one in list_sessions(store, used - {""})}
     hits = (
         _hit(
             match,
@@ -128,34 +128,34 @@ def _distinct(
 def _once(matches: Sequence[index.Match], chains: Mapping[tuple[str, str], str]) -> list[index.Match]:
     def key(match: index.Match) -> tuple[str, ...]:
         chain = chains.get((match.account, match.session_id), f"{match.account}\n{match.session_id}")
-        return chain, match.turn_id, match.role, match.timestamp
+        return chain, match.entry_id, match.role, match.timestamp
 
     latest: dict[tuple[str, ...], int] = {}
     for match in matches:
         latest[key(match)] = max(match.row_id, latest.get(key(match), 0))
-    return [match for match in matches if not match.turn_id or latest[key(match)] == match.row_id]
+    return [match for match in matches if not match.entry_id or latest[key(match)] == match.row_id]
 
 
 def _hit(
     match: index.Match,
     score: float | None,
-    conversation: Conversation | None,
+    session: Session | None,
     kinds: Kinds,
     terms: Sequence[Term],
     width: int,
 ) -> Hit:
-    kind = kinds.of_account(match.account, None if conversation is None else conversation.active.transcript)
+    kind = kinds.of_account(match.account, None if session is None else session.active.transcript)
     shown = snippet(_safe(text_of(match.body), terms), terms, width)
     return Hit(
         match.account,
         match.session_id,
-        match.turn_id,
+        match.entry_id,
         match.row_id,
         match.role,
         match.timestamp,
         shown,
         kind,
-        conversation,
+        session,
         score,
     )
 
@@ -207,7 +207,7 @@ def _bounded(
     sessions: index.Sessions, since: datetime | None, until: datetime | None
 ) -> tuple[datetime | None, datetime | None]:
     """Narrow the time to when the sessions had turns: a common word elsewhere must not be looked up match by match."""
-    if sessions.first_turn_at is None or sessions.last_turn_at is None:
+    if sessions.first_entry_at is None or sessions.last_entry_at is None:
         return since, until
-    first, behind = from_text(sessions.first_turn_at), from_text(sessions.last_turn_at) + timedelta(seconds=1)
+    first, behind = from_text(sessions.first_entry_at), from_text(sessions.last_entry_at) + timedelta(seconds=1)
     return first if since is None else max(since, first), behind if until is None else min(until, behind)

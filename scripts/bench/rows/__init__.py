@@ -60,7 +60,7 @@ ROWS = (
     Row("screen-past", "10,000 rows of scrollback: memory, reflow, search, dump", screens.past),
     Row("search-1m", "full-text search over a million turns", finding.search),
     Row("list-10k", "`session list` of 10,000 sessions, in process", finding.listing),
-    Row("tree-10k", "the app's read model of 10,000 sessions", finding.conversations),
+    Row("tree-10k", "the app's read model of 10,000 sessions", finding.list_sessions),
     Row("ledger-exact", "the ledger's totals against the truth, cold and grown by cuts", ledger.exact),
     Row("ledger-cold", "1 GB of transcripts into the ledger, beside ccusage", ledger.cold),
     Row("ledger-shared", "the same in two processes", ledger.shared),

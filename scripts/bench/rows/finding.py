@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from oulipoly_engine.store.base.db import Store
 
 _NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-_SESSIONS, _TURNS_EACH, _ACCOUNTS = 10_000, 100, 5
+_SESSIONS, _ENTRIES_EACH, _ACCOUNTS = 10_000, 100, 5
 _WORDS = 60_000
-_TURN = (
+_ENTRY = (
     "INSERT INTO session_turns (provider_name, session_id, turn_id, timestamp, role, ingested_at, body)"
     " VALUES (?, ?, ?, ?, ?, '9999', ?)"
 )
 _SEARCH_LIMIT_MS, _LIST_LIMIT_MS, _READ_LIMIT_MS = 50.0, 150.0, 100.0
-_CJK_TURNS, _CJK_SIGNS = 40_000, 3_000
+_CJK_ENTRIES, _CJK_SIGNS = 40_000, 3_000
 _CJK = "\u4e00"  # the sign that is said most
 _FOLDERS, _MODELS = 40, ("claude-opus-4-5", "claude-sonnet-4", "gpt-5-codex")
 _QUERIES = {
@@ -73,7 +73,7 @@ def listing(world: World) -> Result:
     return _answer(found, "10,000 listed and the first 50 looked at, minimum", _LIST_LIMIT_MS)
 
 
-def conversations(world: World) -> Result:
+def list_sessions(world: World) -> Result:
     """Time the app's read model of ten thousand sessions."""
     found = isolated(lambda: _read(world.folder / "read-many" / "state.db", world.rounds(20)))
     return _answer(found, "10,000 conversations as values, minimum", _READ_LIMIT_MS)
@@ -91,9 +91,9 @@ def _searched(path: Path, rounds: int) -> dict[str, object]:
     from oulipoly_engine.service.search import catch_up, search  # noqa: PLC0415 - as above
     from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds  # noqa: PLC0415 - as above
 
-    store = _filled(path, _TURNS_EACH)
+    store = _filled(path, _ENTRIES_EACH)
     _fill_signs(store)
-    turns = _SESSIONS * _TURNS_EACH + _CJK_TURNS
+    entries = _SESSIONS * _ENTRIES_EACH + _CJK_ENTRIES
     before = _size(store)
     begun = time.process_time()
     catch_up(store)
@@ -101,8 +101,8 @@ def _searched(path: Path, rounds: int) -> dict[str, object]:
     Catalogue(store, Kinds({}, {})).refresh()
     _describe(store)
     facts: dict[str, object] = {
-        "turns": turns,
-        "indexing_us_a_turn": round(1e6 * indexed_s / turns, 1),
+        "turns": entries,
+        "indexing_us_a_turn": round(1e6 * indexed_s / entries, 1),
         "texts_mb": round(before / 1e6),
         "index_mb": round((_size(store) - before) / 1e6),
     }
@@ -143,14 +143,14 @@ def _listed(path: Path, rounds: int) -> dict[str, object]:
 
 
 def _read(path: Path, rounds: int) -> dict[str, object]:
-    from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds, conversations  # noqa: PLC0415 - as above
-    from oulipoly_engine.store.transcripts.entry_pages import TurnPages  # noqa: PLC0415 - as above
+    from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds, list_sessions  # noqa: PLC0415 - as above
+    from oulipoly_engine.store.transcripts.entry_pages import EntryPages  # noqa: PLC0415 - as above
 
     store = _filled(path, 4)
     Catalogue(store, Kinds({}, {})).refresh()
     _fill(store, [("account-0", _session(_SESSIONS), 100_000)], 3)
-    taken = calls(lambda: conversations(store), rounds)
-    pages = TurnPages(store, "account-0", _session(_SESSIONS))
+    taken = calls(lambda: list_sessions(store), rounds)
+    pages = EntryPages(store, "account-0", _session(_SESSIONS))
     first = calls(lambda: pages.page(0, 50), rounds)
     last = calls(lambda: pages.page(len(pages) - 50, 50), rounds)
     store.close()
@@ -158,12 +158,12 @@ def _read(path: Path, rounds: int) -> dict[str, object]:
     return {"values": taken.values, "facts": facts}
 
 
-def _filled(path: Path, turns_each: int) -> Store:
+def _filled(path: Path, entries_each: int) -> Store:
     from oulipoly_engine.store.base.db import open_store  # noqa: PLC0415 - as above
     from oulipoly_engine.store.sessions import imported  # noqa: PLC0415 - as above
 
     store = open_store(path)
-    owners = [(f"account-{number % _ACCOUNTS}", _session(number), turns_each) for number in range(_SESSIONS)]
+    owners = [(f"account-{number % _ACCOUNTS}", _session(number), entries_each) for number in range(_SESSIONS)]
     _fill(store, owners, 7)
     for account in range(_ACCOUNTS):
         name = f"account-{account}"
@@ -175,12 +175,12 @@ def _filled(path: Path, turns_each: int) -> Store:
 def _fill(store: Store, owners: list[tuple[str, str, int]], seed: int) -> None:
     with store.write():
         store.execute_many(
-            _TURN,
-            _turns(owners, random.Random(seed)),  # noqa: S311 - the same history in every run
+            _ENTRY,
+            _entries(owners, random.Random(seed)),  # noqa: S311 - the same history in every run
         )
 
 
-def _turns(owners: list[tuple[str, str, int]], dice: random.Random) -> Iterator[tuple[object, ...]]:
+def _entries(owners: list[tuple[str, str, int]], dice: random.Random) -> Iterator[tuple[object, ...]]:
     """Yield turns over 600 days whose words are as uneven as those of a language (Zipf)."""
     from oulipoly_engine.clock import to_text  # noqa: PLC0415 - as above
 
@@ -205,7 +205,7 @@ def _fill_signs(store: Store) -> None:
     weights = list(itertools.accumulate(1 / (number + 2.7) for number in range(_CJK_SIGNS)))
 
     def rows() -> Iterator[tuple[object, ...]]:
-        for number in range(_CJK_TURNS):
+        for number in range(_CJK_ENTRIES):
             at = _NOW - timedelta(seconds=dice.randint(0, 600 * 86_400))
             text = "".join(dice.choices(signs, cum_weights=weights, k=dice.choice((5, 20, 60, 120, 240))))
             body = json.dumps([{"type": "text", "text": text}], ensure_ascii=False)
@@ -214,7 +214,7 @@ def _fill_signs(store: Store) -> None:
             yield account, _session(owner), f"sign-{number}", to_text(at), ("user", "assistant")[number % 2], body
 
     with store.write():
-        store.execute_many(_TURN, rows())
+        store.execute_many(_ENTRY, rows())
 
 
 def _describe(store: Store) -> None:

@@ -120,8 +120,8 @@ def _cold(world: World, how: str, what: str, least_mb_s: float) -> Result:
     ours: list[dict[str, Any]] = []
     theirs: list[_Cost] = []
     peer = _peer()
-    for turn in range(world.rounds(7)):
-        ours.append(_update(world, root, f"cold-{how}-{turn}", how))
+    for entry in range(world.rounds(7)):
+        ours.append(_update(world, root, f"cold-{how}-{entry}", how))
         if peer is not None:
             theirs.append(_ccusage(world, peer, root, "daily"))
     wrong = _differences(root, ours[0], how)
@@ -166,7 +166,7 @@ def memory(world: World) -> Result:
 def first(world: World) -> Result:
     """Measure until the 5-hour and 7-day sums are right in an empty state file."""
     root = _made("1g", _SETS["1g"], dated=True)
-    told = [_update(world, root, f"first-{turn}") for turn in range(world.rounds(7))]
+    told = [_update(world, root, f"first-{entry}") for entry in range(world.rounds(7))]
     gigabytes = told[0]["size"] / 1e9
     series = Series(tuple(one["first_s"] / gigabytes for one in told))
     peer = _peer()

@@ -125,7 +125,7 @@ def busy(world: World) -> Result:
             for key in "\x1d1":  # out of the terminal, to the pools
                 app.type(key)
                 app.rest(1.0)
-            return {"keys": [app.press("j" if turn % 2 == 0 else "k", "calm") for turn in range(world.rounds(100))]}
+            return {"keys": [app.press("j" if entry % 2 == 0 else "k", "calm") for entry in range(world.rounds(100))]}
 
     values = sorted(1000 * value for value in isolated(work)["keys"])
     series = Series(tuple(values))
@@ -153,11 +153,11 @@ def _cat(world: World, name: str) -> Result:
     def work() -> dict[str, Any]:
         ours, theirs, spent = [], [], []
         with _Shown.shell(world) as pane, tmux(world) as run:
-            for turn in range(rounds + 2):
+            for entry in range(rounds + 2):
                 before = pane.processor_s()
-                ours.append(pane.run(f"cat {path}", f"o{turn}"))
+                ours.append(pane.run(f"cat {path}", f"o{entry}"))
                 spent.append(pane.processor_s() - before)
-                theirs.append(run(f"cat {path}", f"t{turn}"))
+                theirs.append(run(f"cat {path}", f"t{entry}"))
         return {"ours": ours[2:], "theirs": theirs[2:], "spent": spent[2:]}
 
     found = isolated(work)
@@ -259,10 +259,10 @@ class _Shown:
     def echoes(self, count: int) -> list[float]:
         """Return the seconds from each of so many keys to its character."""
         taken, line = [], ""
-        for turn in range(count):
-            line += _LETTERS[turn % len(_LETTERS)]
+        for entry in range(count):
+            line += _LETTERS[entry % len(_LETTERS)]
             seconds = self.press(line[-1], line[-3:])
-            if turn > 5 and len(line) > 2:  # fewer letters may stand in what is beside
+            if entry > 5 and len(line) > 2:  # fewer letters may stand in what is beside
                 taken.append(seconds)
             if len(line) == 2 * len(_LETTERS):
                 self.press("\x15", "$")

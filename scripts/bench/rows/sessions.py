@@ -26,7 +26,7 @@ from world import World
 from rows import finding
 from rows.terminals import FLOOD, Terminal
 
-_SESSIONS, _TURNS = 10_000, 100_000
+_SESSIONS, _ENTRIES = 10_000, 100_000
 _KEY_LIMIT_MS, _APPEND_LIMIT_MS, _ELSEWHERE_LIMIT_MS = 50.0, 100.0, 500.0
 _BUSY = 10  # terminals at once
 _OPENING = "opening 100,000 turns"
@@ -228,7 +228,7 @@ class _Driven:
     def append(self, path: Path, number: int) -> float:
         word = f"appended-{number}-end"
         with path.open("ab") as file:
-            file.write(_record(_TURNS + number + 1, word))
+            file.write(_record(_ENTRIES + number + 1, word))
         begun = time.perf_counter()
         self._until(word.encode())
         taken = (time.perf_counter() - begun) * 1000
@@ -316,7 +316,9 @@ def _filled(state: Path, path: Path) -> int:
     store = finding._filled(state / "state.db", 4)
     path.parent.mkdir(parents=True)
     with path.open("wb") as file:
-        file.writelines(_record(number, "the very last" if number == _TURNS else "") for number in range(1, _TURNS + 1))
+        file.writelines(
+            _record(number, "the very last" if number == _ENTRIES else "") for number in range(1, _ENTRIES + 1)
+        )
     finding._fill(store, [("bench-sessions", _LONG, 3)], 5)
     with store.write():
         imported.adopt(store, "bench-sessions", [_LONG])

@@ -97,11 +97,11 @@ def _cat(world: World, name: str) -> Result:
     def work() -> dict[str, Any]:
         ours, theirs, spent = [], [], []
         with Terminal.started(world) as terminal, tmux(world) as run:
-            for turn in range(rounds + 2):
+            for entry in range(rounds + 2):
                 before = terminal.processor_s()
-                ours.append(terminal.run(f"cat {path}", f"o{turn}"))
+                ours.append(terminal.run(f"cat {path}", f"o{entry}"))
                 spent.append(terminal.processor_s() - before)
-                theirs.append(run(f"cat {path}", f"t{turn}"))
+                theirs.append(run(f"cat {path}", f"t{entry}"))
         return {"ours": ours[2:], "theirs": theirs[2:], "spent": spent[2:]}
 
     found = isolated(work)

@@ -66,38 +66,38 @@ def run_on_folder(name, folder, state_dir, **more):
     return subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=25)
 
 
-def printed_turns(name, folder, state_dir):
+def printed_entries(name, folder, state_dir):
     done = run_on_folder(name, folder, state_dir)
     assert 0 == done.returncode, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def part_of(expected, turn):
-    return {key: turn.get(key) for key in expected}
+def part_of(expected, entry):
+    return {key: entry.get(key) for key in expected}
 
 
-def claude_turns(vector, tmp_path):
+def claude_entries(vector, tmp_path):
     base = tmp_path / "projects"
     base.mkdir()
     (base / "s.jsonl").write_text(json.dumps(vector["input"]["line"]) + "\n", encoding="utf-8")
-    found = printed_turns("claude-code-turns", base, tmp_path / "state")
+    found = printed_entries("claude-code-turns", base, tmp_path / "state")
     expected = [] if vector["expected"] is None else [vector["expected"]]
 
     assert len(expected) == len(found)
-    assert expected == [part_of(one, turn) for one, turn in zip(expected, found, strict=True)]
+    assert expected == [part_of(one, entry) for one, entry in zip(expected, found, strict=True)]
 
 
-def codex_turns(vector, tmp_path):
+def codex_entries(vector, tmp_path):
     # The vector's path lies at the root of the machine: what is asked is that turn ids carry the path, so ours is put
     # in its place.
     place = tmp_path / vector["input"]["path"].lstrip("/")
     place.parent.mkdir(parents=True)
     place.write_text("".join(json.dumps(line) + "\n" for line in vector["input"]["lines"]), encoding="utf-8")
-    found = printed_turns("codex-turns", place.parent, tmp_path / "state")
+    found = printed_entries("codex-turns", place.parent, tmp_path / "state")
     expected = [{**one, "turn_id": f"{tmp_path}{one['turn_id']}"} for one in vector["expected"]]
 
     assert len(expected) == len(found)
-    assert expected == [part_of(one, turn) for one, turn in zip(expected, found, strict=True)]
+    assert expected == [part_of(one, entry) for one, entry in zip(expected, found, strict=True)]
 
 
 def locator(vector, tmp_path):
@@ -115,8 +115,8 @@ def locator(vector, tmp_path):
 
 
 DRIVERS = {
-    "adapter.claude_turns": claude_turns,
-    "adapter.codex_turns": codex_turns,
+    "adapter.claude_turns": claude_entries,
+    "adapter.codex_turns": codex_entries,
     "adapter.locator": locator,
     "adapter.anthropic_usage": usage_driver("anthropic-usage", "ANTHROPIC_USAGE_BASE_URL"),
     "adapter.chatgpt_usage": usage_driver("chatgpt-usage", "CHATGPT_USAGE_BASE_URL"),

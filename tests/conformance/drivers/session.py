@@ -287,8 +287,8 @@ def _handshake(vector, tmp_path):
     drive(vector, _World(tmp_path))
 
 
-def _turn(turn_id, role, text):
-    values = {"sessionId": SESSION, "type": role, "uuid": turn_id, "timestamp": "2026-04-17T08:00:00Z"}
+def _entry(entry_id, role, text):
+    values = {"sessionId": SESSION, "type": role, "uuid": entry_id, "timestamp": "2026-04-17T08:00:00Z"}
     return json.dumps(values | {"message": {"role": role, "content": [{"type": "text", "text": text}]}}) + "\n"
 
 
@@ -297,7 +297,7 @@ class _Replacing(_World):
 
     def __init__(self, folder):
         super().__init__(folder)
-        self.transcript.write_text(_turn("turn-1", "user", "first") + _turn("turn-2", "assistant", "second"))
+        self.transcript.write_text(_entry("turn-1", "user", "first") + _entry("turn-2", "assistant", "second"))
         self.before = self.transcript.read_bytes()
         self.lines = folder / "lines.jsonl"
 
@@ -382,14 +382,14 @@ def _wrong_preimage(vector, world):
     assert vector["expected"] == shown
 
 
-def _new_turns(world):
+def _new_entries(world):
     records = [json.loads(line) for line in world.exported().splitlines()]
     named = [record | {"turn_id": f"recover-turn-{number}"} for number, record in enumerate(records, 1)]
     return b"".join(json.dumps(record).encode() + b"\n" for record in named)
 
 
 def _recovered(vector, world):
-    world.replace_until("renamed", "die", _new_turns(world))
+    world.replace_until("renamed", "die", _new_entries(world))
     assert ([], 2) == (world.rows(), len(world.journals()))
     world.run("locate", SESSION)
     shown = {
@@ -401,15 +401,15 @@ def _recovered(vector, world):
 
 
 def _drifted(vector, world):
-    world.replace_until("renamed", "die", _new_turns(world))
-    world.transcript.write_text(_turn("turn-3", "user", "by hand"))
+    world.replace_until("renamed", "die", _new_entries(world))
+    world.transcript.write_text(_entry("turn-3", "user", "by hand"))
     world.run("locate", SESSION)
     quarantine = world.data / "replace_journal" / "quarantine"
     assert vector["expected"] == {"journal_quarantined": any(quarantine.iterdir()), "db_unchanged": [] == world.rows()}
 
 
 def _two_imports(vector, world):
-    lines = _new_turns(world)
+    lines = _new_entries(world)
     first = world.start_until("journaled", "hold", lines)
     assert "held\n" == first.stdout.readline()
     second = world.replace(lines)
@@ -419,7 +419,7 @@ def _two_imports(vector, world):
 
 
 def _unverified(vector, world):
-    said = world.replace_until("renamed", "damage", _new_turns(world))
+    said = world.replace_until("renamed", "damage", _new_entries(world))
     code, slug, _ = said.split(" ", 2)
     shown = {
         "exit": int(code),
@@ -443,7 +443,7 @@ def _orphan(vector, world):
 
 
 def _imported_rows(vector, world):
-    world.replace(_new_turns(world))
+    world.replace(_new_entries(world))
     rows = world.rows("parent_turn_id, is_sidechain, is_compaction_boundary")
     assert [vector["expected"]] * 2 == rows
 

@@ -90,8 +90,8 @@ def _counts(given, expected, tmp_path):
     store = open_store(tmp_path / "state.db")
     _begin(store, session_id=SESSION)
     with store.write():
-        for place, turn in enumerate(given["turns"]):
-            role, _, side = turn.partition("+")
+        for place, entry in enumerate(given["turns"]):
+            role, _, side = entry.partition("+")
             store.insert(
                 "session_turns",
                 provider_name="a",

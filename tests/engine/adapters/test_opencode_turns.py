@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from oulipoly_engine.adapters.bundled import SessionCall, run_place, turn_call, turn_reading
+from oulipoly_engine.adapters.bundled import SessionCall, entry_reading, run_place, turn_call
 from oulipoly_engine.adapters.scripts.opencode import OpencodeFailed, Reading
 from oulipoly_engine.adapters.scripts.turns import TurnsFailed
 
@@ -175,7 +175,7 @@ def test_what_is_no_database_of_opencodes_is_refused_by_name(tmp_path, content):
     with pytest.raises(OpencodeFailed, match=r"cannot read .*opencode\.db") as failure:
         list(Reading(tmp_path, tmp_path / "state").turns())
     with pytest.raises(TurnsFailed, match="cannot read"):
-        list(turn_reading(SessionCall("opencode-turns", tmp_path), tmp_path / "state").turns())
+        list(entry_reading(SessionCall("opencode-turns", tmp_path), tmp_path / "state").turns())
     assert 2 == failure.value.exit_code
 
 
@@ -206,11 +206,11 @@ def test_the_script_alone_prints_what_is_read_in_process(folder, tmp_path):
 
 def test_a_bare_call_is_served_in_process(folder):
     call = turn_call(f"opencode-turns {folder}", folder)
-    reading = turn_reading(call, folder.parent / "state")
+    reading = entry_reading(call, folder.parent / "state")
 
     assert 23 == len(list(reading.turns()))
     reading.keep()
-    assert [] == list(turn_reading(call, folder.parent / "state").turns())
+    assert [] == list(entry_reading(call, folder.parent / "state").turns())
 
 
 def test_the_folder_of_a_session_is_told(folder, writer):

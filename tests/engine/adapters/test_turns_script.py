@@ -21,8 +21,8 @@ NAMES = tuple(FORMATS)
 each_adapter = pytest.mark.parametrize("name", NAMES)
 
 
-def claude(turn_id, text="hi", **more):
-    record = {"type": "assistant", "uuid": turn_id, "timestamp": AT, "sessionId": "S", "message": {"content": text}}
+def claude(entry_id, text="hi", **more):
+    record = {"type": "assistant", "uuid": entry_id, "timestamp": AT, "sessionId": "S", "message": {"content": text}}
     return json.dumps(record | more).encode() + b"\n"
 
 
@@ -31,8 +31,8 @@ def codex(text="hi", role="assistant", **more):
     return json.dumps({"type": "response_item", "timestamp": AT, "payload": payload | more}).encode() + b"\n"
 
 
-def gemini(turn_id, text="hi", kind="gemini"):
-    return json.dumps({"id": turn_id, "timestamp": AT, "type": kind, "content": text}).encode() + b"\n"
+def gemini(entry_id, text="hi", kind="gemini"):
+    return json.dumps({"id": entry_id, "timestamp": AT, "type": kind, "content": text}).encode() + b"\n"
 
 
 def header(session_id="S"):
@@ -43,11 +43,11 @@ def meta(session_id="S"):
     return json.dumps({"type": "session_meta", "payload": {"id": session_id}}).encode() + b"\n"
 
 
-def _line(name, turn_id, text):
+def _line(name, entry_id, text):
     """Return a line that holds one turn."""
     if name == "codex-turns":
         return codex(text)
-    return gemini(turn_id, text) if name == "gemini-turns" else claude(turn_id, text)
+    return gemini(entry_id, text) if name == "gemini-turns" else claude(entry_id, text)
 
 
 class Bench:
@@ -65,8 +65,8 @@ class Bench:
         before = {"codex-turns": meta(), "gemini-turns": header()}.get(self.name, b"")
         return before + b"".join(self.line(f"u{number}", f"t{number}") for number in range(count))
 
-    def line(self, turn_id, text):
-        return _line(self.name, turn_id, text)
+    def line(self, entry_id, text):
+        return _line(self.name, entry_id, text)
 
     def append(self, content):
         with self.file.open("ab") as file:

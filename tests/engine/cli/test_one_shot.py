@@ -363,13 +363,13 @@ def test_a_reader_that_leaves_ends_the_run_quietly(world):
     assert ["stdout_closed"] == [row["terminal_reason"] for row in world.rows("SELECT * FROM invocations")]
 
 
-TURN = '{{"session_id":"{session}","turn_id":"t{number}","timestamp":"{at}","role":"{role}"}}'
+ENTRY = '{{"session_id":"{session}","turn_id":"t{number}","timestamp":"{at}","role":"{role}"}}'
 
 
 def turn_script(path):
     """Return a CLI that notes one turn of a session, and the turn script that tells of it."""
     now = "$(date -u +%Y-%m-%dT%H:%M:%S.%6NZ)"
-    line = TURN.format(session="5169694d-de0f-40d1-890c-6e28e55bab27", number="$$", at=now, role="assistant")
+    line = ENTRY.format(session="5169694d-de0f-40d1-890c-6e28e55bab27", number="$$", at=now, role="assistant")
     return f"cat; echo {json.dumps(line)} >> {path}", f"cat {path} 2>/dev/null || true"
 
 

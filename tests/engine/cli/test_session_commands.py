@@ -18,7 +18,7 @@ UNKNOWN = "9e69e8cc-616d-4640-bf1d-96f5391b1a2e"
 COMMANDS = ("locate", "export", "pause-handshake", "resume-handshake")
 
 
-def turn(number):
+def entry(number):
     values = {"sessionId": SESSION, "type": "user", "uuid": f"t{number}", "timestamp": "2026-04-17T08:00:00Z"}
     return json.dumps(values | {"message": {"content": f"text {number}"}}) + "\n"
 
@@ -33,7 +33,7 @@ class Sessions:
     def __init__(self, world):
         self.world = world
         self.transcript = world.home / f"{SESSION}.jsonl"
-        self.transcript.write_text(turn(1) + turn(2))
+        self.transcript.write_text(entry(1) + entry(2))
         self.workspace = world.home / "work"
         self.workspace.mkdir()
         self.account("acc")
@@ -129,7 +129,7 @@ def test_export_prints_every_turn(sessions):
 
 
 def test_export_of_a_malformed_transcript_prints_nothing(sessions):
-    sessions.transcript.write_text(turn(1) * 1_000 + "garbage\n" + turn(2))
+    sessions.transcript.write_text(entry(1) * 1_000 + "garbage\n" + entry(2))
 
     code, error = sessions.refused("export", SESSION)
 

@@ -188,7 +188,7 @@ def test_show_prints_as_many_turns_as_asked(found):
 
     assert "… 1 earlier turns" in last
     assert "find the needle\n\n" not in last
-    assert [1] == [turn["position"] for turn in found.json("show", SESSION, "--turns", "1")["shown_turns"]]
+    assert [1] == [entry["position"] for entry in found.json("show", SESSION, "--turns", "1")["shown_turns"]]
     assert 2 == len(found.json("show", SESSION, "--all")["shown_turns"])
 
 

@@ -17,11 +17,11 @@ TRANSCRIPTS = Path(__file__).resolve().parents[4] / "shared" / "fixtures" / "tra
 FORK_OF_2_1_50 = "8e42083e-410b-4a06-a982-57b55ca3fa8c"
 
 
-def turn(turn_id, **changes):
+def entry(entry_id, **changes):
     values = {
         "sessionId": SESSION,
         "type": "user",
-        "uuid": turn_id,
+        "uuid": entry_id,
         "timestamp": "2026-04-17T08:00:00.123Z",
         "message": {"role": "user", "content": "hi"},
     }
@@ -55,10 +55,10 @@ def refusal(read, *entries):
 
 
 def test_claude_keeps_turns_and_places_of_other_records():
-    records = claude(turn("a"), turn("b", type="assistant"), turn("c", type="attachment"))
+    records = claude(entry("a"), entry("b", type="assistant"), entry("c", type="attachment"))
 
     assert [("a", "user", False), ("b", "assistant", False), ("c", "attachment", True)] == [
-        (record.turn_id, record.role, record.is_unsupported) for record in records
+        (record.entry_id, record.role, record.is_unsupported) for record in records
     ]
     assert () == records[2].content
 
@@ -66,10 +66,10 @@ def test_claude_keeps_turns_and_places_of_other_records():
 @pytest.mark.parametrize(
     "entry",
     [
-        pytest.param(turn("a", sessionId=None), id="no session"),
-        pytest.param(turn("a", type=None), id="no type"),
-        pytest.param(turn(None, type="queue-operation"), id="a note of the CLI, without uuid"),
-        pytest.param(turn(None, type="mode", timestamp=None), id="a note without a time"),
+        pytest.param(entry("a", sessionId=None), id="no session"),
+        pytest.param(entry("a", type=None), id="no type"),
+        pytest.param(entry(None, type="queue-operation"), id="a note of the CLI, without uuid"),
+        pytest.param(entry(None, type="mode", timestamp=None), id="a note without a time"),
     ],
 )
 def test_claude_leaves_out(entry):
@@ -79,20 +79,20 @@ def test_claude_leaves_out(entry):
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        pytest.param(turn("a", sessionId=OTHER), "another session", id="session"),
-        pytest.param(turn("a", sessionId=7), "another session", id="session of another type"),
-        pytest.param(turn(None), "no uuid", id="uuid"),
-        pytest.param(turn(7), "no uuid", id="uuid of another type"),
-        pytest.param(turn("a", type=[]), "type", id="type of another type"),
-        pytest.param(turn("a", timestamp=None), "no timestamp", id="time"),
-        pytest.param(turn("a", timestamp=1), "no text", id="time as a number"),
-        pytest.param(turn("a", timestamp="2026-04-17"), "RFC 3339", id="a date alone"),
-        pytest.param(turn("a", timestamp="2026-04-17T08:00:00"), "RFC 3339", id="no zone"),
-        pytest.param(turn("a", timestamp="20260417T080000Z"), "RFC 3339", id="basic ISO form"),
-        pytest.param(turn("a", timestamp="2026-02-30T08:00:00Z"), "no instant", id="no such day"),
-        pytest.param(turn("a", timestamp="9999-12-31T23:59:59-23:00"), "no instant", id="beyond all calendars"),
-        pytest.param(turn("a", timestamp="0001-01-01T00:00:00+23:00"), "no instant", id="before all calendars"),
-        pytest.param(turn("s", type="system", timestamp=None), "no timestamp", id="placeholder without a time"),
+        pytest.param(entry("a", sessionId=OTHER), "another session", id="session"),
+        pytest.param(entry("a", sessionId=7), "another session", id="session of another type"),
+        pytest.param(entry(None), "no uuid", id="uuid"),
+        pytest.param(entry(7), "no uuid", id="uuid of another type"),
+        pytest.param(entry("a", type=[]), "type", id="type of another type"),
+        pytest.param(entry("a", timestamp=None), "no timestamp", id="time"),
+        pytest.param(entry("a", timestamp=1), "no text", id="time as a number"),
+        pytest.param(entry("a", timestamp="2026-04-17"), "RFC 3339", id="a date alone"),
+        pytest.param(entry("a", timestamp="2026-04-17T08:00:00"), "RFC 3339", id="no zone"),
+        pytest.param(entry("a", timestamp="20260417T080000Z"), "RFC 3339", id="basic ISO form"),
+        pytest.param(entry("a", timestamp="2026-02-30T08:00:00Z"), "no instant", id="no such day"),
+        pytest.param(entry("a", timestamp="9999-12-31T23:59:59-23:00"), "no instant", id="beyond all calendars"),
+        pytest.param(entry("a", timestamp="0001-01-01T00:00:00+23:00"), "no instant", id="before all calendars"),
+        pytest.param(entry("s", type="system", timestamp=None), "no timestamp", id="placeholder without a time"),
         pytest.param(b"garbage\n", "no JSON", id="garbage"),
         pytest.param(b'{"a": NaN}\n', "NaN", id="NaN"),
         pytest.param(b"[1]\n", "no JSON object", id="a list"),
@@ -113,19 +113,19 @@ def test_claude_refuses_and_names_the_line(entry, words):
 
 
 def test_claude_keeps_the_file_s_order_whatever_the_times():
-    late, early = turn("a", timestamp="2026-04-17T09:00:00Z"), turn("b", timestamp="2026-04-17T08:00:00+00:00")
+    late, early = entry("a", timestamp="2026-04-17T09:00:00Z"), entry("b", timestamp="2026-04-17T08:00:00+00:00")
 
-    assert ["a", "b"] == [record.turn_id for record in claude(late, early)]
+    assert ["a", "b"] == [record.entry_id for record in claude(late, early)]
 
 
 def test_claude_s_times_stay_as_they_were_written():
     written = ["2026-04-17t08:00:00z", "2026-04-17T08:00:00.1234567+02:00", "2026-04-17T08:00:00Z"]
 
-    assert written == [record.timestamp for record in claude(*(turn("a", timestamp=text) for text in written))]
+    assert written == [record.timestamp for record in claude(*(entry("a", timestamp=text) for text in written))]
 
 
 def test_claude_s_compaction_summary_restarts():
-    records = claude(turn("a"), turn("b", isCompactSummary=True), turn("c", isCompactSummary="true"))
+    records = claude(entry("a"), entry("b", isCompactSummary=True), entry("c", isCompactSummary="true"))
 
     assert [False, True, False] == [record.restarts for record in records]
 
@@ -140,14 +140,14 @@ def test_claude_s_compaction_summary_restarts():
     ],
 )
 def test_claude_takes_the_first_content_that_is_not_empty(changes, expected):
-    assert (Chunk("text", expected),) == claude(turn("a", **changes))[0].content
+    assert (Chunk("text", expected),) == claude(entry("a", **changes))[0].content
 
 
 def test_codex_keeps_messages_of_user_and_assistant():
     call = {"timestamp": "2026-04-17T08:00:00Z", "type": "response_item", "payload": {"type": "function_call"}}
     records = codex(META, message(id="m1"), call, message(role="developer"), message(role="assistant", id=""))
 
-    assert [("m1", "user"), ("/p/x.jsonl:5", "assistant")] == [(record.turn_id, record.role) for record in records]
+    assert [("m1", "user"), ("/p/x.jsonl:5", "assistant")] == [(record.entry_id, record.role) for record in records]
     assert (Chunk("text", "q"),) == records[0].content
 
 
@@ -184,7 +184,7 @@ def _checked(records, data):
         assert hashlib.sha256(line).hexdigest() == source.sha256
         assert data[: source.byte_start].count(b"\n") + 1 == source.line
         assert json.loads(line)["timestamp"] == record.timestamp
-        assert json.loads(render(record))["turn_id"] == record.turn_id
+        assert json.loads(render(record))["turn_id"] == record.entry_id
     return len(records)
 
 

@@ -25,7 +25,7 @@ def record(**changes):
     values = {
         "session_id": SESSION,
         "account": "claude2",
-        "turn_id": "t1",
+        "entry_id": "t1",
         "role": "user",
         "timestamp": "2026-04-17T08:00:00Z",
         "content": (Chunk("text", "hi"),),
@@ -73,12 +73,12 @@ def test_placeholder_says_so():
 
 
 @given(st.text(), st.text())
-def test_every_text_is_read_back_as_it_was(text, turn_id):
-    rendered = render(record(turn_id=turn_id, content=(Chunk("text", text),)))
+def test_every_text_is_read_back_as_it_was(text, entry_id):
+    rendered = render(record(entry_id=entry_id, content=(Chunk("text", text),)))
 
     read = json.loads(rendered)
     assert 1 == rendered.count(b"\n")
-    assert (turn_id, text) == (read["turn_id"], read["content"][0]["text"])
+    assert (entry_id, text) == (read["turn_id"], read["content"][0]["text"])
 
 
 def test_lines_count_blank_ones_and_leave_ends_out():

@@ -27,8 +27,8 @@ def read(reader, *records, wanted=EVERYTHING):
     return list(selected(reader.dialogue(scan(lines), findings), wanted)), findings
 
 
-def kinds(turns):
-    return [[part.kind for part in turn.parts] for turn in turns]
+def kinds(entries):
+    return [[part.kind for part in entry.parts] for entry in entries]
 
 
 def test_claude_blocks_become_parts():
@@ -37,24 +37,24 @@ def test_claude_blocks_become_parts():
         {"type": "text", "text": "hello"},
         {"type": "tool_use", "name": "Bash", "input": {"command": "ls"}},
     ]
-    turns, findings = read(claude_lines, claude("assistant", blocks))
+    entries, findings = read(claude_lines, claude("assistant", blocks))
 
-    assert [[Kind.THINKING, Kind.TEXT, Kind.CALL]] == kinds(turns)
-    assert ("Bash", "command: ls") == (turns[0].parts[2].label, turns[0].parts[2].text)
+    assert [[Kind.THINKING, Kind.TEXT, Kind.CALL]] == kinds(entries)
+    assert ("Bash", "command: ls") == (entries[0].parts[2].label, entries[0].parts[2].text)
     assert (["opus"], ["/srv/app"], AT) == (findings.models, findings.workspaces, findings.first_at)
 
 
 def test_result_of_a_tool_goes_on_with_the_answer():
     result = [{"type": "tool_result", "content": [{"type": "text", "text": "a.py"}], "is_error": True}]
-    turns, _ = read(
+    entries, _ = read(
         claude_lines,
         claude("user", "hi"),
         claude("assistant", [{"type": "text", "text": "x"}]),
         claude("user", result),
     )
 
-    assert [("user", False), ("assistant", False), ("assistant", True)] == [(t.role, t.continues) for t in turns]
-    assert turns[2].parts[0].is_error
+    assert [("user", False), ("assistant", False), ("assistant", True)] == [(t.role, t.continues) for t in entries]
+    assert entries[2].parts[0].is_error
 
 
 @pytest.mark.parametrize("text", ["<command-name>/x", "<local-command-stdout>y"])
@@ -76,9 +76,9 @@ def test_image_is_named_with_type_and_size():
 
 
 def test_damaged_lines_are_counted_and_the_rest_is_read():
-    turns, findings = read(claude_lines, b"{nope\n", claude("user", "hi"), b"[1]\n")
+    entries, findings = read(claude_lines, b"{nope\n", claude("user", "hi"), b"[1]\n")
 
-    assert 1 == len(turns)
+    assert 1 == len(entries)
     assert (2, [1, 3]) == (findings.damaged, findings.damaged_lines)
 
 
@@ -92,7 +92,7 @@ def test_strange_messages_break_nothing(message):
 
 
 def test_codex_items_become_parts():
-    turns, findings = read(
+    entries, findings = read(
         codex_lines,
         codex("session_meta", id="s", cwd="/srv/app", forked_from_id="parent"),
         codex("turn_context", model="gpt", cwd="/srv/app"),
@@ -105,8 +105,8 @@ def test_codex_items_become_parts():
         codex("response_item", type="message", role="assistant", content=[{"type": "output_text", "text": "done"}]),
     )
 
-    assert [[Kind.TEXT], [Kind.THINKING], [Kind.CALL], [Kind.RESULT], [Kind.TEXT]] == kinds(turns)
-    assert "cmd: ls" == turns[2].parts[0].text
+    assert [[Kind.TEXT], [Kind.THINKING], [Kind.CALL], [Kind.RESULT], [Kind.TEXT]] == kinds(entries)
+    assert "cmd: ls" == entries[2].parts[0].text
     assert (["gpt"], "parent") == (findings.models, findings.forked_from)
 
 
@@ -114,9 +114,9 @@ def test_without_a_wish_calls_are_named_and_results_left_out():
     call = [{"type": "tool_use", "name": "Bash", "input": {"command": "ls"}}]
     result = [{"type": "tool_result", "content": "a.py"}]
 
-    turns, _ = read(claude_lines, claude("assistant", call), claude("user", result), wanted=TALK)
+    entries, _ = read(claude_lines, claude("assistant", call), claude("user", result), wanted=TALK)
 
-    assert [("Bash", "")] == [(part.label, part.text) for turn in turns for part in turn.parts]
+    assert [("Bash", "")] == [(part.label, part.text) for entry in entries for part in entry.parts]
 
 
 def test_each_wish_shows_its_own():

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from oulipoly_engine.core.transcripts import render_html, render_markdown
-from oulipoly_engine.core.transcripts.dialogue import EVERYTHING, TALK, Findings, Kind, Part, Turn
+from oulipoly_engine.core.transcripts.dialogue import EVERYTHING, TALK, Entry, Findings, Kind, Part
 from oulipoly_engine.core.transcripts.document_head import Head, Origin, fenced
 
 AT = "2026-11-21T04:19:00.126Z"
-FOUND = Findings(models=["opus"], workspaces=["/srv/app"], first_at=AT, last_at=AT, turns=2)
+FOUND = Findings(models=["opus"], workspaces=["/srv/app"], first_at=AT, last_at=AT, entries=2)
 HEAD = Head("5169694d-de0f-40d1-890c-6e28e55bab27", "claude1", Origin.TRANSCRIPT, FOUND, EVERYTHING, 3, "claude-opus")
 TALKED = (
-    Turn(
+    Entry(
         "user",
         AT,
         (
@@ -24,8 +24,8 @@ TALKED = (
             Part(Kind.IMAGE, "9 bytes", "image/png"),
         ),
     ),
-    Turn("assistant", AT, (Part(Kind.THINKING, "hmm"), Part(Kind.CALL, "command: ls", "Bash")), model="opus"),
-    Turn("assistant", AT, (Part(Kind.RESULT, "a ``` b", is_error=True),), continues=True),
+    Entry("assistant", AT, (Part(Kind.THINKING, "hmm"), Part(Kind.CALL, "command: ls", "Bash")), model="opus"),
+    Entry("assistant", AT, (Part(Kind.RESULT, "a ``` b", is_error=True),), continues=True),
 )
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -41,11 +41,11 @@ HOSTILE = (
 )
 
 
-def document(renderer, turns=TALKED, head=HEAD):
+def document(renderer, entries=TALKED, head=HEAD):
     number, text = 0, renderer.head(head)
-    for turn in turns:
-        number += not turn.continues
-        text += "".join(renderer.turn(turn, number))
+    for entry in entries:
+        number += not entry.continues
+        text += "".join(renderer.entry(entry, number))
     return text + renderer.foot()
 
 
@@ -163,10 +163,10 @@ class Tags(HTMLParser):
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("kind", list(Kind))
 def test_hostile_text_stays_text_in_html(text, kind):
-    turn = Turn("user", text, (Part(kind, text, text, is_error=True),), model=text, is_sidechain=True)
+    entry = Entry("user", text, (Part(kind, text, text, is_error=True),), model=text, is_sidechain=True)
     tags = Tags()
 
-    tags.feed(document(render_html, (turn,)))
+    tags.feed(document(render_html, (entry,)))
     tags.close()
 
     ours = {"html", "head", "meta", "title", "style", "body", "h1", "h2", "small", "dl", "dt", "dd", "main", "section"}
@@ -184,9 +184,9 @@ def test_html_names_nothing_outside_itself():
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_swallows_nothing_of_a_markdown_document(text):
-    after = Turn("assistant", AT, (Part(Kind.TEXT, "the end"),))
+    after = Entry("assistant", AT, (Part(Kind.TEXT, "the end"),))
 
-    shown = document(render_markdown, (Turn("user", AT, (Part(Kind.TEXT, text), Part(Kind.RESULT, text))), after))
+    shown = document(render_markdown, (Entry("user", AT, (Part(Kind.TEXT, text), Part(Kind.RESULT, text))), after))
 
     outside = "".join(piece for language, piece in fenced(shown) if language is None)
     bare = re.sub(r"`[^`\n]*`", "", outside)
@@ -213,7 +213,7 @@ def test_fences_are_found(text, pieces):
 def test_long_line_of_backticks_takes_no_long_time():
     text = "`````````x" * 20_000 + "``x```y````z" * 5_000
 
-    assert document(render_html, (Turn("user", AT, (Part(Kind.TEXT, text),)),))
+    assert document(render_html, (Entry("user", AT, (Part(Kind.TEXT, text),)),))
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,7 @@ LIVE = "<img src=y onerror=alert(8)>"
 
 def rendered(text):
     """Return what CommonMark with HTML makes of an exported answer."""
-    shown = "".join(render_markdown.turn(Turn("assistant", AT, (Part(Kind.TEXT, text),)), 1))
+    shown = "".join(render_markdown.entry(Entry("assistant", AT, (Part(Kind.TEXT, text),)), 1))
     return MarkdownIt("commonmark", {"html": True}).render(shown)
 
 

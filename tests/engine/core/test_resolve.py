@@ -27,8 +27,8 @@ def segment(account="a", session_id=SESSION, started=10, ended=None):
     return Segment(account, session_id, ago(started), None if ended is None else ago(ended))
 
 
-def chain(chain_id="c1", used=1.0, segments=None, turns=0):
-    return Chain(chain_id, "m", ago(used), (segment(),) if segments is None else tuple(segments), turns)
+def chain(chain_id="c1", used=1.0, segments=None, entries=0):
+    return Chain(chain_id, "m", ago(used), (segment(),) if segments is None else tuple(segments), entries)
 
 
 def test_id_is_taken_in_either_case():
@@ -75,7 +75,7 @@ def test_chain_with_nothing_active_leads_to_its_last_segment():
 
 def test_two_chains_in_use_are_ambiguous():
     with pytest.raises(SessionAmbiguous) as caught:
-        resolve(SESSION, [chain("c1", 2, turns=7), chain("c2", 24)], NOW)
+        resolve(SESSION, [chain("c1", 2, entries=7), chain("c2", 24)], NOW)
 
     header, newest, _oldest, hint = caught.value.message.splitlines()
     assert header.startswith("2 chains own")

@@ -3,39 +3,39 @@ import json
 import pytest
 
 from oulipoly_engine.core.runs.session_match import SessionActivity, choose_session
-from oulipoly_engine.core.transcripts.turn_script import LineError, TurnLine, parse_line
+from oulipoly_engine.core.transcripts.turn_script import EntryLine, LineError, parse_line
 
-TURN = {"session_id": "S", "turn_id": "t", "timestamp": "2026-04-17T10:00:00.25+02:00", "role": "user"}
+ENTRY = {"session_id": "S", "turn_id": "t", "timestamp": "2026-04-17T10:00:00.25+02:00", "role": "user"}
 
 
 def line(**more):
-    return json.dumps(TURN | more).encode()
+    return json.dumps(ENTRY | more).encode()
 
 
 def test_required_fields_make_a_linear_turn():
-    assert (TurnLine("S", "t", "2026-04-17T08:00:00.250000Z", "user"), None) == parse_line(line(), 1)
+    assert (EntryLine("S", "t", "2026-04-17T08:00:00.250000Z", "user"), None) == parse_line(line(), 1)
 
 
 def test_optional_fields_are_taken():
     body = [{"type": "text", "text": "é"}, {"type": "image", "source": {}}]
-    turn, error = parse_line(
+    entry, error = parse_line(
         line(parent_turn_id="p", is_sidechain=True, is_compaction_boundary=True, body=body, source_file="/f"), 1
     )
 
     assert error is None
     assert ("p", True, True, "/f") == (
-        turn.parent_turn_id,
-        turn.is_sidechain,
-        turn.is_compaction_boundary,
-        turn.source_file,
+        entry.parent_entry_id,
+        entry.is_sidechain,
+        entry.is_compaction_boundary,
+        entry.source_file,
     )
-    assert '[{"type":"text","text":"é"},{"type":"image","source":{}}]' == turn.body
+    assert '[{"type":"text","text":"é"},{"type":"image","source":{}}]' == entry.body
 
 
 def test_null_means_absent():
-    turn, error = parse_line(line(parent_turn_id=None, is_sidechain=None, is_compaction_boundary=None, body=None), 1)
+    entry, error = parse_line(line(parent_turn_id=None, is_sidechain=None, is_compaction_boundary=None, body=None), 1)
 
-    assert (TurnLine("S", "t", "2026-04-17T08:00:00.250000Z", "user"), None) == (turn, error)
+    assert (EntryLine("S", "t", "2026-04-17T08:00:00.250000Z", "user"), None) == (entry, error)
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def test_null_means_absent():
     ids=lambda value: value[:40] if isinstance(value, str) else None,
 )
 def test_malformed_line_is_an_error_with_its_number(raw, said):
-    turn, error = parse_line(raw, 7)
+    entry, error = parse_line(raw, 7)
 
-    assert (None, 7) == (turn, error.line)
+    assert (None, 7) == (entry, error.line)
     assert said in error.text
 
 
@@ -69,17 +69,17 @@ def test_malformed_line_is_an_error_with_its_number(raw, said):
     "body", ["text", {}, ["text"], [{}], [{"type": 1}], [{"type": "text", "text": None}], [{"type": "t", "text": 1}]]
 )
 def test_turn_with_an_invalid_body_is_kept_without_it(body):
-    turn, error = parse_line(line(body=body), 3)
+    entry, error = parse_line(line(body=body), 3)
 
-    assert TurnLine("S", "t", "2026-04-17T08:00:00.250000Z", "user") == turn
+    assert EntryLine("S", "t", "2026-04-17T08:00:00.250000Z", "user") == entry
     assert 3 == error.line
     assert "body" in error.text
 
 
 def test_body_with_half_a_character_keeps_its_escape():
-    turn, error = parse_line(line(body=[{"type": "text", "text": "\ud83d"}]), 1)
+    entry, error = parse_line(line(body=[{"type": "text", "text": "\ud83d"}]), 1)
 
-    assert (r'[{"type":"text","text":"\ud83d"}]', None) == (turn.body, error)
+    assert (r'[{"type":"text","text":"\ud83d"}]', None) == (entry.body, error)
 
 
 def test_foreign_values_are_shown_short():
@@ -116,10 +116,10 @@ def test_session_of_a_run_is_the_one_it_filled(active, chosen):
     ids=["escapes", "order", "empty", "more keys", "no text"],
 )
 def test_a_body_is_stored_as_the_encoder_writes_it(chunk):
-    turn, error = parse_line(line(body=[chunk] * 2), 1)
+    entry, error = parse_line(line(body=[chunk] * 2), 1)
 
     assert error is None
-    assert json.dumps([chunk] * 2, ensure_ascii=False, separators=(",", ":")) == turn.body
+    assert json.dumps([chunk] * 2, ensure_ascii=False, separators=(",", ":")) == entry.body
 
 
 @pytest.mark.parametrize(
@@ -133,6 +133,6 @@ def test_a_body_is_stored_as_the_encoder_writes_it(chunk):
     ],
 )
 def test_instants_are_stored_in_one_form(told, stored):
-    turn, _ = parse_line(line(timestamp=told), 1)
+    entry, _ = parse_line(line(timestamp=told), 1)
 
-    assert stored == turn.timestamp
+    assert stored == entry.timestamp

@@ -1,12 +1,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.transcripts.entry_tree import LineKind, TurnLink, build
+from oulipoly_engine.core.transcripts.entry_tree import EntryLink, LineKind, build
 
 
 def link(number, parent=None, side=False, source="main.jsonl"):
     at = f"2026-11-20T12:{number // 60:02}:{number % 60:02}.000000Z"
-    return TurnLink(number, f"t{number}", None if parent is None else f"t{parent}", side, at, source)
+    return EntryLink(number, f"t{number}", None if parent is None else f"t{parent}", side, at, source)
 
 
 def shape(tree):

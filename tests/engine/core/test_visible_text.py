@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oulipoly_engine.core.text.redact import redact
-from oulipoly_engine.core.transcripts.dialogue import Findings, Kind, Part, Turn, arguments_text
+from oulipoly_engine.core.transcripts.dialogue import Entry, Findings, Kind, Part, arguments_text
 from oulipoly_engine.core.transcripts.sanitize import Visible, readable, redacted
 
 SECRETS = (
@@ -94,9 +94,9 @@ def test_secret_that_is_coloured_inside_is_found():
 
 def test_every_text_of_a_turn_is_cleaned():
     secret = SECRETS[0]
-    turn = Turn("user", secret, (Part(Kind.CALL, secret, secret),), secret, secret)
+    entry = Entry("user", secret, (Part(Kind.CALL, secret, secret),), secret, secret)
 
-    assert secret not in repr(Visible().turn(turn))
+    assert secret not in repr(Visible().entry(entry))
     assert secret not in repr(Visible().findings(Findings(models=[secret], workspaces=[secret], forked_from=secret)))
 
 

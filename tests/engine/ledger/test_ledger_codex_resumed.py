@@ -9,7 +9,7 @@ from oulipoly_engine.core.ledger.calls import Found
 from oulipoly_engine.core.ledger.codex import CodexReader
 
 REAL = Path(__file__).parents[2] / "fixtures" / "transcripts" / "codex"
-TURN = {"type": "turn_context", "payload": {"model": "gpt-5"}}
+ENTRY = {"type": "turn_context", "payload": {"model": "gpt-5"}}
 UNKNOWN = {"type": "event_msg", "payload": {"type": "token_count", "info": None}}
 
 
@@ -51,16 +51,16 @@ def test_a_cut_after_any_line_changes_nothing(real):
     assert [12] * 8 == counted(real, *ends)
 
 
-@pytest.mark.parametrize("turn", [(), (TURN, told(19)), (TURN, told(19), TURN, told(19))])
-def test_an_unknown_total_in_mid_turn_begins_nothing_anew(turn):
-    assert [19] == counted(lines(TURN, told(19), *turn, UNKNOWN, told(19)))
+@pytest.mark.parametrize("entry", [(), (ENTRY, told(19)), (ENTRY, told(19), ENTRY, told(19))])
+def test_an_unknown_total_in_mid_turn_begins_nothing_anew(entry):
+    assert [19] == counted(lines(ENTRY, told(19), *entry, UNKNOWN, told(19)))
 
 
 def test_totals_that_go_on_after_an_unknown_one_are_the_same_count():
-    content = lines(TURN, told(19), told(38, 19), TURN, UNKNOWN, told(38, 19), told(50, 12))
+    content = lines(ENTRY, told(19), told(38, 19), ENTRY, UNKNOWN, told(38, 19), told(50, 12))
 
     assert [19, 19, 12] == counted(content)
 
 
 def test_a_resume_that_fails_before_its_first_call_leaves_the_next_one_right():
-    assert [19, 19, 7] == counted(lines(TURN, told(19), TURN, UNKNOWN, TURN, UNKNOWN, told(19), told(26, 7)))
+    assert [19, 19, 7] == counted(lines(ENTRY, told(19), ENTRY, UNKNOWN, ENTRY, UNKNOWN, told(19), told(26, 7)))

@@ -10,12 +10,12 @@ from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, Stor
 from oulipoly_engine.core.search.query import Query, parse
 from oulipoly_engine.core.sessions.sessions import Sort, cli_kind, purge_at
 from oulipoly_engine.service.search import catch_up, search
-from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds, conversations, turn_tree
+from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds, list_sessions, read_entry_tree
 from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.service.transcripts.ingest import Ingester
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.sessions import chains, notes
-from oulipoly_engine.store.transcripts.entry_pages import TurnPages
+from oulipoly_engine.store.transcripts.entry_pages import EntryPages
 from oulipoly_engine.testing import FakeClock
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab2{}"
@@ -72,7 +72,7 @@ class Bench:
         return known.list(read(query) if query else Query(), **more).rows
 
     def titles(self, query="", **more):
-        return [row.conversation.title for row in self.listed(query, **more)]
+        return [row.session.title for row in self.listed(query, **more)]
 
     def found(self, text, **more):
         self.catalogue().refresh()
@@ -91,14 +91,14 @@ def test_a_conversation_is_described_from_its_turns_and_the_head_of_its_transcri
     path = bench.write("one", 1, "<command-name>/clear</command-name>", "ok", "Mend the clock", "Done")
     bench.scan()
     (row,) = bench.listed()
-    part = row.conversation.active
+    part = row.session.active
 
     assert ("Mend the clock", "/work/project", "claude-x", 4, 2) == (
-        row.conversation.title,
-        row.conversation.workspace,
+        row.session.title,
+        row.session.workspace,
         part.cli_model,
-        part.turns,
-        part.assistant_turns,
+        part.entries,
+        part.assistant_entries,
     )
     assert ("claude", str(path), True, path.stat().st_size) == (
         row.kind,
@@ -118,10 +118,10 @@ def test_secrets_do_not_become_titles(bench):
 def test_growth_is_followed_and_a_vanished_transcript_is_told(bench):
     bench.write("one", 1, "first")
     bench.scan()
-    assert 1 == bench.listed()[0].conversation.turns
+    assert 1 == bench.listed()[0].session.entries
     path = bench.write("one", 1, "first", "second", "third")
     bench.scan()
-    assert 3 == bench.listed()[0].conversation.turns
+    assert 3 == bench.listed()[0].session.entries
     path.unlink()
 
     assert False is bench.listed()[0].has_transcript
@@ -134,10 +134,10 @@ def test_orders_and_pins(bench):
     bench.scan()
 
     assert ["gamma", "alpha", "beta"] == bench.titles()
-    assert ["alpha", "gamma", "beta"] == bench.titles(sort=Sort.TURNS)
+    assert ["alpha", "gamma", "beta"] == bench.titles(sort=Sort.ENTRIES)
     assert ["alpha", "beta", "gamma"] == bench.titles(sort=Sort.NAME)
     assert ["gamma", "alpha"] == bench.titles(limit=2)
-    notes.pin(bench.store, bench.listed()[2].conversation.chain_id, NOW)
+    notes.pin(bench.store, bench.listed()[2].session.chain_id, NOW)
     assert ["beta", "gamma", "alpha"] == bench.titles()
 
 
@@ -198,7 +198,7 @@ def test_a_search_is_narrowed_by_words_and_fields(bench, query, expected):
     bench.write("two", 2, "else", "hay needle", cwd="/home/me", days_ago=1)
     bench.scan()
 
-    assert expected == [hit.turn_id for hit in bench.found(query)]
+    assert expected == [hit.entry_id for hit in bench.found(query)]
 
 
 def test_a_turn_that_was_copied_by_a_move_is_found_once(bench):
@@ -215,7 +215,7 @@ def test_a_turn_that_was_copied_by_a_move_is_found_once(bench):
 
     hits = bench.found("zebrafish")
 
-    assert [("bob", "1-2"), ("bob", "1-0")] == [(hit.account, hit.turn_id) for hit in hits]
+    assert [("bob", "1-2"), ("bob", "1-0")] == [(hit.account, hit.entry_id) for hit in hits]
 
 
 def test_a_session_that_two_accounts_have_is_searched_by_account_and_folder(bench):
@@ -243,8 +243,8 @@ def test_by_rank_the_better_answer_goes_before_the_newer_one(bench):
     bench.write("one", 2, "needle " + "hay " * 40, days_ago=1)
     bench.scan()
 
-    assert ["1-0", "2-0"] == [hit.turn_id for hit in bench.found("needle", by_rank=True)]
-    assert ["2-0", "1-0"] == [hit.turn_id for hit in bench.found("needle")]
+    assert ["1-0", "2-0"] == [hit.entry_id for hit in bench.found("needle", by_rank=True)]
+    assert ["2-0", "1-0"] == [hit.entry_id for hit in bench.found("needle")]
 
 
 def test_foreign_scripts_are_asked_for_folders_a_little_at_a_time(bench):
@@ -262,17 +262,17 @@ def test_foreign_scripts_are_asked_for_folders_a_little_at_a_time(bench):
     assert 0 == known.refresh(scripts_s=30.0)
     assert 0 == known.refresh(scripts_s=30.0)
     assert 3 == (bench.folder / "asked").read_text().count("x")
-    assert {(str(work), "gemini")} == {(row.conversation.workspace, row.kind) for row in bench.listed()}
+    assert {(str(work), "gemini")} == {(row.session.workspace, row.kind) for row in bench.listed()}
 
 
 def test_pages_and_trees_are_read_by_position(bench):
     bench.write("one", 1, *(f"turn {number}" for number in range(9)))
     bench.scan()
-    (one,) = conversations(bench.store)
+    (one,) = list_sessions(bench.store)
     key = one.active.account, one.active.session_id
 
-    assert ["1-3", "1-4"] == [turn.turn_id for turn in TurnPages(bench.store, *key).page(3, 2)]
-    assert [9] == [len(line.rows) for line in turn_tree(bench.store, *key).lines]
+    assert ["1-3", "1-4"] == [entry.entry_id for entry in EntryPages(bench.store, *key).page(3, 2)]
+    assert [9] == [len(line.rows) for line in read_entry_tree(bench.store, *key).lines]
 
 
 @pytest.mark.parametrize(
@@ -322,7 +322,7 @@ def test_the_short_way_to_the_latest_conversations_gives_what_the_long_way_gives
         bench.write(("one", "two")[number % 2], number, "x", days_ago=(3, 1, 4, 2, 5)[number])
     bench.scan()
     whole = bench.listed()
-    notes.pin(bench.store, whole[3].conversation.chain_id, NOW)
+    notes.pin(bench.store, whole[3].session.chain_id, NOW)
 
     assert bench.listed()[:limit] == bench.listed(limit=limit)
     assert 5 == bench.catalogue().list(Query(), limit=limit).total

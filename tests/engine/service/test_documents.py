@@ -30,7 +30,7 @@ FOUND = ResolvedSession("c1", "opus", "acc", SESSION, datetime(2026, 11, 20, 12,
 AT = "2026-11-20T11:00:00.000000Z"
 
 
-def turn(text, kind="user"):
+def entry(text, kind="user"):
     content = text if kind == "user" else [{"type": "text", "text": text}]
     return json.dumps({"type": kind, "uuid": "u", "timestamp": AT, "message": {"content": content}}).encode() + b"\n"
 
@@ -78,7 +78,7 @@ def bench(tmp_path):
 
 def test_transcript_comes_first_then_the_kept_copy_then_the_stored_turns(bench):
     bench.stored('[{"type": "text", "text": "from the rows"}]')
-    bench.transcript.write_bytes(turn("from the file"))
+    bench.transcript.write_bytes(entry("from the file"))
     ArchiveKeeper(bench.archive, 0).keep()
     assert "from the file" in bench.text()
 
@@ -113,7 +113,7 @@ def test_stored_turn_without_a_body_is_left_out(bench, body):
 
 @pytest.mark.parametrize("format", list(Format))
 def test_secrets_are_out_unless_they_are_asked_for(bench, format):
-    bench.transcript.write_bytes(turn("key sk-ant-api03-abcdefgh12345678 and AKIAABCDEFGHIJKLMNOP"))
+    bench.transcript.write_bytes(entry("key sk-ant-api03-abcdefgh12345678 and AKIAABCDEFGHIJKLMNOP"))
 
     assert "2 redacted" in (shown := bench.text(format=format))
     assert "abcdefgh" not in shown
@@ -122,7 +122,7 @@ def test_secrets_are_out_unless_they_are_asked_for(bench, format):
 
 
 def test_line_that_is_being_written_is_counted_and_not_shown(bench):
-    bench.transcript.write_bytes(turn("whole") + turn("half")[:-20])
+    bench.transcript.write_bytes(entry("whole") + entry("half")[:-20])
 
     shown = bench.text()
 
@@ -131,23 +131,23 @@ def test_line_that_is_being_written_is_counted_and_not_shown(bench):
 
 
 def test_preview_reads_no_further_than_it_shows(bench):
-    bench.transcript.write_bytes(b"".join(turn(f"text {number}") for number in range(50)))
+    bench.transcript.write_bytes(b"".join(entry(f"text {number}") for number in range(50)))
 
     preview = bench.documents.preview(FOUND, 3)
 
-    assert ["text 0", "text 1", "text 2"] == [one.parts[0].text for one in preview.turns]
+    assert ["text 0", "text 1", "text 2"] == [one.parts[0].text for one in preview.entries]
     assert (True, Origin.TRANSCRIPT, 0) == (preview.has_more, preview.origin, preview.secrets)
     assert not bench.documents.preview(FOUND, 50).has_more
 
 
 def test_same_transcript_gives_the_same_bytes(bench):
-    bench.transcript.write_bytes(turn("a") + turn("b", "assistant"))
+    bench.transcript.write_bytes(entry("a") + entry("b", "assistant"))
 
     assert bench.text(wanted=EVERYTHING) == bench.text(wanted=EVERYTHING)
 
 
 def test_long_transcript_is_rendered_with_flat_memory(bench, tmp_path):
-    line = turn("x" * 20_000, "assistant")
+    line = entry("x" * 20_000, "assistant")
     with bench.transcript.open("wb") as file:
         for _ in range(800):  # 16 MB, twice what a spool holds in memory
             file.write(line)

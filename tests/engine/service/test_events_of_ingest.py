@@ -6,7 +6,7 @@ import shlex
 import pytest
 
 from oulipoly_engine.core.accounts.accounts import SessionScripts
-from oulipoly_engine.events import Listeners, TurnsIngested
+from oulipoly_engine.events import EntriesIngested, Listeners
 from oulipoly_engine.service.transcripts.ingest import Ingester
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.testing import FakeClock
@@ -28,16 +28,16 @@ def scan(tmp_path):
     store.close()
 
 
-def prints(*turns):
+def prints(*entries):
     at = "2026-04-17T08:00:00Z"
-    lines = [{"session_id": session, "turn_id": turn, "timestamp": at, "role": "user"} for session, turn in turns]
+    lines = [{"session_id": session, "turn_id": entry, "timestamp": at, "role": "user"} for session, entry in entries]
     return "".join(f"echo {shlex.quote(json.dumps(line))};" for line in lines)
 
 
 def test_new_turns_are_told_with_their_sessions(scan):
     events = scan(a=prints(("T", "1"), ("S", "2"), ("S", "3")))
 
-    assert [TurnsIngested(FakeClock().now(), "a", 3, ("S", "T"))] == events
+    assert [EntriesIngested(FakeClock().now(), "a", 3, ("S", "T"))] == events
 
 
 def test_nothing_new_is_no_event(scan):

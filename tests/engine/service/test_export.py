@@ -23,7 +23,7 @@ SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
 FOUND = ResolvedSession("c1", "m", "acc", SESSION, datetime(2026, 11, 20, 12, tzinfo=UTC))
 
 
-def turn(number, **changes):
+def entry(number, **changes):
     values = {
         "sessionId": SESSION,
         "type": "user",
@@ -53,13 +53,13 @@ class Bench:
         with Exporter(self.store, locator, **self.options).exported(FOUND) as export:
             return b"".join(export.blocks()), export
 
-    def stored(self, turn_id, timestamp, body):
+    def stored(self, entry_id, timestamp, body):
         with self.store.write():
             return self.store.insert(
                 "session_turns",
                 provider_name="acc",
                 session_id=SESSION,
-                turn_id=turn_id,
+                turn_id=entry_id,
                 timestamp=timestamp,
                 role="user",
                 ingested_at=timestamp,
@@ -74,38 +74,38 @@ def bench(tmp_path):
     made.store.close()
 
 
-def turn_ids(data):
+def entry_ids(data):
     return [json.loads(line)["turn_id"] for line in data.splitlines()]
 
 
 def test_hash_and_count_are_of_the_lines_that_are_handed_out(bench):
-    bench.transcript.write_bytes(turn(1) + turn(2))
+    bench.transcript.write_bytes(entry(1) + entry(2))
 
     data, export = bench.export()
 
-    assert ["t1", "t2"] == turn_ids(data)
+    assert ["t1", "t2"] == entry_ids(data)
     assert (2, hashlib.sha256(data).hexdigest(), False) == (export.records, export.sha256, export.is_from_state)
 
 
 def test_two_exports_are_the_same_bytes(bench):
-    bench.transcript.write_bytes(turn(1) + turn(2, type="system"))
+    bench.transcript.write_bytes(entry(1) + entry(2, type="system"))
 
     assert bench.export()[0] == bench.export()[0]
 
 
 def test_export_begins_at_the_last_compaction_summary(bench):
     summary = {"isCompactSummary": True}
-    bench.transcript.write_bytes(turn(1) + turn(2, **summary) + turn(3) + turn(4, **summary) + b"\n" + turn(5))
+    bench.transcript.write_bytes(entry(1) + entry(2, **summary) + entry(3) + entry(4, **summary) + b"\n" + entry(5))
 
     data, export = bench.export()
 
-    assert ["t4", "t5"] == turn_ids(data)
+    assert ["t4", "t5"] == entry_ids(data)
     assert [4, 6] == [json.loads(line)["source"]["line"] for line in data.splitlines()]
     assert (2, hashlib.sha256(data).hexdigest()) == (export.records, export.sha256)
 
 
 def test_fault_before_the_last_summary_still_refuses(bench):
-    bench.transcript.write_bytes(b"garbage\n" + turn(1, isCompactSummary=True))
+    bench.transcript.write_bytes(b"garbage\n" + entry(1, isCompactSummary=True))
 
     with pytest.raises(TranscriptMalformed):
         bench.export()
@@ -118,7 +118,7 @@ def test_empty_transcript_exports_nothing(bench):
 
 
 def test_transcript_is_neither_written_nor_touched(bench):
-    bench.transcript.write_bytes(turn(1))
+    bench.transcript.write_bytes(entry(1))
     before = bench.transcript.stat()
     bench.export()
 
@@ -151,12 +151,12 @@ def test_missing_transcript_is_exported_from_stored_bodies(bench, lost):
 
 
 def test_unreadable_transcript_is_exported_from_stored_bodies(bench):
-    bench.transcript.write_bytes(turn(1))
+    bench.transcript.write_bytes(entry(1))
     bench.stored("kept", "2026-04-17T08:00:00.000000Z", "[]")
     # Root reads everything, so an unreadable file is one that fails while it is read: /proc/self/mem does.
     bench.finds = "echo /proc/$PPID/mem"
 
-    assert ["kept"] == turn_ids(bench.export()[0])
+    assert ["kept"] == entry_ids(bench.export()[0])
 
 
 def test_many_stored_turns_come_in_order(bench):
@@ -228,41 +228,41 @@ def rename_over(path, data):
 
 
 def test_what_is_appended_meanwhile_is_left_for_another_time(bench):
-    bench.transcript.write_bytes(turn(1) + turn(2))
-    Meddled(bench, lambda: append(bench.transcript, turn(3)))
+    bench.transcript.write_bytes(entry(1) + entry(2))
+    Meddled(bench, lambda: append(bench.transcript, entry(3)))
 
-    assert ["t1", "t2"] == turn_ids(bench.export()[0])
+    assert ["t1", "t2"] == entry_ids(bench.export()[0])
 
 
 def test_line_that_was_half_written_is_read_again_once_it_is_whole(bench):
-    bench.transcript.write_bytes(turn(1) + turn(2)[:50])
-    Meddled(bench, lambda: append(bench.transcript, turn(2)[50:]))
+    bench.transcript.write_bytes(entry(1) + entry(2)[:50])
+    Meddled(bench, lambda: append(bench.transcript, entry(2)[50:]))
 
-    assert ["t1", "t2"] == turn_ids(bench.export()[0])
+    assert ["t1", "t2"] == entry_ids(bench.export()[0])
 
 
 @pytest.mark.parametrize("change", [rename_over, lambda path, data: path.write_bytes(data)], ids=["rename", "in place"])
 def test_transcript_that_is_replaced_meanwhile_is_read_again_whole(bench, change):
-    bench.transcript.write_bytes(turn(1) + turn(2))
-    Meddled(bench, lambda: change(bench.transcript, turn(3) + turn(4) + turn(5)))
+    bench.transcript.write_bytes(entry(1) + entry(2))
+    Meddled(bench, lambda: change(bench.transcript, entry(3) + entry(4) + entry(5)))
 
-    assert ["t3", "t4", "t5"] == turn_ids(bench.export()[0])
+    assert ["t3", "t4", "t5"] == entry_ids(bench.export()[0])
 
 
 def test_transcript_that_is_rewritten_again_and_again_is_an_error(bench):
-    bench.transcript.write_bytes(turn(1))
-    Meddled(bench, *[lambda number=number: rename_over(bench.transcript, turn(number)) for number in range(9)])
+    bench.transcript.write_bytes(entry(1))
+    Meddled(bench, *[lambda number=number: rename_over(bench.transcript, entry(number)) for number in range(9)])
 
     with pytest.raises(RunnerError, match="rewritten each time"):
         bench.export()
 
 
 def test_transcript_that_vanishes_meanwhile_is_exported_from_stored_bodies(bench):
-    bench.transcript.write_bytes(turn(1))
+    bench.transcript.write_bytes(entry(1))
     bench.stored("kept", "2026-04-17T08:00:00.000000Z", "[]")
     Meddled(bench, lambda: bench.transcript.unlink())
 
-    assert ["kept"] == turn_ids(bench.export()[0])
+    assert ["kept"] == entry_ids(bench.export()[0])
 
 
 _MEASURED = """
@@ -287,7 +287,7 @@ print(total, (peak_kb() - before) // 1024)
 
 
 def test_memory_stays_flat_however_long_the_transcript(bench):
-    line = turn(1, message={"content": "x" * 2_000})
+    line = entry(1, message={"content": "x" * 2_000})
     with bench.transcript.with_name("big.jsonl").open("wb") as file:
         for _ in range(30):
             file.write(line * 500)
@@ -306,7 +306,7 @@ def test_memory_stays_flat_however_long_the_transcript(bench):
 
 
 def test_full_disk_for_the_buffer_is_an_operational_error(bench):
-    bench.transcript.write_bytes(turn(1) * 3)
+    bench.transcript.write_bytes(entry(1) * 3)
     bench.options["in_memory_bytes"] = 100
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -15,7 +15,7 @@ import pytest
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.core.accounts.accounts import SessionScripts, StorageType
 from oulipoly_engine.errors import StoreUnusable
-from oulipoly_engine.events import Listeners, TurnsIngested
+from oulipoly_engine.events import EntriesIngested, Listeners
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.service.following.follow import Follower, Following
 from oulipoly_engine.service.following.notices import Notices
@@ -30,10 +30,10 @@ OPENCODE = Path(__file__).parents[2] / "fixtures" / "transcripts" / "opencode" /
 GEMINI = OPENCODE.parents[1] / "gemini/tmp/proj/chats/session-2026-11-21T04-07-8dd3ea41.jsonl"
 
 
-def line(turn_id, session_id="S", text="hello"):
-    message = {"id": f"msg_{turn_id}", "model": "m", "content": [{"type": "text", "text": text}]}
+def line(entry_id, session_id="S", text="hello"):
+    message = {"id": f"msg_{entry_id}", "model": "m", "content": [{"type": "text", "text": text}]}
     message["usage"] = {"input_tokens": 1, "output_tokens": 2}
-    value = {"type": "assistant", "uuid": turn_id, "timestamp": "2026-04-17T08:00:00Z", "sessionId": session_id}
+    value = {"type": "assistant", "uuid": entry_id, "timestamp": "2026-04-17T08:00:00Z", "sessionId": session_id}
     return json.dumps(value | {"message": message}, separators=(",", ":")) + "\n"
 
 
@@ -171,7 +171,7 @@ def test_an_append_becomes_an_event_that_names_its_session(bench):
     bench.wait(lambda: bench.told)
 
     event = bench.told[0]
-    assert TurnsIngested(event.at, "a", 1, ("T",)) == event
+    assert EntriesIngested(event.at, "a", 1, ("T",)) == event
     assert {"one", "two"} == bench.stored()
     bench.wait(lambda: bench.calls() == 2)
 
@@ -329,7 +329,9 @@ def test_another_ones_scan_meanwhile_costs_and_doubles_nothing(bench):
 def test_closing_in_the_middle_of_a_backlog_is_quick_and_loses_nothing(bench):
     base = bench.claude()
     for number in range(60):
-        (base / f"{number}.jsonl").write_text("".join(line(f"{number}-{turn}", text="x" * 900) for turn in range(150)))
+        (base / f"{number}.jsonl").write_text(
+            "".join(line(f"{number}-{entry}", text="x" * 900) for entry in range(150))
+        )
     follower = Follower(bench.begin, SystemClock())
     bench.wait(lambda: bench.told)
 

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from oulipoly_engine.clock import SystemClock
-from oulipoly_engine.events import Listeners, TurnsIngested
+from oulipoly_engine.events import EntriesIngested, Listeners
 from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.service.following.late import LateFollower, Sources
@@ -34,7 +34,7 @@ def listen(engine):
     told, arrived = set(), threading.Condition()
 
     def note(event):
-        if isinstance(event, TurnsIngested):
+        if isinstance(event, EntriesIngested):
             with arrived:
                 told.add(event.account)
                 arrived.notify_all()

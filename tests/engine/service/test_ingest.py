@@ -22,12 +22,12 @@ from oulipoly_engine.store.transcripts import entries
 from oulipoly_engine.testing import FakeClock
 
 
-def turn(turn_id, session_id="S", **more):
-    return {"session_id": session_id, "turn_id": turn_id, "timestamp": "2026-04-17T08:00:00Z", "role": "user"} | more
+def entry(entry_id, session_id="S", **more):
+    return {"session_id": session_id, "turn_id": entry_id, "timestamp": "2026-04-17T08:00:00Z", "role": "user"} | more
 
 
-def record(turn_id, at="2026-04-17T08:00:00Z", session_id="S"):
-    value = {"type": "assistant", "uuid": turn_id, "timestamp": at, "sessionId": session_id, "message": turn_id}
+def record(entry_id, at="2026-04-17T08:00:00Z", session_id="S"):
+    value = {"type": "assistant", "uuid": entry_id, "timestamp": at, "sessionId": session_id, "message": entry_id}
     return json.dumps(value).encode() + b"\n"
 
 
@@ -103,7 +103,7 @@ def bench(tmp_path):
 
 
 def test_new_turns_are_stored_and_counted_once(bench):
-    bench.prints("a", turn("1"), turn("2"), turn("2"))
+    bench.prints("a", entry("1"), entry("2"), entry("2"))
     first, second = bench.ingest("a"), bench.ingest("a")
 
     assert (Kind.DONE, 3, 2, 0) == (first.kind, first.script_lines, first.new_turns, first.error_count)
@@ -112,7 +112,7 @@ def test_new_turns_are_stored_and_counted_once(bench):
 
 
 def test_lines_that_are_no_turns_are_errors_with_their_numbers(bench):
-    bench.prints("a", "oops", "", turn("1"), turn("2", timestamp="never"), turn("3", body="x"))
+    bench.prints("a", "oops", "", entry("1"), entry("2", timestamp="never"), entry("3", body="x"))
     result = bench.ingest("a")
 
     assert (4, 2, [1, 4, 5]) == (result.script_lines, result.new_turns, [error.line for error in result.errors])
@@ -130,7 +130,7 @@ def test_a_transcripts_bad_line_is_told_with_its_file_and_line(bench):
 
 
 def test_a_session_of_the_year_9999_was_used_when_it_was_found(bench):
-    bench.prints("a", turn("1", timestamp="9999-01-01T00:00:00Z"))
+    bench.prints("a", entry("1", timestamp="9999-01-01T00:00:00Z"))
     bench.ingest("a")
 
     assert [(bench.at(0),)] == bench.store.rows("SELECT last_used_at FROM session_chains")
@@ -149,7 +149,7 @@ def test_errors_are_kept_up_to_a_bound_and_counted_beyond(bench):
     [("echo no luck >&2; exit 7", "failed with exit 7: no luck"), ("kill -9 $$", "killed by signal 9")],
 )
 def test_script_that_fails_adds_nothing(bench, then, said):
-    bench.prints("a", turn("1"), "oops", then=then)
+    bench.prints("a", entry("1"), "oops", then=then)
     result = bench.ingest("a")
 
     assert (Kind.FAILED, 0, 1) == (result.kind, result.new_turns, result.error_count)
@@ -159,7 +159,7 @@ def test_script_that_fails_adds_nothing(bench, then, said):
 
 def test_script_that_takes_too_long_adds_nothing(bench):
     bench.timeout_s = 0.3
-    bench.prints("a", turn("1"), then="exec sleep 20")
+    bench.prints("a", entry("1"), then="exec sleep 20")
     result = bench.ingest("a")
 
     assert (Kind.FAILED, []) == (result.kind, bench.stored("a"))
@@ -176,14 +176,14 @@ def test_script_gets_a_state_folder_of_its_own(bench):
 
 
 def test_what_a_script_says_although_it_succeeds_is_a_note(bench):
-    bench.prints("a", turn("1"), then="echo unreadable: x >&2")
+    bench.prints("a", entry("1"), then="echo unreadable: x >&2")
 
     assert (("unreadable: x",), 0) == (bench.ingest("a").notes, bench.ingest("a").error_count)
 
 
 def test_every_new_session_gets_one_imported_chain(bench):
-    bench.prints("a", turn("1"), turn("2"), turn("1", "T"))
-    bench.prints("b", turn("1"))
+    bench.prints("a", entry("1"), entry("2"), entry("1", "T"))
+    bench.prints("b", entry("1"))
     first = bench.ingest("a")
     bench.ingest("a", "b")
 
@@ -198,7 +198,7 @@ def test_every_new_session_gets_one_imported_chain(bench):
 def test_chain_of_a_run_of_ours_stays_the_only_one(bench):
     with bench.store.write():
         chains.mint(bench.store, "a", "S", "opus", bench.clock.now())
-    bench.prints("a", turn("1"))
+    bench.prints("a", entry("1"))
 
     assert 0 == bench.ingest("a").new_chains
     assert [("a", "S", "initial", "opus")] == bench.chains()
@@ -206,7 +206,7 @@ def test_chain_of_a_run_of_ours_stays_the_only_one(bench):
 
 def test_imported_chain_lasts_from_the_first_turn_to_the_last(bench):
     bench.prints(
-        "a", turn("1"), turn("2", timestamp="2026-04-18T08:00:00Z"), turn("0", timestamp="2026-04-16T08:00:00Z")
+        "a", entry("1"), entry("2", timestamp="2026-04-18T08:00:00Z"), entry("0", timestamp="2026-04-16T08:00:00Z")
     )
     bench.ingest("a")
 
@@ -274,7 +274,7 @@ def test_afresh_reads_everything_again(bench):
 
 
 def test_account_that_another_process_scans_is_left_alone(bench):
-    bench.prints("a", turn("1"))
+    bench.prints("a", entry("1"))
     with try_lock(bench.folder / "locks" / "a.lock"):
         result = bench.ingest("a")
 
@@ -289,7 +289,7 @@ def test_one_failing_account_does_not_hold_back_the_others(bench):
     bench.prints("bad", then="exit 1")
     bench.claude("gone")
     bench.scripts["gone"] = SessionScripts(f"claude-code-turns {bench.folder}/state.db")
-    bench.prints("good", turn("1"))
+    bench.prints("good", entry("1"))
 
     assert [Kind.FAILED, Kind.FAILED, Kind.DONE] == [one.kind for one in bench.ingest("bad", "gone", "good")]
 

@@ -95,9 +95,9 @@ class Bench:
     def edit(self, text="edited", **more):
         return self.replacer(**more).carry_out(self.session, self.edited(text))
 
-    def turns(self):
+    def entries(self):
         rows = self.store.rows("SELECT turn_id, body FROM session_turns ORDER BY id")
-        return [(turn, json.loads(body)[0]["text"]) for turn, body in rows]
+        return [(entry, json.loads(body)[0]["text"]) for entry, body in rows]
 
     def leftovers(self):
         """List what lies about that a finished replacement does not leave."""
@@ -127,7 +127,7 @@ def test_transcript_and_rows_are_the_wanted_ones(bench):
 
     chain, segment = chains.owning(bench.store, SESSION)[0], chains.owning(bench.store, SESSION)[0].segments[0]
     assert claude_lines("one", "edited") == bench.transcript.read_bytes()
-    assert [("t1", "one"), ("t2", "edited")] == bench.turns()
+    assert [("t1", "one"), ("t2", "edited")] == bench.entries()
     assert ("t2", datetime(2026, 4, 17, 8, tzinfo=UTC)) == (segment.last_turn_id, chain.last_used_at)
     assert receipt.postimage_sha256 == bench.replacer().current(bench.session).sha256
     assert [] == bench.leftovers()
@@ -144,13 +144,13 @@ def test_mode_of_the_transcript_stays_and_what_is_kept_is_private(bench):
 
 
 def test_turns_of_sub_agents_stay_and_others_go(bench):
-    for turn_id, is_sidechain, source in (("s1", 1, "/other.jsonl"), ("gone", 0, None)):
+    for entry_id, is_sidechain, source in (("s1", 1, "/other.jsonl"), ("gone", 0, None)):
         with bench.store.write():
             bench.store.insert(
                 "session_turns",
                 provider_name="acc",
                 session_id=SESSION,
-                turn_id=turn_id,
+                turn_id=entry_id,
                 timestamp=to_text(NOON),
                 role="user",
                 is_sidechain=is_sidechain,
@@ -161,7 +161,7 @@ def test_turns_of_sub_agents_stay_and_others_go(bench):
 
     bench.edit()
 
-    assert {"s1", "t1", "t2"} == {turn for turn, _ in bench.turns()}
+    assert {"s1", "t1", "t2"} == {entry for entry, _ in bench.entries()}
 
 
 def test_undo_goes_back_step_by_step_and_can_be_undone(bench):
@@ -176,7 +176,7 @@ def test_undo_goes_back_step_by_step_and_can_be_undone(bench):
     bench.replacer().undo(bench.session)
     bench.replacer().undo(bench.session)
     assert before == bench.transcript.read_bytes()
-    assert [("t1", "one"), ("t2", "two")] == bench.turns()
+    assert [("t1", "one"), ("t2", "two")] == bench.entries()
     with pytest.raises(RequestRefused, match="nothing to undo"):
         bench.replacer().undo(bench.session)
     assert ["import-replace"] * 2 + ["undo"] * 4 == [one.operation for one in bench.replacer().history(bench.session)]
@@ -273,7 +273,7 @@ def test_same_turns_again_write_no_file_and_keep_nothing(bench):
     receipt = bench.replacer().carry_out(bench.session, wanted_of(bench.replacer().current(bench.session).records))
 
     assert (inode, None, []) == (bench.transcript.stat().st_ino, receipt.operation_uuid, bench.kept())
-    assert [("t1", "one"), ("t2", "two")] == bench.turns()
+    assert [("t1", "one"), ("t2", "two")] == bench.entries()
 
 
 def test_plan_touches_nothing_and_tells_who_holds_the_session(bench):
@@ -282,7 +282,7 @@ def test_plan_touches_nothing_and_tells_who_holds_the_session(bench):
 
     plan = bench.replacer().plan(bench.session, bench.edited())
 
-    assert ["t2"] == [step.turn_id for step in plan.changes]
+    assert ["t2"] == [step.entry_id for step in plan.changes]
     assert "is held until" in plan.notes[0]
     assert before == bench.transcript.stat()
     assert not (bench.data / "replace_journal").exists()
@@ -317,7 +317,7 @@ def test_transcript_that_is_written_to_meanwhile_is_left_as_it_is(bench):
         bench.edit(at_step=append)
 
     assert claude_lines("one", "two") + b"\n" == bench.transcript.read_bytes()
-    assert ([], [], []) == (bench.leftovers(), bench.kept(), bench.turns())
+    assert ([], [], []) == (bench.leftovers(), bench.kept(), bench.entries())
     assert () == bench.replacer().history(bench.session)
 
 
@@ -326,7 +326,7 @@ def test_cli_that_has_its_transcript_open_makes_the_session_busy(bench):
         bench.edit()
 
     assert claude_lines("one", "two") == bench.transcript.read_bytes()
-    assert ([], [], []) == (bench.leftovers(), bench.kept(), bench.turns())
+    assert ([], [], []) == (bench.leftovers(), bench.kept(), bench.entries())
 
 
 class Late:
@@ -373,7 +373,7 @@ def test_line_that_its_cli_wrote_at_the_very_moment_of_the_exchange_is_not_lost(
     late.thread.join(20)
 
     assert claude_lines("one", "two", "late") == bench.transcript.read_bytes()
-    assert ([], []) == (bench.leftovers(), bench.turns())
+    assert ([], []) == (bench.leftovers(), bench.entries())
     assert () == bench.replacer().history(bench.session)
 
 
@@ -424,7 +424,7 @@ def test_row_of_a_line_behind_the_new_transcript_stays_if_a_scan_has_read_it(ben
     bench.edit(at_step=append_and_scan)
 
     rows = bench.store.rows("SELECT turn_id FROM session_turns ORDER BY turn_id")
-    assert ["t1", "t2", "t3"] == [turn_id for (turn_id,) in rows]
+    assert ["t1", "t2", "t3"] == [entry_id for (entry_id,) in rows]
 
 
 def test_line_that_reached_the_old_transcript_after_all_is_carried_over_and_told(bench):

@@ -34,8 +34,8 @@ def pages(path):
 
 
 def texts(pages, start=0, count=100, **more):
-    entries = pages.page(start, count, redacting=more.get("redacting", True))
-    return [None if entry.turn is None else text_of(entry.turn) for entry in entries]
+    placed_entries = pages.page(start, count, redacting=more.get("redacting", True))
+    return [None if placed.entry is None else text_of(placed.entry) for placed in placed_entries]
 
 
 def test_only_lines_that_may_hold_a_turn_have_a_place(pages):
@@ -196,7 +196,7 @@ def test_a_hundred_thousand_turns_open_without_reading_one(tmp_path, monkeypatch
     line = record(1, "x" * 200) + "\n"
     path.write_text(line * 100_000)
     read = []
-    monkeypatch.setattr(FilePages, "_turn", lambda self, place: read.append(place))
+    monkeypatch.setattr(FilePages, "_entry", lambda self, place: read.append(place))
     pages = FilePages(path, StorageType.CLAUDE_CODE)
     pages.page(99_980, 32, redacting=True)
 

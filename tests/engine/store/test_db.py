@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from oulipoly_engine.core.transcripts.turn_script import TurnLine
+from oulipoly_engine.core.transcripts.turn_script import EntryLine
 from oulipoly_engine.errors import SchemaIncompatible, StoreUnusable
 from oulipoly_engine.store.base import db, schema
 from oulipoly_engine.store.base.db import open_store
@@ -165,10 +165,10 @@ def test_a_file_that_is_closed_in_the_middle_of_a_look_opens_again(path):
     store = open_store(path)
     with store.write():
         chains.insert(store, "a", "s", "m", started_at="", last_used_at="", reason="initial")
-        line = TurnLine("s", "t", "2026-11-22T00:00:00Z", "user", body="[]")
+        line = EntryLine("s", "t", "2026-11-22T00:00:00Z", "user", body="[]")
         entries.insert_new(store, "a", [line], datetime(2026, 11, 22, tzinfo=UTC))
     looking = bodies.bodies(store, "a", "s")
-    assert "t" == next(looking).turn_id
+    assert "t" == next(looking).entry_id
     store.close()
     looking.close()
 

@@ -119,10 +119,10 @@ def test_what_lies_in_the_file_is_what_the_functions_return(older, version):
         state.calls_since_refresh,
         [(window.position, window.used, window.label) for window in state.windows],
     )
-    assert ["turn_id-1"] == [turn.turn_id for turn in entries.of_session(store, "provider_name-1", "session_id-1")]
+    assert ["turn_id-1"] == [entry.entry_id for entry in entries.of_session(store, "provider_name-1", "session_id-1")]
     (chain,) = chains.owning(store, "session_id-1")
-    assert ("chain_id-1", "model_name-1", 1) == (chain.chain_id, chain.model, chain.turns)
-    assert {"chain_id-1", "chain_id-2"} == {one.chain_id for one in sessions.conversations(store)}
+    assert ("chain_id-1", "model_name-1", 1) == (chain.chain_id, chain.model, chain.entries)
+    assert {"chain_id-1", "chain_id-2"} == {one.chain_id for one in sessions.list_sessions(store)}
     store.close()
 
 

@@ -11,7 +11,7 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.search.cjk import paired, paired_phrase
 from oulipoly_engine.core.search.query import Term
 from oulipoly_engine.core.search.snippet import snippet
-from oulipoly_engine.core.transcripts.turn_script import TurnLine
+from oulipoly_engine.core.transcripts.turn_script import EntryLine
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.search import index as search_index
 from oulipoly_engine.store.search.search import Wanted, search
@@ -30,7 +30,7 @@ class Rows:
     def __init__(self, path):
         self.store = open_store(path)
         found = [
-            TurnLine("S", name, to_text(NOW - timedelta(seconds=at)), "user", body=self.body(text))
+            EntryLine("S", name, to_text(NOW - timedelta(seconds=at)), "user", body=self.body(text))
             for at, (name, text) in enumerate(TEXTS.items())
         ]
         with self.store.write():
@@ -50,7 +50,7 @@ class Rows:
     def found(self, *terms):
         self.index()
         wanted = tuple(term if isinstance(term, Term) else Term(term) for term in terms)
-        return [match.turn_id for match in search(self.store, Wanted(wanted), 9)]
+        return [match.entry_id for match in search(self.store, Wanted(wanted), 9)]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.search.query import Term
-from oulipoly_engine.core.transcripts.turn_script import TurnLine
+from oulipoly_engine.core.transcripts.turn_script import EntryLine
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.search import index as search_index
 from oulipoly_engine.store.search.search import Wanted, numbers_of, search
@@ -19,10 +19,10 @@ from oulipoly_engine.store.transcripts import entries
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
-def turn(number, text, session="S", seconds=None, **more):
+def entry(number, text, session="S", seconds=None, **more):
     at = to_text(NOW + timedelta(seconds=number if seconds is None else seconds))
     body = None if text is None else json.dumps([{"type": "text", "text": text}])
-    return TurnLine(session, f"t{number}", at, more.pop("role", "user"), body=body, **more)
+    return EntryLine(session, f"t{number}", at, more.pop("role", "user"), body=body, **more)
 
 
 class Rows:
@@ -46,7 +46,7 @@ class Rows:
     def found(self, word=None, limit=100, sessions=None, **more):
         terms = () if word is None else (Term(word),)
         more["sessions"] = None if sessions is None else numbers_of(self.store, sessions)
-        return [match.turn_id for match in search(self.store, Wanted(terms, **more), limit)]
+        return [match.entry_id for match in search(self.store, Wanted(terms, **more), limit)]
 
     def is_sound(self):
         """Whether the index holds exactly what is stored, told by the index's own words and their counts."""
@@ -76,9 +76,9 @@ def rows(tmp_path):
 
 
 def test_newest_turns_come_first_whatever_order_they_were_stored_in(rows):
-    rows.add(turn(1, "needle", seconds=30), turn(2, "needle", seconds=10))
+    rows.add(entry(1, "needle", seconds=30), entry(2, "needle", seconds=10))
     rows.index()
-    rows.add(turn(3, "needle", seconds=20))
+    rows.add(entry(3, "needle", seconds=20))
     rows.index()
 
     assert ["t1", "t3", "t2"] == rows.found("needle")
@@ -86,14 +86,14 @@ def test_newest_turns_come_first_whatever_order_they_were_stored_in(rows):
 
 
 def test_nothing_is_found_before_it_is_indexed_and_the_backlog_is_told(rows):
-    rows.add(turn(1, "needle"))
+    rows.add(entry(1, "needle"))
 
     assert [] == rows.found("needle")
     assert 1 == search_index.state(rows.store).behind
 
 
 def test_words_are_found_without_case_accents_and_as_phrases(rows):
-    rows.add(turn(1, "The Café's burn-rate"), turn(2, "rate of burn"))
+    rows.add(entry(1, "The Café's burn-rate"), entry(2, "rate of burn"))
     rows.index()
 
     assert ["t1"] == rows.found("cafe")
@@ -102,8 +102,8 @@ def test_words_are_found_without_case_accents_and_as_phrases(rows):
 
 
 def test_fields_narrow_the_search(rows):
-    rows.add(turn(1, "needle"), turn(2, "needle", role="assistant"), turn(3, "needle", is_sidechain=True))
-    rows.add(turn(4, "needle", session="T"), account="other")
+    rows.add(entry(1, "needle"), entry(2, "needle", role="assistant"), entry(3, "needle", is_sidechain=True))
+    rows.add(entry(4, "needle", session="T"), account="other")
     rows.index()
 
     assert ["t4"] == rows.found("needle", accounts=frozenset({"other"}))
@@ -117,7 +117,7 @@ def test_fields_narrow_the_search(rows):
 
 
 def test_many_sessions_narrow_as_few_do(rows):
-    rows.add(*(turn(number, "needle", session=f"S{number}") for number in range(1000)))
+    rows.add(*(entry(number, "needle", session=f"S{number}") for number in range(1000)))
     rows.index()
     wanted = frozenset(("acc", f"S{number}") for number in range(0, 1000, 2))
 
@@ -125,8 +125,8 @@ def test_many_sessions_narrow_as_few_do(rows):
 
 
 def test_a_session_is_told_from_one_of_the_same_id_on_another_account(rows):
-    rows.add(turn(1, "needle"), turn(2, "needle", session="T"))
-    rows.add(turn(3, "needle"), account="other")
+    rows.add(entry(1, "needle"), entry(2, "needle", session="T"))
+    rows.add(entry(3, "needle"), account="other")
     rows.index()
 
     assert ["t3"] == rows.found("needle", sessions=frozenset({("other", "S")}))
@@ -134,7 +134,7 @@ def test_a_session_is_told_from_one_of_the_same_id_on_another_account(rows):
 
 
 def test_dates_are_exact_also_where_many_turns_share_a_second(rows):
-    rows.add(*(turn(number, "needle", seconds=0) for number in range(40)), turn(99, "needle", seconds=1))
+    rows.add(*(entry(number, "needle", seconds=0) for number in range(40)), entry(99, "needle", seconds=1))
     rows.index(most=7)
     second = timedelta(seconds=1)
 
@@ -145,10 +145,10 @@ def test_dates_are_exact_also_where_many_turns_share_a_second(rows):
 
 
 def test_deleted_turns_are_forgotten_and_stored_again_are_found_again(rows):
-    rows.add(*(turn(number, f"old {number}") for number in range(6)))
+    rows.add(*(entry(number, f"old {number}") for number in range(6)))
     rows.index()
     rows.change("DELETE FROM session_turns WHERE id > 2")
-    rows.add(turn(3, "new 3"), turn(4, "new 4"))  # with the ids of those that are gone
+    rows.add(entry(3, "new 3"), entry(4, "new 4"))  # with the ids of those that are gone
 
     assert ["t1", "t0"] == rows.found("old")
     rows.index()
@@ -157,11 +157,11 @@ def test_deleted_turns_are_forgotten_and_stored_again_are_found_again(rows):
 
 
 def test_a_session_that_is_replaced_in_one_transaction_is_found_as_it_is_then(rows):
-    rows.add(*(turn(number, f"old {number}") for number in range(4)), turn(9, "other", session="T"))
+    rows.add(*(entry(number, f"old {number}") for number in range(4)), entry(9, "other", session="T"))
     rows.index(most=3)
     with rows.store.write():
         rows.store.execute("DELETE FROM session_turns WHERE session_id = 'S'")
-        entries.insert_new(rows.store, "acc", [turn(1, "edited")], NOW)
+        entries.insert_new(rows.store, "acc", [entry(1, "edited")], NOW)
     rows.index()
 
     assert ["t1"] == rows.found("edited")
@@ -170,7 +170,7 @@ def test_a_session_that_is_replaced_in_one_transaction_is_found_as_it_is_then(ro
 
 
 def test_a_changed_body_is_found_by_its_new_words(rows):
-    rows.add(turn(1, "before"), turn(2, "unindexed"))
+    rows.add(entry(1, "before"), entry(2, "unindexed"))
     rows.index(most=1)
     rows.change("""UPDATE session_turns SET body = '[{"type":"text","text":"after"}]' WHERE turn_id = 't1'""")
 
@@ -180,7 +180,7 @@ def test_a_changed_body_is_found_by_its_new_words(rows):
 
 
 def test_a_transaction_that_is_rolled_back_leaves_the_index_as_it_was(rows):
-    rows.add(turn(1, "needle"))
+    rows.add(entry(1, "needle"))
     rows.index()
     with contextlib.suppress(ZeroDivisionError), rows.store.write():
         rows.store.execute("DELETE FROM session_turns")
@@ -194,7 +194,7 @@ def test_a_transaction_that_is_rolled_back_leaves_the_index_as_it_was(rows):
     "body", [None, "no json", "[1, 2]", '"text"', '{"text": "in an object"}', '[{"text": 5}]', "["]
 )
 def test_bodies_of_any_form_are_stored_indexed_and_deleted(rows, body):
-    rows.add(turn(1, "needle"))
+    rows.add(entry(1, "needle"))
     rows.change("UPDATE session_turns SET body = ?", body)
     rows.index()
 
@@ -207,7 +207,7 @@ MOST = 1 << 20  # characters of a text that are indexed
 
 
 def test_of_a_long_text_the_beginning_is_found_and_the_turn_is_counted_until_it_is_gone(rows):
-    rows.add(turn(1, "beginning " + "x" * (MOST - 21) + " end unfound"), turn(2, "short unfound"))
+    rows.add(entry(1, "beginning " + "x" * (MOST - 21) + " end unfound"), entry(2, "short unfound"))
     rows.index()
 
     assert (["t1"], ["t1"], ["t2"]) == (rows.found("beginning"), rows.found("end"), rows.found("unfound"))
@@ -218,18 +218,18 @@ def test_of_a_long_text_the_beginning_is_found_and_the_turn_is_counted_until_it_
 
 
 def test_a_text_that_grows_or_shrinks_over_the_bound_is_counted_as_it_is_then(rows):
-    rows.add(turn(1, "short"))
+    rows.add(entry(1, "short"))
     rows.index()
-    rows.change("UPDATE session_turns SET body = ?", turn(1, "long " * MOST).body)
+    rows.change("UPDATE session_turns SET body = ?", entry(1, "long " * MOST).body)
     assert (["t1"], 1) == (rows.found("long"), search_index.state(rows.store).cut)
-    rows.change("UPDATE session_turns SET body = ?", turn(1, "short").body)
+    rows.change("UPDATE session_turns SET body = ?", entry(1, "short").body)
 
     assert (["t1"], [], 0) == (rows.found("short"), rows.found("long"), search_index.state(rows.store).cut)
     assert rows.is_sound()
 
 
 def test_a_turn_that_gets_another_session_is_found_in_that_one(rows):
-    rows.add(turn(1, "needle"))
+    rows.add(entry(1, "needle"))
     rows.index()
     rows.change("UPDATE session_turns SET session_id = 'T'")
 
@@ -238,7 +238,7 @@ def test_a_turn_that_gets_another_session_is_found_in_that_one(rows):
 
 
 def test_long_texts_make_short_batches(rows):
-    rows.add(*(turn(number, "word " * 20_000) for number in range(6)))
+    rows.add(*(entry(number, "word " * 20_000) for number in range(6)))
 
     assert [2, 2, 2, 0] == [search_index.index_batch(rows.store) for _ in range(4)]
 
@@ -252,11 +252,11 @@ def test_a_former_index_is_taken_away_in_steps_between_which_others_write(rows, 
             ((number, " ".join(f"w{number}x{word}" for word in range(99))) for number in range(3000)),
         )
         rows.store.execute_many("INSERT INTO search_docs VALUES (?, ?)", ((number, number) for number in range(3000)))
-    rows.add(turn(1, "needle"))
+    rows.add(entry(1, "needle"))
     steps = 0
     while search_index.clear_batch(rows.store):
         steps += 1
-        rows.add(turn(10 + steps, "needle"))
+        rows.add(entry(10 + steps, "needle"))
     rows.index()
 
     assert steps > 10
@@ -271,7 +271,7 @@ def test_no_text_of_a_user_becomes_syntax(tmp_path_factory, word, is_prefix, is_
     path = tmp_path_factory.getbasetemp() / "syntax.db"
     rows = Rows(path)
     if not rows.found():
-        rows.add(turn(1, "needle in hay"))
+        rows.add(entry(1, "needle in hay"))
         rows.index()
     terms = (Term(word, is_prefix, is_negated), Term("needle"))
 
@@ -299,7 +299,7 @@ def test_index_is_right_after_any_mixture_of_changes(tmp_path_factory, steps):
     rows.change("DELETE FROM session_turns")  # one state file for all examples: making one takes longer than they do
     for kind, *values in steps:
         if kind == "add":
-            rows.add(turn(values[0], "red word", seconds=values[1]))
+            rows.add(entry(values[0], "red word", seconds=values[1]))
         elif kind == "delete":
             rows.change("DELETE FROM session_turns WHERE turn_id = ?", f"t{values[0]}")
         elif kind == "update":
@@ -328,7 +328,7 @@ print(done)
 
 
 def test_two_processes_index_every_turn_once_while_a_third_writes(rows, tmp_path):
-    rows.add(*(turn(number, "needle") for number in range(1000)))
+    rows.add(*(entry(number, "needle") for number in range(1000)))
     command = [sys.executable, "-c", _WORKER, str(tmp_path / "state.db")]
     workers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(2)]
     for worker in workers:

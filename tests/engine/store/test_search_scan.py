@@ -13,12 +13,12 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.search.query import Field, FieldName, Term
 from oulipoly_engine.core.search.snippet import fold
 from oulipoly_engine.core.sessions.sessions import Sort, field_fits, ordered
-from oulipoly_engine.core.transcripts.turn_script import TurnLine
+from oulipoly_engine.core.transcripts.turn_script import EntryLine
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.search import index
 from oulipoly_engine.store.search.search import Wanted, numbers_of, search, sessions
 from oulipoly_engine.store.sessions import facts, imported
-from oulipoly_engine.store.sessions.sessions import conversations, latest
+from oulipoly_engine.store.sessions.sessions import latest, list_sessions
 from oulipoly_engine.store.transcripts import entries
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -43,7 +43,7 @@ def holds(text, term):
     return any(fits(at) for at in range(len(held) - len(asked) + 1))
 
 
-TURNS = st.lists(
+ENTRIES = st.lists(
     st.tuples(
         st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join) | st.text(SIGNS, min_size=1, max_size=5),
         st.sampled_from(ACCOUNTS),
@@ -71,7 +71,7 @@ def stored(path, found):
         for number, (text, account, session, role, second) in enumerate(found):
             body = json.dumps([{"type": "text", "text": text}], ensure_ascii=False)
             at = to_text(NOW + timedelta(seconds=second))
-            entries.insert_new(store, account, [TurnLine(session, f"t{number}", at, role, body=body)], NOW)
+            entries.insert_new(store, account, [EntryLine(session, f"t{number}", at, role, body=body)], NOW)
     while index.index_batch(store, 7):
         pass
     return store
@@ -81,7 +81,7 @@ def told_by_the_index(store, terms, never, keys, role, limit):
     wanted = (*terms, *([] if never is None else [Term(never.text, never.is_prefix, is_negated=True)]))
     numbers = None if keys is None else numbers_of(store, keys)
     matches = search(store, Wanted(wanted, roles=role and (role,), sessions=numbers), limit)
-    return [match.turn_id for match in matches]
+    return [match.entry_id for match in matches]
 
 
 def told_by_a_scan(found, terms, never, keys, role):
@@ -98,7 +98,7 @@ def told_by_a_scan(found, terms, never, keys, role):
 QUERIES = st.lists(st.tuples(TERMS, NEVER, KEYS, st.sampled_from((None, *ROLES))), min_size=1, max_size=8)
 
 
-@given(TURNS, QUERIES, st.integers(1, 30))
+@given(ENTRIES, QUERIES, st.integers(1, 30))
 @settings(max_examples=20, deadline=None)
 def test_search_finds_what_a_look_at_every_turn_finds(tmp_path_factory, found, queries, limit):
     store = stored(tmp_path_factory.getbasetemp() / "scan.db", found)
@@ -118,7 +118,7 @@ def chains(tmp_path_factory):
     with store.write():
         for number, session in enumerate(sessions):
             at = to_text(NOW + timedelta(minutes=number * 11 % 70))
-            entries.insert_new(store, "acc", [TurnLine(session, f"t{number}", at, "user")], NOW + timedelta(days=1))
+            entries.insert_new(store, "acc", [EntryLine(session, f"t{number}", at, "user")], NOW + timedelta(days=1))
         imported.adopt(store, "acc", sessions)
         names = [name for (name,) in store.rows("SELECT chain_id FROM session_chain_segments ORDER BY session_id")]
         used = [(to_text(NOW + timedelta(minutes=at, seconds=30)), name) for at, name in enumerate(names[::6])]
@@ -146,7 +146,7 @@ def test_the_head_of_the_list_is_the_head_of_the_whole_list(chains, limit):
     leading, total = latest(chains, limit)
 
     assert 60 == total
-    assert {one.chain_id for one in ordered(conversations(chains), Sort.USED)[:limit]} == leading
+    assert {one.chain_id for one in ordered(list_sessions(chains), Sort.USED)[:limit]} == leading
 
 
 FIELDS = [
@@ -200,10 +200,10 @@ def test_when_narrowed_sessions_had_turns_is_told_unless_it_is_not_known_of_all(
     field = Field(FieldName.SESSION, ("30-", "45-"))
     told = "SELECT MIN(first_turn_at), MAX(last_turn_at) FROM session_facts WHERE session_id IN ('30-session', {})"
     found = sessions(chains, [field])
-    assert [(found.first_turn_at, found.last_turn_at)] == chains.rows(told.format("'45-session'"))
+    assert [(found.first_entry_at, found.last_entry_at)] == chains.rows(told.format("'45-session'"))
 
     with contextlib.suppress(ZeroDivisionError), chains.write():
         chains.execute("DELETE FROM session_facts WHERE session_id = '45-session'")
         found = sessions(chains, [field])
         raise ZeroDivisionError
-    assert (2, None, None) == (len(found.numbers), found.first_turn_at, found.last_turn_at)
+    assert (2, None, None) == (len(found.numbers), found.first_entry_at, found.last_entry_at)

@@ -128,7 +128,7 @@ async def test_a_low_window_has_no_room_for_who_burned_it(app_world, hand):
         await refused(one, [("quota.burners", "the window is too low to list who burned it")])
 
 
-NEEDS_CONVERSATION = (
+NEEDS_SESSION = (
     *("resume", "elsewhere", "fork", "move", "mark", "range", "pin", "rename", "note", "archive", "restore", "export"),
     *("import", "bundle", "copy"),
 )
@@ -136,7 +136,7 @@ NEEDS_CONVERSATION = (
 
 async def test_sessions_without_a_conversation_say_so(app_world, hand):
     async with hand("sessions") as one:
-        cases = [(f"sessions.{name}", "choose a conversation first") for name in NEEDS_CONVERSATION]
+        cases = [(f"sessions.{name}", "choose a conversation first") for name in NEEDS_SESSION]
         await refused(one, [*cases, ("sessions.undo", "nothing was done here yet")])
 
 

@@ -178,7 +178,7 @@ async def test_the_footer_gives_a_key_to_one_row_alone(sessions):
 
 def is_listed_as_there(one):
     board = one.app.frame.find("sessions").board
-    return next(row.has_transcript for row in board.rows if row.conversation.active.session_id == ROOF)
+    return next(row.has_transcript for row in board.rows if row.session.active.session_id == ROOF)
 
 
 async def test_a_deleted_transcript_is_told_stays_readable_and_is_followed_again_when_it_is_back(talks, transcript):

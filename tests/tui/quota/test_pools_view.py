@@ -40,8 +40,8 @@ def crowd(empty_world):
     return empty_world
 
 
-def _window(used, hours, delta=0.02, turns=2, label="5h"):
-    return Window(0, used, NOW + timedelta(hours=hours), delta, turns, label)
+def _window(used, hours, delta=0.02, entries=2, label="5h"):
+    return Window(0, used, NOW + timedelta(hours=hours), delta, entries, label)
 
 
 def _fill(store):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from oulipoly_engine.core.search.query import parse
-from oulipoly_engine.core.sessions.sessions import Conversation, Part, Sort
+from oulipoly_engine.core.sessions.sessions import Part, Session, Sort
 from oulipoly_engine.facade.sessions.types import Board, Listed
 from oulipoly_tui.view.sessions.groups import Grouping, Order, SessionIndex
 
@@ -14,7 +14,7 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 def listed(name, purges_in):
     at = "2026-11-01T00:00:00Z"
-    one = Conversation(f"{name}-c", "opus", at, at, (Part("ada", f"{name}-s", at, None, title=name),))
+    one = Session(f"{name}-c", "opus", at, at, (Part("ada", f"{name}-s", at, None, title=name),))
     return Listed(one, "claude", has_transcript=True, purge_at=None if purges_in is None else NOW + purges_in)
 
 
@@ -47,4 +47,4 @@ def test_the_list_shows_what_is_at_risk_whatever_was_typed_before(texts, names):
         query = parse(text, NOW, lambda naive: naive.replace(tzinfo=UTC))
         found = index.arranged(Order(query, Sort.USED, Grouping.NONE, NOW))
 
-    assert names == {one.conversation.title for group in found.groups for one in group.members}
+    assert names == {one.session.title for group in found.groups for one in group.members}

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from oulipoly_engine.clock import SystemClock, to_text
-from oulipoly_engine.core.sessions.sessions import Conversation, Part, Sort, ordered
+from oulipoly_engine.core.sessions.sessions import Part, Session, Sort, ordered
 from oulipoly_engine.facade.sessions.types import Board, Listed
 from oulipoly_engine.facade.snapshot import AtRisk
 from oulipoly_engine.records import replace
@@ -25,9 +25,9 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 DAY = 86_400
 
 
-def one(name, account="ada", model="opus", turns=3, used="2026-11-20T10:00:00.000000Z"):
-    part = Part(account, f"{name}-s", used, None, turns=turns, title=name, cwd="/w", last_turn_at=used)
-    return Conversation(f"{name}-c", model, used, used, (part,))
+def one(name, account="ada", model="opus", entries=3, used="2026-11-20T10:00:00.000000Z"):
+    part = Part(account, f"{name}-s", used, None, entries=entries, title=name, cwd="/w", last_entry_at=used)
+    return Session(f"{name}-c", model, used, used, (part,))
 
 
 def names(sort, *found, is_reversed=False):
@@ -41,9 +41,9 @@ def test_texts_rise_and_what_has_none_stays_last_either_way():
 
 
 def test_numbers_fall_and_turn_round():
-    found = (one("a", turns=1), one("b", turns=9), one("c", turns=5))
+    found = (one("a", entries=1), one("b", entries=9), one("c", entries=5))
 
-    assert ["bca", "acb"] == [names(Sort.TURNS, *found, is_reversed=turned) for turned in (False, True)]
+    assert ["bca", "acb"] == [names(Sort.ENTRIES, *found, is_reversed=turned) for turned in (False, True)]
 
 
 def test_of_one_account_or_model_the_latest_leads():
@@ -212,7 +212,7 @@ async def test_what_is_at_risk_is_gone_to_and_archived_from_there(listed):
         while app.alerts._last != wanted[0]:
             await pilot.press("alt+n")
         pane = app.frame.find("sessions")
-        await until(lambda: pane.listed is not None and pane.listed.conversation.chain_id == wanted[0].key)
+        await until(lambda: pane.listed is not None and pane.listed.session.chain_id == wanted[0].key)
         await pilot.press("A")
         app.work("again", lambda: None, lambda _: None)
         await until(lambda: app.engine.sessions.catalogue.board().kept)

@@ -6,7 +6,7 @@ import pytest
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.search.query import Query, parse
-from oulipoly_engine.core.sessions.sessions import Conversation, Part, Sort, fits
+from oulipoly_engine.core.sessions.sessions import Part, Session, Sort, fits
 from oulipoly_engine.facade.sessions.types import Board, Listed, Spawned
 from oulipoly_tui.view.sessions import groups as groups_module
 from oulipoly_tui.view.sessions import sessions as view
@@ -26,18 +26,18 @@ def listed(number, *, hours=0.0, cwd="/home/ada/work", account="ada", purge_days
         f"{number:08x}-s",
         at,
         None,
-        turns=number,
+        entries=number,
         title=f"words of {number}",
         cwd=cwd,
         side_chains=more.pop("side_chains", 0),
     )
-    one = Conversation(f"{number:08x}-c", "opus", at, at, (part,), **more)
+    one = Session(f"{number:08x}-c", "opus", at, at, (part,), **more)
     ends = None if purge_days is None else NOW + timedelta(days=purge_days)
     return Listed(one, "claude", has_transcript=here, purge_at=ends)
 
 
 def board(*rows, **more):
-    chains = {one.conversation.chain_id: one for one in rows}
+    chains = {one.session.chain_id: one for one in rows}
     return Board(NOW, tuple(rows), home="/home/ada", by_chain=chains, **more)
 
 
@@ -117,7 +117,7 @@ def test_ten_thousand_rows_draw_only_those_that_are_looked_at(monkeypatch):
 
 def test_a_range_takes_the_conversations_between_whichever_stands_first():
     found = rows(FEW)
-    keys = [row.key for row in found if row.key.startswith(Kind.CONVERSATION)]
+    keys = [row.key for row in found if row.key.startswith(Kind.SESSION)]
 
     assert 3 == len(found.between(keys[0], keys[2]))
     assert found.between(keys[0], keys[2]) == found.between(keys[2], keys[0])
@@ -141,8 +141,8 @@ def test_a_filter_that_is_typed_on_finds_what_it_finds_at_once(text, more):
     found = [index.arranged(Order(query, Sort.USED, Grouping.ACCOUNT, NOW)).groups for query in queries]
 
     assert [groups(FEW, query, Sort.USED, Grouping.ACCOUNT, NOW) for query in queries] == found
-    fitting = {one.conversation.chain_id for one in FEW.rows if fits(queries[1], one.conversation, one.kind)}
-    assert fitting == {one.conversation.chain_id for group in found[1] for one in group.members}
+    fitting = {one.session.chain_id for one in FEW.rows if fits(queries[1], one.session, one.kind)}
+    assert fitting == {one.session.chain_id for group in found[1] for one in group.members}
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_filter_looks_at_what_it_has_found_already_and_no_more(monkeypatch):
 
     index.arranged(Order(asked("words 199"), Sort.USED, Grouping.NONE, NOW))
 
-    assert 0 < len({known.listed.conversation.chain_id for known in looked_at}) < 20
+    assert 0 < len({known.listed.session.chain_id for known in looked_at}) < 20
 
 
 @pytest.mark.parametrize(("offset", "heading"), [(0, "yesterday"), (9, "today")])

@@ -2,8 +2,8 @@
 
 import pytest
 
-from oulipoly_engine.core.transcripts.dialogue import Kind, Part, Turn
-from oulipoly_engine.service.reading.pages import Entry
+from oulipoly_engine.core.transcripts.dialogue import Entry, Kind, Part
+from oulipoly_engine.service.reading.pages import PlacedEntry
 from oulipoly_tui.view.transcript.markdown import code_blocks, markdown
 from oulipoly_tui.view.transcript.spans import cells, plain
 from oulipoly_tui.view.transcript.transcript import Folds, entry_lines, message_text, part_with
@@ -68,7 +68,7 @@ def test_code_blocks_are_numbered_as_they_are_copied():
 
 
 def entry(*parts, role="assistant", **more):
-    return Entry(3, Turn(role, "2026-11-20T12:00:00Z", parts, **more))
+    return PlacedEntry(3, Entry(role, "2026-11-20T12:00:00Z", parts, **more))
 
 
 def shown(one, **folds):
@@ -94,7 +94,7 @@ def test_a_side_chains_turn_is_one_line_until_it_is_unfolded():
 
 
 def test_an_empty_record_takes_no_line():
-    assert [] == shown(Entry(0, None))
+    assert [] == shown(PlacedEntry(0, None))
     assert [] == shown(entry(Part(Kind.TEXT, "  ")))
 
 
@@ -109,5 +109,5 @@ def test_control_signs_never_come_out():
 def test_a_message_is_copied_without_its_tools():
     one = entry(Part(Kind.CALL, "x", "Bash"), Part(Kind.TEXT, "said"))
 
-    assert "said" == message_text(one.turn)
-    assert 0 == part_with(one.turn, "bash")
+    assert "said" == message_text(one.entry)
+    assert 0 == part_with(one.entry, "bash")

@@ -9,7 +9,7 @@ from oulipoly_tui.commands.session_files import show_difference
 from oulipoly_tui.commands.sessions import find_session, sessions_of
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.sessions.sessions import Conversation
+    from oulipoly_engine.core.sessions.sessions import Session
     from oulipoly_engine.facade.sessions.sessions import Sessions
     from oulipoly_engine.facade.sessions.types import Draft
     from oulipoly_engine.facade.sessions.values import Import
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def edit(app: AppInterface, arguments: list[str]) -> None:
     """Let the user change a session in the editor, and show the difference."""
 
-    def found(one: Conversation) -> None:
+    def found(one: Session) -> None:
         work = partial(sessions_of(app).edits.draft, one.chain_id)
         app.work("edit", work, partial(_write, app, one.chain_id))
 

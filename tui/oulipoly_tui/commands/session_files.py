@@ -11,7 +11,7 @@ from oulipoly_tui.commands.sessions import did, find_session, sessions_of
 from oulipoly_tui.view.sessions.export import FORMATS, LOSSLESS
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.sessions.sessions import Conversation
+    from oulipoly_engine.core.sessions.sessions import Session
     from oulipoly_engine.facade.sessions.archive import Kept
     from oulipoly_engine.facade.sessions.bundles import Packed
     from oulipoly_engine.facade.sessions.values import Exported, Import, Unpacked
@@ -44,7 +44,7 @@ def restore(app: AppInterface, arguments: list[str]) -> None:
     """Put the archive's copy back."""
     sessions = sessions_of(app)
 
-    def found(one: Conversation) -> None:
+    def found(one: Session) -> None:
         work = partial(sessions.archive.restore, one.chain_id)
         _start(app, "put back", work, lambda done: app.say(done.sentence))
 
@@ -66,7 +66,7 @@ def export(app: AppInterface, arguments: list[str]) -> str | None:
 
     sessions, target = sessions_of(app), Path(path).expanduser()
 
-    def found(one: Conversation) -> None:
+    def found(one: Session) -> None:
         def done(file: Exported) -> None:
             pane: Any = app.frame.find("sessions")
             if pane is not None and form == LOSSLESS:
@@ -89,7 +89,7 @@ def bundle(app: AppInterface, arguments: list[str]) -> None:
         missing = f"; missing: {', '.join(one.missing)}" if one.missing else ""
         app.say(f"{one.path}: {one.size_bytes:,} bytes{missing}", severity="warning" if missing else "information")
 
-    def found(one: Conversation) -> None:
+    def found(one: Session) -> None:
         _start(app, "bundle", partial(sessions.bundles.pack, one.chain_id, target), done, f"writing {target.name}")
 
     find_session(app, text, found)
@@ -161,7 +161,7 @@ def undo_replacement(app: AppInterface, arguments: list[str]) -> None:
     """Show what taking the latest replacement back would change."""
     sessions = sessions_of(app)
 
-    def found(one: Conversation) -> None:
+    def found(one: Session) -> None:
         def planned(plan: Any) -> None:  # noqa: ANN401 - Plan
             from oulipoly_tui.screens.import_ import ImportScreen  # noqa: PLC0415 - only when it is opened
 

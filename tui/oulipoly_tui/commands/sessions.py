@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oulipoly_tui.messages import ReplWanted
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.sessions.sessions import Conversation
+    from oulipoly_engine.core.sessions.sessions import Session
     from oulipoly_engine.facade.sessions.sessions import Sessions
     from oulipoly_tui.app_interface import AppInterface
 
@@ -30,7 +30,7 @@ def did(app: AppInterface, text: str, take_back: Callable[[], object] | None = N
         pane.did(text, take_back)
 
 
-def find_session(app: AppInterface, text: str, act: Callable[[Conversation], None]) -> None:
+def find_session(app: AppInterface, text: str, act: Callable[[Session], None]) -> None:
     """Find what an id means, then act."""
     app.work("find a session", partial(sessions_of(app).catalogue.find, text), act)
 
@@ -40,7 +40,7 @@ def open_session(app: AppInterface, arguments: list[str]) -> None:
     from oulipoly_tui.view.sessions.sessions import title_of  # noqa: PLC0415 - with its pane
     from oulipoly_tui.view.transcript.transcript import Target  # noqa: PLC0415 - with its pane
 
-    def opened(one: Conversation) -> None:
+    def opened(one: Session) -> None:
         part = one.active
         target = Target(one.chain_id, part.account, part.session_id, part.transcript, title_of(one))
 
@@ -59,7 +59,7 @@ def resume(app: AppInterface, arguments: list[str]) -> None:
     """Go on in a terminal; with an account, there."""
     account = arguments[1] if len(arguments) > 1 else None
 
-    def found(one: Conversation) -> None:
+    def found(one: Session) -> None:
         model = one.model if app.snapshot is not None and app.snapshot.pool(one.model) is not None else ""
         app.post_message(ReplWanted(model, account, one.active.session_id))
 
@@ -71,7 +71,7 @@ def fork(app: AppInterface, arguments: list[str]) -> str | None:
     if not app.has_pane("repl"):
         return "this version has no terminals yet: `agents repl --resume ID --fork` does it in the shell"
 
-    def found(one: Conversation) -> None:
+    def found(one: Session) -> None:
         async def hand_over() -> None:
             await app.frame.turn_to("repl")
             pane: Any = app.frame.find("repl")
@@ -89,7 +89,7 @@ def move(app: AppInterface, arguments: list[str]) -> None:
     text, account = arguments
     sessions = sessions_of(app)
 
-    def found(one: Conversation) -> None:
+    def found(one: Session) -> None:
         def planned(what: str) -> None:
             from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
 
@@ -112,7 +112,7 @@ def rename(app: AppInterface, arguments: list[str]) -> None:
     text, name = arguments[0], arguments[1] if len(arguments) > 1 else ""
     sessions = sessions_of(app)
 
-    def found(one: Conversation) -> None:
+    def found(one: Session) -> None:
         def named(before: str | None) -> None:
             back = partial(sessions.notes.rename, one.chain_id, before or "")
             did(app, f"named “{name}”" if name.strip() else "called by its first words", back)
@@ -127,7 +127,7 @@ def annotate(app: AppInterface, arguments: list[str]) -> None:
     text, note = arguments[0], arguments[1] if len(arguments) > 1 else ""
     sessions = sessions_of(app)
 
-    def found(one: Conversation) -> None:
+    def found(one: Session) -> None:
         def noted(before: str | None) -> None:
             back = partial(sessions.notes.annotate, one.chain_id, before or "")
             did(app, "noted" if note.strip() else "the note is gone", back)

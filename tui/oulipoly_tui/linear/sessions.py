@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.sessions.sessions import Conversation, Sort, fits, ordered
+from oulipoly_engine.core.sessions.sessions import Session, Sort, fits, ordered
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.transcripts.dialogue import Kind
 from oulipoly_engine.facade.sessions.values import ExportWish
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _YES = ("y", "yes")
 _AT_ONCE = 10
-_TURNS = 10
+_ENTRIES = 10
 _READ = "Read the last turns"
 
 
@@ -34,7 +34,7 @@ def open_list(talk: Talk, snapshot: Snapshot) -> None:
     if text is None:
         return
     query, board = sessions.catalogue.query(text), sessions.catalogue.board()
-    found = ordered((one.conversation for one in board.rows if fits(query, one.conversation, one.kind)), Sort.USED)
+    found = ordered((one.session for one in board.rows if fits(query, one.session, one.kind)), Sort.USED)
     talk.say(f"{len(found)} conversation{'s' * (len(found) != 1)}.")
     for start in range(0, len(found), _AT_ONCE):
         page = found[start : start + _AT_ONCE]
@@ -48,7 +48,7 @@ def open_list(talk: Talk, snapshot: Snapshot) -> None:
             return
 
 
-def line(one: Conversation, board: Board, snapshot: Snapshot) -> str:
+def line(one: Session, board: Board, snapshot: Snapshot) -> str:
     """Return a conversation in a line."""
     listed = board.of_chain(one.chain_id)
     now = snapshot.at.astimezone()
@@ -84,22 +84,22 @@ def archive_all(talk: Talk, _snapshot: Snapshot) -> None:
     talk.say(f"Archive. {done.kept} of {done.looked_at} files kept anew.")
 
 
-def _open(talk: Talk, one: Conversation) -> None:
+def _open(talk: Talk, one: Session) -> None:
     deeds = {_READ: _read} if talk.read_only else _DEEDS
     label = talk.choose(title_of(one), list(deeds))
     if label is not None:
         deeds[label](talk, one)
 
 
-def _resume(talk: Talk, one: Conversation) -> None:
+def _resume(talk: Talk, one: Session) -> None:
     _interactive(talk, one)
 
 
-def _fork(talk: Talk, one: Conversation) -> None:
+def _fork(talk: Talk, one: Session) -> None:
     _interactive(talk, one, is_fork=True)
 
 
-def _interactive(talk: Talk, one: Conversation, *, is_fork: bool = False) -> None:
+def _interactive(talk: Talk, one: Session, *, is_fork: bool = False) -> None:
     """Give the terminal to the CLI until it ends, as `agents repl` does."""
     from oulipoly_engine.facade import diagnostics, own_process  # noqa: PLC0415 - as the next
     from oulipoly_engine.facade.runs.interactive import InteractiveRequest, Wish  # noqa: PLC0415 - 100 ms, only who talks to a CLI
@@ -110,37 +110,37 @@ def _interactive(talk: Talk, one: Conversation, *, is_fork: bool = False) -> Non
     talk.say(f"Ended with exit code {talk.engine.interactive.attend(request)}.")
 
 
-def _name(talk: Talk, one: Conversation) -> None:
+def _name(talk: Talk, one: Session) -> None:
     talk.engine.sessions.notes.rename(one.chain_id, talk.ask("Name, empty takes it away") or "")
     talk.say("Done.")
 
 
-def _note(talk: Talk, one: Conversation) -> None:
+def _note(talk: Talk, one: Session) -> None:
     talk.engine.sessions.notes.annotate(one.chain_id, talk.ask("Note, empty takes it away") or "")
     talk.say("Done.")
 
 
-def _pin(talk: Talk, one: Conversation) -> None:
+def _pin(talk: Talk, one: Session) -> None:
     talk.engine.sessions.notes.pin([one.chain_id], on=one.pinned_at is None)
     talk.say("Pinned." if one.pinned_at is None else "No longer pinned.")
 
 
-def _archive(talk: Talk, one: Conversation) -> None:
+def _archive(talk: Talk, one: Session) -> None:
     talk.say(f"{talk.engine.sessions.archive.keep([one.chain_id])}.")
 
 
-def _restore(talk: Talk, one: Conversation) -> None:
+def _restore(talk: Talk, one: Session) -> None:
     talk.say(f"{talk.engine.sessions.archive.restore(one.chain_id).sentence}.")
 
 
-def _export(talk: Talk, one: Conversation) -> None:
+def _export(talk: Talk, one: Session) -> None:
     path = talk.ask("File")
     if path:
         done = talk.engine.sessions.files.export(one.chain_id, ExportWish(), Path(path).expanduser())
         talk.say(f"{done.path}. {done.size_bytes} bytes.")
 
 
-def _bundle(talk: Talk, one: Conversation) -> None:
+def _bundle(talk: Talk, one: Session) -> None:
     path = talk.ask("File")
     if path:
         done = talk.engine.sessions.bundles.pack(one.chain_id, Path(path).expanduser())
@@ -148,7 +148,7 @@ def _bundle(talk: Talk, one: Conversation) -> None:
         talk.say(f"{done.path}. {done.size_bytes} bytes.{missing}")
 
 
-def _undo(talk: Talk, one: Conversation) -> None:
+def _undo(talk: Talk, one: Session) -> None:
     sessions = talk.engine.sessions
     plan = sessions.edits.plan_undo(one.chain_id)
     if talk.ask(f"{len(plan.changes)} turns would be put back. Do it? y or n") in _YES:
@@ -156,29 +156,29 @@ def _undo(talk: Talk, one: Conversation) -> None:
         talk.say("Put back as it was.")
 
 
-def _move(talk: Talk, one: Conversation) -> None:
+def _move(talk: Talk, one: Session) -> None:
     sessions = talk.engine.sessions
     account = talk.choose("Account", sessions.moves.targets(one))
     if account is not None and talk.ask(f"{sessions.moves.preview(one.chain_id, account)}. Do it? y or n") in _YES:
         talk.say(f"Moved to {sessions.moves.move(one.chain_id, account).plan.target}.")
 
 
-def _read(talk: Talk, one: Conversation) -> None:
+def _read(talk: Talk, one: Session) -> None:
     part = one.active
     pages = talk.engine.sessions.transcripts.open(part.account, part.session_id, part.transcript)
     try:
-        for entry in pages.page(max(0, len(pages) - _TURNS), _TURNS, redacting=True):
-            if entry.turn is None:
+        for placed in pages.page(max(0, len(pages) - _ENTRIES), _ENTRIES, redacting=True):
+            if placed.entry is None:
                 continue
-            for piece in entry.turn.parts:
-                name = entry.turn.role if piece.kind is Kind.TEXT else f"{piece.kind.value} {piece.label}".strip()
+            for piece in placed.entry.parts:
+                name = placed.entry.role if piece.kind is Kind.TEXT else f"{piece.kind.value} {piece.label}".strip()
                 text = piece.text if piece.kind is Kind.TEXT else piece.text[:200]
                 talk.say(f"{plain(name)}: {plain(text)}")
     finally:
         pages.close()
 
 
-_DEEDS: Mapping[str, Callable[[Talk, Conversation], None]] = {
+_DEEDS: Mapping[str, Callable[[Talk, Session], None]] = {
     _READ: _read,
     "Go on with it": _resume,
     "Fork it: go on in a new conversation": _fork,

@@ -23,7 +23,7 @@ from oulipoly_tui.widgets.lines import Lines
 from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.sessions.sessions import Conversation
+    from oulipoly_engine.core.sessions.sessions import Session
 
 
 _OPTIONS = ("format", "redacting", "tools", "thinking")  # as they stand below each other
@@ -52,16 +52,16 @@ class Export(ModalScreen[Mapping[str, Path]]):
     Export #export-preview { height: 1fr; border-top: solid $panel; border-title-color: $foreground-muted; }
     """
 
-    def __init__(self, conversations: Sequence[Conversation]) -> None:
+    def __init__(self, chosen_sessions: Sequence[Session]) -> None:
         super().__init__()
-        self._conversations = tuple(conversations)
+        self._chosen_sessions = tuple(chosen_sessions)
         self._wish = ExportWish()
         self._force = ("", "")  # place and format that may be written over: it was said that there is something
         self._is_asking = self._is_dirty = False
 
     def compose(self) -> ComposeResult:
         """Lay out options, place and preview."""
-        count = len(self._conversations)
+        count = len(self._chosen_sessions)
         with Vertical() as box:
             box.border_title = "Export" if count == 1 else f"Export {count} conversations"
             box.border_subtitle = f"{link('enter or F2 writes', 'screen.write')}, {BACK}"
@@ -119,7 +119,7 @@ class Export(ModalScreen[Mapping[str, Path]]):
         if not text:
             app.say("name a file", severity="warning")
             return
-        work = partial(_write, app.engine.sessions, self._conversations, self._wish, Path(text).expanduser())
+        work = partial(_write, app.engine.sessions, self._chosen_sessions, self._wish, Path(text).expanduser())
         asked = (text, self._wish.format)
         force = self._force == asked
         title = f"writing {Path(text).name}"
@@ -141,14 +141,14 @@ class Export(ModalScreen[Mapping[str, Path]]):
         app.say(f"{place}: {size:,} bytes" if len(done) == 1 else f"{len(done)} files in {place}: {size:,} bytes")
         if is_standing(self):
             is_lossless = self._wish.format == LOSSLESS
-            chains = [one.chain_id for one in self._conversations]
+            chains = [one.chain_id for one in self._chosen_sessions]
             self.dismiss(dict(zip(chains, (one.path for one in done), strict=True)) if is_lossless else {})
 
     def _offered(self) -> str:
-        if len(self._conversations) > 1:
+        if len(self._chosen_sessions) > 1:
             return "exports/"
         app: Any = self.app
-        names: tuple[str, ...] = app.engine.sessions.files.names(self._conversations, self._wish)
+        names: tuple[str, ...] = app.engine.sessions.files.names(self._chosen_sessions, self._wish)
         return names[0]
 
     def _ask(self) -> None:
@@ -159,7 +159,7 @@ class Export(ModalScreen[Mapping[str, Path]]):
             return
         self._is_asking = True
         self.query_one("#export-preview", Lines).show_lines(((("…", "dim"),),))
-        chain = self._conversations[0].chain_id
+        chain = self._chosen_sessions[0].chain_id
         app.work("preview", partial(_preview, app.engine.sessions, chain, self._wish), self._came)
 
     def _came(self, found: Any) -> None:  # noqa: ANN401 - a Preview, a text, or what is wrong
@@ -188,22 +188,22 @@ def _preview(sessions: Any, chain: str, wish: ExportWish) -> object:  # noqa: AN
 
 def _write(
     sessions: Any,  # noqa: ANN401 - as above
-    conversations: Sequence[Conversation],
+    chosen_sessions: Sequence[Session],
     wish: ExportWish,
     target: Path,
     *,
     force: bool,
 ) -> Sequence[Exported] | str:
     """Write them; return the sentence where something is in the way."""
-    names = sessions.files.names(conversations, wish)
-    is_file = len(conversations) == 1 and not target.is_dir()
+    names = sessions.files.names(chosen_sessions, wish)
+    is_file = len(chosen_sessions) == 1 and not target.is_dir()
     paths = [target] if is_file else [target / name for name in names]
     try:
-        if len(conversations) > 1:
+        if len(chosen_sessions) > 1:
             target.mkdir(parents=True, exist_ok=True)
         return [
             sessions.files.export(one.chain_id, wish, path, force=force)
-            for one, path in zip(conversations, paths, strict=True)
+            for one, path in zip(chosen_sessions, paths, strict=True)
         ]
     except FileExists as error:
         return error.message.partition(":")[0]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.sessions.types import Entry
+    from oulipoly_engine.facade.sessions.types import PlacedEntry
 
 PAGE = 32  # places
 _PAGES_KEPT = 80
@@ -19,7 +19,7 @@ class Entries:
     def __init__(self, need: Callable[[int, int], None]) -> None:
         self.length = 0  # places of the whole conversation
         self._need = need  # asks for a page by its number; the second one tells the questions apart
-        self._pages: OrderedDict[int, tuple[Entry, ...]] = OrderedDict()
+        self._pages: OrderedDict[int, tuple[PlacedEntry, ...]] = OrderedDict()
         self._requested: dict[int, int] = {}
         self._questions = 0
 
@@ -29,7 +29,7 @@ class Entries:
         self._pages.clear()
         self._requested.clear()
 
-    def at(self, place: int) -> Entry | None:
+    def at(self, place: int) -> PlacedEntry | None:
         """Return what stands at a place, None while it has not come."""
         page = self._pages.get(place // PAGE)
         index = place % PAGE
@@ -45,18 +45,18 @@ class Entries:
         """Tell whether an answer is still wanted: a later question may have overtaken it."""
         return self._requested.get(number) == question
 
-    def put(self, number: int, entries: tuple[Entry, ...]) -> list[int]:
+    def put(self, number: int, placed_entries: tuple[PlacedEntry, ...]) -> list[int]:
         """Keep a page; return the places that are not as they were."""
         self._requested.pop(number, None)
         before = self._pages.get(number, ())
-        self._pages[number] = entries
+        self._pages[number] = placed_entries
         self._pages.move_to_end(number)
         while len(self._pages) > _PAGES_KEPT:
             self._pages.popitem(last=False)
         return [
             number * PAGE + index
-            for index, entry in enumerate(entries)
-            if index >= len(before) or before[index] != entry
+            for index, placed in enumerate(placed_entries)
+            if index >= len(before) or before[index] != placed
         ]
 
     def ask(self, number: int) -> None:
@@ -74,13 +74,13 @@ class Entries:
             self.ask(number)
             yield from range(max(first_changed, number * PAGE), (number + 1) * PAGE)
 
-    def join(self, first: int, entries: tuple[Entry, ...]) -> bool:
+    def join(self, first: int, placed_entries: tuple[PlacedEntry, ...]) -> bool:
         """Put new entries behind what is there; return whether all that is before them in their page is."""
         number, index = divmod(first, PAGE)
         page = self._pages.get(number, ()) if index else ()
         if len(page) < index:
             return False
-        joined = [*page[:index], *entries]
+        joined = [*page[:index], *placed_entries]
         for at in range(0, len(joined), PAGE):
             self._requested.pop(number + at // PAGE, None)
             self._pages[number + at // PAGE] = tuple(joined[at : at + PAGE])

@@ -21,9 +21,9 @@ _LAID_KEPT = 3_000  # places
 class Layout:
     """The lines."""
 
-    def __init__(self, entries: Entries) -> None:
+    def __init__(self, placed_entries: Entries) -> None:
         self.drawn = 0  # lines that were laid out, for whoever counts work
-        self._entries = entries
+        self._entries = placed_entries
         self._width = 0
         self._unfolded: set[Position] = set()
         self._folds = Folds(self._unfolded)
@@ -53,11 +53,11 @@ class Layout:
         lines = self._laid.get(place)
         if lines is not None:
             return lines
-        entry = self._entries.at(place)
-        if entry is None:
+        placed = self._entries.at(place)
+        if placed is None:
             self._entries.ask(place // PAGE)
             return WAITING
-        lines = self._laid[place] = entry_lines(entry, self._width, self._folds)
+        lines = self._laid[place] = entry_lines(placed, self._width, self._folds)
         self.drawn += len(lines)
         if len(self._laid) > _LAID_KEPT:
             self._laid.popitem(last=False)
@@ -126,8 +126,8 @@ class Layout:
 
     def toggle(self, place: int, part: int) -> bool:
         """Unfold a part, or fold it; return whether it can be folded at all."""
-        entry = self._entries.at(place)
-        if entry is None or not foldable(entry, part):
+        placed = self._entries.at(place)
+        if placed is None or not foldable(placed, part):
             return False
         self._unfolded ^= {(place, part)}
         self.drop(place)
@@ -135,12 +135,12 @@ class Layout:
 
     def unfold_for(self, place: int, text: str) -> None:
         """Unfold what hides a text."""
-        entry = self._entries.at(place)
-        part = None if entry is None else part_with(entry.turn, text)
-        if entry is None or part is None:
+        placed = self._entries.at(place)
+        part = None if placed is None else part_with(placed.entry, text)
+        if placed is None or part is None:
             return
-        if entry.turn is not None and entry.turn.is_sidechain and not self._folds.is_open(place, SIDE_CHAIN):
+        if placed.entry is not None and placed.entry.is_sidechain and not self._folds.is_open(place, SIDE_CHAIN):
             self._unfolded ^= {(place, SIDE_CHAIN)}
-        if foldable(entry, part) and not self._folds.is_open(place, part):
+        if foldable(placed, part) and not self._folds.is_open(place, part):
             self._unfolded ^= {(place, part)}
         self.drop(place)

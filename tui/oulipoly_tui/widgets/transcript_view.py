@@ -27,7 +27,7 @@ from oulipoly_tui.widgets.transcript_entries import PAGE, Entries
 from oulipoly_tui.widgets.transcript_layout import WAITING, Layout, Position
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.sessions.types import Entry
+    from oulipoly_engine.facade.sessions.types import PlacedEntry
 
 _STRIPS_KEPT = 200  # places
 _WHEEL = 3  # lines
@@ -83,15 +83,15 @@ class TranscriptView(Lines, can_focus=True):
         self.is_following = True
         self._to_end()
 
-    def give(self, number: int, question: int, entries: tuple[Entry, ...]) -> None:
+    def give(self, number: int, question: int, placed_entries: tuple[PlacedEntry, ...]) -> None:
         """Take a page; an answer that a later question has overtaken is left."""
         if self._entries.waits_for(number, question):
-            self.put(number, entries)
+            self.put(number, placed_entries)
 
-    def put(self, number: int, entries: tuple[Entry, ...]) -> None:
+    def put(self, number: int, placed_entries: tuple[PlacedEntry, ...]) -> None:
         """Take a page that was asked for elsewhere."""
         waited_for_top = self._top[0] // PAGE == number and not self._entries.has_page(number)
-        for place in self._entries.put(number, entries):
+        for place in self._entries.put(number, placed_entries):
             self._drop(place)
         if self.is_following:
             self._to_end()
@@ -100,11 +100,11 @@ class TranscriptView(Lines, can_focus=True):
         else:
             self._redraw()
 
-    def grew(self, length: int, first_changed: int, entries: tuple[Entry, ...] = ()) -> None:
+    def grew(self, length: int, first_changed: int, placed_entries: tuple[PlacedEntry, ...] = ()) -> None:
         """Take note of new places, whose entries may come with them; else pages are asked for again."""
         self._entries.length = length
-        if entries and self._entries.join(first_changed, entries):
-            for place in range(first_changed, first_changed + len(entries)):
+        if placed_entries and self._entries.join(first_changed, placed_entries):
+            for place in range(first_changed, first_changed + len(placed_entries)):
                 self._drop(place)
             if self.is_following:
                 self._to_end()
@@ -119,7 +119,7 @@ class TranscriptView(Lines, can_focus=True):
         self._forget()
         self._to_end() if self.is_following else self._set_top((min(self._top[0], max(0, length - 1)), 0))
 
-    def entry(self, place: int) -> Entry | None:
+    def entry(self, place: int) -> PlacedEntry | None:
         """Return what stands at a place, None while it has not come."""
         return self._entries.at(place)
 

@@ -12,7 +12,7 @@ from oulipoly_engine.core.transcripts.turn_script import Told, parse_record
 from oulipoly_engine.records import replace
 
 
-class OpencodeTurns:
+class OpencodeEntries:
     """One pass over an account's database; take all of `turns()`, store them, then `keep()`."""
 
     def __init__(self, folder: Path, state_dir: Path, *, afresh: bool) -> None:

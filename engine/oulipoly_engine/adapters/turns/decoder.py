@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from oulipoly_engine.adapters.scripts.turns import FORMATS, NO_META, NO_OBJECT, NO_SESSION, Format, Place, lacks
 from oulipoly_engine.core.transcripts import claude, codex, gemini
-from oulipoly_engine.core.transcripts.turn_script import LineError, Told, TurnRefused
+from oulipoly_engine.core.transcripts.turn_script import EntryRefused, LineError, Told
 
 
 def form(adapter: str) -> Format[Told]:
@@ -25,8 +25,8 @@ def _claude(text: bytes, place: Place) -> Sequence[Told]:
         place.problem = NO_OBJECT
         return ()
     try:
-        turn = claude.turn_line(line, place.shown)
-    except TurnRefused as refused:
+        turn = claude.entry_line(line, place.shown)
+    except EntryRefused as refused:
         return (_error(refused, place),)
     if turn is None:
         place.problem = lacks(claude.lacking(line))
@@ -42,8 +42,8 @@ def _codex(text: bytes, place: Place) -> Sequence[Told]:
     # A fork repeats its parent's session_meta on its second line: the first one is the rollout's own.
     place.session_id = place.session_id or codex.session_of(line)
     try:
-        turn = codex.turn_line(line, place.session_id, f"{place.shown}:{place.lines}", place.shown)
-    except TurnRefused as refused:
+        turn = codex.entry_line(line, place.session_id, f"{place.shown}:{place.lines}", place.shown)
+    except EntryRefused as refused:
         return (_error(refused, place),)
     if turn is None:
         missing = codex.lacking(line)
@@ -67,13 +67,13 @@ def _gemini(text: bytes, place: Place) -> Sequence[Told]:
 
 def _gemini_message(message: gemini.Message, place: Place) -> Sequence[Told]:
     try:
-        turn = gemini.turn_line(message, place.session_id, place.shown)
-    except TurnRefused as refused:
+        turn = gemini.entry_line(message, place.session_id, place.shown)
+    except EntryRefused as refused:
         return (_error(refused, place),)
     return () if turn is None else ((turn, None),)
 
 
-def _error(refused: TurnRefused, place: Place) -> Told:
+def _error(refused: EntryRefused, place: Place) -> Told:
     return None, LineError(place.lines, str(refused), place.shown)
 
 

@@ -18,7 +18,7 @@ from oulipoly_engine.core.transcripts.turn_script import Told
 _Stamp = tuple[int, int, int]
 
 
-class TurnMemory:
+class EntryMemory:
     """How far an account's transcripts have been read."""
 
     def __init__(self, call: SessionCall, state_dir: Path) -> None:
@@ -89,7 +89,7 @@ class TurnMemory:
 class _Known(Reading[Told]):
     """A pass over known files instead of a walk."""
 
-    def __init__(self, memory: TurnMemory, state_dir: Path, paths: Sequence[str], form: Format[Told]) -> None:
+    def __init__(self, memory: EntryMemory, state_dir: Path, paths: Sequence[str], form: Format[Told]) -> None:
         super().__init__(form, memory.call.folder, state_dir)
         self._memory = memory
         self._paths = paths

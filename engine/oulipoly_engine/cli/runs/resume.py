@@ -115,6 +115,6 @@ def _list(context: Context, text: str) -> int:
             f"chain_id={chain.chain_id} last_used_at={to_text(chain.last_used_at)}"
             f" active_provider={active.account if active else '-'}"
             f" active_session_id={active.session_id if active else '-'}"
-            f" turn_count={chain.turns} recent_turns_count={min(_RECENT, chain.turns)}"
+            f" turn_count={chain.entries} recent_turns_count={min(_RECENT, chain.entries)}"
         )
     return 0

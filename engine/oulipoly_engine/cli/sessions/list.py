@@ -12,7 +12,7 @@ from oulipoly_engine.cli.progress import Progress
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.sessions.session_table import SessionRow, ago, remark, render, short_path
-from oulipoly_engine.core.sessions.sessions import Conversation, Sort
+from oulipoly_engine.core.sessions.sessions import Session, Sort
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.facade import diagnostics, output
 
@@ -69,7 +69,7 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
 
 def document(listed: Listed, now: datetime) -> dict[str, object]:
     """Return a conversation as its JSON form."""
-    one = listed.conversation
+    one = listed.session
     active = one.active
     days = None if listed.purge_at is None else round((listed.purge_at - now).total_seconds() / 86_400, 2)
     states = {True: "available", False: "missing", None: "unknown"}
@@ -87,9 +87,9 @@ def document(listed: Listed, now: datetime) -> dict[str, object]:
         "workspace": one.workspace,
         "first_used_at": one.first_used_at,
         "last_used_at": one.last_used_at,
-        "turns": active.turns,
-        "assistant_turns": active.assistant_turns,
-        "sidechain_turns": active.sidechain_turns,
+        "turns": active.entries,
+        "assistant_turns": active.assistant_entries,
+        "sidechain_turns": active.sidechain_entries,
         "side_chains": active.side_chains,
         "transcript": active.transcript,
         "transcript_state": states[listed.has_transcript],
@@ -101,7 +101,7 @@ def document(listed: Listed, now: datetime) -> dict[str, object]:
     }
 
 
-def _segments(one: Conversation) -> Iterator[dict[str, object]]:
+def _segments(one: Session) -> Iterator[dict[str, object]]:
     for part in one.parts:
         yield {
             "account": part.account,
@@ -109,19 +109,19 @@ def _segments(one: Conversation) -> Iterator[dict[str, object]]:
             "started_at": part.started_at,
             "ended_at": part.ended_at,
             "is_active": part is one.active,
-            "turns": part.turns,
+            "turns": part.entries,
         }
 
 
 def _row(context: Context, listed: Listed, now: datetime) -> SessionRow:
-    one = listed.conversation
+    one = listed.session
     return SessionRow(
         is_pinned=one.pinned_at is not None,
         last_used=ago(from_text(one.last_used_at), now.astimezone()),
         chain_id=one.chain_id,
         account=one.active.account,
         model=one.shown_model or "?",
-        turns=one.turns,
+        entries=one.entries,
         workspace="?" if one.workspace is None else short_path(one.workspace, str(context.paths.home)),
         name=redact(one.title or "-"),
         remark=remark(listed.has_transcript, listed.purge_at, now, _AT_RISK_DAYS, is_kept=one.has_kept_copy),

@@ -81,7 +81,7 @@ def _width(as_json: bool) -> int:
 
 
 def _head(context: Context, hit: Hit) -> str:
-    one, part = hit.conversation, hit.part
+    one, part = hit.session, hit.part
     workspace = None if part is None else part.cwd
     parts = (
         f"{from_text(hit.timestamp).astimezone():%Y-%m-%d %H:%M}",
@@ -104,7 +104,7 @@ def _marked(snippet: Snippet) -> str:
 
 
 def _document(hit: Hit) -> dict[str, object]:
-    one, part = hit.conversation, hit.part
+    one, part = hit.session, hit.part
     return {
         "chain_id": None if one is None else one.chain_id,
         "session_id": hit.session_id,
@@ -114,7 +114,7 @@ def _document(hit: Hit) -> dict[str, object]:
         "cli_model": None if part is None else part.cli_model,
         "workspace": None if part is None else part.cwd,
         "title": None if one is None else one.title,
-        "turn_id": hit.turn_id,
+        "turn_id": hit.entry_id,
         "role": hit.role,
         "timestamp": hit.timestamp,
         "snippet": hit.snippet.text,

@@ -17,14 +17,14 @@ from oulipoly_engine.core.text.columns import plain, size_text
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts import entry_view
 from oulipoly_engine.core.transcripts.entry_text import passages
-from oulipoly_engine.core.transcripts.entry_tree import LineKind, TurnTree
+from oulipoly_engine.core.transcripts.entry_tree import EntryTree, LineKind
 from oulipoly_engine.facade import output
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.transcripts import Shown
-    from oulipoly_engine.facade.sessions.types import Listed, Turn, TurnPages
+    from oulipoly_engine.facade.sessions.types import Entry, EntryPages, Listed
 
-_TURNS = 20
+_ENTRIES = 20
 _PAGE = 200  # turns read at once
 
 
@@ -34,7 +34,9 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     parser = Parser(prog=program, description=f"{command}: read a conversation; secrets are left out.")
     parser.add_argument("session", metavar="ID", help="a session's or a chain's id, or its first 4 characters and more")
     amount = parser.add_mutually_exclusive_group()
-    amount.add_argument("--turns", type=int, default=_TURNS, metavar="N", help=f"the last N turns, default {_TURNS}")
+    amount.add_argument(
+        "--turns", type=int, default=_ENTRIES, metavar="N", help=f"the last N turns, default {_ENTRIES}"
+    )
     amount.add_argument("--all", action="store_true", help="every turn")
     parser.add_argument("--side-chains", action="store_true", help="with the turns of sub-agents")
     parser.add_argument("--raw", action="store_true", help="leave secrets in")
@@ -65,17 +67,17 @@ def _lines(context: Context, shown: Shown, start: int, *, raw: bool) -> Iterator
     yield from _head(shown.listed, shown.tree, now, str(context.paths.home))
     if start:
         yield f"\n… {start} earlier turns: --all, or --turns N"
-    for position, turn in _turns(pages, start):
+    for position, entry in _entries(pages, start):
         yield ""
-        at = from_text(turn.timestamp).astimezone(now.tzinfo)
-        yield entry_view.heading(position + 1, turn.role, at, _marks(turn))
-        yield from entry_view.body_lines(turn.body, person.columns(), raw=raw)
+        at = from_text(entry.timestamp).astimezone(now.tzinfo)
+        yield entry_view.heading(position + 1, entry.role, at, _marks(entry))
+        yield from entry_view.body_lines(entry.body, person.columns(), raw=raw)
     if not len(pages):
         yield "\nno turn of it is stored: session-scan reads what the CLI has written"
 
 
-def _head(listed: Listed, tree: TurnTree, now: datetime, home: str) -> Iterator[str]:
-    one = listed.conversation
+def _head(listed: Listed, tree: EntryTree, now: datetime, home: str) -> Iterator[str]:
+    one = listed.session
     active = one.active
     yield plain(redact(one.title or "(no name)")) + ("  *" if one.pinned_at is not None else "")
     if one.note:
@@ -88,21 +90,21 @@ def _head(listed: Listed, tree: TurnTree, now: datetime, home: str) -> Iterator[
     yield f"  used       {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"
     branches = sum(line.kind is LineKind.BRANCH for line in tree.lines)
     yield (
-        f"  turns      {active.turns} ({active.assistant_turns} of the assistant, {active.sidechain_turns} in "
+        f"  turns      {active.entries} ({active.assistant_entries} of the assistant, {active.sidechain_entries} in "
         f"{active.side_chains} side chains), {branches} branches"
     )
     for part in one.parts:
         state = "active" if part is one.active else "ended" if part.ended_at is not None else "open"
-        yield f"  segment    {part.session_id}  {plain(part.account)} ({listed.kind}), {state}, {part.turns} turns"
+        yield f"  segment    {part.session_id}  {plain(part.account)} ({listed.kind}), {state}, {part.entries} turns"
 
 
 def _file(listed: Listed, now: datetime, home: str) -> str:
-    path = listed.conversation.active.transcript
+    path = listed.session.active.transcript
     if path is None:
         return "?"
     shown = plain(short_path(path, home))
     if not listed.has_transcript:
-        is_kept = listed.conversation.has_kept_copy
+        is_kept = listed.session.has_kept_copy
         return f"{shown} (gone" + ("; `session archive --restore` puts a copy there)" if is_kept else ")")
     size = size_text(listed.size_bytes or 0)
     if listed.purge_at is None:
@@ -110,19 +112,19 @@ def _file(listed: Listed, now: datetime, home: str) -> str:
     return f"{shown} ({size}; its CLI deletes it on {listed.purge_at.astimezone(now.tzinfo):%Y-%m-%d})"
 
 
-def _marks(turn: Turn) -> tuple[str, ...]:
-    marks = {"side chain": turn.is_sidechain, "compaction": turn.is_compaction_boundary}
+def _marks(entry: Entry) -> tuple[str, ...]:
+    marks = {"side chain": entry.is_sidechain, "compaction": entry.is_compaction_boundary}
     return tuple(mark for mark, holds in marks.items() if holds)
 
 
-def _turns(pages: TurnPages, start: int) -> Iterator[tuple[int, Turn]]:
+def _entries(pages: EntryPages, start: int) -> Iterator[tuple[int, Entry]]:
     for begin in range(start, len(pages), _PAGE):
         yield from enumerate(pages.page(begin, _PAGE), begin)
 
 
 def _print_json(context: Context, shown: Shown, start: int, *, raw: bool) -> None:
     pages = shown.entries
-    turns = [_turn_document(position, turn, raw=raw) for position, turn in _turns(pages, start)]
+    entries = [_entry_document(position, entry, raw=raw) for position, entry in _entries(pages, start)]
     lines = [
         {"kind": line.kind.value, "turns": len(line.rows), "first_at": line.first_at, "last_at": line.last_at}
         for line in shown.tree.lines
@@ -132,23 +134,23 @@ def _print_json(context: Context, shown: Shown, start: int, *, raw: bool) -> Non
             **document(shown.listed, context.clock.now()),
             "lines": lines,
             "total_turns": len(pages),
-            "shown_turns": turns,
+            "shown_turns": entries,
         },
         pretty=False,
     )
 
 
-def _turn_document(position: int, turn: Turn, *, raw: bool) -> dict[str, object]:
+def _entry_document(position: int, entry: Entry, *, raw: bool) -> dict[str, object]:
     return {
         "position": position,
-        "turn_id": turn.turn_id,
-        "role": turn.role,
-        "timestamp": turn.timestamp,
-        "parent_turn_id": turn.parent_turn_id,
-        "is_sidechain": turn.is_sidechain,
-        "is_compaction_boundary": turn.is_compaction_boundary,
+        "turn_id": entry.entry_id,
+        "role": entry.role,
+        "timestamp": entry.timestamp,
+        "parent_turn_id": entry.parent_entry_id,
+        "is_sidechain": entry.is_sidechain,
+        "is_compaction_boundary": entry.is_compaction_boundary,
         "content": [
             {"type": passage.kind, "text": passage.text if raw else redact(passage.text)}
-            for passage in passages(turn.body)
+            for passage in passages(entry.body)
         ],
     }

@@ -58,14 +58,14 @@ class CodexReader:
     def state(self) -> str | None:
         """Return what a later pass has to know of the file."""
         names = (self._session, self._root, self._family, self._model, self._project)
-        return json.dumps([*names, self._last, self._has_meta, self._runs, self._is_new_turn, self._has_forgotten])
+        return json.dumps([*names, self._last, self._has_meta, self._runs, self._is_new_entry, self._has_forgotten])
 
     def begin(self, state: str | None, stem: str, stand_in_ms: int) -> None:
         """Begin a file, or go on with it."""
         self._stand_in_ms = stand_in_ms
         self._begin(stem[-36:])
         if state is not None:
-            *names, last, self._has_meta, self._runs, self._is_new_turn, self._has_forgotten = _told(state)
+            *names, last, self._has_meta, self._runs, self._is_new_entry, self._has_forgotten = _told(state)
             self._session, self._root, self._family, self._model, self._project = names
             self._last = None if last is None else (last[0], last[1], last[2], last[3])
 
@@ -77,7 +77,7 @@ class CodexReader:
         self._place = None
         self._told = b""  # how an event begins that repeats `_last`
         self._runs = 0  # how often the totals have begun anew
-        self._is_new_turn = self._has_forgotten = False  # no count since the turn began; it said that none is known
+        self._is_new_entry = self._has_forgotten = False  # no count since the turn began; it said that none is known
 
     def take(self, buffer: bytearray, begin: int, end: int, offset: int) -> None:
         """Read whole lines; offset: the place in the file of the byte at `begin`."""
@@ -101,7 +101,7 @@ class CodexReader:
                     letter = buffer[at + 14]
                     # Two of three events repeat a total that was told: seen by its bytes, they need no decoding.
                     if letter == _C and self._told and starts(self._told, at):
-                        self._is_new_turn = False
+                        self._is_new_entry = False
                         at = find_mark(buffer, _MARK, at + len(self._told), end)
                         continue
                 if letter not in (_C, _U):
@@ -135,14 +135,14 @@ class CodexReader:
             if payload.type == "token_count":
                 if payload.info is not None:
                     self._count(line, payload.info)
-                elif self._is_new_turn and self._last is not None:
+                elif self._is_new_entry and self._last is not None:
                     self._has_forgotten = True
                     self._told = b""
-                self._is_new_turn = False
+                self._is_new_entry = False
         elif kind == "token_usage_record":
             self._record(line, payload)
         elif kind == "turn_context":
-            self._is_new_turn = True
+            self._is_new_entry = True
             if (payload.model and payload.model != self._model) or (payload.cwd and payload.cwd != self._project):
                 self._model, self._project = payload.model or self._model, payload.cwd or self._project
                 self._place = None

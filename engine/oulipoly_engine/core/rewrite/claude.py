@@ -47,7 +47,9 @@ def edited(draft: Draft, steps: Sequence[Step], origin: Origin) -> bytes:
 def _remove(draft: Draft, tree: _Tree, step: Step) -> None:
     assert step.old is not None  # noqa: S101 - a removed turn was there
     if step.old.restarts:
-        refuse(0, f"turn {step.turn_id} is the summary of a compaction: without it all that it sums up would come back")
+        refuse(
+            0, f"turn {step.entry_id} is the summary of a compaction: without it all that it sums up would come back"
+        )
     number = step.old.source.line
     draft.remove(number)
     tree.remove(number)
@@ -76,7 +78,7 @@ def _place(data: dict[str, Any], wanted: Wanted) -> Place:
         places.append(Place(("content",), data["content"]))
     shown = next((place for place in places if chunks(place.value)), None)
     if shown is None and not places:
-        refuse(wanted.line, f"turn {wanted.turn_id} has no content in the transcript that could be changed")
+        refuse(wanted.line, f"turn {wanted.entry_id} has no content in the transcript that could be changed")
     return shown or places[0]
 
 
@@ -109,22 +111,22 @@ def _add(
     """Put new turns before the record that follows them, or behind the last one, and link them into the chain."""
     if follower is not None and follower.restarts:
         refuse(run[0].new.line if run[0].new else 0, "nothing can be added before the summary of a compaction")
-    parent, before = tree.link(None if follower is None else follower.source.line, [step.turn_id for step in run])
+    parent, before = tree.link(None if follower is None else follower.source.line, [step.entry_id for step in run])
     for step in run:
         assert step.new is not None  # noqa: S101 - an added turn is wanted
         near = _nearest(draft, steps, place, step.role)
         draft.insert(before, _record(step.new, parent, near, origin))
-        parent = step.turn_id
+        parent = step.entry_id
 
 
 def _nearest(draft: Draft, steps: Sequence[Step], place: int, role: str) -> dict[str, Any]:
     """Return the native record of the turn next to a place, of the same role if there is one; else an empty one."""
     order = chain(range(place - 1, -1, -1), range(place, len(steps)))
-    turns = (old for old in (steps[at].old for at in order) if old is not None and not old.is_unsupported)
+    entries = (old for old in (steps[at].old for at in order) if old is not None and not old.is_unsupported)
     nearest: dict[str, Any] = {}
-    for turn in islice(turns, _NEAR):
-        native = json.loads(draft.text(turn.source.line))
-        if turn.role == role and (role != "assistant" or _model(native) not in (None, _SYNTHETIC)):
+    for entry in islice(entries, _NEAR):
+        native = json.loads(draft.text(entry.source.line))
+        if entry.role == role and (role != "assistant" or _model(native) not in (None, _SYNTHETIC)):
             return dict(native)
         nearest = nearest or native
     return nearest
@@ -141,7 +143,7 @@ def _record(wanted: Wanted, parent: str | None, near: dict[str, Any], origin: Or
     inherited = {key: near[key] for key in _INHERITED if key in near}
     message: dict[str, object] = {"role": wanted.role, "content": blocks}
     if wanted.role == "assistant":
-        digest = hashlib.sha256(wanted.turn_id.encode("utf-8", "surrogatepass")).hexdigest()
+        digest = hashlib.sha256(wanted.entry_id.encode("utf-8", "surrogatepass")).hexdigest()
         message = {
             "id": f"msg_{digest[:24]}",
             "type": "message",
@@ -159,7 +161,7 @@ def _record(wanted: Wanted, parent: str | None, near: dict[str, Any], origin: Or
         "isSidechain": False,
         "type": wanted.role,
         "message": message,
-        "uuid": wanted.turn_id,
+        "uuid": wanted.entry_id,
         "timestamp": wanted.timestamp,
         **inherited,
         "sessionId": near.get("sessionId", origin.session_id),
@@ -279,7 +281,7 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def active_turns(lines: Sequence[dict[str, Any]]) -> frozenset[str]:
+def active_entries(lines: Sequence[dict[str, Any]]) -> frozenset[str]:
     """Return the uuids on the chain that Claude Code follows from the last leaf.
 
     lines: the transcript's objects in their order.

@@ -106,9 +106,9 @@ def _add(
         (step.old for step in steps[place:] if step.old is not None and step.kind is not Kind.REMOVED), None
     )
     before = draft.end if follower is None else _start(follower.source.line, documents, copies)
-    turns = [step.old for step in (*reversed(steps[:place]), *steps[place:]) if step.old is not None]
-    near = next((turn.source.line for turn in turns if turn.role == wanted.role), None)
-    shown = _shown(wanted, documents, copies, [turn.source.line for turn in turns if turn.role == wanted.role])
+    entries = [step.old for step in (*reversed(steps[:place]), *steps[place:]) if step.old is not None]
+    near = next((entry.source.line for entry in entries if entry.role == wanted.role), None)
+    shown = _shown(wanted, documents, copies, [entry.source.line for entry in entries if entry.role == wanted.role])
     message = _message(wanted, None if near is None else documents[near])
     numbered = any("ordinal" in document for document in documents.values())
     ordered = [shown, message] if wanted.role == "assistant" else [message, shown]
@@ -133,7 +133,7 @@ def _is_head(document: dict[str, Any]) -> bool:
 
 def _message(wanted: Wanted, near: dict[str, Any] | None) -> dict[str, object]:
     blocks = new_blocks(wanted, _block(wanted.role, near))
-    payload: dict[str, object] = {"type": "message", "id": wanted.turn_id, "role": wanted.role, "content": blocks}
+    payload: dict[str, object] = {"type": "message", "id": wanted.entry_id, "role": wanted.role, "content": blocks}
     beside = near["payload"] if near is not None else {}
     if "status" in beside:
         payload["status"] = "completed"
@@ -159,7 +159,7 @@ def _shown(
     item = document["payload"].get("item")
     if isinstance(item, dict):
         is_same = wanted.role == "assistant"
-        item["id"] = wanted.turn_id if is_same else str(uuid.uuid5(_NAMES, wanted.turn_id))
+        item["id"] = wanted.entry_id if is_same else str(uuid.uuid5(_NAMES, wanted.entry_id))
     return {"type": document["type"], "payload": document["payload"]}
 
 

@@ -33,12 +33,12 @@ def changes(text: str, place: Place, wanted: Wanted, block: Callable[[str], Mapp
     Raises ReplacementInvalid, naming the input line, for what cannot be expressed without loss.
     """
     if not wanted.content:
-        refuse(wanted.line, f"turn {wanted.turn_id} would be left without content: leave its line out to remove it")
+        refuse(wanted.line, f"turn {wanted.entry_id} would be left without content: leave its line out to remove it")
     old = [chunks([item]) for item in place.items]
     if not isinstance(place.value, list):
         return _of_single(place, old[0], wanted, block)
     if not all(len(found) == 1 for found in old):
-        refuse(wanted.line, f"the transcript's turn {wanted.turn_id} holds blocks that an export does not show")
+        refuse(wanted.line, f"the transcript's turn {wanted.entry_id} holds blocks that an export does not show")
     shown = [found[0] for found in old]
     if [chunk.type for chunk in shown] == [chunk.type for chunk in wanted.content]:
         return _in_place(place, shown, wanted)
@@ -48,7 +48,7 @@ def changes(text: str, place: Place, wanted: Wanted, block: Callable[[str], Mapp
 def new_blocks(wanted: Wanted, block: Callable[[str], Mapping[str, object]]) -> list[Mapping[str, object]]:
     """Return the blocks of a turn that is added. Raises ReplacementInvalid for anything but text."""
     if not wanted.content:
-        refuse(wanted.line, f"turn {wanted.turn_id} is not in the transcript, and it has no content to add")
+        refuse(wanted.line, f"turn {wanted.entry_id} is not in the transcript, and it has no content to add")
     return [block(_new_text(chunk, wanted)) for chunk in wanted.content]
 
 
@@ -62,7 +62,7 @@ def _of_single(
         if isinstance(place.value, dict):
             return {place.path + key: value for key, value in _edit(place.value, old[0], first, wanted).items()}
     if place.value and not isinstance(place.value, str):
-        refuse(wanted.line, f"the content of turn {wanted.turn_id} is a single block, which cannot become several")
+        refuse(wanted.line, f"the content of turn {wanted.entry_id} is a single block, which cannot become several")
     return {place.path: to_json(new_blocks(wanted, block))}
 
 
@@ -80,8 +80,8 @@ def _edit(item: Any, before: Chunk, after: Chunk, wanted: Wanted) -> dict[Path, 
     if before == after:
         return {}
     if before.text is None or after.text is None:
-        problem = f"the {before.type} block of turn {wanted.turn_id} holds no text, and stays as it is or goes"
-        refuse(wanted.line, problem if before.text is None else f"a chunk of turn {wanted.turn_id} has lost its text")
+        problem = f"the {before.type} block of turn {wanted.entry_id} holds no text, and stays as it is or goes"
+        refuse(wanted.line, problem if before.text is None else f"a chunk of turn {wanted.entry_id} has lost its text")
     if isinstance(item, str):
         return {(): to_json(after.text)}
     key = next(key for key in _TEXT_KEYS if isinstance(item.get(key), str))
@@ -120,7 +120,7 @@ def _can_become(before: Chunk, after: Chunk) -> bool:
 
 def _new_text(chunk: Chunk, wanted: Wanted) -> str:
     if chunk.text is None:
-        refuse(wanted.line, f"a {chunk.type} chunk of turn {wanted.turn_id} has no text, so it cannot be rendered")
+        refuse(wanted.line, f"a {chunk.type} chunk of turn {wanted.entry_id} has no text, so it cannot be rendered")
     if chunk.type != TEXT:
-        refuse(wanted.line, f"a chunk of type {chunk.type!r} cannot be added to turn {wanted.turn_id}: only text can")
+        refuse(wanted.line, f"a chunk of type {chunk.type!r} cannot be added to turn {wanted.entry_id}: only text can")
     return chunk.text

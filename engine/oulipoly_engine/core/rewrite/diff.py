@@ -14,7 +14,7 @@ def diff(steps: Sequence[Step]) -> Iterator[str]:
     for step in steps:
         if step.kind is Kind.KEPT:
             continue
-        name = f"{step.role} {step.turn_id}"
+        name = f"{step.role} {step.entry_id}"
         before = _lines(step.old.content) if step.old is not None else []
         after = _lines(step.new.content) if step.new is not None else []
         yield f"--- {_side(name, step.old.timestamp if step.old is not None else None)}"
@@ -27,7 +27,7 @@ def documents(steps: Sequence[Step]) -> list[dict[str, object]]:
     return [
         {
             "change": step.kind.value,
-            "turn_id": step.turn_id,
+            "turn_id": step.entry_id,
             "role": step.role,
             "input_line": step.new.line if step.new is not None and step.new.line else None,
             "old": None if step.old is None else _state(step.old.timestamp, step.old.content),

@@ -30,7 +30,7 @@ class Journal(Record):
     preimage_sha256: str | None
     postimage_sha256: str
     canonical_records_path: str
-    expected_turn_count: int
+    expected_entry_count: int
     preimage_file_sha256: str | None = None  # of the transcript's bytes before
     postimage_file_sha256: str | None = None  # and after; None: it was refused
 
@@ -51,7 +51,7 @@ class Journal(Record):
             "postimage_sha256": self.postimage_sha256,
             "canonical_records_path": self.canonical_records_path,
             "db_state_pending": True,
-            "expected_turn_count": self.expected_turn_count,
+            "expected_turn_count": self.expected_entry_count,
             "preimage_file_sha256": self.preimage_file_sha256,
             "postimage_file_sha256": self.postimage_file_sha256,
         }
@@ -79,7 +79,7 @@ def read_journal(data: bytes) -> Journal:
         preimage_sha256=_text_or_none(document, "preimage_sha256"),
         postimage_sha256=_text(document, "postimage_sha256"),
         canonical_records_path=_text(document, "canonical_records_path"),
-        expected_turn_count=_whole(document, "expected_turn_count"),
+        expected_entry_count=_whole(document, "expected_turn_count"),
         preimage_file_sha256=_text_or_none(document, "preimage_file_sha256"),
         postimage_file_sha256=_text_or_none(document, "postimage_file_sha256"),
     )

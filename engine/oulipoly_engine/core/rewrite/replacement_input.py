@@ -18,7 +18,7 @@ class Wanted(Record):
     """One record as it is wanted."""
 
     line: int  # of the input, from 1; 0: from no input
-    turn_id: str
+    entry_id: str
     role: str
     timestamp: str  # RFC 3339
     content: tuple[Chunk, ...]
@@ -31,7 +31,7 @@ def wanted_of(records: Iterable[CanonicalRecord]) -> tuple[Wanted, ...]:
     return tuple(
         Wanted(
             number,
-            record.turn_id,
+            record.entry_id,
             record.role,
             record.timestamp,
             record.content,
@@ -76,8 +76,8 @@ def _record(line: int, text: str, session_id: str, account: str) -> Wanted:
     is_unsupported = _field(line, data, "unsupported_record", bool)
     _is_ours(line, _field(line, data, "session_id", str).lower(), session_id, "session")
     _is_ours(line, _field(line, data, "provider_name", str), account, "account")
-    turn_id, role = _field(line, data, "turn_id", str), _field(line, data, "role", str)
-    if not turn_id:
+    entry_id, role = _field(line, data, "turn_id", str), _field(line, data, "role", str)
+    if not entry_id:
         refuse(line, "its turn_id is empty")
     if not is_unsupported and role not in ROLES:
         refuse(line, f"its role is {role[:_SHOWN]!r}, not user or assistant")
@@ -85,7 +85,7 @@ def _record(line: int, text: str, session_id: str, account: str) -> Wanted:
     for key, kind in _SOURCE.items():
         _field(line, source, key, kind, "source.")
     content = tuple(_chunk(line, item) for item in _field(line, data, "content", list))
-    return Wanted(line, turn_id, role, _timestamp(line, data), content, source["sha256"], is_unsupported)
+    return Wanted(line, entry_id, role, _timestamp(line, data), content, source["sha256"], is_unsupported)
 
 
 def _document(line: int, text: str) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class Reading(Record):
     hidden: frozenset[str]  # ids of turns before it, which no replacement touches
 
     @property
-    def turns(self) -> tuple[CanonicalRecord, ...]:
+    def entries(self) -> tuple[CanonicalRecord, ...]:
         """Return the records that are turns."""
         return tuple(record for record in self.records if not record.is_unsupported)
 
@@ -67,7 +67,7 @@ def read(storage_type: StorageType, data: bytes, origin: Origin) -> Reading:
     """
     records = list(_READERS[storage_type](scan(raw_lines(data)), origin))
     start = max((place for place, record in enumerate(records) if record.restarts), default=0)
-    return Reading(tuple(records[start:]), frozenset(record.turn_id for record in records[:start]))
+    return Reading(tuple(records[start:]), frozenset(record.entry_id for record in records[:start]))
 
 
 def rewrite(storage_type: StorageType, data: bytes, wanted: Sequence[Wanted], origin: Origin) -> Rewrite:
@@ -96,22 +96,22 @@ def _compare(found: Sequence[Step], records: Sequence[CanonicalRecord], origin: 
         line = step.new.line if step.new is not None else 0
         wanted = step.new or step.old
         assert wanted is not None  # noqa: S101 - every step has a side
-        if not _is_positional(step, origin) and record.turn_id != step.turn_id:
-            refuse(line, f"turn {step.turn_id} would not be exported at its place, but {record.turn_id}")
+        if not _is_positional(step, origin) and record.entry_id != step.entry_id:
+            refuse(line, f"turn {step.entry_id} would not be exported at its place, but {record.entry_id}")
         if (record.role, record.timestamp, record.content) != (wanted.role, wanted.timestamp, wanted.content):
-            refuse(line, f"turn {step.turn_id} would be exported in another form than wanted")
+            refuse(line, f"turn {step.entry_id} would be exported in another form than wanted")
     if len(expected) != len(records):
         refuse(0, f"{len(records)} records would be exported, not {len(expected)}")
 
 
 def _is_positional(step: Step, origin: Origin) -> bool:
     """Return whether a turn has no id of its own and is named by its line, which moves."""
-    return step.old is not None and step.old.turn_id == f"{origin.path}:{step.old.source.line}"
+    return step.old is not None and step.old.entry_id == f"{origin.path}:{step.old.source.line}"
 
 
 def _notes(storage_type: StorageType, old: bytes, new: bytes, found: Sequence[Step]) -> list[str]:
     notes = [
-        f"turn {step.turn_id} holds a tool's call or result: the CLI drops or makes up the other half if it is left"
+        f"turn {step.entry_id} holds a tool's call or result: the CLI drops or makes up the other half if it is left"
         for step in found
         if step.kind is Kind.REMOVED and step.old is not None and _has_tool(step.old)
     ]
@@ -127,14 +127,15 @@ def _has_tool(record: CanonicalRecord) -> bool:
 def _branch_notes(old: bytes, new: bytes, found: Sequence[Step]) -> list[str]:
     """Say which turns Claude Code would not follow, though it followed those beside them."""
     before, after = (
-        claude.active_turns([json.loads(line.data) for line in scan(raw_lines(data))]) for data in (old, new)
+        claude.active_entries([json.loads(line.data) for line in scan(raw_lines(data))]) for data in (old, new)
     )
-    wanted = [step for step in found if step.new is not None and step.is_turn]
-    lost = [step.turn_id for step in wanted if step.turn_id in before and step.turn_id not in after]
+    wanted = [step for step in found if step.new is not None and step.is_entry]
+    lost = [step.entry_id for step in wanted if step.entry_id in before and step.entry_id not in after]
     if lost:
         refuse(0, f"turn {lost[0]} would be cut off from the chain that Claude Code follows")
     return [
-        f"turn {step.turn_id} hangs on a branch that Claude Code does not follow: it is kept, and not sent to the model"
+        f"turn {step.entry_id} hangs on a branch that Claude Code does not follow: "
+        "it is kept, and not sent to the model"
         for step in wanted
-        if step.kind is Kind.ADDED and step.turn_id not in after
+        if step.kind is Kind.ADDED and step.entry_id not in after
     ]

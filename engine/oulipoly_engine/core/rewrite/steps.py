@@ -27,9 +27,9 @@ class Step(Record):
     new: Wanted | None  # None: removed, or a record that is no turn and was not mentioned
 
     @property
-    def turn_id(self) -> str:
+    def entry_id(self) -> str:
         """Return the turn's id; every step has an old or a new side."""
-        return self.old.turn_id if self.old is not None else self.new.turn_id if self.new is not None else ""
+        return self.old.entry_id if self.old is not None else self.new.entry_id if self.new is not None else ""
 
     @property
     def role(self) -> str:
@@ -37,7 +37,7 @@ class Step(Record):
         return self.old.role if self.old is not None else self.new.role if self.new is not None else ""
 
     @property
-    def is_turn(self) -> bool:
+    def is_entry(self) -> bool:
         """Return whether it is a turn, not the placeholder of another record."""
         return not (self.old is not None and self.old.is_unsupported)
 
@@ -50,7 +50,7 @@ def steps(old: Sequence[CanonicalRecord], wanted: Sequence[Wanted]) -> tuple[Ste
     Raises ReplacementInvalid, naming the input line, for turns in another order, twice, or in another role.
     """
     found = tuple(_aligned(old, wanted))
-    if not any(step.is_turn and step.new is not None for step in found):
+    if not any(step.is_entry and step.new is not None for step in found):
         refuse(0, "no turn would be left: a session needs one")
     return found
 
@@ -58,15 +58,15 @@ def steps(old: Sequence[CanonicalRecord], wanted: Sequence[Wanted]) -> tuple[Ste
 def _aligned(old: Sequence[CanonicalRecord], wanted: Sequence[Wanted]) -> Iterator[Step]:
     places: dict[str, list[int]] = {}
     for place, record in enumerate(old):
-        places.setdefault(record.turn_id, []).append(place)
+        places.setdefault(record.entry_id, []).append(place)
     added: dict[str, Wanted] = {}
     pending: list[Wanted] = []  # added ones go right before the next known one, behind what is no turn
     here = 0
     for one in wanted:
-        known = next((place for place in places.get(one.turn_id, ()) if place >= here), None)
+        known = next((place for place in places.get(one.entry_id, ()) if place >= here), None)
         if known is None:
             _check_new(one, places, added)
-            added[one.turn_id] = one
+            added[one.entry_id] = one
             pending.append(one)
             continue
         yield from (_passed(record) for record in old[here:known])
@@ -83,22 +83,22 @@ def _passed(record: CanonicalRecord) -> Step:
 
 def _check_new(one: Wanted, places: dict[str, list[int]], added: dict[str, Wanted]) -> None:
     if one.is_unsupported:
-        refuse(one.line, f"the record {one.turn_id} is no turn, and the transcript has none like it at this place")
-    if one.turn_id in places:
-        refuse(one.line, f"turn {one.turn_id} stands before another one than in the transcript: turns cannot be moved")
-    if one.turn_id in added:
-        refuse(one.line, f"turn {one.turn_id} was already given in line {added[one.turn_id].line}")
+        refuse(one.line, f"the record {one.entry_id} is no turn, and the transcript has none like it at this place")
+    if one.entry_id in places:
+        refuse(one.line, f"turn {one.entry_id} stands before another one than in the transcript: turns cannot be moved")
+    if one.entry_id in added:
+        refuse(one.line, f"turn {one.entry_id} was already given in line {added[one.entry_id].line}")
 
 
 def _matched(record: CanonicalRecord, one: Wanted) -> Step:
     if one.is_unsupported != record.is_unsupported:
         what = "no turn" if record.is_unsupported else "a turn, not an unsupported record"
-        refuse(one.line, f"the record {one.turn_id} is {what} in the transcript")
+        refuse(one.line, f"the record {one.entry_id} is {what} in the transcript")
     if record.role != one.role:
-        refuse(one.line, f"turn {one.turn_id} is the {record.role}'s, and cannot become the {one.role[:40]!r}'s")
+        refuse(one.line, f"turn {one.entry_id} is the {record.role}'s, and cannot become the {one.role[:40]!r}'s")
     is_same = (record.timestamp, record.content) == (one.timestamp, one.content)
     if record.is_unsupported and not (is_same and record.source.sha256 == one.sha256):
-        refuse(one.line, f"the record {one.turn_id} ({one.role[:40]}) is no turn and must stay as it was exported")
+        refuse(one.line, f"the record {one.entry_id} ({one.role[:40]}) is no turn and must stay as it was exported")
     return Step(Kind.KEPT if is_same else Kind.CHANGED, record, one)
 
 
@@ -113,8 +113,8 @@ def compared(old: Sequence[CanonicalRecord], new: Sequence[CanonicalRecord]) -> 
         if kind == "equal":
             found += [Step(Kind.KEPT, *pair) for pair in zip(old[start:stop], wanted[begin:end], strict=True)]
             continue
-        left = {record.turn_id: record for record in old[start:stop]}
-        pairs = [(left.pop(one.turn_id, None), one) for one in wanted[begin:end]]
+        left = {record.entry_id: record for record in old[start:stop]}
+        pairs = [(left.pop(one.entry_id, None), one) for one in wanted[begin:end]]
         found += [Step(Kind.REMOVED, record, None) for record in left.values()]
         found += [Step(Kind.ADDED if record is None else Kind.CHANGED, record, one) for record, one in pairs]
     return tuple(found)

@@ -12,7 +12,7 @@ class SessionActivity(Record):
 
     session_id: str
     new_turns: int  # with instants inside (started, finished]
-    first_turn_at: str  # of these; RFC 3339 in the one fixed form, so that texts compare as instants
+    first_entry_at: str  # of these; RFC 3339 in the one fixed form, so that texts compare as instants
 
 
 def choose_session(active: Iterable[SessionActivity]) -> str | None:
@@ -21,5 +21,5 @@ def choose_session(active: Iterable[SessionActivity]) -> str | None:
     Where several have as many, the one that began earlier, then the lesser id.
     """
     candidates = [session for session in active if session.new_turns > 0]
-    best = min(candidates, key=lambda one: (-one.new_turns, one.first_turn_at, one.session_id), default=None)
+    best = min(candidates, key=lambda one: (-one.new_turns, one.first_entry_at, one.session_id), default=None)
     return None if best is None else best.session_id

@@ -36,9 +36,9 @@ class SessionFacts(Record):
     chain_id: str | None = None
     transcript_path: str | None = None
     transcript_state: TranscriptState = TranscriptState.UNRESOLVED
-    turns: int | None = None  # None without a session
-    assistant_turns: int | None = None
-    sidechain_turns: int | None = None
+    entries: int | None = None  # None without a session
+    assistant_entries: int | None = None
+    sidechain_entries: int | None = None
 
 
 class Node(Record):
@@ -82,9 +82,9 @@ def transcript_lines(node: Node) -> Iterator[str]:
     if not node.transcript:
         yield f"(no transcript: no turn of session {node.invocation.session_id} is stored)"
         return
-    for turn in node.transcript:
-        yield f"[{turn['timestamp']}] {turn['role']}:"
-        content = turn["content"]
+    for entry in node.transcript:
+        yield f"[{entry['timestamp']}] {entry['role']}:"
+        content = entry["content"]
         if not isinstance(content, list):
             yield "(this turn was stored without its text)"
             continue
@@ -144,9 +144,9 @@ def _session_json(node: Node) -> dict[str, object]:
         "capture_method": row.capture_method,
         "transcript_path": facts.transcript_path,
         "transcript_state": facts.transcript_state.value,
-        "turn_count": facts.turns,
-        "assistant_turn_count": facts.assistant_turns,
-        "sidechain_turn_count": facts.sidechain_turns,
+        "turn_count": facts.entries,
+        "assistant_turn_count": facts.assistant_entries,
+        "sidechain_turn_count": facts.sidechain_entries,
         "resume_acceptance": row.acceptance_status,
         "resume_acceptance_evidence": row.acceptance_evidence,
     }

@@ -35,7 +35,7 @@ class Chain(Record):
     model: str  # <unknown> for an imported one
     last_used_at: datetime
     segments: tuple[Segment, ...]
-    turns: int = 0  # stored turns of its active segment
+    entries: int = 0  # stored turns of its active segment
 
     @property
     def active(self) -> Segment | None:
@@ -153,5 +153,5 @@ def _ambiguous_text(text: str, chains: Sequence[Chain]) -> str:
     lines = [f"{len(chains)} chains own {text}:"]
     for chain in sorted(chains, key=_freshness, reverse=True):
         account = chain.active.account if chain.active is not None else "-"
-        lines.append(f"  {chain.chain_id}  last used {to_text(chain.last_used_at)}  {account}  {chain.turns} turns")
+        lines.append(f"  {chain.chain_id}  last used {to_text(chain.last_used_at)}  {account}  {chain.entries} turns")
     return "\n".join([*lines, "run it again with one of these chain ids"])

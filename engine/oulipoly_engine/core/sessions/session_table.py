@@ -9,9 +9,9 @@ from oulipoly_engine.core.text.columns import fit, fit_end, pad, plain, width
 from oulipoly_engine.records import Record
 
 HEADINGS = ("", "last used", "id", "account", "model", "turns", "workspace", "name", "")
-_ACCOUNT, _MODEL, _TURNS, _WORKSPACE, _NAME = 3, 4, 5, 6, 7
+_ACCOUNT, _MODEL, _ENTRIES, _WORKSPACE, _NAME = 3, 4, 5, 6, 7
 _LEAST = {_NAME: 16, _WORKSPACE: 10, _MODEL: 8, _ACCOUNT: 8}  # cells that a column keeps when it is cut
-_DISPENSABLE = (_MODEL, _TURNS, _ACCOUNT, _WORKSPACE)  # the first one goes first
+_DISPENSABLE = (_MODEL, _ENTRIES, _ACCOUNT, _WORKSPACE)  # the first one goes first
 _GAP = 2
 ID_LENGTH = 8  # signs of an id that are shown: enough to be found by
 
@@ -24,7 +24,7 @@ class SessionRow(Record):
     chain_id: str
     account: str
     model: str
-    turns: int
+    entries: int
     workspace: str
     name: str
     remark: str = ""  # what is the matter with its transcript
@@ -102,7 +102,7 @@ def _cells(row: SessionRow) -> list[str]:
         row.chain_id[:ID_LENGTH],
         plain(row.account),
         plain(row.model),
-        str(row.turns),
+        str(row.entries),
         plain(row.workspace),
         plain(row.name),
         row.remark,

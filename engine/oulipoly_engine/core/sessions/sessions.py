@@ -28,7 +28,7 @@ class Sort(StrEnum):
 
     USED = "used"
     CREATED = "created"
-    TURNS = "turns"
+    ENTRIES = "turns"
     NAME = "name"
     ACCOUNT = "account"
     MODEL = "model"
@@ -41,12 +41,12 @@ class Part(Record):
     session_id: str
     started_at: str
     ended_at: str | None  # None: active
-    turns: int = 0
-    assistant_turns: int = 0
-    sidechain_turns: int = 0
+    entries: int = 0
+    assistant_entries: int = 0
+    sidechain_entries: int = 0
     side_chains: int = 0
-    first_turn_at: str | None = None
-    last_turn_at: str | None = None
+    first_entry_at: str | None = None
+    last_entry_at: str | None = None
     title: str | None = None  # from the first words of its user
     cwd: str | None = None
     cli_model: str | None = None  # the vendor's name of the model, from the transcript
@@ -55,7 +55,7 @@ class Part(Record):
     mtime_ms: int | None = None  # as above
 
 
-class Conversation(Record):
+class Session(Record):
     """A chain with its segments, in the order in which they were started."""
 
     chain_id: str
@@ -79,19 +79,19 @@ class Conversation(Record):
     def last_used_at(self) -> str:
         """Return when it was used last, by us or by its CLI."""
         if len(self.parts) == 1:  # nearly all
-            return max(self.used_at, self.parts[0].last_turn_at or "")
-        return max(self.used_at, *(part.last_turn_at or "" for part in self.parts))
+            return max(self.used_at, self.parts[0].last_entry_at or "")
+        return max(self.used_at, *(part.last_entry_at or "" for part in self.parts))
 
     @property
     def first_used_at(self) -> str:
         """Return when it began: its first turn, or the chain's making where no turn is stored."""
-        firsts = [part.first_turn_at for part in self.parts if part.first_turn_at is not None]
+        firsts = [part.first_entry_at for part in self.parts if part.first_entry_at is not None]
         return min((*firsts, self.created_at))
 
     @property
-    def turns(self) -> int:
+    def entries(self) -> int:
         """Return the stored turns of its active segment, which carries the whole conversation after a move."""
-        return self.active.turns
+        return self.active.entries
 
     @property
     def workspace(self) -> str | None:
@@ -140,27 +140,27 @@ def purge_at(kind: str, mtime_ms: int | None, keeps_days: float | None) -> datet
         return None
 
 
-def fits(query: Query, conversation: Conversation, kind: str) -> bool:
+def fits(query: Query, session: Session, kind: str) -> bool:
     """Tell whether a query fits a conversation: its words the name, title, note, folder, ids, account and model."""
-    if not flags_fit(query, conversation):
+    if not flags_fit(query, session):
         return False
     for field in query.fields:
-        texts = field_texts(field.name, conversation, kind)
+        texts = field_texts(field.name, session, kind)
         if texts is not None and not field_fits(field, texts):
             return False
     if not query.terms:
         return True
-    haystack = searched_text(conversation, kind)
+    haystack = searched_text(session, kind)
     return all((term.text.lower() in haystack) is not term.is_negated for term in query.terms)
 
 
-def flags_fit(query: Query, conversation: Conversation) -> bool:
+def flags_fit(query: Query, session: Session) -> bool:
     """Tell whether a conversation has the dates, the pin and the side chains that a query asks for."""
-    if query.pinned is not None and query.pinned is (conversation.pinned_at is None):
+    if query.pinned is not None and query.pinned is (session.pinned_at is None):
         return False
-    if query.sidechain is not None and query.sidechain is not any(part.side_chains for part in conversation.parts):
+    if query.sidechain is not None and query.sidechain is not any(part.side_chains for part in session.parts):
         return False
-    return _is_dated(query, conversation)
+    return _is_dated(query, session)
 
 
 def risk_fits(query: Query, purges_at: datetime | None, *, is_kept: bool) -> bool:
@@ -173,36 +173,36 @@ def risk_fits(query: Query, purges_at: datetime | None, *, is_kept: bool) -> boo
     return query.at_risk is (purges_at is not None and not is_kept and purges_at - query.asked_at <= AT_RISK)
 
 
-def field_texts(name: FieldName, conversation: Conversation, kind: str) -> tuple[str | None, ...] | None:
+def field_texts(name: FieldName, session: Session, kind: str) -> tuple[str | None, ...] | None:
     """Return what a field is compared with; None for one that only turns have."""
-    active = conversation.active
+    active = session.active
     match name:
         case FieldName.ACCOUNT:
             return (active.account,)
         case FieldName.CLI:
             return (kind,)
         case FieldName.MODEL:
-            return (conversation.model, active.cli_model)
+            return (session.model, active.cli_model)
         case FieldName.CWD:
-            return (conversation.workspace,)
+            return (session.workspace,)
         case FieldName.SESSION:
-            return (conversation.chain_id, *(part.session_id for part in conversation.parts))
+            return (session.chain_id, *(part.session_id for part in session.parts))
         case FieldName.ROLE:
             return None
 
 
-def searched_text(conversation: Conversation, kind: str) -> str:
+def searched_text(session: Session, kind: str) -> str:
     """Return the lower-case text in which a query's words are looked for, a line each piece."""
-    active = conversation.active
+    active = session.active
     everything = [
-        conversation.title,
-        conversation.note,
-        conversation.workspace,
-        conversation.model,
-        conversation.chain_id,
+        session.title,
+        session.note,
+        session.workspace,
+        session.model,
+        session.chain_id,
     ]
     everything += [kind, active.account, active.cli_model]
-    for part in conversation.parts:
+    for part in session.parts:
         everything += (part.title, part.session_id)
     return "\n".join(text for text in everything if text).lower()
 
@@ -239,15 +239,15 @@ def glob_of(name: FieldName, value: str) -> str:
     return f"*{value}*" if name in (FieldName.MODEL, FieldName.CWD) else value
 
 
-def ordered(found: Iterable[Conversation], sort: Sort, *, is_reversed: bool = False) -> list[Conversation]:
+def ordered(found: Iterable[Session], sort: Sort, *, is_reversed: bool = False) -> list[Session]:
     """Return conversations in an order: the latest, the longest or the first name first; pinned ones lead.
 
     is_reversed: the other way round. What has no name, or no known model, stays last either way.
     """
-    keys: Mapping[Sort, Callable[[Conversation], object]] = {
+    keys: Mapping[Sort, Callable[[Session], object]] = {
         Sort.USED: lambda one: one.last_used_at,
         Sort.CREATED: lambda one: one.first_used_at,
-        Sort.TURNS: lambda one: (one.turns, one.last_used_at),
+        Sort.ENTRIES: lambda one: (one.entries, one.last_used_at),
         Sort.NAME: lambda one: ((one.title or "").casefold(), one.chain_id),
     }
     if sort in (Sort.ACCOUNT, Sort.MODEL):  # many are alike: the latest used first among those
@@ -260,7 +260,7 @@ def ordered(found: Iterable[Conversation], sort: Sort, *, is_reversed: bool = Fa
     return [*pinned, *(one for one in listed if one.pinned_at is None)] if pinned else listed
 
 
-_TEXTS: Mapping[Sort, Callable[[Conversation], str | None]] = {
+_TEXTS: Mapping[Sort, Callable[[Session], str | None]] = {
     Sort.NAME: lambda one: one.title,
     Sort.ACCOUNT: lambda one: one.active.account,
     Sort.MODEL: lambda one: one.shown_model,
@@ -303,10 +303,10 @@ def _typed(texts: Iterable[str]) -> Iterator[str]:
             yield stripped
 
 
-def _is_dated(query: Query, conversation: Conversation) -> bool:
+def _is_dated(query: Query, session: Session) -> bool:
     if query.since is None and query.until is None:
         return True
-    used = datetime.fromisoformat(conversation.last_used_at)
+    used = datetime.fromisoformat(session.last_used_at)
     return (query.since is None or used >= query.since) and (query.until is None or used < query.until)
 
 

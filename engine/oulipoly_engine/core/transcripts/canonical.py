@@ -48,7 +48,7 @@ class CanonicalRecord(Record):
 
     session_id: str
     account: str
-    turn_id: str
+    entry_id: str
     role: str  # of a placeholder: the record's own type
     timestamp: str  # RFC 3339, exactly as the CLI wrote it
     content: tuple[Chunk, ...]
@@ -68,7 +68,7 @@ class CanonicalRecord(Record):
         return (
             self.session_id,
             self.account,
-            self.turn_id,
+            self.entry_id,
             self.role,
             self.timestamp,
             self.content,
@@ -122,7 +122,7 @@ def render(record: CanonicalRecord) -> bytes:
     document = {
         "session_id": record.session_id,
         "provider_name": record.account,
-        "turn_id": record.turn_id,
+        "turn_id": record.entry_id,
         "role": record.role,
         "timestamp": record.timestamp,
         "content": [{"type": chunk.type, "text": chunk.text} for chunk in record.content],

@@ -26,16 +26,16 @@ from oulipoly_engine.core.transcripts.canonical import (
 )
 from oulipoly_engine.core.transcripts.canonical import Line as RawLine
 from oulipoly_engine.core.transcripts.dialogue import (
+    Entry,
     Findings,
     Kind,
     Part,
-    Turn,
     arguments_text,
     image_part,
     note_once,
 )
 from oulipoly_engine.core.transcripts.line_decoder import ABSENT, Content, Count, LineDecoder, body_of, plain
-from oulipoly_engine.core.transcripts.turn_script import TurnLine
+from oulipoly_engine.core.transcripts.turn_script import EntryLine
 
 NO_MODEL = "<synthetic>"  # the CLI's own words where an answer was due: no API call
 _NOT_TYPED = (
@@ -109,7 +109,7 @@ class Line(msgspec.Struct, gc=False, rename="camel"):
 DECODER = LineDecoder(Line)
 
 
-def turn_line(line: Line, file: str) -> TurnLine | None:
+def entry_line(line: Line, file: str) -> EntryLine | None:
     """Return the row that one record is; None for records of other kinds, and for those that lack what a row needs.
 
     Tool results are records of type `user` and count as user turns. An API call may have written several records.
@@ -122,7 +122,7 @@ def turn_line(line: Line, file: str) -> TurnLine | None:
         return None
     message = line.message
     inner = message.content if isinstance(message, Message) else message
-    return TurnLine(
+    return EntryLine(
         turn_script.storable("session_id", line.session_id),
         turn_script.storable("turn_id", line.uuid),
         turn_script.instant(line.timestamp),
@@ -158,7 +158,7 @@ def canonical_records(lines: Iterable[RawLine], origin: Origin) -> Iterator[Cano
 
 
 def _canonical(line: Line, raw: RawLine, origin: Origin) -> CanonicalRecord | None:
-    session, kind, turn_id = line.session_id, line.type, line.uuid
+    session, kind, entry_id = line.session_id, line.type, line.uuid
     if session is None:
         return None
     if not isinstance(session, str) or session.lower() != origin.session_id:
@@ -167,21 +167,21 @@ def _canonical(line: Line, raw: RawLine, origin: Origin) -> CanonicalRecord | No
         return None
     if not isinstance(kind, str):
         refuse(origin, raw, f"its type {kind!r} is no text")
-    is_turn = kind in ROLES
-    if turn_id is None and not is_turn:
+    is_entry = kind in ROLES
+    if entry_id is None and not is_entry:
         return None
-    if not isinstance(turn_id, str) or not turn_id:
+    if not isinstance(entry_id, str) or not entry_id:
         refuse(origin, raw, "it has no uuid")
     instant(line.timestamp, raw, origin)
     return CanonicalRecord(
         session_id=origin.session_id,
         account=origin.account,
-        turn_id=turn_id,
+        entry_id=entry_id,
         role=kind,
         timestamp=line.timestamp or "",
-        content=_canonical_content(line) if is_turn else (),
+        content=_canonical_content(line) if is_entry else (),
         source=source_of(raw, origin, StorageType.CLAUDE_CODE.value),
-        is_unsupported=not is_turn,
+        is_unsupported=not is_entry,
         restarts=line.is_compact_summary is True,
     )
 
@@ -193,7 +193,7 @@ def _canonical_content(line: Line) -> tuple[Chunk, ...]:
     return next((found for found in (chunks(plain(place)) for place in (inner, line.content)) if found), ())
 
 
-def dialogue(lines: Iterable[RawLine], findings: Findings) -> Iterator[Turn]:
+def dialogue(lines: Iterable[RawLine], findings: Findings) -> Iterator[Entry]:
     """Yield the turns of a transcript for people; what is learned on the way goes into the findings."""
     for raw in lines:
         line = DECODER.leniently(raw.data)
@@ -203,12 +203,12 @@ def dialogue(lines: Iterable[RawLine], findings: Findings) -> Iterator[Turn]:
         if line.cwd is not None:
             note_once(findings.workspaces, line.cwd)
         if line.type in ROLES:
-            turn = _turn(line, raw.number)
-            findings.note(turn)
-            yield turn
+            entry = _entry(line, raw.number)
+            findings.note(entry)
+            yield entry
 
 
-def _turn(line: Line, number: int) -> Turn:
+def _entry(line: Line, number: int) -> Entry:
     message = line.message
     inner = message.content if isinstance(message, Message) else message
     model = message.model if isinstance(message, Message) else None
@@ -217,11 +217,11 @@ def _turn(line: Line, number: int) -> Turn:
         parts = tuple(Part(Kind.SUMMARY, part.text) for part in parts if part.kind is Kind.TEXT)
     elif line.is_meta is True:
         parts = tuple(Part(Kind.CONTEXT, part.text, part.label) for part in parts)
-    return Turn(
+    return Entry(
         role=str(line.type),
         at=line.timestamp or "",
         parts=parts,
-        turn_id=line.uuid or "",
+        entry_id=line.uuid or "",
         model=None if model == NO_MODEL else model,
         line=number,
         is_sidechain=line.is_sidechain is True,

@@ -26,16 +26,16 @@ from oulipoly_engine.core.transcripts.canonical import (
 )
 from oulipoly_engine.core.transcripts.canonical import Line as RawLine
 from oulipoly_engine.core.transcripts.dialogue import (
+    Entry,
     Findings,
     Kind,
     Part,
-    Turn,
     arguments_text,
     image_part,
     note_once,
 )
 from oulipoly_engine.core.transcripts.line_decoder import ABSENT, Content, Count, LineDecoder, body_of, plain
-from oulipoly_engine.core.transcripts.turn_script import TurnLine
+from oulipoly_engine.core.transcripts.turn_script import EntryLine
 from oulipoly_engine.errors import TranscriptMalformed
 
 _NOT_TYPED = ("<environment_context>", "<user_instructions>", "# AGENTS.md", "<turn_aborted>", "<skills_instructions>")
@@ -108,7 +108,7 @@ def parent_of(meta: Payload) -> str | None:
     return parent if isinstance(parent, str) and parent else None
 
 
-def turn_line(line: Line, session_id: str | None, turn_id: str, file: str) -> TurnLine | None:
+def entry_line(line: Line, session_id: str | None, entry_id: str, file: str) -> EntryLine | None:
     """Return the row that one record is; None for records of other kinds and roles, and without what a row needs.
 
     Raises TurnRefused.
@@ -118,9 +118,9 @@ def turn_line(line: Line, session_id: str | None, turn_id: str, file: str) -> Tu
         return None
     if payload.role not in ROLES or not line.timestamp:
         return None
-    return TurnLine(
+    return EntryLine(
         turn_script.storable("session_id", session_id),
-        turn_script.storable("turn_id", turn_id),
+        turn_script.storable("turn_id", entry_id),
         turn_script.instant(line.timestamp),
         payload.role,
         body=body_of(payload.content),
@@ -159,11 +159,11 @@ def canonical_records(lines: Iterable[RawLine], origin: Origin) -> Iterator[Cano
         if line.type != "response_item" or payload.type != "message" or payload.role not in ROLES:
             continue
         latest = _later(instant(line.timestamp, raw, origin), latest, raw, origin)
-        turn_id = payload.id
+        entry_id = payload.id
         yield CanonicalRecord(
             session_id=origin.session_id,
             account=origin.account,
-            turn_id=turn_id if isinstance(turn_id, str) and turn_id else f"{origin.path}:{raw.number}",
+            entry_id=entry_id if isinstance(entry_id, str) and entry_id else f"{origin.path}:{raw.number}",
             role=payload.role,
             timestamp=line.timestamp or "",
             content=chunks(plain(payload.content)),
@@ -184,7 +184,7 @@ def _later(at: datetime, latest: datetime | None, raw: RawLine, origin: Origin) 
     return at
 
 
-def dialogue(lines: Iterable[RawLine], findings: Findings) -> Iterator[Turn]:
+def dialogue(lines: Iterable[RawLine], findings: Findings) -> Iterator[Entry]:
     """Yield the turns of a rollout for people; what is learned on the way goes into the findings."""
     model: str | None = None
     for raw in lines:
@@ -193,10 +193,10 @@ def dialogue(lines: Iterable[RawLine], findings: Findings) -> Iterator[Turn]:
             findings.note_damage(raw.number)
         elif line.payload is not None:
             model = _learn(line.type, line.payload, findings) or model
-            turn = _turn(line, line.payload, model, raw.number)
-            if turn is not None:
-                findings.note(turn)
-                yield turn
+            entry = _entry(line, line.payload, model, raw.number)
+            if entry is not None:
+                findings.note(entry)
+                yield entry
 
 
 def _learn(kind: str | None, payload: Payload, findings: Findings) -> str | None:
@@ -210,7 +210,7 @@ def _learn(kind: str | None, payload: Payload, findings: Findings) -> str | None
     return payload.model if kind == "turn_context" else None
 
 
-def _turn(line: Line, payload: Payload, model: str | None, number: int) -> Turn | None:
+def _entry(line: Line, payload: Payload, model: str | None, number: int) -> Entry | None:
     kind, item = line.type, payload.type or ""
     parts: tuple[Part, ...]
     if kind == "compacted":
@@ -221,11 +221,11 @@ def _turn(line: Line, payload: Payload, model: str | None, number: int) -> Turn 
         role, parts = "assistant", tuple(_ITEMS[item](payload))
     else:
         return None
-    return Turn(
+    return Entry(
         role=role,
         at=line.timestamp or "",
         parts=parts,
-        turn_id=payload.id or "",
+        entry_id=payload.id or "",
         model=model if role == "assistant" else None,
         line=number,
     )

@@ -37,13 +37,13 @@ class Part(Record):
     is_error: bool = False  # of a result
 
 
-class Turn(Record):
+class Entry(Record):
     """What one record of a transcript says."""
 
     role: str  # "user" or "assistant"
     at: str  # RFC 3339, as the CLI wrote it; may be empty
     parts: tuple[Part, ...]
-    turn_id: str = ""
+    entry_id: str = ""
     model: str | None = None
     line: int = 0  # of the transcript, from 1; of a stored turn its row
     is_sidechain: bool = False
@@ -58,7 +58,7 @@ class Findings(Record, frozen=False):
     first_at: str = ""
     last_at: str = ""
     forked_from: str = ""
-    turns: int = 0  # those that are shown under a heading of their own
+    entries: int = 0  # those that are shown under a heading of their own
     damaged: int = 0  # lines
     damaged_lines: list[int] = field(default_factory=list)  # the first ones
 
@@ -68,13 +68,13 @@ class Findings(Record, frozen=False):
         if len(self.damaged_lines) < _KEPT_DAMAGED:
             self.damaged_lines.append(line)
 
-    def note(self, turn: Turn) -> None:
+    def note(self, entry: Entry) -> None:
         """Learn from a turn."""
-        if turn.model:
-            note_once(self.models, turn.model)
-        if turn.at:
-            self.first_at = min(self.first_at or turn.at, turn.at)
-            self.last_at = max(self.last_at, turn.at)
+        if entry.model:
+            note_once(self.models, entry.model)
+        if entry.at:
+            self.first_at = min(self.first_at or entry.at, entry.at)
+            self.last_at = max(self.last_at, entry.at)
 
 
 class Wanted(Record):
@@ -95,9 +95,9 @@ def note_once(known: list[str], value: str) -> None:
         known.append(value)
 
 
-def of_chunks(role: str, at: str, chunks: Iterable[Chunk], turn_id: str = "", line: int = 0) -> Turn:
+def of_chunks(role: str, at: str, chunks: Iterable[Chunk], entry_id: str = "", line: int = 0) -> Entry:
     """Return the turn that canonical content makes."""
-    return Turn(role, at, tuple(_of_chunk(chunk) for chunk in chunks), turn_id, line=line)
+    return Entry(role, at, tuple(_of_chunk(chunk) for chunk in chunks), entry_id, line=line)
 
 
 def _of_chunk(chunk: Chunk) -> Part:
@@ -106,17 +106,17 @@ def _of_chunk(chunk: Chunk) -> Part:
     return Part(kind, chunk.text or "", "" if kind is Kind.TEXT else chunk.type)
 
 
-def selected(turns: Iterable[Turn], wanted: Wanted) -> Iterator[Turn]:
+def selected(entries: Iterable[Entry], wanted: Wanted) -> Iterator[Entry]:
     """Yield the turns with the parts that are wanted, those without any left out, and what goes together joined."""
     speaker = ("", False)
-    for turn in turns:
-        parts = tuple(part for part in (_wanted(part, wanted) for part in turn.parts) if part is not None)
+    for entry in entries:
+        parts = tuple(part for part in (_wanted(part, wanted) for part in entry.parts) if part is not None)
         if not parts:
             continue
         # A tool's result is a record of the user's, in both formats; to a reader it belongs to the answer.
         is_result = all(part.kind is Kind.RESULT for part in parts)
-        now = ("assistant" if is_result else turn.role, turn.is_sidechain)
-        yield replace(turn, role=now[0], parts=parts, continues=now == speaker and now[0] == "assistant")
+        now = ("assistant" if is_result else entry.role, entry.is_sidechain)
+        yield replace(entry, role=now[0], parts=parts, continues=now == speaker and now[0] == "assistant")
         speaker = now
 
 

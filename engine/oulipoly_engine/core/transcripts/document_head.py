@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 
-from oulipoly_engine.core.transcripts.dialogue import Findings, Turn, Wanted
+from oulipoly_engine.core.transcripts.dialogue import Entry, Findings, Wanted
 from oulipoly_engine.records import Record
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
@@ -56,7 +56,7 @@ class Head(Record):
         yield from _present("Workspace", ", ".join(found.workspaces))
         yield from _present("From", moment(found.first_at))
         yield from _present("To", moment(found.last_at))
-        yield "Messages", str(found.turns)  # not the turns of the list, which count results of tools too
+        yield "Messages", str(found.entries)  # not the turns of the list, which count results of tools too
         yield "Read from", self.origin.value
         yield from _present("Left out", ", ".join(_left_out(self.wanted)))
         if found.damaged:
@@ -70,7 +70,7 @@ class Renderer(Record):
     """One format: what its parts are written by."""
 
     head: Callable[[Head], str]
-    turn: Callable[[Turn, int], Iterator[str]]  # with the number of its heading, from 1
+    entry: Callable[[Entry, int], Iterator[str]]  # with the number of its heading, from 1
     foot: Callable[[], str]
 
 

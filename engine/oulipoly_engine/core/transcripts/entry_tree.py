@@ -19,18 +19,18 @@ class LineKind(StrEnum):
     SIDE_CHAIN = "side-chain"
 
 
-class TurnLink(Record):
+class EntryLink(Record):
     """A turn's place in the tree."""
 
     row_id: int
-    turn_id: str
-    parent_turn_id: str | None
+    entry_id: str
+    parent_entry_id: str | None
     is_sidechain: bool
     timestamp: str
     source_file: str | None = None
 
 
-class TurnLine(Record):
+class EntryLine(Record):
     """An unbranched run of turns."""
 
     kind: LineKind
@@ -41,22 +41,22 @@ class TurnLine(Record):
     last_at: str
 
 
-class TurnTree(Record):
+class EntryTree(Record):
     """All lines of a session, the main one first, then in the order of their first turns."""
 
-    lines: tuple[TurnLine, ...]
+    lines: tuple[EntryLine, ...]
 
     @property
-    def main(self) -> TurnLine | None:
+    def main(self) -> EntryLine | None:
         """Return the main line, None where no turn is stored."""
         return self.lines[0] if self.lines else None
 
-    def leaving(self, row_id: int | None) -> tuple[TurnLine, ...]:
+    def leaving(self, row_id: int | None) -> tuple[EntryLine, ...]:
         """Return the lines that leave behind a turn."""
         return tuple(line for line in self.lines if line.leaves_line is not None and line.leaves_at == row_id)
 
 
-def build(links: Iterable[TurnLink]) -> TurnTree:
+def build(links: Iterable[EntryLink]) -> EntryTree:
     """Put a session's turns together.
 
     links: in order of time. A parent that is no turn (a CLI's note between two turns) or is not stored is taken for the
@@ -79,23 +79,23 @@ def build(links: Iterable[TurnLink]) -> TurnTree:
             kind = LineKind.SIDE_CHAIN if side else LineKind.BRANCH
             lines.append((kind, run, _anchor(index, parents, ordered)))
             _take(taken, run, len(lines) - 1)
-    return TurnTree(tuple(_line(ordered, taken, *line) for line in lines))
+    return EntryTree(tuple(_line(ordered, taken, *line) for line in lines))
 
 
-def _parents(ordered: Sequence[TurnLink]) -> list[int | None]:
+def _parents(ordered: Sequence[EntryLink]) -> list[int | None]:
     """Return the place of each turn's parent; None for one that begins a line."""
-    place = {turn.turn_id: index for index, turn in enumerate(ordered)}
+    place = {entry.entry_id: index for index, entry in enumerate(ordered)}
     parents: list[int | None] = []
     last_main: int | None = None
     last_side: dict[str | None, int] = {}
-    for index, turn in enumerate(ordered):
-        told = None if turn.parent_turn_id is None else place.get(turn.parent_turn_id)
+    for index, entry in enumerate(ordered):
+        told = None if entry.parent_entry_id is None else place.get(entry.parent_entry_id)
         if told is not None and told >= index:  # a clock that went back, or a ring
             told = None
-        if turn.is_sidechain:
-            is_first = turn.parent_turn_id is None
-            parents.append(told if told is not None else None if is_first else last_side.get(turn.source_file))
-            last_side[turn.source_file] = index
+        if entry.is_sidechain:
+            is_first = entry.parent_entry_id is None
+            parents.append(told if told is not None else None if is_first else last_side.get(entry.source_file))
+            last_side[entry.source_file] = index
         else:
             parents.append(told if told is not None else last_main)
             last_main = index
@@ -120,7 +120,7 @@ def _back(leaf: int, parents: Sequence[int | None], taken: Sequence[int]) -> lis
 
 
 def _forward(
-    start: int, children: Sequence[Sequence[int]], ordered: Sequence[TurnLink], taken: Sequence[int]
+    start: int, children: Sequence[Sequence[int]], ordered: Sequence[EntryLink], taken: Sequence[int]
 ) -> list[int]:
     """Follow a line to its end; where it parts, its latest child goes on and the others leave it."""
     run = [start]
@@ -140,7 +140,7 @@ def _take(taken: list[int], run: Sequence[int], line: int) -> None:
         taken[place] = line
 
 
-def _anchor(start: int, parents: Sequence[int | None], ordered: Sequence[TurnLink]) -> int | None:
+def _anchor(start: int, parents: Sequence[int | None], ordered: Sequence[EntryLink]) -> int | None:
     """Return the turn behind which a line leaves: its parent, else the main turn before it."""
     if parents[start] is not None:
         return parents[start]
@@ -148,10 +148,10 @@ def _anchor(start: int, parents: Sequence[int | None], ordered: Sequence[TurnLin
 
 
 def _line(
-    ordered: Sequence[TurnLink], taken: Sequence[int], kind: LineKind, run: Sequence[int], anchor: int | None
-) -> TurnLine:
+    ordered: Sequence[EntryLink], taken: Sequence[int], kind: LineKind, run: Sequence[int], anchor: int | None
+) -> EntryLine:
     is_main = kind is LineKind.MAIN
-    return TurnLine(
+    return EntryLine(
         kind,
         tuple(ordered[place].row_id for place in run),
         None if is_main else 0 if anchor is None else taken[anchor],

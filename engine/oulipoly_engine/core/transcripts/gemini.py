@@ -12,7 +12,7 @@ import msgspec
 
 from oulipoly_engine.core.transcripts import turn_script
 from oulipoly_engine.core.transcripts.line_decoder import ABSENT, Content, Count, LineDecoder, body_of
-from oulipoly_engine.core.transcripts.turn_script import TurnLine
+from oulipoly_engine.core.transcripts.turn_script import EntryLine
 
 _ROLES = {"user": "user", "gemini": "assistant"}
 _REPEATED = "_response"  # with which ids end that a list gives to answers it repeats
@@ -66,7 +66,7 @@ def messages_of(line: Line) -> Sequence[Message]:
     return (line,) if line.patch is None else line.patch.messages or ()
 
 
-def turn_line(message: Message, session_id: str | None, file: str) -> TurnLine | None:
+def entry_line(message: Message, session_id: str | None, file: str) -> EntryLine | None:
     """Return the row that one message is; None for other kinds, and for those that lack what a row needs.
 
     Ids stay when a session goes on, so a message comes again under the same one; only the answers that a list repeats
@@ -78,7 +78,7 @@ def turn_line(message: Message, session_id: str | None, file: str) -> TurnLine |
         return None
     if message.id.endswith(_REPEATED):
         return None
-    return TurnLine(
+    return EntryLine(
         turn_script.storable("session_id", session_id),
         turn_script.storable("turn_id", message.id),
         turn_script.instant(message.timestamp),

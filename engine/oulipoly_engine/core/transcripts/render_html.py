@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from html import escape
 
-from oulipoly_engine.core.transcripts.dialogue import Kind, Part, Turn
+from oulipoly_engine.core.transcripts.dialogue import Entry, Kind, Part
 from oulipoly_engine.core.transcripts.document_head import Head, Renderer, fenced, moment
 
 _SPAN = re.compile(r"(?<!`)(`{1,8})(?!`)([^\n]*?)(?<!`)\1(?!`)")
@@ -49,7 +49,7 @@ def head(about: Head) -> str:
     )
 
 
-def turn(shown: Turn, number: int) -> Iterator[str]:
+def entry(shown: Entry, number: int) -> Iterator[str]:
     """Yield a turn as a section; one that goes on with the answer before has no heading."""
     role = shown.role if shown.role in ("user", "assistant") else "other"
     if shown.continues:
@@ -69,7 +69,7 @@ def foot() -> str:
     return "</main>\n</body>\n</html>\n"
 
 
-RENDERER = Renderer(head, turn, foot)
+RENDERER = Renderer(head, entry, foot)
 
 
 def _part(part: Part) -> Iterator[str]:

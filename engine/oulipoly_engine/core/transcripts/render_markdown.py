@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
 
-from oulipoly_engine.core.transcripts.dialogue import Kind, Part, Turn
+from oulipoly_engine.core.transcripts.dialogue import Entry, Kind, Part
 from oulipoly_engine.core.transcripts.document_head import Head, Renderer, fenced, moment
 
 _BACKTICKS = re.compile(r"`+")
@@ -26,7 +26,7 @@ def head(about: Head) -> str:
     return f"# {about.title}\n\n{rows}"
 
 
-def turn(shown: Turn, number: int) -> Iterator[str]:
+def entry(shown: Entry, number: int) -> Iterator[str]:
     """Yield a turn: its heading, unless it goes on with the answer before, and its parts."""
     if not shown.continues:
         facts = (shown.role.capitalize(), moment(shown.at), shown.model or "", "side chain" * shown.is_sidechain)
@@ -41,7 +41,7 @@ def foot() -> str:
     return ""
 
 
-RENDERER = Renderer(head, turn, foot)
+RENDERER = Renderer(head, entry, foot)
 _AS_CODE = ("Session", "Workspace")
 
 

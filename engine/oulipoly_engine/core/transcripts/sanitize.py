@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 
 from oulipoly_engine.core.text.redact import REDACTED, redact
-from oulipoly_engine.core.transcripts.dialogue import Findings, Turn
+from oulipoly_engine.core.transcripts.dialogue import Entry, Findings
 from oulipoly_engine.records import replace
 
 _STRETCH = 2048  # characters, up to the end of a line
@@ -56,11 +56,11 @@ class Visible:
             self.secrets += max(shown.count(REDACTED) - text.count(REDACTED), 1)
         return shown
 
-    def turn(self, turn: Turn) -> Turn:
+    def entry(self, entry: Entry) -> Entry:
         """Return a turn as it may be shown."""
-        parts = tuple(replace(part, text=self.text(part.text), label=self.text(part.label)) for part in turn.parts)
-        model = None if turn.model is None else self.text(turn.model)
-        return replace(turn, at=self.text(turn.at), parts=parts, turn_id=self.text(turn.turn_id), model=model)
+        parts = tuple(replace(part, text=self.text(part.text), label=self.text(part.label)) for part in entry.parts)
+        model = None if entry.model is None else self.text(entry.model)
+        return replace(entry, at=self.text(entry.at), parts=parts, entry_id=self.text(entry.entry_id), model=model)
 
     def findings(self, found: Findings) -> Findings:
         """Return what was found as it may be shown."""

@@ -18,14 +18,14 @@ _SHOWN = 80  # characters of a foreign value in a message
 _EARLIEST_YEAR = 1900  # before it the fixed form of instants has fewer digits and would not compare as text
 
 
-class TurnLine(Record):
+class EntryLine(Record):
     """One turn as a script told it, checked."""
 
     session_id: str
-    turn_id: str
+    entry_id: str
     timestamp: str  # RFC 3339 in the one fixed form
     role: str  # user, assistant
-    parent_turn_id: str | None = None
+    parent_entry_id: str | None = None
     is_sidechain: bool = False
     is_compaction_boundary: bool = False
     body: str | None = (
@@ -56,13 +56,13 @@ class Said(msgspec.Struct, gc=False):
     text: str
 
 
-Told = tuple[TurnLine | None, LineError | None]  # a turn, why there is none, or a turn without its body and why
+Told = tuple[EntryLine | None, LineError | None]  # a turn, why there is none, or a turn without its body and why
 
 _PLAIN = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _encode = msgspec.json.Encoder().encode  # writes texts as `json` does, and sooner
 
 
-class TurnRefused(Exception):
+class EntryRefused(Exception):
     """What was told is no turn."""
 
 
@@ -81,28 +81,28 @@ def parse_record(record: Mapping[str, object], number: int) -> Told:
     """Check one object as `parse_line` does."""
     try:
         body, problem = _body(record.get("body"))
-        turn = TurnLine(
+        entry = EntryLine(
             session_id=_text(record, "session_id"),
-            turn_id=_text(record, "turn_id"),
+            entry_id=_text(record, "turn_id"),
             timestamp=instant(_text(record, "timestamp")),
             role=_text(record, "role"),
-            parent_turn_id=_text(record, "parent_turn_id") if record.get("parent_turn_id") is not None else None,
+            parent_entry_id=_text(record, "parent_turn_id") if record.get("parent_turn_id") is not None else None,
             is_sidechain=_flag(record, "is_sidechain"),
             is_compaction_boundary=_flag(record, "is_compaction_boundary"),
             body=body,
             source_file=_text(record, "source_file") if isinstance(record.get("source_file"), str) else None,
         )
-    except TurnRefused as refused:
+    except EntryRefused as refused:
         return None, LineError(number, str(refused))
     except RecursionError:
         return None, LineError(number, "`body` is nested too deeply")
-    return turn, None if problem is None else LineError(number, f"turn {_shown(turn.turn_id)}: {problem}")
+    return entry, None if problem is None else LineError(number, f"turn {_shown(entry.entry_id)}: {problem}")
 
 
 def _text(record: Mapping[str, object], key: str) -> str:
     value = record.get(key)
     if not isinstance(value, str) or not value:
-        raise TurnRefused(f"`{key}` must be a text that is not empty, not {_shown(value)}")
+        raise EntryRefused(f"`{key}` must be a text that is not empty, not {_shown(value)}")
     return storable(key, value)
 
 
@@ -110,7 +110,7 @@ def _flag(record: Mapping[str, object], key: str) -> bool:
     value = record.get(key)
     if value is None or isinstance(value, bool):
         return value is True
-    raise TurnRefused(f"`{key}` must be true or false, not {_shown(value)}")
+    raise EntryRefused(f"`{key}` must be true or false, not {_shown(value)}")
 
 
 def _parsed(text: str) -> datetime | None:
@@ -124,7 +124,7 @@ def instant(text: str) -> str:
     """Return an instant in the one fixed form. Raises TurnRefused for what is none, or too early."""
     at = _parsed(text)
     if at is None or at.year < _EARLIEST_YEAR:
-        raise TurnRefused(f"`timestamp` must be RFC 3339 with a zone, not {_shown(text)}")
+        raise EntryRefused(f"`timestamp` must be RFC 3339 with a zone, not {_shown(text)}")
     # Most are `2026-11-20T12:00:00.000Z`: rendering them anew would cost more than all the rest of a turn's check.
     is_fixed = len(text) == 24 and text[4] == text[7] == "-" and text[10] == "T" and text[19] == "." and text[23] == "Z"
     return f"{text[:23]}000Z" if is_fixed else to_text(at)
@@ -150,7 +150,7 @@ def _body(value: object) -> tuple[str | None, str | None]:
 def storable(name: str, text: str) -> str:
     """Return a text that the state file can hold. Raises TurnRefused for half a character."""
     if not text.isascii() and not _is_storable(text):
-        raise TurnRefused(f"`{name}` holds half a character: {_shown(text)}")
+        raise EntryRefused(f"`{name}` holds half a character: {_shown(text)}")
     return text
 
 

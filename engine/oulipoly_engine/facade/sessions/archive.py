@@ -15,7 +15,7 @@ from oulipoly_engine.service.archive.archive import ArchiveStatus, Keeping, Rest
 from oulipoly_engine.service.archive.keeper import ArchiveKeeper, Kept, Pruned
 from oulipoly_engine.service.sessions.locate import find_typed
 from oulipoly_engine.store.archive import copies
-from oulipoly_engine.store.sessions.sessions import conversations
+from oulipoly_engine.store.sessions.sessions import list_sessions
 
 if TYPE_CHECKING:
     from oulipoly_engine.store.base.db import Store
@@ -53,7 +53,7 @@ class SessionArchive(SessionPart):
         """Keep copies of what the sessions' accounts have written; return what came of it, in a sentence."""
         self._home.refuse_if_read_only("archive")
         with self._home.stored() as store:
-            parts = [one.active for one in conversations(store, chain_ids)]
+            parts = [one.active for one in list_sessions(store, chain_ids)]
             keeper = self._keeper(store)
             _kept(keeper, {part.account for part in parts})
             kept = sum(keeper.archive.kept(part.account, part.session_id) is not None for part in parts)

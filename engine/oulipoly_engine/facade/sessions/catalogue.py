@@ -8,12 +8,12 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Protocol
 
 from oulipoly_engine.core.search.query import Query, parse
-from oulipoly_engine.core.sessions.sessions import Conversation, Sort
+from oulipoly_engine.core.sessions.sessions import Session, Sort
 from oulipoly_engine.errors import ConfigInvalid, SessionNotFound, StoreUnusable
 from oulipoly_engine.facade.sessions.base import PATIENCE_S, SessionPart
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds, Listed
-from oulipoly_engine.store.sessions.sessions import conversations
+from oulipoly_engine.store.sessions.sessions import list_sessions
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.home import Home
@@ -95,18 +95,18 @@ class SessionCatalogue(SessionPart):
             unknown = () if found.rows else known.unknown_values(query)
         return SessionTable(found.rows, found.total, left, unknown, has_state=True)
 
-    def find(self, text: str) -> Conversation:
+    def find(self, text: str) -> Session:
         """Return what a person means by an id or its beginning. Raises SessionNotFound and SessionAmbiguous."""
         with self._session(text.strip()) as (store, session):
-            found = conversations(store, (session.chain_id,))
+            found = list_sessions(store, (session.chain_id,))
         if not found:
             message = f"there is no conversation {session.chain_id} any more"
             raise SessionNotFound(message, input=text)
         return found[0]
 
-    def inside(self, conversation: Conversation) -> Inside:
+    def inside(self, session: Session) -> Inside:
         """Return the branches and side chains of a session."""
-        part = conversation.active
+        part = session.active
         with self._home.stored() as store:
             return self._boards(store).inside(part.account, part.session_id, part.transcript)
 

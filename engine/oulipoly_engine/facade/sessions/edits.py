@@ -15,7 +15,7 @@ from oulipoly_engine.service.reading.drafts import Draft
 from oulipoly_engine.service.rewrite.replace import Plan, Receipt, Replacer
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.rewrite.replacements import Replacement
-from oulipoly_engine.store.sessions.sessions import conversations
+from oulipoly_engine.store.sessions.sessions import list_sessions
 
 __all__ = ["Draft", "History", "Plan", "Receipt", "Replacement", "SessionEdits"]
 
@@ -78,7 +78,7 @@ class SessionEdits(SessionPart):
         """
         self._home.refuse_if_read_only("replace turns")
         with self._session(text) as (store, session):
-            (name,) = file_names([one.active for one in conversations(store, (session.chain_id,))], "jsonl")
+            (name,) = file_names([one.active for one in list_sessions(store, (session.chain_id,))], "jsonl")
             replacer = self._replacer(store)
             with self._home.wiring.exporter(store, replacer.locator).exported(session) as export:
                 made = drafts.begin(self._home.paths.data / "tmp", name, export.blocks())

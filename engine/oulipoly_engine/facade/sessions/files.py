@@ -24,7 +24,7 @@ from oulipoly_engine.facade.sessions.values import (
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.resolve import ResolvedSession
-    from oulipoly_engine.core.sessions.sessions import Conversation
+    from oulipoly_engine.core.sessions.sessions import Session
     from oulipoly_engine.service.reading.documents import Documents, Preview
     from oulipoly_engine.store.base.db import Store
 
@@ -57,17 +57,17 @@ class SessionFiles(SessionPart):
         with self.blocks(text, wish) as found:
             return written(path, found, force=force)
 
-    def names(self, found: Sequence[Conversation], wish: ExportWish) -> tuple[str, ...]:
+    def names(self, found: Sequence[Session], wish: ExportWish) -> tuple[str, ...]:
         """Return the file names that are offered, no two alike."""
         return file_names([one.active for one in found], SUFFIXES.get(wish.format, "txt"))
 
-    def preview(self, text: str, wish: ExportWish, turns: int = 20) -> Preview | str:
+    def preview(self, text: str, wish: ExportWish, entries: int = 20) -> Preview | str:
         """Return the first entries as they would be shown; of canonical lines the first ones as text."""
         with self._session(text) as (store, session):
             if wish.format == CANONICAL:
                 with self._opened(store, session, wish) as found:
                     return "".join(block.decode("utf-8", "replace") for block in limited(found, _PREVIEW_BYTES))
-            return self._documents(store).preview(session, turns, wanted(wish), redacting=wish.redacting)
+            return self._documents(store).preview(session, entries, wanted(wish), redacting=wish.redacting)
 
     def document(self, text: str) -> str:
         """Return a whole session as Markdown, for the pager and the editor."""

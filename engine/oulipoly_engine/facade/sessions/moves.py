@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.sessions.move import MoveReason
-from oulipoly_engine.core.sessions.sessions import Conversation
+from oulipoly_engine.core.sessions.sessions import Session
 from oulipoly_engine.facade import upkeep
 from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.service.sessions.move import Moved, Mover, Plan
@@ -22,17 +22,17 @@ __all__ = ["Moved", "Plan", "SessionMoves", "move_receipt"]
 class SessionMoves(SessionPart):
     """The moves of one user's sessions."""
 
-    def targets(self, conversation: Conversation) -> tuple[str, ...]:
+    def targets(self, session: Session) -> tuple[str, ...]:
         """Return the other accounts on which a session could go on: they can resume, and store alike."""
         accounts, _ = self._configured()
-        own = accounts.get(conversation.active.account)
+        own = accounts.get(session.active.account)
         kind = None if own is None or own.storage is None else own.storage.storage_type
         if kind in (None, StorageType.OTHER):
             return ()
         return tuple(
             name
             for name, one in accounts.items()
-            if name != conversation.active.account
+            if name != session.active.account
             and one.resume is not None
             and one.storage is not None
             and one.storage.storage_type is kind

@@ -48,7 +48,7 @@ class SessionNotes(SessionPart):
 
     def _changed(
         self, text: str, change: Callable[[Store, str, str | None, datetime], None], words: str
-    ) -> notes.ConversationNotes:
+    ) -> notes.SessionNotes:
         with self._session(text) as (store, session):
             before = notes.of_chain(store, session.chain_id)
             change(store, session.chain_id, words or None, self._home.now())

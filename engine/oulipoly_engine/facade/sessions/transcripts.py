@@ -10,15 +10,15 @@ from oulipoly_engine.errors import ConfigInvalid, StoreUnusable
 from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.facade.sessions.catalogue import catalogue, describe
 from oulipoly_engine.records import Record
-from oulipoly_engine.store.sessions.sessions import conversations
+from oulipoly_engine.store.sessions.sessions import list_sessions
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.transcripts.entry_tree import TurnTree
+    from oulipoly_engine.core.transcripts.entry_tree import EntryTree
     from oulipoly_engine.service.following.session_follower import TranscriptFollower
     from oulipoly_engine.service.reading.pages import Pages
     from oulipoly_engine.service.sessions.catalogue import Listed
     from oulipoly_engine.service.transcripts.quick_ingest import Glanced
-    from oulipoly_engine.store.transcripts.entry_pages import TurnPages
+    from oulipoly_engine.store.transcripts.entry_pages import EntryPages
 
 # ruff: noqa: PLC0415 - each of these is asked alone
 
@@ -27,8 +27,8 @@ class Shown(Record):
     """A session that is being read from the state file."""
 
     listed: Listed
-    tree: TurnTree
-    entries: TurnPages
+    tree: EntryTree
+    entries: EntryPages
 
 
 class SessionTranscripts(SessionPart):
@@ -53,15 +53,15 @@ class SessionTranscripts(SessionPart):
     @contextmanager
     def shown(self, text: str, *, with_side_chains: bool) -> Iterator[Shown]:
         """Lend what is stored of a session. Raises SessionNotFound and SessionAmbiguous."""
-        from oulipoly_engine.service.sessions.catalogue import turn_tree
-        from oulipoly_engine.store.transcripts.entry_pages import TurnPages
+        from oulipoly_engine.service.sessions.catalogue import read_entry_tree
+        from oulipoly_engine.store.transcripts.entry_pages import EntryPages
 
         with self._session(text) as (store, session):
             known = catalogue(self._home, store)
             describe(known, 0.0)
-            (found,) = conversations(store, (session.chain_id,))
-            entries = TurnPages(store, session.account, session.session_id, with_side_chains=with_side_chains)
-            yield Shown(known.look(found), turn_tree(store, session.account, session.session_id), entries)
+            (found,) = list_sessions(store, (session.chain_id,))
+            entries = EntryPages(store, session.account, session.session_id, with_side_chains=with_side_chains)
+            yield Shown(known.look(found), read_entry_tree(store, session.account, session.session_id), entries)
 
     def glance(self) -> Glanced | None:
         """Store what the CLIs have just written, for a moment; None: nothing can be stored, or no state file is there.

@@ -6,13 +6,13 @@ from oulipoly_engine.service.archive.archive import ArchiveStatus
 from oulipoly_engine.service.bundles.placement import PlacedFile
 from oulipoly_engine.service.following.session_follower import TranscriptFollower
 from oulipoly_engine.service.reading.drafts import Draft
-from oulipoly_engine.service.reading.pages import Damage, Entry, Provenance
+from oulipoly_engine.service.reading.pages import Damage, PlacedEntry, Provenance
 from oulipoly_engine.service.rewrite.replace import Plan
 from oulipoly_engine.service.search import Found, Hit
 from oulipoly_engine.service.sessions.board import Board, Inside
 from oulipoly_engine.service.sessions.catalogue import Listed
 from oulipoly_engine.store.runs.spawned import Spawned
-from oulipoly_engine.store.transcripts.entry_pages import Turn, TurnPages
+from oulipoly_engine.store.transcripts.entry_pages import Entry, EntryPages
 
 __all__ = [
     "ArchiveStatus",
@@ -20,15 +20,15 @@ __all__ = [
     "Damage",
     "Draft",
     "Entry",
+    "EntryPages",
     "Found",
     "Hit",
     "Inside",
     "Listed",
+    "PlacedEntry",
     "PlacedFile",
     "Plan",
     "Provenance",
     "Spawned",
     "TranscriptFollower",
-    "Turn",
-    "TurnPages",
 ]

@@ -151,7 +151,7 @@ class ArchiveKeeper(Record):
 
     def _keep_all(self, homes: Sequence[Home], objects: ObjectFolder, budget_s: float | None, done: Kept) -> None:
         store = self.archive.store
-        last_turn = rows.last_turn(store)  # before looking: what comes meanwhile is news again
+        last_entry = rows.last_entry(store)  # before looking: what comes meanwhile is news again
         found: list[FoundFile] = []
         known: dict[str, dict[Path, KeptCopy]] = {}
         for home in homes:
@@ -160,7 +160,7 @@ class ArchiveKeeper(Record):
         self._keep_news(found, known, objects, budget_s, done)
         with store.write():
             for home in homes:
-                rows.set_complete(store, home.account, last_turn if done.is_complete else None)
+                rows.set_complete(store, home.account, last_entry if done.is_complete else None)
         if done.is_complete:
             self._looked.touch(0o600)
 

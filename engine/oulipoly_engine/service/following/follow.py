@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.adapters.bundled import SessionCall, turn_reading
+from oulipoly_engine.adapters.bundled import SessionCall, entry_reading
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.records import Record, field
@@ -27,7 +27,7 @@ from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.transcripts import entries
 
 if TYPE_CHECKING:
-    from oulipoly_engine.adapters.turns.memory import TurnMemory
+    from oulipoly_engine.adapters.turns.memory import EntryMemory
 
 _WAIT_S = 1.0  # without any event; nobody is kept waiting by it
 _DATABASE_EVERY_S = 0.25  # two `stat`s an account
@@ -115,7 +115,7 @@ class Follower:
 class _Account(Record, frozen=False):
     """An account's transcripts that wait to be read."""
 
-    memory: TurnMemory
+    memory: EntryMemory
     fresh: set[str] = field(default_factory=set)
     backlog: list[str] = field(default_factory=list)  # the newest last
     not_before: float = 0.0
@@ -140,7 +140,7 @@ class _Work:
         ready: threading.Event,
         walk_every_s: float,
     ) -> None:
-        from oulipoly_engine.adapters.turns.memory import TurnMemory  # noqa: PLC0415 - msgspec, 8 ms, only followers
+        from oulipoly_engine.adapters.turns.memory import EntryMemory  # noqa: PLC0415 - msgspec, 8 ms, only followers
 
         self._following = following
         self._stopped = stopped
@@ -148,7 +148,7 @@ class _Work:
         self._watch = FolderWatch(following.plan.roots, stopped, walk_every_s=walk_every_s, notices=following.notices)
         self._ledger = Ledger(following.store, following.plan.sources, clock)
         self._accounts = {
-            name: _Account(TurnMemory(call, self._state_dir(name))) for name, call in following.plan.calls.items()
+            name: _Account(EntryMemory(call, self._state_dir(name))) for name, call in following.plan.calls.items()
         }
         self._uncounted: set[str] = set()  # transcripts whose calls are not counted yet
         self._databases: dict[str, tuple[object, ...]] = {}
@@ -271,7 +271,9 @@ class _Work:
             stamp = _stamp(call)
             if stamp == self._databases.get(name) or time.monotonic() < self._retry_databases.get(name, 0.0):
                 continue
-            reading = turn_reading(call, self._state_dir(name), afresh=not entries.has_any(self._following.store, name))
+            reading = entry_reading(
+                call, self._state_dir(name), afresh=not entries.has_any(self._following.store, name)
+            )
             result = self._following.ingester.ingest_reading(name, reading, self._stopped)
             if result.kind in _AGAIN_S:
                 self._retry_databases[name] = time.monotonic() + _AGAIN_S[result.kind]

@@ -26,10 +26,10 @@ class Plan(Record):
     @property
     def roots(self) -> tuple[Root, ...]:
         """Return the folders to watch, each once."""
-        turns = (Root(_text(call.folder), TRANSCRIPT_PREFIXES[call.name]) for call in self.calls.values())
+        entries = (Root(_text(call.folder), TRANSCRIPT_PREFIXES[call.name]) for call in self.calls.values())
         files = (one for one in self.sources if one.cli != "opencode")  # which has one database, looked at by itself
         ledger = (Root(_text(one.root), PREFIXES.get(one.cli, "")) for one in files)
-        return tuple(dict.fromkeys((*turns, *ledger)))
+        return tuple(dict.fromkeys((*entries, *ledger)))
 
     def readers_of(self, path: str) -> list[str]:
         """Return the accounts whose turns a transcript holds."""

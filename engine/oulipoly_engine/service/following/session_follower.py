@@ -11,7 +11,7 @@ from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.events import Event, Listeners
 from oulipoly_engine.service.following.file_notice import FileNotice
 from oulipoly_engine.service.following.notices import Notices
-from oulipoly_engine.service.reading.pages import Entry, FilePages, Growth, Pages, Provenance
+from oulipoly_engine.service.reading.pages import FilePages, Growth, Pages, PlacedEntry, Provenance
 
 INTERVAL_S = 0.03  # at least so long from one look to the next: a burst of appends is told of together
 _STORED_EVERY = 25  # looks: stored turns are asked of the state file, and come a scan at a time
@@ -25,7 +25,9 @@ class TranscriptGrew(Event):
 
     key: str  # whose it is
     growth: Growth
-    entries: tuple[Entry, ...] = ()  # from the first place that changed, redacted; empty: too many, ask for pages
+    placed_entries: tuple[
+        PlacedEntry, ...
+    ] = ()  # from the first place that changed, redacted; empty: too many, ask for pages
 
 
 class TranscriptFollower:
@@ -56,7 +58,7 @@ class TranscriptFollower:
         """Return how many places there are."""
         return len(self.pages)
 
-    def page(self, start: int, count: int, *, redacting: bool = True) -> tuple[Entry, ...]:
+    def page(self, start: int, count: int, *, redacting: bool = True) -> tuple[PlacedEntry, ...]:
         """Return what stands at some places."""
         with self._alone():
             return self.pages.page(start, count, redacting=redacting)
@@ -72,10 +74,10 @@ class TranscriptFollower:
                 return found
         return None
 
-    def place_of(self, turn_id: str, near: str = "") -> int | None:
+    def place_of(self, entry_id: str, near: str = "") -> int | None:
         """Return where a turn stands."""
         with self._alone():
-            return self.pages.place_of(turn_id, near)
+            return self.pages.place_of(entry_id, near)
 
     def provenance(self, place: int) -> Provenance:
         """Return where a place's content comes from."""
@@ -97,8 +99,8 @@ class TranscriptFollower:
         """Tell what is new with the turns themselves, as long as they are few: nobody need ask again."""
         count = growth.length - growth.first_changed
         is_small = not growth.is_new_file and count <= _TOLD
-        entries = self.pages.page(growth.first_changed, count, redacting=True) if is_small else ()
-        self._listeners.publish(TranscriptGrew(self._clock.now(), self.key, growth, entries))
+        placed_entries = self.pages.page(growth.first_changed, count, redacting=True) if is_small else ()
+        self._listeners.publish(TranscriptGrew(self._clock.now(), self.key, growth, placed_entries))
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

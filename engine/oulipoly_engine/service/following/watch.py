@@ -44,11 +44,11 @@ class Watch:
     def _run(self) -> None:
         version: int | None = None
         files = self._watched.fingerprint()
-        turn = 0
+        entry = 0
         while True:
             version = self._look(version)
-            turn += 1
-            if turn % _CONFIGURATION_EVERY == 0 and (found := self._watched.fingerprint()) != files:
+            entry += 1
+            if entry % _CONFIGURATION_EVERY == 0 and (found := self._watched.fingerprint()) != files:
                 files = found
                 self._listeners.publish(ConfigurationChanged(self._clock.now()))
             if self._ended.wait(self._interval_s):

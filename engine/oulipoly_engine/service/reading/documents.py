@@ -15,7 +15,7 @@ from typing import IO
 from oulipoly_engine import stopping
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL, ResolvedSession
 from oulipoly_engine.core.transcripts import render_html, render_markdown
-from oulipoly_engine.core.transcripts.dialogue import TALK, Findings, Turn, Wanted, selected
+from oulipoly_engine.core.transcripts.dialogue import TALK, Entry, Findings, Wanted, selected
 from oulipoly_engine.core.transcripts.document_head import Format, Head, Origin, Renderer
 from oulipoly_engine.core.transcripts.sanitize import Visible
 from oulipoly_engine.errors import RunnerError
@@ -65,7 +65,7 @@ class Preview(Record):
     """The beginning of a conversation."""
 
     origin: Origin
-    turns: tuple[Turn, ...]
+    entries: tuple[Entry, ...]
     has_more: bool
     secrets: int | None  # taken out; None: nothing was
 
@@ -88,13 +88,13 @@ class Documents(Record):
         spool = tempfile.SpooledTemporaryFile(max_size=self.in_memory_bytes)  # noqa: SIM115 - closed below
         try:
             with self._source().opened(session) as opened:
-                turns = 0
-                for turn in selected(opened.turns, style.wanted):
+                entries = 0
+                for entry in selected(opened.entries, style.wanted):
                     stopping.check()
-                    turns += not turn.continues
-                    text = "".join(renderer.turn(visible.turn(turn), turns))
+                    entries += not entry.continues
+                    text = "".join(renderer.entry(visible.entry(entry), entries))
                     _write(spool, _encoded(text))
-                opened.findings.turns = turns
+                opened.findings.entries = entries
                 about = _head(session, style, opened.origin, opened.findings, visible)
             yield Document(about, spool, renderer)
         finally:
@@ -109,7 +109,7 @@ class Documents(Record):
     def preview(
         self,
         session: ResolvedSession,
-        turns: int = 20,
+        entries: int = 20,
         wanted: Wanted = TALK,
         *,
         redacting: bool = True,
@@ -117,10 +117,10 @@ class Documents(Record):
         """Return the first turns as they would be shown; reads no further than these."""
         visible = Visible(redacting=redacting)
         with self._source().opened(session) as opened:
-            found = list(islice(selected(opened.turns, wanted), turns + 1))
+            found = list(islice(selected(opened.entries, wanted), entries + 1))
             origin = opened.origin
-        shown = tuple(visible.turn(turn) for turn in found[:turns])
-        return Preview(origin, shown, len(found) > turns, visible.secrets if redacting else None)
+        shown = tuple(visible.entry(entry) for entry in found[:entries])
+        return Preview(origin, shown, len(found) > entries, visible.secrets if redacting else None)
 
     def _source(self) -> TranscriptSource:
         return TranscriptSource(self.store, self.locator, self.archive)

@@ -230,7 +230,7 @@ def _write_rows(writer: _Writer, store: Store, session: ResolvedSession, problem
 
 def _stored_record(row: StoredBody, session: ResolvedSession, problem: str) -> CanonicalRecord:
     if row.body is None:
-        message = f"{problem}; and its stored turn {row.turn_id} (row {row.row_id}) was kept without its body"
+        message = f"{problem}; and its stored turn {row.entry_id} (row {row.row_id}) was kept without its body"
         raise RunnerError(message)
     try:
         content = stored_chunks(row.body)
@@ -241,7 +241,7 @@ def _stored_record(row: StoredBody, session: ResolvedSession, problem: str) -> C
     return CanonicalRecord(
         session_id=session.session_id,
         account=session.account,
-        turn_id=row.turn_id,
+        entry_id=row.entry_id,
         role=row.role,
         timestamp=row.timestamp,
         content=content,

@@ -17,18 +17,18 @@ from typing import BinaryIO, Protocol
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.transcripts import claude, codex
 from oulipoly_engine.core.transcripts.canonical import Line, stored_chunks
-from oulipoly_engine.core.transcripts.dialogue import Findings, Part, Turn, of_chunks
+from oulipoly_engine.core.transcripts.dialogue import Entry, Findings, Part, of_chunks
 from oulipoly_engine.core.transcripts.document_head import Origin
 from oulipoly_engine.core.transcripts.sanitize import Visible
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.transcripts.entry_pages import TurnPages
+from oulipoly_engine.store.transcripts.entry_pages import EntryPages
 
 _BLOCK = 1 << 22
 _TAIL = 512  # bytes before the end of what was read, by which an appended file is told from a rewritten one
 _OPENS, _CLOSES = b"{}"
 _LONGEST_PART = 200_000  # characters that are shown of one part; the pager has all of it
-_READERS: dict[StorageType, Callable[[Iterable[Line], Findings], Iterator[Turn]]] = {
+_READERS: dict[StorageType, Callable[[Iterable[Line], Findings], Iterator[Entry]]] = {
     StorageType.CLAUDE_CODE: claude.dialogue,
     StorageType.CODEX_SESSION: codex.dialogue,
 }
@@ -39,11 +39,11 @@ _HINTS = {
 }
 
 
-class Entry(Record):
+class PlacedEntry(Record):
     """What stands at one place."""
 
     place: int
-    turn: Turn | None  # None: the record holds nothing to show
+    entry: Entry | None  # None: the record holds nothing to show
 
 
 class Damage(Record):
@@ -86,7 +86,7 @@ class Pages(Protocol):
     def __len__(self) -> int:
         """Return how many places there are."""
 
-    def page(self, start: int, count: int, *, redacting: bool) -> tuple[Entry, ...]:
+    def page(self, start: int, count: int, *, redacting: bool) -> tuple[PlacedEntry, ...]:
         """Return what stands at some places, as it may be shown."""
 
     def grow(self) -> Growth | None:
@@ -95,7 +95,7 @@ class Pages(Protocol):
     def provenance(self, place: int) -> Provenance:
         """Return where a place's content comes from."""
 
-    def place_of(self, turn_id: str, near: str = "") -> int | None:
+    def place_of(self, entry_id: str, near: str = "") -> int | None:
         """Return where a turn stands. near: its instant, where ids are not the file's own."""
 
     def find(self, text: str, places: Iterable[int]) -> int | None:
@@ -130,11 +130,11 @@ class FilePages:
         """Return how many lines may hold a turn."""
         return len(self._starts)
 
-    def page(self, start: int, count: int, *, redacting: bool) -> tuple[Entry, ...]:
+    def page(self, start: int, count: int, *, redacting: bool) -> tuple[PlacedEntry, ...]:
         """Return turns by place."""
         visible = Visible(redacting=redacting)
         places = range(max(0, start), min(len(self), start + count))
-        return tuple(Entry(place, _shown(self._turn(place), visible)) for place in places)
+        return tuple(PlacedEntry(place, _shown(self._entry(place), visible)) for place in places)
 
     def grow(self) -> Growth | None:
         """Take in what was appended, or begin anew with a file that was rewritten; tell once that it is gone, or back.
@@ -162,9 +162,9 @@ class FilePages:
             self.origin, str(self.path), number, start, start + len(data), digest, self.is_gone, self.damage
         )
 
-    def place_of(self, turn_id: str, near: str = "") -> int | None:
+    def place_of(self, entry_id: str, near: str = "") -> int | None:
         """Look for a turn's id in the lines; ids that we have made ourselves are found by their instant."""
-        for wanted in (turn_id, near[:23]):
+        for wanted in (entry_id, near[:23]):
             if wanted:
                 needle = wanted.encode()
                 found = next((place for place in range(len(self)) if needle in self._bytes(place)), None)
@@ -179,7 +179,7 @@ class FilePages:
         for place in places:
             if hint and hint not in self._bytes(place).lower():
                 continue
-            if _says(_shown(self._turn(place), Visible()), wanted):
+            if _says(_shown(self._entry(place), Visible()), wanted):
                 return place
         return None
 
@@ -268,7 +268,7 @@ class FilePages:
         start = self._starts[place]
         return os.pread(self._file.fileno(), self._ends[place] - start, start).removesuffix(b"\r")
 
-    def _turn(self, place: int) -> Turn | None:
+    def _entry(self, place: int) -> Entry | None:
         line = Line(self._numbers[place], self._starts[place], self._bytes(place))
         return next(iter(self._read((line,), Findings())), None)
 
@@ -283,13 +283,13 @@ class StoredPages:
     def __init__(self, store: Store, account: str, session_id: str) -> None:
         self._store = store
         self._key = (account, session_id)
-        self._pages = TurnPages(store, account, session_id)
+        self._pages = EntryPages(store, account, session_id)
 
     def __len__(self) -> int:
         """Return how many turns are stored."""
         return len(self._pages)
 
-    def page(self, start: int, count: int, *, redacting: bool) -> tuple[Entry, ...]:
+    def page(self, start: int, count: int, *, redacting: bool) -> tuple[PlacedEntry, ...]:
         """Return turns by position."""
         visible = Visible(redacting=redacting)
         rows = self._pages.page(start, count)
@@ -299,8 +299,8 @@ class StoredPages:
                 chunks = stored_chunks(row.body) if row.body is not None else ()
             except (ValueError, RecursionError):
                 chunks = ()
-            turn = of_chunks(row.role, row.timestamp, chunks, row.turn_id, row.row_id)
-            found.append(Entry(place, _shown(replace(turn, is_sidechain=row.is_sidechain), visible)))
+            entry = of_chunks(row.role, row.timestamp, chunks, row.entry_id, row.row_id)
+            found.append(PlacedEntry(place, _shown(replace(entry, is_sidechain=row.is_sidechain), visible)))
         return tuple(found)
 
     def grow(self) -> Growth | None:
@@ -317,11 +317,11 @@ class StoredPages:
             self.origin, f"{self._store.path}, row {row.row_id} of session_turns", None, None, None, digest
         )
 
-    def place_of(self, turn_id: str, near: str = "") -> int | None:
+    def place_of(self, entry_id: str, near: str = "") -> int | None:
         """Return where a turn stands."""
         for start in range(0, len(self), 500):
             for place, row in enumerate(self._pages.page(start, 500), start):
-                if row.turn_id == turn_id:
+                if row.entry_id == entry_id:
                     return place
         return None
 
@@ -329,7 +329,7 @@ class StoredPages:
         """Look at one turn after the other."""
         wanted = text.casefold()
         for place in places:
-            if any(_says(entry.turn, wanted) for entry in self.page(place, 1, redacting=True)):
+            if any(_says(placed.entry, wanted) for placed in self.page(place, 1, redacting=True)):
                 return place
         return None
 
@@ -342,9 +342,9 @@ class StoredPages:
         self._store.close()
 
 
-def text_of(turn: Turn) -> str:
+def text_of(entry: Entry) -> str:
     """Return everything that a turn says."""
-    return "\n".join(f"{part.label} {part.text}" if part.label else part.text for part in turn.parts)
+    return "\n".join(f"{part.label} {part.text}" if part.label else part.text for part in entry.parts)
 
 
 def _is_damaged(line: bytes) -> bool:
@@ -352,14 +352,14 @@ def _is_damaged(line: bytes) -> bool:
     return bool(line) and not (line.startswith(b"{") and line.endswith(b"}"))
 
 
-def _says(turn: Turn | None, wanted: str) -> bool:
-    return turn is not None and wanted in text_of(turn).casefold()
+def _says(entry: Entry | None, wanted: str) -> bool:
+    return entry is not None and wanted in text_of(entry).casefold()
 
 
-def _shown(turn: Turn | None, visible: Visible) -> Turn | None:
-    if turn is None:
+def _shown(entry: Entry | None, visible: Visible) -> Entry | None:
+    if entry is None:
         return None
-    return visible.turn(replace(turn, parts=tuple(_bounded(part) for part in turn.parts)))
+    return visible.entry(replace(entry, parts=tuple(_bounded(part) for part in entry.parts)))
 
 
 def _bounded(part: Part) -> Part:

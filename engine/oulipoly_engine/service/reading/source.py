@@ -17,7 +17,7 @@ from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.transcripts.bodies import StoredBody, bodies
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.transcripts.dialogue import Findings, Turn
+    from oulipoly_engine.core.transcripts.dialogue import Entry, Findings
     from oulipoly_engine.core.transcripts.document_head import Origin
     from oulipoly_engine.service.archive.archive import Archive
     from oulipoly_engine.service.reading.pages import FilePages, Pages
@@ -43,7 +43,7 @@ class Opened(Record):
     """A session that is being read."""
 
     origin: Origin
-    turns: Iterator[Turn]
+    entries: Iterator[Entry]
     findings: Findings  # grows while the turns are taken
 
 
@@ -76,8 +76,8 @@ class TranscriptSource(Record):
             with self.archive.open(kept) as copy:
                 yield Opened(Origin.ARCHIVE, read(scan(copy), findings), findings)
         else:
-            with closing(_stored_turns(self.store, session, findings, problem)) as turns:
-                yield Opened(Origin.STATE, turns, findings)
+            with closing(_stored_entries(self.store, session, findings, problem)) as entries:
+                yield Opened(Origin.STATE, entries, findings)
 
     def pages(self, account: str, session_id: str, path: str | None = None) -> Pages:
         """Open a session to be read in any place. path: its file, where it is known. Raises as `opened`."""
@@ -176,9 +176,9 @@ def _snapshot(file: BinaryIO) -> Iterator[bytes]:
         yield line
 
 
-def _translated(turns: Iterable[Turn], path: str) -> Iterator[Turn]:
+def _translated(entries: Iterable[Entry], path: str) -> Iterator[Entry]:
     try:
-        yield from turns
+        yield from entries
     except OSError as error:
         message = f"the transcript {path} cannot be read to its end: {error.strerror or error}"
         raise RunnerError(message) from error
@@ -203,9 +203,9 @@ def _copy(archive: Archive, kept: KeptCopy, kind: StorageType) -> FilePages:
         raise
 
 
-def _stored_turns(
+def _stored_entries(
     store: Store, session: ResolvedSession, findings: Findings, problem: str
-) -> Generator[Turn, None, None]:
+) -> Generator[Entry, None, None]:
     from oulipoly_engine.core.transcripts.canonical import stored_chunks
     from oulipoly_engine.core.transcripts.dialogue import of_chunks
 
@@ -215,6 +215,6 @@ def _stored_turns(
         except (ValueError, RecursionError):
             findings.note_damage(row.row_id)
             continue
-        turn = of_chunks(row.role, row.timestamp, chunks, row.turn_id, row.row_id)
-        findings.note(turn)
-        yield turn
+        entry = of_chunks(row.role, row.timestamp, chunks, row.entry_id, row.row_id)
+        findings.note(entry)
+        yield entry

@@ -167,7 +167,7 @@ def _found(journal: Journal) -> _Found:
         reading = rewrite.read(journal.storage_type, begun, origin)
     except (OSError, TranscriptMalformed, KeyError):
         return _UNREADABLE
-    is_new = reading.sha256 == journal.postimage_sha256 and bool(reading.turns)
+    is_new = reading.sha256 == journal.postimage_sha256 and bool(reading.entries)
     return _Found(begun, reading, reading.sha256 == journal.preimage_sha256, is_new)
 
 

@@ -57,7 +57,7 @@ class Plan(Record):
 
     def count(self, kind: Kind) -> int:
         """Return how many turns have a part."""
-        return sum(step.is_turn and step.kind is kind for step in self.steps)
+        return sum(step.is_entry and step.kind is kind for step in self.steps)
 
 
 class Receipt(Record):
@@ -350,7 +350,7 @@ def _canonical(one: Wanted, target: Target) -> CanonicalRecord:
     return CanonicalRecord(
         session.session_id,
         session.account,
-        one.turn_id,
+        one.entry_id,
         one.role,
         one.timestamp,
         one.content,

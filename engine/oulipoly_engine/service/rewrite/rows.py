@@ -14,7 +14,7 @@ from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Origin
 from oulipoly_engine.errors import TranscriptMalformed
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.rewrite import replacements
-from oulipoly_engine.store.rewrite.replacements import ReplacedTurn
+from oulipoly_engine.store.rewrite.replacements import ReplacedEntry
 
 
 def apply(store: Store, journal: Journal, reading: Reading, at: datetime, size_bytes: int) -> None:
@@ -23,21 +23,21 @@ def apply(store: Store, journal: Journal, reading: Reading, at: datetime, size_b
     reading: of the transcript as it was put there, size_bytes long. What its CLI has appended since may be stored
     already, by a scan that is past it: it stays, so the transcript is looked at while nobody else can write.
     """
-    turns = [_row(record) for record in reading.turns]
+    entries = [_row(record) for record in reading.entries]
     path = Path(journal.jsonl_path)
     origin = Origin(journal.session_id, journal.account, journal.jsonl_path)
     with store.write():
-        behind = _ids_behind(journal.storage_type, path, origin, size_bytes) - {turn.turn_id for turn in turns}
-        replacements.replace_turns(
+        behind = _ids_behind(journal.storage_type, path, origin, size_bytes) - {entry.entry_id for entry in entries}
+        replacements.replace_entries(
             store,
             journal.account,
             journal.session_id,
-            turns,
+            entries,
             kept=reading.hidden | behind,
             source_file=journal.jsonl_path,
             at=at,
         )
-        replacements.touch_chain(store, journal.chain_id, journal.active_segment_id, turns[-1])
+        replacements.touch_chain(store, journal.chain_id, journal.active_segment_id, entries[-1])
         replacements.commit(store, journal.operation_uuid, at)
 
 
@@ -50,8 +50,8 @@ def _ids_behind(storage_type: StorageType, path: Path, origin: Origin, size_byte
         reading = rewrite.read(storage_type, data[: data.rfind(b"\n", size_bytes) + 1], origin)
     except (OSError, TranscriptMalformed):
         return frozenset()
-    return reading.hidden | {one.turn_id for one in reading.records if one.source.byte_start >= size_bytes}
+    return reading.hidden | {one.entry_id for one in reading.records if one.source.byte_start >= size_bytes}
 
 
-def _row(record: CanonicalRecord) -> ReplacedTurn:
-    return ReplacedTurn(record.turn_id, to_text(from_text(record.timestamp.upper())), record.role, body(record))
+def _row(record: CanonicalRecord) -> ReplacedEntry:
+    return ReplacedEntry(record.entry_id, to_text(from_text(record.timestamp.upper())), record.role, body(record))

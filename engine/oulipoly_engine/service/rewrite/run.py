@@ -77,7 +77,7 @@ class Run(Record):
         new = compose(self.target, image, reading)
         check_forks(self.target, image.data, new.data)
         lines = b"".join(map(render, new.reading.records))
-        journal = self._publish(reading.sha256, new.reading.sha256, lines, len(new.reading.turns), image, new.data)
+        journal = self._publish(reading.sha256, new.reading.sha256, lines, len(new.reading.entries), image, new.data)
         self.at_step("journaled")
         is_other = new.data != image.data
         with ExitStack() as stack:
@@ -97,7 +97,7 @@ class Run(Record):
         return Done(reading.sha256, new.reading.sha256, committed_at, is_other, notes)
 
     def _publish(
-        self, preimage: str, postimage: str, lines: bytes, turns: int, image: Image, new_data: bytes | None = None
+        self, preimage: str, postimage: str, lines: bytes, entries: int, image: Image, new_data: bytes | None = None
     ) -> Journal:
         session = self.target.session
         canonical = self.journals.canonical(session.session_id)
@@ -114,7 +114,7 @@ class Run(Record):
             preimage,
             postimage,
             str(canonical),
-            turns,
+            entries,
             image.file_sha256,
             None if new_data is None else hashlib.sha256(new_data).hexdigest(),
         )

@@ -58,7 +58,7 @@ class Freshness(Record):
         if row is None:
             return None
         for hint in hints:
-            if entries.count(self.store, account, hint).turns and imported.attach(self.store, row.row_id, hint):
+            if entries.count(self.store, account, hint).entries and imported.attach(self.store, row.row_id, hint):
                 return hint
         return attach_session(self.store, row)
 

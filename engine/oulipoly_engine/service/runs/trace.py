@@ -80,9 +80,9 @@ class Tracer(Record, frozen=False):
             chain_id=chains.chain_of(self.store, row.account, row.session_id),
             transcript_path=path,
             transcript_state=state,
-            turns=counts.turns,
-            assistant_turns=counts.assistant,
-            sidechain_turns=counts.sidechain,
+            entries=counts.entries,
+            assistant_entries=counts.assistant,
+            sidechain_entries=counts.sidechain,
         )
 
     def _transcript(self, row: Invocation) -> tuple[Mapping[str, object], ...]:
@@ -90,13 +90,13 @@ class Tracer(Record, frozen=False):
             return ()
         return tuple(
             {
-                "turn_id": turn.turn_id,
-                "role": turn.role,
-                "timestamp": turn.timestamp,
-                "body_state": "missing" if turn.body is None else "available",
-                "content": None if turn.body is None else json.loads(turn.body),
+                "turn_id": entry.entry_id,
+                "role": entry.role,
+                "timestamp": entry.timestamp,
+                "body_state": "missing" if entry.body is None else "available",
+                "content": None if entry.body is None else json.loads(entry.body),
             }
-            for turn in entries.of_session(self.store, row.account, row.session_id)
+            for entry in entries.of_session(self.store, row.account, row.session_id)
         )
 
     def _locate(self, account: str, session_id: str) -> tuple[str | None, TranscriptState]:

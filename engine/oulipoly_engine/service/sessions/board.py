@@ -10,10 +10,10 @@ from pathlib import Path
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.accounts.storage_root import storage_root
 from oulipoly_engine.core.search.query import Query
-from oulipoly_engine.core.sessions.sessions import Conversation
-from oulipoly_engine.core.transcripts.entry_tree import TurnTree
+from oulipoly_engine.core.sessions.sessions import Session
+from oulipoly_engine.core.transcripts.entry_tree import EntryTree
 from oulipoly_engine.records import Record, field
-from oulipoly_engine.service.sessions.catalogue import Catalogue, Listed, turn_tree
+from oulipoly_engine.service.sessions.catalogue import Catalogue, Listed, read_entry_tree
 from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.service.sessions.owner import claude_sessions, open_elsewhere
 from oulipoly_engine.service.transcripts.files import own_folder
@@ -45,7 +45,7 @@ class Board(Record):
         """Return a conversation by its chain."""
         return None if self.by_chain is None else self.by_chain.get(chain_id)
 
-    def is_replaced(self, one: Conversation) -> bool:
+    def is_replaced(self, one: Session) -> bool:
         """Tell whether a conversation's turns were replaced, so that there is something to take back."""
         session = one.active.session_id
         return bool({(one.active.account, session), (one.chain_id, session)} & self.replaced)
@@ -54,7 +54,7 @@ class Board(Record):
 class Inside(Record):
     """What lies in one conversation: the tree of its turns, and the files of its sub-agents."""
 
-    tree: TurnTree
+    tree: EntryTree
     firsts: Mapping[int, tuple[str, str]] = field(default_factory=dict)  # row of a line's first turn -> id, instant
     side_files: tuple[tuple[str, Path], ...] = ()  # (name, file)
 
@@ -96,19 +96,19 @@ class Boards(Record):
         kept = frozenset(
             (copy.account, copy.session_id) for copy in copies.transcripts(self.store) if copy.is_pruned is False
         )
-        chains = {one.conversation.chain_id: one for one in rows}
+        chains = {one.session.chain_id: one for one in rows}
         home = str(self.locator.home)
         return Board(now, rows, forkable, kept, live, replaced, left, mark=mark, home=home, by_chain=chains)
 
     def _looked(self, old: Listed) -> Listed:
-        new = self.catalogue.look(old.conversation)
+        new = self.catalogue.look(old.session)
         return old if new == old else new
 
     def _rows(self, before: Board | None) -> tuple[Listed, ...]:
         """Return the rows; one that is as it was is the same object, so that whoever knows it keeps what he knows."""
         known = {} if before is None or before.by_chain is None else before.by_chain
         rows = self.catalogue.list(Query()).rows
-        return tuple(old if (old := known.get(one.conversation.chain_id)) == one else one for one in rows)
+        return tuple(old if (old := known.get(one.session.chain_id)) == one else one for one in rows)
 
     def live(self) -> Iterator[Owner]:
         """Yield the sessions that CLIs have open, by the marks that they leave."""
@@ -128,9 +128,9 @@ class Boards(Record):
     def inside(self, account: str, session_id: str, transcript: str | None) -> Inside:
         """Return the tree of a session's turns and its sub-agents' files."""
         files = () if transcript is None else tuple(_side_files(Path(transcript)))
-        tree = turn_tree(self.store, account, session_id)
+        tree = read_entry_tree(self.store, account, session_id)
         rows = by_row(self.store, [line.rows[0] for line in tree.lines])
-        return Inside(tree, {turn.row_id: (turn.turn_id, turn.timestamp) for turn in rows}, files)
+        return Inside(tree, {entry.row_id: (entry.entry_id, entry.timestamp) for entry in rows}, files)
 
 
 def _side_files(transcript: Path) -> Iterator[tuple[str, Path]]:

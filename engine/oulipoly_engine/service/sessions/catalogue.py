@@ -16,7 +16,7 @@ from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
 from oulipoly_engine.core.search.query import FieldName, Query
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.core.sessions.sessions import (
-    Conversation,
+    Session,
     Sort,
     cli_kind,
     field_texts,
@@ -35,8 +35,8 @@ from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.sessions import facts
-from oulipoly_engine.store.sessions.sessions import conversations as stored_conversations
 from oulipoly_engine.store.sessions.sessions import latest
+from oulipoly_engine.store.sessions.sessions import list_sessions as list_stored_sessions
 from oulipoly_engine.store.transcripts.entry_pages import links
 
 _AT_ONCE = 100  # sessions described in a transaction
@@ -45,7 +45,7 @@ _AT_ONCE = 100  # sessions described in a transaction
 class Listed(Record):
     """A conversation with what only configuration and disk know."""
 
-    conversation: Conversation
+    session: Session
     kind: str  # claude, codex, opencode, gemini, other
     has_transcript: bool | None  # None: no file of it is known
     size_bytes: int | None = None
@@ -59,19 +59,19 @@ class Listing(Record):
     total: int
 
 
-def conversations(store: Store, query: Query | None = None, kinds: Kinds | None = None) -> tuple[Conversation, ...]:
+def list_sessions(store: Store, query: Query | None = None, kinds: Kinds | None = None) -> tuple[Session, ...]:
     """Return every conversation, or those that a query fits, in no order; nothing is read but the state file.
 
     kinds: needed where the query asks for a `cli:`.
     """
-    found = stored_conversations(store)
+    found = list_stored_sessions(store)
     if query is None or query == Query():
         return found
     told = kinds or Kinds({}, {})
     return tuple(one for one in found if fits(query, one, told.of(one)))
 
 
-def turn_tree(store: Store, account: str, session_id: str) -> tree.TurnTree:
+def read_entry_tree(store: Store, account: str, session_id: str) -> tree.EntryTree:
     """Return a session's main line and the branches and side chains that leave it."""
     return tree.build(links(store, account, session_id))
 
@@ -84,9 +84,9 @@ class Kinds:
         self._scripts = scripts
         self._known: dict[str, str] = {}
 
-    def of(self, conversation: Conversation) -> str:
+    def of(self, session: Session) -> str:
         """Return the kind of a conversation's CLI."""
-        active = conversation.active
+        active = session.active
         return self.of_account(active.account, active.transcript)
 
     def of_account(self, name: str, transcript: str | None = None) -> str:
@@ -160,9 +160,9 @@ class Catalogue(Record):
         is_usual = sort is Sort.USED and not is_reversed and query == Query()
         if limit is not None and is_usual:  # what nearly every call asks for
             leading, total = latest(self.store, limit)
-            found = ordered(stored_conversations(self.store, leading), sort)
+            found = ordered(list_stored_sessions(self.store, leading), sort)
             return Listing(tuple(map(self.look, found)), total)
-        found = ordered(conversations(self.store, query, self.kinds), sort, is_reversed=is_reversed)
+        found = ordered(list_sessions(self.store, query, self.kinds), sort, is_reversed=is_reversed)
         if query.at_risk is not None:
             looked = [one for one in map(self.look, found) if _risk_fits(query, one)]
             return Listing(tuple(looked[:limit]), len(looked))
@@ -175,27 +175,27 @@ class Catalogue(Record):
         """
         names = (FieldName.ACCOUNT, FieldName.CLI, FieldName.MODEL, FieldName.ROLE)
         asked = [one for one in query.of(*names) if not one.is_negated]
-        found = stored_conversations(self.store) if asked else ()
+        found = list_stored_sessions(self.store) if asked else ()
         return tuple(text for one in asked if (text := unknown_value(one, self._texts(one.name, found))) is not None)
 
-    def _texts(self, name: FieldName, found: Iterable[Conversation]) -> Iterable[str | None]:
+    def _texts(self, name: FieldName, found: Iterable[Session]) -> Iterable[str | None]:
         if name is FieldName.ROLE:
             return facts.roles(self.store)
         if name is FieldName.ACCOUNT:
             return {part.account for one in found for part in one.parts}
         return {text for one in found for text in field_texts(name, one, self.kinds.of(one)) or ()}
 
-    def look(self, conversation: Conversation) -> Listed:
+    def look(self, session: Session) -> Listed:
         """Look at a conversation's transcript: whether it is there, and until when."""
-        kind = self.kinds.of(conversation)
-        path = conversation.active.transcript
+        kind = self.kinds.of(session)
+        path = session.active.transcript
         if path is None:
-            return Listed(conversation, kind, None)
+            return Listed(session, kind, None)
         standing = transcript_head.standing(path)
         if standing is None:
-            return Listed(conversation, kind, has_transcript=False)
+            return Listed(session, kind, has_transcript=False)
         gone_at = purge_at(kind, standing.mtime_ms, self._keeps_days(path)) if kind == "claude" else None
-        return Listed(conversation, kind, has_transcript=True, size_bytes=standing.size_bytes, purge_at=gone_at)
+        return Listed(session, kind, has_transcript=True, size_bytes=standing.size_bytes, purge_at=gone_at)
 
     def _keeps_days(self, transcript: str) -> float | None:
         root, _, below = transcript.rpartition("/projects/")
@@ -237,7 +237,7 @@ class Catalogue(Record):
 
 
 def _risk_fits(query: Query, one: Listed) -> bool:
-    return risk_fits(query, one.purge_at, is_kept=bool(one.conversation.has_kept_copy))
+    return risk_fits(query, one.purge_at, is_kept=bool(one.session.has_kept_copy))
 
 
 def _ask(locator: Locator, one: facts.Undescribed) -> tuple[str | None, str | None]:

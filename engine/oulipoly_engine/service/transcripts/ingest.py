@@ -16,15 +16,15 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from oulipoly_engine import stopping
-from oulipoly_engine.adapters.bundled import turn_call, turn_reading
+from oulipoly_engine.adapters.bundled import entry_reading, turn_call
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.core.quota.readings import excerpt
 from oulipoly_engine.core.runs.invocations import Invocation
 from oulipoly_engine.core.runs.session_match import choose_session
-from oulipoly_engine.core.transcripts.turn_script import LineError, Told, TurnLine, parse_line
+from oulipoly_engine.core.transcripts.turn_script import EntryLine, LineError, Told, parse_line
 from oulipoly_engine.errors import StoreUnusable
-from oulipoly_engine.events import Listeners, TurnsIngested
+from oulipoly_engine.events import EntriesIngested, Listeners
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.process.script import ScriptResult, run_script
 from oulipoly_engine.process.thread_pool import run_in_threads
@@ -34,14 +34,14 @@ from oulipoly_engine.store.sessions import imported
 from oulipoly_engine.store.transcripts import entries
 
 if TYPE_CHECKING:
-    from oulipoly_engine.adapters.bundled import TurnPass
+    from oulipoly_engine.adapters.bundled import EntryPass
 
 TIMEOUT_S = 600.0  # contract, section 4.1
 
 _AT_ONCE = 4  # scripts that read disks; the bundled ones share our one processor
 _OUTPUT_LIMIT = 1 << 30  # bytes; nothing is stored before a script has ended well, so its output is held until then
 # A transaction of some 50 ms, so that others can write between; a batch is in memory, at up to 4 bytes a character.
-_BATCH_TURNS, _BATCH_CHARACTERS = 2_000, 2 << 20
+_BATCH_ENTRIES, _BATCH_CHARACTERS = 2_000, 2 << 20
 _KEPT_ERRORS, _KEPT_NOTES = 20, 20
 
 
@@ -82,10 +82,10 @@ class _Tally(Record, frozen=False):
     sessions: set[str] = field(default_factory=set)
     grown: set[str] = field(default_factory=set)
 
-    def count(self, new: int, batch: Sequence[TurnLine]) -> None:
+    def count(self, new: int, batch: Sequence[EntryLine]) -> None:
         self.new += new
         if new:
-            self.grown.update(turn.session_id for turn in batch)
+            self.grown.update(entry.session_id for entry in batch)
 
     def note(self, error: LineError) -> None:
         self.error_count += 1
@@ -138,7 +138,7 @@ class Ingester(Record):
         finally:
             self.store.close()  # this thread's connection
 
-    def ingest_reading(self, name: str, reading: TurnPass, stopped: Event) -> Ingested:
+    def ingest_reading(self, name: str, reading: EntryPass, stopped: Event) -> Ingested:
         """Store what one pass of an account's bundled adapter gives, in this thread; nothing is raised.
 
         For a caller that knows which files have changed. stopped: looked at between batches.
@@ -163,7 +163,7 @@ class Ingester(Record):
 
     def _publish(self, result: Ingested) -> None:
         if self.listeners is not None and result.new_turns:
-            self.listeners.publish(TurnsIngested(self.clock.now(), result.account, result.new_turns, result.sessions))
+            self.listeners.publish(EntriesIngested(self.clock.now(), result.account, result.new_turns, result.sessions))
 
     def _scan(self, name: str, scripts: SessionScripts, stopped: Event, *, afresh: bool) -> Ingested:
         state_dir = scripts.state_dir or self.state_root / name
@@ -172,9 +172,9 @@ class Ingester(Record):
             return self._run(name, scripts.turn_script, state_dir, stopped)
         # A state file that was started anew holds nothing of what the cursor says was read.
         is_new = not entries.has_any(self.store, name)
-        return self._read(name, turn_reading(call, state_dir, afresh=afresh or is_new), stopped)
+        return self._read(name, entry_reading(call, state_dir, afresh=afresh or is_new), stopped)
 
-    def _read(self, name: str, reading: TurnPass, stopped: Event) -> Ingested:
+    def _read(self, name: str, reading: EntryPass, stopped: Event) -> Ingested:
         from oulipoly_engine.adapters.scripts.turns import TurnsFailed  # noqa: PLC0415 - 10 ms, only scans need it
 
         tally, at = _Tally(), self.clock.now()
@@ -230,12 +230,12 @@ def attach_session(store: Store, row: Invocation) -> str | None:
     return session_id
 
 
-def _checked_records(reading: TurnPass, tally: _Tally) -> Iterator[TurnLine]:
+def _checked_records(reading: EntryPass, tally: _Tally) -> Iterator[EntryLine]:
     for told in reading.turns():
         yield from _counted(told, tally)
 
 
-def _checked_lines(output: bytes, tally: _Tally) -> Iterator[TurnLine]:
+def _checked_lines(output: bytes, tally: _Tally) -> Iterator[EntryLine]:
     begin = 0
     number = 0
     while begin < len(output):
@@ -248,23 +248,23 @@ def _checked_lines(output: bytes, tally: _Tally) -> Iterator[TurnLine]:
             yield from _counted(parse_line(line, number), tally)
 
 
-def _counted(told: Told, tally: _Tally) -> Iterator[TurnLine]:
-    turn, error = told
+def _counted(told: Told, tally: _Tally) -> Iterator[EntryLine]:
+    entry, error = told
     tally.lines += 1
     if error is not None:
         tally.note(error)
-    if turn is not None:
-        tally.sessions.add(turn.session_id)
-        yield turn
+    if entry is not None:
+        tally.sessions.add(entry.session_id)
+        yield entry
 
 
-def _batches(found: Iterable[TurnLine]) -> Iterator[list[TurnLine]]:
-    batch: list[TurnLine] = []
+def _batches(found: Iterable[EntryLine]) -> Iterator[list[EntryLine]]:
+    batch: list[EntryLine] = []
     characters = 0
-    for turn in found:
-        batch.append(turn)
-        characters += len(turn.body or "")
-        if len(batch) >= _BATCH_TURNS or characters >= _BATCH_CHARACTERS:
+    for entry in found:
+        batch.append(entry)
+        characters += len(entry.body or "")
+        if len(batch) >= _BATCH_ENTRIES or characters >= _BATCH_CHARACTERS:
             yield batch
             batch, characters = [], 0
     if batch:

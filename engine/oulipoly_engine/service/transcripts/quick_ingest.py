@@ -17,14 +17,14 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.adapters.bundled import TRANSCRIPT_PREFIXES, SessionCall, turn_call, turn_reading
+from oulipoly_engine.adapters.bundled import TRANSCRIPT_PREFIXES, SessionCall, entry_reading, turn_call
 from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.transcripts import entries as turns
 
 if TYPE_CHECKING:
-    from oulipoly_engine.adapters.turns.memory import TurnMemory
+    from oulipoly_engine.adapters.turns.memory import EntryMemory
     from oulipoly_engine.service.transcripts.ingest import Ingested, Ingester
 
 BUDGET_S = 0.15  # of reading; looking for changes comes before
@@ -87,9 +87,9 @@ class Glance(Record, frozen=False):
     ) -> bool:
         """Read an account's transcripts, the youngest first; tells whether nothing is left."""
         from oulipoly_engine.adapters.scripts.turns import TurnsFailed  # noqa: PLC0415 - 20 ms with the next, to read
-        from oulipoly_engine.adapters.turns.memory import TurnMemory  # noqa: PLC0415 - as above
+        from oulipoly_engine.adapters.turns.memory import EntryMemory  # noqa: PLC0415 - as above
 
-        memory = TurnMemory(call, state_dir)
+        memory = EntryMemory(call, state_dir)
         if is_new:
             memory.forget()
         sizes = {path: size for _, size, path in sorted(found, reverse=True)}
@@ -115,7 +115,7 @@ class Glance(Record, frozen=False):
         if self._is_late() or (is_new and sum(size for _, size, _ in found) > _MOST_BYTES):
             self._done.left.append(name)
             return False
-        reading = turn_reading(call, state_dir, afresh=is_new)
+        reading = entry_reading(call, state_dir, afresh=is_new)
         return self._take(self.ingester().ingest_reading(name, reading, Event()))
 
     def _is_late(self) -> bool:
@@ -174,12 +174,12 @@ def _database(folder: Path, since_ns: int) -> Iterator[tuple[int, int, str]]:
                 yield status.st_mtime_ns, status.st_size, name
 
 
-def _unread_bytes(memory: TurnMemory, path: str, size: int) -> int:
+def _unread_bytes(memory: EntryMemory, path: str, size: int) -> int:
     cursor = memory.cursors.get(path)
     return size if cursor is None or cursor.offset > size else size - cursor.offset
 
 
-def _portions(memory: TurnMemory, paths: Sequence[str], sizes: Mapping[str, int]) -> Iterator[list[str]]:
+def _portions(memory: EntryMemory, paths: Sequence[str], sizes: Mapping[str, int]) -> Iterator[list[str]]:
     portion: list[str] = []
     total = 0
     for path in paths:

@@ -194,7 +194,7 @@ def freed_by(store: Store, copy: KeptCopy) -> int:
     return int(rows[0][0])
 
 
-def last_turn(store: Store) -> int:
+def last_entry(store: Store) -> int:
     """Return the row id of the turn that was ingested last, 0 before the first."""
     return int(store.rows(EntryRow.select(fn.COALESCE(fn.MAX(EntryRow.id), 0)))[0][0])
 
@@ -204,20 +204,20 @@ def complete(store: Store) -> frozenset[str]:
     row, marked, least_marked = CompleteRow, CompleteRow.alias(), CompleteRow.alias()
     # The least mark of all narrows the turns to look at before each is held against its own account's.
     newer = (
-        (EntryRow.id > least_marked.select(fn.MIN(least_marked.turn_row_id)))
+        (EntryRow.id > least_marked.select(fn.MIN(least_marked.entry_row_id)))
         & (EntryRow.provider_name == marked.account)
-        & (EntryRow.id > marked.turn_row_id)
+        & (EntryRow.id > marked.entry_row_id)
     )
     behind = marked.select(marked.account).join(EntryRow, on=newer)
     rows = store.rows(row.select(row.account).where(row.account.not_in(behind)))
     return frozenset(str(account) for (account,) in rows)
 
 
-def set_complete(store: Store, account: str, turn_row_id: int | None) -> None:
+def set_complete(store: Store, account: str, entry_row_id: int | None) -> None:
     """Note that all of an account up to a turn is kept; None: it is not. Runs inside the caller's write transaction."""
     store.run(CompleteRow.delete().where(CompleteRow.account == account))
-    if turn_row_id is not None:
-        store.insert(CompleteRow, account=account, turn_row_id=turn_row_id)
+    if entry_row_id is not None:
+        store.insert(CompleteRow, account=account, entry_row_id=entry_row_id)
 
 
 def _latest(*conditions: Expression) -> ModelSelect[CopyRow]:

@@ -69,7 +69,7 @@ class CompleteRow(Row):
     """An account of which everything was kept when that entry was the last."""
 
     account = TextField(primary_key=True)
-    turn_row_id = IntegerField()
+    entry_row_id = IntegerField(column_name="turn_row_id")
 
     class Meta:
         table_name = "archive_complete"

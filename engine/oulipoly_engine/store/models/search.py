@@ -33,7 +33,7 @@ class SearchNumberRow(Row):
     """An entry's number in the index, by time."""
 
     doc = BigIntegerField(primary_key=True)
-    turn = IntegerField(unique=True)
+    entry = IntegerField(column_name="turn", unique=True)
     session = IntegerField()
 
     class Meta:
@@ -43,7 +43,7 @@ class SearchNumberRow(Row):
 class SearchCutRow(Row):
     """An entry of which only the beginning is indexed."""
 
-    turn = IntegerField(primary_key=True)
+    entry = IntegerField(column_name="turn", primary_key=True)
 
     class Meta:
         table_name = "search_cut"
@@ -52,7 +52,7 @@ class SearchCutRow(Row):
 class PairsDueRow(Row):
     """An entry whose pairs of signs are to be looked at again."""
 
-    turn = IntegerField(primary_key=True)
+    entry = IntegerField(column_name="turn", primary_key=True)
 
     class Meta:
         table_name = "search_pairs_due"

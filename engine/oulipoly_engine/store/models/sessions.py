@@ -68,14 +68,14 @@ class FactsRow(Row):
 
     account = TextField()
     session_id = TextField(index=True)
-    turns = IntegerField()
-    assistant_turns = IntegerField()
-    sidechain_turns = IntegerField()
+    entries = IntegerField(column_name="turns")
+    assistant_entries = IntegerField(column_name="assistant_turns")
+    sidechain_entries = IntegerField(column_name="sidechain_turns")
     side_chains = IntegerField()
-    first_turn_at = TextField()
-    last_turn_at = TextField()
+    first_entry_at = TextField(column_name="first_turn_at")
+    last_entry_at = TextField(column_name="last_turn_at")
     is_stale = IntegerField(constraints=[Default(0)])
-    described_turns = IntegerField(null=True)
+    described_entries = IntegerField(column_name="described_turns", null=True)
     title = TextField(null=True)
     cwd = TextField(null=True)
     cli_model = TextField(null=True)
@@ -92,7 +92,7 @@ class FactsRow(Row):
 
 FactsRow.add_index(FactsRow.session_id, where=SQL("is_stale = 1"), name="idx_session_facts_stale")
 FactsRow.add_index(
-    FactsRow.last_turn_at, where=SQL("described_turns IS NOT turns"), name="idx_session_facts_undescribed"
+    FactsRow.last_entry_at, where=SQL("described_turns IS NOT turns"), name="idx_session_facts_undescribed"
 )
 
 

@@ -59,10 +59,10 @@ class Replacement(Record):
     undone_at: str | None = None
 
 
-class ReplacedTurn(Record):
+class ReplacedEntry(Record):
     """A turn of the new transcript."""
 
-    turn_id: str
+    entry_id: str
     timestamp: str  # RFC 3339 in the one fixed form
     role: str
     body: str  # JSON list of content chunks
@@ -186,14 +186,14 @@ def commit(store: Store, operation_uuid: str, at: datetime) -> None:
 
 
 @compiled
-def _delete_turn(row_id: Given) -> Query:
+def _delete_entry(row_id: Given) -> Query:
     return EntryRow.delete().where(EntryRow.id == row_id)
 
 
 _INSERTION = insertion(
     EntryRow.provider_name,
     EntryRow.session_id,
-    EntryRow.turn_id,
+    EntryRow.entry_id,
     EntryRow.timestamp,
     EntryRow.role,
     EntryRow.source_file,
@@ -203,11 +203,11 @@ _INSERTION = insertion(
 )
 
 
-def replace_turns(
+def replace_entries(
     store: Store,
     account: str,
     session_id: str,
-    turns: Iterable[ReplacedTurn],
+    entries: Iterable[ReplacedEntry],
     *,
     kept: Collection[str],
     source_file: str,
@@ -220,27 +220,27 @@ def replace_turns(
     """
     row = EntryRow
     stored = store.rows(
-        row.select(row.id, row.turn_id).where(
+        row.select(row.id, row.entry_id).where(
             row.provider_name == account,
             row.session_id == session_id,
             (row.is_sidechain == 0) | row.source_file.is_null() | (row.source_file == source_file),
         )
     )
-    store.execute_many(_delete_turn, ((row,) for row, turn_id in stored if str(turn_id) not in kept))
+    store.execute_many(_delete_entry, ((row,) for row, entry_id in stored if str(entry_id) not in kept))
     instant = to_text(at)
     store.execute_many(
         _INSERTION,
         (
-            (account, session_id, turn.turn_id, turn.timestamp, turn.role, source_file, instant, turn.body)
-            for turn in turns
+            (account, session_id, entry.entry_id, entry.timestamp, entry.role, source_file, instant, entry.body)
+            for entry in entries
         ),
     )
 
 
-def touch_chain(store: Store, chain_id: str, segment_row_id: int, last: ReplacedTurn) -> None:
+def touch_chain(store: Store, chain_id: str, segment_row_id: int, last: ReplacedEntry) -> None:
     """Note a chain's last turn. Runs inside the caller's write transaction."""
     segment, chain = SegmentRow, ChainRow
     store.run(
-        segment.update(last_turn_id=last.turn_id).where(segment.id == segment_row_id, segment.chain_id == chain_id)
+        segment.update(last_turn_id=last.entry_id).where(segment.id == segment_row_id, segment.chain_id == chain_id)
     )
     store.run(chain.update(last_used_at=last.timestamp).where(chain.chain_id == chain_id))

@@ -25,7 +25,7 @@ from oulipoly_engine.store.models.transcripts import EntryRow
 PER_SECOND = 8  # numbers of documents that share a second; more of them spill into the next ones
 # Some 15 ms under the write lock, 45 where pieces of the index are merged; one long text alone may take 400. Ten times
 # as many turns a batch would be a tenth faster in all.
-_BATCH_TURNS, _BATCH_CHARACTERS = 200, 128 << 10
+_BATCH_ENTRIES, _BATCH_CHARACTERS = 200, 128 << 10
 _MOST_CHARACTERS = 1 << 20  # of a turn's text, as in the view search_source
 _CLEARED_ROWS, _CLEARED_S = 200, 0.02  # of a table of before: at once, and under one lock
 
@@ -56,7 +56,7 @@ class IndexState(Record):
 def _how_far() -> Query:
     row = SearchStateRow
     last = EntryRow.select(fn.COALESCE(fn.MAX(EntryRow.id), 0))
-    cut = SearchCutRow.select(fn.COUNT(SearchCutRow.turn))
+    cut = SearchCutRow.select(fn.COUNT(SearchCutRow.entry))
     return row.select(row.indexed_to, last, row.most_spill, cut)
 
 
@@ -66,7 +66,7 @@ def state(store: Store) -> IndexState:
     return IndexState(*map(int, row))
 
 
-def index_batch(store: Store, most: int = _BATCH_TURNS) -> int:
+def index_batch(store: Store, most: int = _BATCH_ENTRIES) -> int:
     """Index the next turns in a transaction of its own and return their number; 0: nothing was left to do."""
     if not state(store).behind:
         return _pair_due(store, most)
@@ -75,8 +75,8 @@ def index_batch(store: Store, most: int = _BATCH_TURNS) -> int:
         rows = _next(store, before.indexed_to, most)
         if not rows:
             return 0
-        documents = _numbered(store, sorted((seconds, turn) for turn, seconds, _ in rows))
-        last = max(turn for turn, *_ in rows)
+        documents = _numbered(store, sorted((seconds, entry) for entry, seconds, _ in rows))
+        last = max(entry for entry, *_ in rows)
         store.execute(
             "INSERT OR IGNORE INTO search_sessions (account, session_id)"
             " SELECT DISTINCT provider_name, session_id FROM session_turns WHERE id > ? AND id <= ?",
@@ -85,7 +85,7 @@ def index_batch(store: Store, most: int = _BATCH_TURNS) -> int:
         store.execute_many(
             "INSERT INTO search_numbers (doc, turn, session) SELECT ?, t.id, x.number FROM session_turns t"
             " JOIN search_sessions x ON x.account = t.provider_name AND x.session_id = t.session_id WHERE t.id = ?",
-            ((doc, turn) for doc, turn, _ in documents),
+            ((doc, entry) for doc, entry, _ in documents),
         )
         # In the order of the numbers: the index writes a piece of its own each time that they go back.
         store.execute(
@@ -96,7 +96,7 @@ def index_batch(store: Store, most: int = _BATCH_TURNS) -> int:
         _pair(store, "> ? AND t.id <= ?", (before.indexed_to, last))
         store.execute_many(
             "INSERT INTO search_cut (turn) SELECT turn FROM search_source WHERE turn = ? AND length(text) >= ?",
-            ((turn, _MOST_CHARACTERS) for turn, _, length in rows if length > _MOST_CHARACTERS),
+            ((entry, _MOST_CHARACTERS) for entry, _, length in rows if length > _MOST_CHARACTERS),
         )
         spill = max(doc - seconds * PER_SECOND for doc, _, seconds in documents)
         most_spill = greatest(SearchStateRow.most_spill, spill)
@@ -129,14 +129,14 @@ def _former(store: Store) -> list[str]:
 
 def _pair_due(store: Store, most: int) -> int:
     """Index the pairs of turns that are due, and return how many were."""
-    due = PairsDueRow.turn
+    due = PairsDueRow.entry
     if not store.rows(PairsDueRow.select(due).limit(1)):
         return 0
     with store.write():
         rows = store.rows(PairsDueRow.select(due).order_by(due).limit(most))
-        turns = [turn for (turn,) in rows]
-        _pair(store, "IN (SELECT value FROM json_each(?))", (json.dumps(turns),))
-        store.run(PairsDueRow.delete().where(due.in_(each_of(turns))))
+        entries = [entry for (entry,) in rows]
+        _pair(store, "IN (SELECT value FROM json_each(?))", (json.dumps(entries),))
+        store.run(PairsDueRow.delete().where(due.in_(each_of(entries))))
     return len(rows)
 
 
@@ -162,8 +162,8 @@ def _next(store: Store, after: int, most: int) -> list[tuple[int, int, int]]:
         (after, most),
     )
     taken, characters = [], 0
-    for turn, seconds, length in rows:
-        taken.append((int(turn), int(seconds), int(length)))
+    for entry, seconds, length in rows:
+        taken.append((int(entry), int(seconds), int(length)))
         characters += length
         if characters >= _BATCH_CHARACTERS:
             break
@@ -174,13 +174,13 @@ def _numbered(store: Store, ordered: Iterable[tuple[int, int]]) -> list[tuple[in
     """Give each (seconds, turn) the first free number from its second's place on; returns (number, turn, seconds)."""
     numbered: list[tuple[int, int, int]] = []
     previous, second = None, None
-    for seconds, turn in ordered:
+    for seconds, entry in ordered:
         place = seconds * PER_SECOND
         if previous is not None and previous >= place:
             place = previous + 1
         if second != seconds or _is_taken(store, place):
             place = _first_free(store, place)
-        numbered.append((place, turn, seconds))
+        numbered.append((place, entry, seconds))
         previous, second = place, seconds
     return numbered
 

@@ -53,7 +53,7 @@ class Match(Record):
     row_id: int
     account: str
     session_id: str
-    turn_id: str
+    entry_id: str
     role: str
     timestamp: str
     body: str | None
@@ -85,8 +85,8 @@ class Sessions(Record):
     """Sessions that fields fit, and when they had turns."""
 
     numbers: frozenset[int]
-    first_turn_at: str | None  # None: not known of all of them
-    last_turn_at: str | None
+    first_entry_at: str | None  # None: not known of all of them
+    last_entry_at: str | None
 
 
 _FACTS, _SEGMENTS = "session_facts f", "session_chain_segments s"

@@ -92,8 +92,8 @@ def backfill(store: Store) -> int:
 
 def _known_sessions() -> Query:
     """Return the query of every account's sessions by their turns and runs, with the first and the last instant."""
-    turn, run = EntryRow, InvocationRow
-    seen = turn.select(turn.provider_name, turn.session_id, turn.timestamp.alias("at")).union_all(
+    entry, run = EntryRow, InvocationRow
+    seen = entry.select(entry.provider_name, entry.session_id, entry.timestamp.alias("at")).union_all(
         run.select(run.provider_name, run.session_id, run.created_at).where(
             run.session_id.is_null(False),
             run.provider_name.is_null(False),
@@ -176,14 +176,14 @@ def move_segment(store: Store, move: SegmentMove) -> None:
 
 def _close_open(store: Store, chain_id: str, instant: str) -> None:
     """End a chain's open segments, each with the turn that is its last."""
-    last_turn = (
-        EntryRow.select(EntryRow.turn_id)
+    last_entry = (
+        EntryRow.select(EntryRow.entry_id)
         .where(EntryRow.provider_name == SegmentRow.provider_name, EntryRow.session_id == SegmentRow.session_id)
         .order_by(EntryRow.timestamp.desc(), EntryRow.id.desc())
         .limit(1)
     )
     store.run(
-        SegmentRow.update(ended_at=instant, last_turn_id=last_turn).where(
+        SegmentRow.update(ended_at=instant, last_turn_id=last_entry).where(
             SegmentRow.chain_id == chain_id, SegmentRow.ended_at.is_null()
         )
     )
@@ -222,7 +222,7 @@ def is_placed_by_hand(store: Store, chain_id: str) -> bool:
 def last_boundary(store: Store, account: str, session_id: str) -> str | None:
     """Return the turn of a session's last known compaction, None if it was never compacted as far as is known."""
     rows = store.rows(
-        EntryRow.select(EntryRow.turn_id)
+        EntryRow.select(EntryRow.entry_id)
         .where(
             EntryRow.provider_name == account,
             EntryRow.session_id == session_id,
@@ -276,7 +276,7 @@ def latest_model(store: Store, chain_id: str) -> str | None:
 
 def _chains(store: Store, question: Question) -> tuple[Chain, ...]:
     return tuple(
-        _with_turns(store, Chain(str(chain_id), str(model), from_text(str(used)), _segments(store, str(chain_id))))
+        _with_entries(store, Chain(str(chain_id), str(model), from_text(str(used)), _segments(store, str(chain_id))))
         for chain_id, model, used in store.rows(question)
     )
 
@@ -301,15 +301,15 @@ def _segments(store: Store, chain_id: str) -> tuple[Segment, ...]:
 
 
 @compiled
-def _count_turns(account: Given, session_id: Given) -> Query:
+def _count_entries(account: Given, session_id: Given) -> Query:
     return EntryRow.select(fn.COUNT(EntryRow.id)).where(
         EntryRow.provider_name == account, EntryRow.session_id == session_id
     )
 
 
-def _with_turns(store: Store, chain: Chain) -> Chain:
+def _with_entries(store: Store, chain: Chain) -> Chain:
     active = chain.active
     if active is None:
         return chain
-    counted = store.rows(_count_turns(active.account, active.session_id))
-    return replace(chain, turns=int(counted[0][0]))
+    counted = store.rows(_count_entries(active.account, active.session_id))
+    return replace(chain, entries=int(counted[0][0]))

@@ -17,9 +17,9 @@ from oulipoly_engine.store.base.orm import EXCLUDED, SQL, Case, ColumnBase, Fiel
 from oulipoly_engine.store.models.sessions import FactsRow, FactsStateRow
 from oulipoly_engine.store.models.transcripts import EntryRow
 
-_BATCH_TURNS = 20_000  # some 30 ms under the write lock: bodies are not read
+_BATCH_ENTRIES = 20_000  # some 30 ms under the write lock: bodies are not read
 _BATCH_STALE = 200
-_FIRST_TURNS = 12  # of a user, among which a title is looked for
+_FIRST_ENTRIES = 12  # of a user, among which a title is looked for
 
 
 def _counted() -> tuple[ColumnBase, ...]:
@@ -29,19 +29,19 @@ def _counted() -> tuple[ColumnBase, ...]:
         fn.COUNT(row.id),
         count_where(row.role == "assistant"),
         count_where(row.is_sidechain != 0),
-        count_where((row.is_sidechain != 0) & row.parent_turn_id.is_null()),
+        count_where((row.is_sidechain != 0) & row.parent_entry_id.is_null()),
         fn.MIN(row.timestamp),
         fn.MAX(least(row.timestamp, row.ingested_at)),  # a turn of the year 9999 was not used later than it was read
     )
 
 
 _COLUMNS = (
-    FactsRow.turns,
-    FactsRow.assistant_turns,
-    FactsRow.sidechain_turns,
+    FactsRow.entries,
+    FactsRow.assistant_entries,
+    FactsRow.sidechain_entries,
     FactsRow.side_chains,
-    FactsRow.first_turn_at,
-    FactsRow.last_turn_at,
+    FactsRow.first_entry_at,
+    FactsRow.last_entry_at,
 )
 
 
@@ -50,7 +50,7 @@ class Undescribed(Record):
 
     account: str
     session_id: str
-    turns: int
+    entries: int
     title: str | None
     cwd: str | None
     cli_model: str | None
@@ -68,7 +68,7 @@ class Description(Record):
     mtime_ms: int | None = None
 
 
-def count_batch(store: Store, most: int = _BATCH_TURNS) -> int:
+def count_batch(store: Store, most: int = _BATCH_ENTRIES) -> int:
     """Count the next turns, or a batch of changed sessions anew; return how many of either, 0 when none was left."""
     if not _uncounted(store)[1] and not _stale(store):
         return 0
@@ -97,26 +97,26 @@ def undescribed(store: Store, most: int, without: Iterable[str] = ()) -> tuple[U
     """
     row = FactsRow
     rows = store.rows(
-        row.select(row.account, row.session_id, row.turns, row.title, row.cwd, row.cli_model)
-        .where(is_distinct(row.described_turns, row.turns), row.account.not_in(each_of(sorted(without))))
-        .order_by(row.last_turn_at.desc())
+        row.select(row.account, row.session_id, row.entries, row.title, row.cwd, row.cli_model)
+        .where(is_distinct(row.described_entries, row.entries), row.account.not_in(each_of(sorted(without))))
+        .order_by(row.last_entry_at.desc())
         .limit(most)
     )
     return tuple(
-        Undescribed(str(account), str(session), int(turns), title, cwd, model)
-        for account, session, turns, title, cwd, model in rows
+        Undescribed(str(account), str(session), int(entries), title, cwd, model)
+        for account, session, entries, title, cwd, model in rows
     )
 
 
 def count_undescribed(store: Store) -> int:
     """Return how many sessions are not described as they are now."""
     row = FactsRow
-    return int(store.rows(row.select(fn.COUNT(SQL("*"))).where(is_distinct(row.described_turns, row.turns)))[0][0])
+    return int(store.rows(row.select(fn.COUNT(SQL("*"))).where(is_distinct(row.described_entries, row.entries)))[0][0])
 
 
 @compiled
 def _describe(
-    turns: Given,
+    entries: Given,
     title: Given,
     cwd: Given,
     cli_model: Given,
@@ -129,7 +129,7 @@ def _describe(
     row = FactsRow
     return row.update(
         {
-            row.described_turns: turns,
+            row.described_entries: entries,
             row.title: fn.COALESCE(title, row.title),
             row.cwd: fn.COALESCE(cwd, row.cwd),
             row.cli_model: fn.COALESCE(cli_model, row.cli_model),
@@ -144,7 +144,7 @@ def describe(store: Store, found: Iterable[Description]) -> None:
     """Keep what was found out about sessions, in one transaction."""
     rows = [
         (
-            one.of.turns,
+            one.of.entries,
             one.title,
             one.cwd,
             one.cli_model,
@@ -184,7 +184,7 @@ def first_user_bodies(store: Store, account: str, session_id: str) -> tuple[str,
         "SELECT body FROM session_turns INDEXED BY idx_session_turns_session_lookup"
         " WHERE session_id = ? AND provider_name = ? AND role = 'user'"
         " AND is_sidechain = 0 AND is_compaction_boundary = 0 AND body IS NOT NULL ORDER BY timestamp, id LIMIT ?",
-        (session_id, account, _FIRST_TURNS),
+        (session_id, account, _FIRST_ENTRIES),
     )
     return tuple(str(body) for (body,) in rows)
 
@@ -222,16 +222,16 @@ def _stale(store: Store) -> list[tuple[str, str]]:
 
 @compiled
 def _add_counted(after: Given, last: Given) -> Query:
-    turn, facts = EntryRow, FactsRow
+    entry, facts = EntryRow, FactsRow
     counted = (
-        turn.select(turn.provider_name, turn.session_id, *_counted())
-        .where(turn.id > after, turn.id <= last)
-        .group_by(turn.provider_name, turn.session_id)
+        entry.select(entry.provider_name, entry.session_id, *_counted())
+        .where(entry.id > after, entry.id <= last)
+        .group_by(entry.provider_name, entry.session_id)
     )
-    sums = (facts.turns, facts.assistant_turns, facts.sidechain_turns, facts.side_chains)
+    sums = (facts.entries, facts.assistant_entries, facts.sidechain_entries, facts.side_chains)
     update: dict[Field[Any], ColumnBase] = {each: each + getattr(EXCLUDED, each.column_name) for each in sums}
-    update[facts.first_turn_at] = least(facts.first_turn_at, EXCLUDED.first_turn_at)
-    update[facts.last_turn_at] = greatest(facts.last_turn_at, EXCLUDED.last_turn_at)
+    update[facts.first_entry_at] = least(facts.first_entry_at, EXCLUDED.first_turn_at)
+    update[facts.last_entry_at] = greatest(facts.last_entry_at, EXCLUDED.last_turn_at)
     return facts.insert_from(counted, [facts.account, facts.session_id, *_COLUMNS]).on_conflict(
         conflict_target=[facts.account, facts.session_id], update=update
     )
@@ -256,5 +256,5 @@ def _recount(store: Store, account: str, session_id: str, counted_to: int) -> No
         store.run(FactsRow.delete().where(is_it))
         return
     counted = dict(zip(_COLUMNS, row, strict=True))
-    undescribed = {FactsRow.is_stale: 0, FactsRow.described_turns: None, FactsRow.title: None}
+    undescribed = {FactsRow.is_stale: 0, FactsRow.described_entries: None, FactsRow.title: None}
     store.run(FactsRow.update({**counted, **undescribed}).where(is_it))

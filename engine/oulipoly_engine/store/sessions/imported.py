@@ -27,13 +27,13 @@ def _with_segment(account: Given, session_ids: Given) -> Query:
 
 
 @compiled
-def _first_turn(account: Given, session_id: Given) -> Query:
+def _first_entry(account: Given, session_id: Given) -> Query:
     row = EntryRow
     return row.select(fn.MIN(row.timestamp)).where(row.provider_name == account, row.session_id == session_id)
 
 
 @compiled
-def _last_turn(account: Given, session_id: Given) -> Query:
+def _last_entry(account: Given, session_id: Given) -> Query:
     row = EntryRow
     return (
         row.select(least(row.timestamp, row.ingested_at))
@@ -53,8 +53,8 @@ def adopt(store: Store, account: str, session_ids: Collection[str]) -> int:
     found = []
     for session_id in session_ids:
         if session_id not in known:
-            ((first,),) = store.rows(_first_turn(account, session_id))
-            ((last,),) = store.rows(_last_turn(account, session_id))
+            ((first,),) = store.rows(_first_entry(account, session_id))
+            ((last,),) = store.rows(_last_entry(account, session_id))
             found.append((first, session_id, last))
     found.sort()
     for first, session_id, last in found:

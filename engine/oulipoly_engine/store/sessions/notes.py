@@ -10,7 +10,7 @@ from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.models.sessions import NoteRow
 
 
-class ConversationNotes(Record):
+class SessionNotes(Record):
     """Everything that was said; None: nothing."""
 
     name: str | None = None
@@ -18,10 +18,10 @@ class ConversationNotes(Record):
     pinned_at: str | None = None
 
 
-def of_chain(store: Store, chain_id: str) -> ConversationNotes:
+def of_chain(store: Store, chain_id: str) -> SessionNotes:
     """Return what was said of a chain."""
     rows = store.rows(NoteRow.select(NoteRow.name, NoteRow.note, NoteRow.pinned_at).where(NoteRow.chain_id == chain_id))
-    return ConversationNotes(*rows[0]) if rows else ConversationNotes()
+    return SessionNotes(*rows[0]) if rows else SessionNotes()
 
 
 def rename(store: Store, chain_id: str, name: str | None, now: datetime) -> None:

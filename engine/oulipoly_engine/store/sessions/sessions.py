@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from oulipoly_engine.core.sessions.sessions import Conversation, Part
+from oulipoly_engine.core.sessions.sessions import Part, Session
 from oulipoly_engine.records import replace
 from oulipoly_engine.store.base.compiled import Compiled, Given, compiled
 from oulipoly_engine.store.base.db import Store
@@ -25,12 +25,12 @@ def _parts() -> ModelSelect[SegmentRow]:
         row.session_id,
         row.started_at,
         row.ended_at,
-        fn.COALESCE(facts.turns, 0),
-        fn.COALESCE(facts.assistant_turns, 0),
-        fn.COALESCE(facts.sidechain_turns, 0),
+        fn.COALESCE(facts.entries, 0),
+        fn.COALESCE(facts.assistant_entries, 0),
+        fn.COALESCE(facts.sidechain_entries, 0),
         fn.COALESCE(facts.side_chains, 0),
-        facts.first_turn_at,
-        facts.last_turn_at,
+        facts.first_entry_at,
+        facts.last_entry_at,
         facts.title,
         facts.cwd,
         facts.cli_model,
@@ -72,7 +72,7 @@ def _kept_of(chain_ids: Given) -> Query:
     return _kept().where(CopyRow.session_id.in_(sessions))
 
 
-def conversations(store: Store, chain_ids: Collection[str] | None = None) -> tuple[Conversation, ...]:
+def list_sessions(store: Store, chain_ids: Collection[str] | None = None) -> tuple[Session, ...]:
     """Return conversations that have a segment, in no order: all of them, or those of some chains."""
     if chain_ids is None:
         segments, chains, copies = _all_parts(), _all_chains(), _all_kept()
@@ -92,7 +92,7 @@ def conversations(store: Store, chain_ids: Collection[str] | None = None) -> tup
             if len(own) > 1:
                 own.sort(key=lambda part: part.started_at)
             is_kept = (own[0].account, own[0].session_id) in kept
-            one = Conversation(chain_id, model, created_at, used_at, tuple(own), name, note, pinned_at, is_kept)
+            one = Session(chain_id, model, created_at, used_at, tuple(own), name, note, pinned_at, is_kept)
             if len(own) > 1:
                 one = replace(one, has_kept_copy=(one.active.account, one.active.session_id) in kept)
             found.append(one)
@@ -119,7 +119,7 @@ def latest(store: Store, limit: int) -> tuple[frozenset[str], int]:
     with store.read():
         total = int(store.rows(SegmentRow.select(fn.COUNT(SegmentRow.chain_id.distinct())))[0][0])
         rows = store.rows(NoteRow.select(NoteRow.chain_id).where(NoteRow.pinned_at.is_null(False)))
-        for first, table in ((_latest_chains, ChainRow), (_latest_turns, FactsRow)):
+        for first, table in ((_latest_chains, ChainRow), (_latest_entries, FactsRow)):
             rows += _first(store, first, table, min(limit, total))
         leading = store.rows(_latest_among(sorted({str(chain_id) for (chain_id,) in rows}), limit))
     return frozenset(str(chain_id) for chain_id, *_ in leading), total
@@ -143,8 +143,8 @@ def _latest_chains(most: Given) -> Query:
 
 
 @compiled
-def _latest_turns(most: Given) -> Query:
-    facts = FactsRow.select(FactsRow.account, FactsRow.session_id).order_by(FactsRow.last_turn_at.desc()).limit(most)
+def _latest_entries(most: Given) -> Query:
+    facts = FactsRow.select(FactsRow.account, FactsRow.session_id).order_by(FactsRow.last_entry_at.desc()).limit(most)
     latest = facts.alias("latest")
     same = (SegmentRow.provider_name == latest.c.account) & (SegmentRow.session_id == latest.c.session_id)
     return SegmentRow.select(SegmentRow.chain_id).distinct().join(latest, on=same)
@@ -153,7 +153,7 @@ def _latest_turns(most: Given) -> Query:
 @compiled
 def _latest_among(chain_ids: Given, most: Given) -> Query:
     segment, chain = SegmentRow, ChainRow
-    used = greatest(fn.MAX(chain.last_used_at), fn.COALESCE(fn.MAX(FactsRow.last_turn_at), ""))
+    used = greatest(fn.MAX(chain.last_used_at), fn.COALESCE(fn.MAX(FactsRow.last_entry_at), ""))
     return (
         segment.select(segment.chain_id)
         .join(chain, on=chain.chain_id == segment.chain_id)

@@ -17,7 +17,7 @@ class StoredBody(Record):
     """A stored turn and the row it lies in."""
 
     row_id: int
-    turn_id: str
+    entry_id: str
     role: str
     timestamp: str  # RFC 3339
     body: str | None  # JSON list of content chunks; None for a row stored without its body
@@ -36,7 +36,7 @@ def bodies(store: Store, account: str, session_id: str) -> Iterator[StoredBody]:
 def _page_after(session_id: Given, account: Given, timestamp: Given, row_id: Given) -> Query:
     row = EntryRow
     return (
-        row.select(row.id, row.turn_id, row.role, row.timestamp, row.body)
+        row.select(row.id, row.entry_id, row.role, row.timestamp, row.body)
         .where(
             row.session_id == session_id,
             row.provider_name == account,
@@ -49,4 +49,4 @@ def _page_after(session_id: Given, account: Given, timestamp: Given, row_id: Giv
 
 def _page(store: Store, account: str, session_id: str, after: tuple[str, int]) -> list[StoredBody]:
     rows = store.rows(_page_after(session_id, account, *after))
-    return [StoredBody(int(row), str(turn), str(role), str(at), body) for row, turn, role, at, body in rows]
+    return [StoredBody(int(row), str(entry), str(role), str(at), body) for row, entry, role, at, body in rows]

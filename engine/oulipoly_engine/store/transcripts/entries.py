@@ -7,7 +7,7 @@ from datetime import datetime
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs.session_match import SessionActivity
-from oulipoly_engine.core.transcripts.turn_script import TurnLine
+from oulipoly_engine.core.transcripts.turn_script import EntryLine
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.compiled import Given, compiled, insertion
 from oulipoly_engine.store.base.db import Store
@@ -16,18 +16,18 @@ from oulipoly_engine.store.base.orm import Query, fn
 from oulipoly_engine.store.models.transcripts import EntryRow
 
 
-class TurnCounts(Record):
+class EntryCounts(Record):
     """How many turns of a session are stored."""
 
-    turns: int
+    entries: int
     assistant: int  # side-chain ones included
     sidechain: int
 
 
-class StoredTurn(Record):
+class StoredEntry(Record):
     """A turn as stored."""
 
-    turn_id: str
+    entry_id: str
     role: str
     timestamp: str  # RFC 3339
     body: str | None  # JSON list of content chunks; None for a row stored without its body
@@ -36,10 +36,10 @@ class StoredTurn(Record):
 _INSERTION = insertion(
     EntryRow.provider_name,
     EntryRow.session_id,
-    EntryRow.turn_id,
+    EntryRow.entry_id,
     EntryRow.timestamp,
     EntryRow.role,
-    EntryRow.parent_turn_id,
+    EntryRow.parent_entry_id,
     EntryRow.is_sidechain,
     EntryRow.is_compaction_boundary,
     EntryRow.source_file,
@@ -49,7 +49,7 @@ _INSERTION = insertion(
 )
 
 
-def insert_new(store: Store, account: str, found: Iterable[TurnLine], ingested_at: datetime) -> int:
+def insert_new(store: Store, account: str, found: Iterable[EntryLine], ingested_at: datetime) -> int:
     """Insert the turns that are not stored yet and return their number. Runs inside the caller's write transaction."""
     instant = to_text(ingested_at)
     return store.execute_many(
@@ -57,18 +57,18 @@ def insert_new(store: Store, account: str, found: Iterable[TurnLine], ingested_a
         (
             (
                 account,
-                turn.session_id,
-                turn.turn_id,
-                turn.timestamp,
-                turn.role,
-                turn.parent_turn_id,
-                int(turn.is_sidechain),
-                int(turn.is_compaction_boundary),
-                turn.source_file,
+                entry.session_id,
+                entry.entry_id,
+                entry.timestamp,
+                entry.role,
+                entry.parent_entry_id,
+                int(entry.is_sidechain),
+                int(entry.is_compaction_boundary),
+                entry.source_file,
                 instant,
-                turn.body,
+                entry.body,
             )
-            for turn in found
+            for entry in found
         ),
     )
 
@@ -108,25 +108,25 @@ def _count(account: Given, session_id: Given) -> Query:
     ).where(row.provider_name == account, row.session_id == session_id)
 
 
-def count(store: Store, account: str, session_id: str) -> TurnCounts:
+def count(store: Store, account: str, session_id: str) -> EntryCounts:
     """Count the stored turns of one session."""
     row = store.rows(_count(account, session_id))[0]
-    return TurnCounts(int(row[0]), int(row[1]), int(row[2]))
+    return EntryCounts(int(row[0]), int(row[1]), int(row[2]))
 
 
-def of_session(store: Store, account: str, session_id: str) -> tuple[StoredTurn, ...]:
+def of_session(store: Store, account: str, session_id: str) -> tuple[StoredEntry, ...]:
     """Return a session's stored turns in order of time, then of arrival."""
     row = EntryRow
     rows = store.rows(
-        row.select(row.turn_id, row.role, row.timestamp, row.body)
+        row.select(row.entry_id, row.role, row.timestamp, row.body)
         .where(row.provider_name == account, row.session_id == session_id)
         .order_by(row.timestamp, row.id)
     )
-    return tuple(StoredTurn(str(turn), str(role), str(at), body) for turn, role, at, body in rows)
+    return tuple(StoredEntry(str(entry), str(role), str(at), body) for entry, role, at, body in rows)
 
 
 @compiled
-def _assistant_turns_since(account: Given, since: Given) -> Query:
+def _assistant_entries_since(account: Given, since: Given) -> Query:
     row = EntryRow
     return row.select(fn.COUNT(row.id)).where(
         row.provider_name == account, row.role == "assistant", row.timestamp > since
@@ -135,7 +135,7 @@ def _assistant_turns_since(account: Given, since: Given) -> Query:
 
 def assistant_turns_since(store: Store, account: str, since: datetime) -> int:
     """Count an account's assistant turns strictly after an instant, side chains included (contract 1.3)."""
-    return int(store.rows(_assistant_turns_since(account, to_text(since)))[0][0])
+    return int(store.rows(_assistant_entries_since(account, to_text(since)))[0][0])
 
 
 def backfill_compaction(store: Store) -> int:

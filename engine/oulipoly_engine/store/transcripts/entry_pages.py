@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 
-from oulipoly_engine.core.transcripts.entry_tree import TurnLink
+from oulipoly_engine.core.transcripts.entry_tree import EntryLink
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.compiled import Given, compiled
 from oulipoly_engine.store.base.db import Store
@@ -17,14 +17,14 @@ from oulipoly_engine.store.base.orm import ModelSelect, Query
 from oulipoly_engine.store.models.transcripts import EntryRow
 
 
-class Turn(Record):
+class Entry(Record):
     """One turn with its text's raw form."""
 
     row_id: int
-    turn_id: str
+    entry_id: str
     role: str
     timestamp: str  # RFC 3339
-    parent_turn_id: str | None
+    parent_entry_id: str | None
     is_sidechain: bool
     is_compaction_boundary: bool
     source_file: str | None
@@ -45,7 +45,7 @@ def _main_places(session_id: Given, account: Given) -> Query:
     return _of_session(session_id, account).where(EntryRow.is_sidechain == 0)
 
 
-class TurnPages:
+class EntryPages:
     """The places of a session's turns, eight bytes each; `refresh` when the state file has changed."""
 
     def __init__(self, store: Store, account: str, session_id: str, *, with_side_chains: bool = True) -> None:
@@ -64,7 +64,7 @@ class TurnPages:
         rows = self._store.rows(self._places(*self._key))
         self._rows = array("q", (row for (row,) in rows))
 
-    def page(self, start: int, count: int) -> tuple[Turn, ...]:
+    def page(self, start: int, count: int) -> tuple[Entry, ...]:
         """Return up to `count` turns from a position on; fewer at the end, and where some are gone since `refresh`."""
         return by_row(self._store, self._rows[max(0, start) : max(0, start) + max(0, count)])
 
@@ -81,10 +81,10 @@ def _by_row(row_ids: Given) -> Query:
     row = EntryRow
     return row.select(
         row.id,
-        row.turn_id,
+        row.entry_id,
         row.role,
         row.timestamp,
-        row.parent_turn_id,
+        row.parent_entry_id,
         row.is_sidechain,
         row.is_compaction_boundary,
         row.source_file,
@@ -92,12 +92,12 @@ def _by_row(row_ids: Given) -> Query:
     ).where(row.id.in_(each_of(row_ids)))
 
 
-def by_row(store: Store, row_ids: Sequence[int]) -> tuple[Turn, ...]:
+def by_row(store: Store, row_ids: Sequence[int]) -> tuple[Entry, ...]:
     """Return turns by their rows, in the order of the rows given; those that are gone are left out."""
     rows = store.rows(_by_row(row_ids))
     found = {
-        row_id: Turn(row_id, turn, role, at, parent, bool(side), bool(boundary), source, body)
-        for row_id, turn, role, at, parent, side, boundary, source, body in rows
+        row_id: Entry(row_id, entry, role, at, parent, bool(side), bool(boundary), source, body)
+        for row_id, entry, role, at, parent, side, boundary, source, body in rows
     }
     return tuple(found[row_id] for row_id in row_ids if row_id in found)
 
@@ -106,13 +106,13 @@ def by_row(store: Store, row_ids: Sequence[int]) -> tuple[Turn, ...]:
 def _links(session_id: Given, account: Given) -> Query:
     row = EntryRow
     return (
-        row.select(row.id, row.turn_id, row.parent_turn_id, row.is_sidechain, row.timestamp, row.source_file)
+        row.select(row.id, row.entry_id, row.parent_entry_id, row.is_sidechain, row.timestamp, row.source_file)
         .where(row.session_id == session_id, row.provider_name == account)
         .order_by(row.timestamp, row.id)
     )
 
 
-def links(store: Store, account: str, session_id: str) -> tuple[TurnLink, ...]:
+def links(store: Store, account: str, session_id: str) -> tuple[EntryLink, ...]:
     """Return how a session's turns hang together, in the order in which they were written; no bodies are read."""
     rows = store.rows(_links(session_id, account))
-    return tuple(TurnLink(row, turn, parent, bool(side), at, source) for row, turn, parent, side, at, source in rows)
+    return tuple(EntryLink(row, entry, parent, bool(side), at, source) for row, entry, parent, side, at, source in rows)

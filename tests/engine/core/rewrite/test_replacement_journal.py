@@ -21,7 +21,7 @@ JOURNAL = Journal(
     preimage_sha256="aa",
     postimage_sha256="bb",
     canonical_records_path="/r.jsonl",
-    expected_turn_count=3,
+    expected_entry_count=3,
     preimage_file_sha256="cc",
     postimage_file_sha256="dd",
 )

@@ -30,7 +30,7 @@ NOTE = record("n", is_note=True)
 
 
 def fates(found):
-    return [(step.kind.value, step.turn_id) for step in found]
+    return [(step.kind.value, step.entry_id) for step in found]
 
 
 def refusal(old, given):
@@ -158,12 +158,12 @@ def test_what_is_no_replacement_is_refused_by_its_line(given, problem):
 def test_removed_turn_has_the_old_side_and_an_added_one_the_new():
     removed, added = steps([record("a", role="assistant")], [wanted("x")])
 
-    assert ("a", "assistant", True) == (removed.turn_id, removed.role, removed.is_turn)
-    assert ("x", "user", True) == (added.turn_id, added.role, added.is_turn)
+    assert ("a", "assistant", True) == (removed.entry_id, removed.role, removed.is_entry)
+    assert ("x", "user", True) == (added.entry_id, added.role, added.is_entry)
 
 
 def test_step_without_any_side_is_named_by_nothing():
-    assert ("", "") == (Step(Kind.KEPT, None, None).turn_id, Step(Kind.KEPT, None, None).role)
+    assert ("", "") == (Step(Kind.KEPT, None, None).entry_id, Step(Kind.KEPT, None, None).role)
 
 
 @pytest.mark.parametrize(
@@ -210,8 +210,8 @@ names = st.lists(st.sampled_from("abc"), max_size=5, unique=True)
 def test_comparison_accounts_for_every_record_of_both_states_in_order(before, after):
     found = compared([record(name, name) for name in before], [record(name, name) for name in after])
 
-    assert before == [step.old.turn_id for step in found if step.old is not None]
-    assert after == [step.new.turn_id for step in found if step.new is not None]
+    assert before == [step.old.entry_id for step in found if step.old is not None]
+    assert after == [step.new.entry_id for step in found if step.new is not None]
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=5))

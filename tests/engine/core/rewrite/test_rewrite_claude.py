@@ -6,7 +6,7 @@ import json
 import pytest
 
 from oulipoly_engine.core.accounts.accounts import StorageType
-from oulipoly_engine.core.rewrite.claude import active_turns
+from oulipoly_engine.core.rewrite.claude import active_entries
 from oulipoly_engine.core.rewrite.replacement_input import Wanted, wanted_of
 from oulipoly_engine.core.rewrite.rewrite import read, rewrite
 from oulipoly_engine.core.transcripts.canonical import Chunk, Origin
@@ -33,7 +33,7 @@ def transcript(*records):
 
 def said(data):
     """Return the turns of a transcript as they are wanted back, by id."""
-    return {one.turn_id: one for one in wanted_of(read(StorageType.CLAUDE_CODE, data, ORIGIN).turns)}
+    return {one.entry_id: one for one in wanted_of(read(StorageType.CLAUDE_CODE, data, ORIGIN).entries)}
 
 
 def new(name, *texts, role="user"):
@@ -41,7 +41,7 @@ def new(name, *texts, role="user"):
 
 
 def with_text(one, text):
-    return Wanted(9, one.turn_id, one.role, one.timestamp, (Chunk("text", text),))
+    return Wanted(9, one.entry_id, one.role, one.timestamp, (Chunk("text", text),))
 
 
 def rewritten(data, wanted):
@@ -103,10 +103,10 @@ def test_text_is_changed_where_an_export_reads_it(held, expected):
 @pytest.mark.parametrize("held", [{}, {"message": {"role": "user"}}, {"message": 5}])
 def test_turn_without_a_place_for_text_cannot_be_changed(held):
     data = transcript(user("u0"), {"type": "user", "uuid": "u1", "parentUuid": "u0"} | held)
-    turns = said(data)
+    entries = said(data)
 
     problem = "input line 9: turn u1 has no content in the transcript that could be changed"
-    assert problem == refusal(data, [turns["u0"], with_text(turns["u1"], "new")])
+    assert problem == refusal(data, [entries["u0"], with_text(entries["u1"], "new")])
 
 
 def test_time_alone_is_changed_without_touching_the_text():
@@ -423,13 +423,13 @@ def test_link_that_stays_keeps_its_bytes(key):
 
 def test_summary_of_a_compaction_stays_and_stays_first():
     data = transcript(user("u1"), user("s1", isCompactSummary=True), user("u2", parent="s1"))
-    turns = said(data)
+    entries = said(data)
 
     assert "turn s1 is the summary of a compaction: without it all that it sums up would come back" == refusal(
-        data, [turns["u2"]]
+        data, [entries["u2"]]
     )
     assert "input line 9: nothing can be added before the summary of a compaction" == refusal(
-        data, [new("n"), turns["s1"], turns["u2"]]
+        data, [new("n"), entries["s1"], entries["u2"]]
     )
 
 
@@ -450,4 +450,4 @@ def test_summary_of_a_compaction_stays_and_stays_first():
     ids=["none", "a branch", "parent gone", "side chain", "circle", "notes", "side chain alone"],
 )
 def test_chain_is_followed_from_the_last_leaf(records, followed):
-    assert followed == active_turns(records)
+    assert followed == active_entries(records)

@@ -39,7 +39,7 @@ def rollout(*documents, numbered=False):
 
 
 def said(data):
-    return {one.turn_id: one for one in wanted_of(read(StorageType.CODEX_SESSION, data, ORIGIN).turns)}
+    return {one.entry_id: one for one in wanted_of(read(StorageType.CODEX_SESSION, data, ORIGIN).entries)}
 
 
 def new(name, *texts, role="user", at=AT):

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from oulipoly_engine.core.accounts.accounts import StorageType
-from oulipoly_engine.core.rewrite.claude import active_turns
+from oulipoly_engine.core.rewrite.claude import active_entries
 from oulipoly_engine.core.rewrite.draft_lines import raw_lines
 from oulipoly_engine.core.rewrite.replacement_input import Wanted, parse, wanted_of
 from oulipoly_engine.core.rewrite.rewrite import read, rewrite
@@ -33,13 +33,13 @@ class Real:
         self.origin = Origin(path.stem[-36:], "acc", str(path))
         self.records = read(self.kind, self.data, self.origin).records
         self.wanted = wanted_of(self.records)
-        self.turns = [one for one in self.wanted if not one.is_unsupported]
+        self.entries = [one for one in self.wanted if not one.is_unsupported]
 
     def rewrite(self, wanted):
         return rewrite(self.kind, self.data, wanted, self.origin)
 
     def exported(self, data):
-        return read(self.kind, data, self.origin).turns
+        return read(self.kind, data, self.origin).entries
 
 
 def other_text(one, text):
@@ -63,16 +63,18 @@ def test_what_was_exported_and_is_imported_again_is_the_same_bytes(path):
     lines = b"".join(map(render, real.records))
 
     assert real.data == real.rewrite(parse(lines, real.origin.session_id, "acc")).data
-    assert real.data == real.rewrite(real.turns).data
+    assert real.data == real.rewrite(real.entries).data
 
 
 @EVERY
 def test_changed_text_touches_lines_that_held_it_and_no_others(path):
     real = Real(path)
-    place = max(place for place, one in enumerate(real.turns) if has_text(one))
-    old = next(chunk.text for chunk in real.turns[place].content if chunk.text is not None)
+    place = max(place for place, one in enumerate(real.entries) if has_text(one))
+    old = next(chunk.text for chunk in real.entries[place].content if chunk.text is not None)
 
-    new = real.rewrite([*real.turns[:place], other_text(real.turns[place], "Ω“new”\n"), *real.turns[place + 1 :]]).data
+    new = real.rewrite(
+        [*real.entries[:place], other_text(real.entries[place], "Ω“new”\n"), *real.entries[place + 1 :]]
+    ).data
 
     pairs = list(zip(raw_lines(real.data), raw_lines(new), strict=True))
     changed = [before for before, after in pairs if before != after]
@@ -86,10 +88,10 @@ def test_changed_text_touches_lines_that_held_it_and_no_others(path):
 @given(data=st.data())
 def test_edits_removals_and_additions_are_exported_as_they_were_wanted(path, data):
     real = Real(path)
-    fates = data.draw(st.lists(st.sampled_from("kkkedab"), min_size=len(real.turns), max_size=len(real.turns)))
+    fates = data.draw(st.lists(st.sampled_from("kkkedab"), min_size=len(real.entries), max_size=len(real.entries)))
     texts = st.text(alphabet=st.characters(exclude_categories=()), min_size=1, max_size=20)
     wanted = []
-    for number, (one, fate) in enumerate(zip(real.turns, fates, strict=True)):
+    for number, (one, fate) in enumerate(zip(real.entries, fates, strict=True)):
         if fate == "d":
             continue
         wanted.append(other_text(one, data.draw(texts)) if fate == "e" and has_text(one) else one)
@@ -107,10 +109,10 @@ def test_edits_removals_and_additions_are_exported_as_they_were_wanted(path, dat
         (record.role, record.timestamp, record.content) for record in found
     ]
     if real.kind is StorageType.CLAUDE_CODE:
-        followed = active_turns(objects(real.data))
-        added = {one.turn_id for one in wanted if one.turn_id.startswith("new-")}
-        kept = {one.turn_id for one in wanted if one.turn_id in followed}
-        assert kept | added <= active_turns(objects(new.data))
+        followed = active_entries(objects(real.data))
+        added = {one.entry_id for one in wanted if one.entry_id.startswith("new-")}
+        kept = {one.entry_id for one in wanted if one.entry_id in followed}
+        assert kept | added <= active_entries(objects(new.data))
     else:
         ordinals = [record["ordinal"] for record in objects(new.data) if "ordinal" in record]
         assert sorted(set(ordinals)) == ordinals
@@ -129,17 +131,17 @@ def test_everything_that_is_no_turn_stays_when_all_turns_but_one_go(path):
         found = (record for record in objects(data) if record["type"] not in ("user", "assistant"))
         return [{key: value for key, value in record.items() if key not in LINKS} for record in found]
 
-    new = real.rewrite(real.turns[:1]).data
+    new = real.rewrite(real.entries[:1]).data
 
     assert notes(real.data) == notes(new)
-    assert [real.turns[0].turn_id] == [record.turn_id for record in real.exported(new)]
+    assert [real.entries[0].entry_id] == [record.entry_id for record in real.exported(new)]
 
 
 def test_copy_for_the_screens_goes_and_comes_with_its_message():
     real = Real(next(path for path in FILES if "0.169.0" in path.parts))
-    added = Wanted(0, "msg_new", "assistant", real.turns[-1].timestamp, (Chunk("text", "brand new"),))
+    added = Wanted(0, "msg_new", "assistant", real.entries[-1].timestamp, (Chunk("text", "brand new"),))
 
-    new = real.rewrite([*real.turns[:-2], added]).data
+    new = real.rewrite([*real.entries[:-2], added]).data
 
     assert b"third question" not in new
     assert 2 == new.count(b'"brand new"')
@@ -148,9 +150,11 @@ def test_copy_for_the_screens_goes_and_comes_with_its_message():
 def test_text_that_a_compaction_kept_is_changed_there_too():
     path = next(path for path in FILES if "454e" in path.name)
     real = Real(path)
-    place = next(place for place, one in enumerate(real.turns) if one.content == (Chunk("text", "before one"),))
+    place = next(place for place, one in enumerate(real.entries) if one.content == (Chunk("text", "before one"),))
 
-    new = real.rewrite([*real.turns[:place], other_text(real.turns[place], "elsewhere"), *real.turns[place + 1 :]]).data
+    new = real.rewrite(
+        [*real.entries[:place], other_text(real.entries[place], "elsewhere"), *real.entries[place + 1 :]]
+    ).data
 
     assert b'"before one"' in real.data
     assert b'"before one"' not in new
@@ -159,7 +163,7 @@ def test_text_that_a_compaction_kept_is_changed_there_too():
 
 def test_removed_message_is_taken_out_of_what_a_compaction_kept():
     real = Real(next(path for path in FILES if "454e" in path.name))
-    kept = [one for one in real.turns if one.content != (Chunk("text", "before one"),)]
+    kept = [one for one in real.entries if one.content != (Chunk("text", "before one"),)]
 
     new = real.rewrite(kept).data
 

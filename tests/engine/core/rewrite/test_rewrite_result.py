@@ -20,7 +20,7 @@ CALL = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {}}
 RESULT = {"type": "tool_result", "tool_use_id": "t1", "content": "done"}
 
 
-def turn(uuid, content="x", parent=None, role="user", **more):
+def entry(uuid, content="x", parent=None, role="user", **more):
     message = {"role": role, "content": content}
     return {"type": role, "uuid": uuid, "parentUuid": parent, "message": message} | more
 
@@ -44,7 +44,7 @@ def new(name="n"):
 
 def replaced(data, *names, kind=CLAUDE):
     """Replace by turns: a name stands for one of the transcript, anything else for itself."""
-    known = {one.turn_id: one for one in wanted_of(read(kind, data, ORIGIN).records)}
+    known = {one.entry_id: one for one in wanted_of(read(kind, data, ORIGIN).records)}
     return rewrite(kind, data, [known[name] if isinstance(name, str) else name for name in names], ORIGIN)
 
 
@@ -54,29 +54,31 @@ def refusal(data, *wanted, kind=CLAUDE):
     return caught.value.message
 
 
-TALK = transcript(turn("u1"), turn("a1", [CALL], "u1", "assistant"), turn("u2", [RESULT], "a1"), turn("u3", "y", "u2"))
+TALK = transcript(
+    entry("u1"), entry("a1", [CALL], "u1", "assistant"), entry("u2", [RESULT], "a1"), entry("u3", "y", "u2")
+)
 
 
 def test_transcript_is_read_from_the_last_summary_on():
     data = transcript(
-        turn("u1"),
-        turn("s1", isCompactSummary=True),
-        turn("u2", parent="s1"),
-        turn("s2", isCompactSummary=True),
+        entry("u1"),
+        entry("s1", isCompactSummary=True),
+        entry("u2", parent="s1"),
+        entry("s2", isCompactSummary=True),
         {"type": "attachment", "uuid": "x", "parentUuid": "s2"},
-        turn("u3", parent="s2"),
+        entry("u3", parent="s2"),
     )
     found = read(CLAUDE, data, ORIGIN)
 
-    assert ["s2", "x", "u3"] == [record.turn_id for record in found.records]
-    assert ["s2", "u3"] == [record.turn_id for record in found.turns]
+    assert ["s2", "x", "u3"] == [record.entry_id for record in found.records]
+    assert ["s2", "u3"] == [record.entry_id for record in found.entries]
     assert {"u1", "s1", "u2"} == found.hidden
 
 
 def test_transcript_without_a_summary_hides_nothing():
     found = read(CODEX, rollout("a", "b"), ORIGIN)
 
-    assert (["a", "b"], frozenset()) == ([record.turn_id for record in found.records], found.hidden)
+    assert (["a", "b"], frozenset()) == ([record.entry_id for record in found.records], found.hidden)
 
 
 def test_hash_is_that_of_the_export():
@@ -106,7 +108,7 @@ def test_result_holds_the_reading_of_the_new_bytes_and_the_steps():
 
     assert read(CLAUDE, result.data, ORIGIN) == result.reading
     assert [("kept", "u1"), ("kept", "a1"), ("kept", "u2"), ("removed", "u3"), ("added", "n")] == [
-        (step.kind.value, step.turn_id) for step in result.steps
+        (step.kind.value, step.entry_id) for step in result.steps
     ]
 
 
@@ -139,7 +141,7 @@ def test_removed_half_of_a_tool_s_work_is_told_of_a_rollout_as_well():
 
 
 def test_turn_added_to_a_branch_that_is_not_followed_is_told():
-    data = transcript(turn("u1"), turn("b1", parent="u1"), turn("b2", parent="b1"), turn("u2", parent="u1"))
+    data = transcript(entry("u1"), entry("b1", parent="u1"), entry("b2", parent="b1"), entry("u2", parent="u1"))
     result = replaced(data, "u1", "b1", new(), "b2", "u2")
 
     assert (
@@ -148,7 +150,7 @@ def test_turn_added_to_a_branch_that_is_not_followed_is_told():
 
 
 def test_turn_added_to_the_branch_that_is_followed_needs_no_word():
-    data = transcript(turn("u1"), turn("b1", parent="u1"), turn("u2", parent="u1"))
+    data = transcript(entry("u1"), entry("b1", parent="u1"), entry("u2", parent="u1"))
 
     assert () == replaced(data, "u1", "b1", "u2", new()).notes
 
@@ -168,11 +170,11 @@ def test_message_without_an_id_of_its_own_may_get_another_name():
 
     result = rewrite(CODEX, data, [new(), *known], ORIGIN)
 
-    assert ["n", "/t.jsonl:3", "b"] == [record.turn_id for record in result.reading.turns]
+    assert ["n", "/t.jsonl:3", "b"] == [record.entry_id for record in result.reading.entries]
 
 
 def test_turn_that_would_come_out_at_another_place_is_refused():
-    data = transcript(turn("u1"), turn("side", parent="u1", isSidechain=True))
+    data = transcript(entry("u1"), entry("side", parent="u1", isSidechain=True))
 
     assert (
         "turn side would not be exported at its place, but n" == refusal(data, "u1", "side", new()).partition(": ")[2]
@@ -181,7 +183,7 @@ def test_turn_that_would_come_out_at_another_place_is_refused():
 
 
 def test_record_that_was_not_asked_for_and_would_move_is_refused_without_a_line():
-    data = transcript(turn("u1"), {"type": "attachment", "uuid": "x", "parentUuid": "u1", "isSidechain": True})
+    data = transcript(entry("u1"), {"type": "attachment", "uuid": "x", "parentUuid": "u1", "isSidechain": True})
 
     assert "turn x would not be exported at its place, but n" == refusal(data, "u1", new())
 
@@ -190,11 +192,11 @@ def test_turn_that_would_come_out_in_another_form_is_refused():
     wanted = Wanted(7, "n", "tool", AT, (Chunk("text", "new"),))
 
     assert "input line 7: turn n would be exported in another form than wanted" == refusal(
-        transcript(turn("u1")), "u1", wanted
+        transcript(entry("u1")), "u1", wanted
     )
 
 
 def test_turn_that_would_be_cut_off_from_the_chain_is_refused():
-    data = transcript(turn("u0"), turn("x", "1", "u0"), turn("x", "2", "u0"), turn("u1", parent="x"))
+    data = transcript(entry("u0"), entry("x", "1", "u0"), entry("x", "2", "u0"), entry("u1", parent="x"))
 
     assert "turn u0 would be cut off from the chain that Claude Code follows" == refusal(data, "u0", "u1")

@@ -20,7 +20,7 @@ def claude(*records):
     return b"".join(json.dumps(shared | record).encode() + b"\n" for record in records)
 
 
-def turn(uuid, role, content, **more):
+def entry(uuid, role, content, **more):
     return {"type": role, "uuid": uuid, "message": {"role": role, "content": content}} | more
 
 
@@ -53,10 +53,10 @@ def with_text(record, text):
 
 TOOL = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls"}}
 TALK = claude(
-    turn("u1", "user", "one", parentUuid=None),
+    entry("u1", "user", "one", parentUuid=None),
     {"type": "attachment", "uuid": "x1", "parentUuid": "u1"},
-    turn("a1", "assistant", [{"type": "text", "text": "two"}, TOOL], parentUuid="x1"),
-    turn("u2", "user", "three", parentUuid="a1"),
+    entry("a1", "assistant", [{"type": "text", "text": "two"}, TOOL], parentUuid="x1"),
+    entry("u2", "user", "three", parentUuid="a1"),
 )
 
 
@@ -122,8 +122,8 @@ def test_chain_is_closed_over_what_is_removed():
 
 def test_added_turns_are_linked_into_the_chain_with_what_the_cli_needs():
     data = claude(
-        turn("u1", "user", "one", parentUuid=None, cwd="/w", version="2.1.197"),
-        turn("a1", "assistant", [{"type": "text", "text": "two"}], parentUuid="u1", cwd="/w"),
+        entry("u1", "user", "one", parentUuid=None, cwd="/w", version="2.1.197"),
+        entry("a1", "assistant", [{"type": "text", "text": "two"}], parentUuid="u1", cwd="/w"),
         {"type": "last-prompt", "leafUuid": "a1"},
     )
     records = objects(data)
@@ -171,10 +171,10 @@ def test_codex_turn_that_goes_back_in_time_is_refused():
 
 
 def test_turns_before_a_compaction_are_left_alone():
-    head = claude(turn("u1", "user", "old", parentUuid=None), turn("a1", "assistant", "older", parentUuid="u1"))
+    head = claude(entry("u1", "user", "old", parentUuid=None), entry("a1", "assistant", "older", parentUuid="u1"))
     tail = claude(
-        turn("s1", "user", "the summary", parentUuid=None, isCompactSummary=True),
-        turn("u2", "user", "x", parentUuid="s1"),
+        entry("s1", "user", "the summary", parentUuid=None, isCompactSummary=True),
+        entry("u2", "user", "x", parentUuid="s1"),
     )
     summary, last = exported(head + tail)
 

@@ -15,7 +15,7 @@ from oulipoly_tui.view.transcript.spans import Row, cut
 from oulipoly_tui.view.transcript.transcript import Target
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.sessions.sessions import Conversation
+    from oulipoly_engine.core.sessions.sessions import Session
     from oulipoly_engine.facade.sessions.types import Board, Inside, Listed
 
 _NEEDS_TRANSCRIPT = frozenset(("resume", "resume_elsewhere", "fork", "move", "edit_file"))
@@ -54,7 +54,7 @@ class SessionDeeds(SessionUndo):
 
     def obstacle_of(self, action: str, listed: Listed, restoring: str = "B") -> str | None:
         """Say why an action does nothing now with this conversation. restoring: what puts its kept copy back."""
-        one = listed.conversation
+        one = listed.session
         board = self.board
         owner = (one.active.account, one.active.session_id)
         is_kept = board is not None and owner in board.kept
@@ -78,7 +78,7 @@ class SessionDeeds(SessionUndo):
 
     def _has_transcript(self, listed: Listed) -> bool | None:
         """Look whether the transcript is there now, None where no file is known: the list may be two minutes old."""
-        path = listed.conversation.active.transcript
+        path = listed.session.active.transcript
         if path is None or listed.has_transcript is None:
             return None
         found = os.path.isfile(path)  # noqa: PTH113 - of every key in the footer; it raises nothing
@@ -93,7 +93,7 @@ class SessionDeeds(SessionUndo):
         item, listed = self.item, self.listed
         if listed is None:
             return None
-        one = listed.conversation
+        one = listed.session
         part = one.active
         found = self._inside.get(one.chain_id)
         if item is not None and item.kind is Kind.SEGMENT:
@@ -101,8 +101,8 @@ class SessionDeeds(SessionUndo):
         target = Target(one.chain_id, part.account, part.session_id, part.transcript, title_of(one))
         if item is not None and item.kind is Kind.LINE and found is not None:
             line = found.tree.lines[item.place]
-            turn_id, at = found.firsts.get(line.rows[0], ("", ""))
-            return replace(target, turn_id=turn_id, at=at)
+            entry_id, at = found.firsts.get(line.rows[0], ("", ""))
+            return replace(target, entry_id=entry_id, at=at)
         if item is not None and item.kind is Kind.FILE and found is not None:
             name, path = found.side_files[item.place]
             return replace(target, path=str(path), side=name)
@@ -126,7 +126,7 @@ class SessionDeeds(SessionUndo):
         """Go on with it where it lies."""
         listed = self.listed
         if listed is not None:
-            self.wish("session resume", listed.conversation.chain_id)
+            self.wish("session resume", listed.session.chain_id)
 
     def action_resume_elsewhere(self) -> None:
         """Choose an account, move it there, go on."""
@@ -136,7 +136,7 @@ class SessionDeeds(SessionUndo):
         """Go on in a new conversation that begins with its past."""
         listed = self.listed
         if listed is not None:
-            self.wish("session fork", listed.conversation.chain_id)
+            self.wish("session fork", listed.session.chain_id)
 
     def action_move(self) -> None:
         """Choose an account and move it there."""
@@ -148,7 +148,7 @@ class SessionDeeds(SessionUndo):
         """Pin what is chosen, or take the pins away where all have one."""
         chains = self.chosen_chains
         found = [self.board.of_chain(chain) for chain in chains] if self.board is not None else []
-        are_pinned = all(one is not None and one.conversation.pinned_at is not None for one in found)
+        are_pinned = all(one is not None and one.session.pinned_at is not None for one in found)
         self.wish("session unpin" if are_pinned else "session pin", " ".join(chains))
 
     def action_rename(self) -> None:
@@ -169,16 +169,16 @@ class SessionDeeds(SessionUndo):
         """Put the kept copy back."""
         listed = self.listed
         if listed is not None:
-            self.wish("session restore", listed.conversation.chain_id)
+            self.wish("session restore", listed.session.chain_id)
 
     def action_export(self) -> None:
         """Open the export screen for what is chosen."""
         from oulipoly_tui.screens.export import Export  # noqa: PLC0415 - only when it is opened
 
         found = [] if self.board is None else [self.board.of_chain(chain) for chain in self.chosen_chains]
-        conversations = [one.conversation for one in found if one is not None]
-        if conversations:
-            self.app.push_screen(Export(conversations), self._exported_all)
+        chosen_sessions = [one.session for one in found if one is not None]
+        if chosen_sessions:
+            self.app.push_screen(Export(chosen_sessions), self._exported_all)
 
     def exported(self, chain_id: str, path: Path) -> None:
         """Remember where a conversation was written without loss: it may be imported from there."""
@@ -187,7 +187,7 @@ class SessionDeeds(SessionUndo):
     def _exported_all(self, done: Mapping[str, Path] | None) -> None:
         self._exports.update(done or {})
 
-    def _edited_export(self, one: Conversation) -> str:
+    def _edited_export(self, one: Session) -> str:
         """Return the file that an import most likely means; empty: none is known."""
         from oulipoly_engine.facade.sessions.values import ExportWish  # noqa: PLC0415 - loaded already
         from oulipoly_tui.view.sessions.export import LOSSLESS  # noqa: PLC0415 - with all of Markdown
@@ -203,7 +203,7 @@ class SessionDeeds(SessionUndo):
             return
         from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
 
-        chain = listed.conversation.chain_id
+        chain = listed.session.chain_id
 
         def asked(path: str | None) -> None:
             if path:
@@ -212,14 +212,14 @@ class SessionDeeds(SessionUndo):
         text = (
             "File of canonical JSON lines, as an export in that format writes them. Nothing is changed before you agree"
         )
-        offered = self._edited_export(listed.conversation)
-        self.app.push_screen(Question(f"Import into {cut(title_of(listed.conversation), 40)}", text, offered), asked)
+        offered = self._edited_export(listed.session)
+        self.app.push_screen(Question(f"Import into {cut(title_of(listed.session), 40)}", text, offered), asked)
 
     def action_edit_file(self) -> None:
         """Open its turns in the editor, then show the difference."""
         listed = self.listed
         if listed is not None:
-            self.wish("session edit", listed.conversation.chain_id)
+            self.wish("session edit", listed.session.chain_id)
 
     def action_bundle(self) -> None:
         """Ask where the bundle goes."""
@@ -228,14 +228,14 @@ class SessionDeeds(SessionUndo):
             return
         from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
 
-        chain = listed.conversation.chain_id
+        chain = listed.session.chain_id
 
         def asked(path: str | None) -> None:
             if path:
                 self.wish("session bundle", chain, path)
 
         text = "File to write; `agents session unbundle` takes it on the other machine"
-        name = f"{listed.conversation.active.session_id[:8]}.bundle"
+        name = f"{listed.session.active.session_id[:8]}.bundle"
         self.app.push_screen(Question("Bundle", text, name), asked)
 
     def action_copy(self) -> None:
@@ -243,7 +243,7 @@ class SessionDeeds(SessionUndo):
         listed = self.listed
         if listed is None:
             return
-        one = listed.conversation
+        one = listed.session
         part = one.active
         texts = {
             "session id": part.session_id,
@@ -272,13 +272,13 @@ class SessionDeeds(SessionUndo):
         listed = self.listed
         if listed is None:
             return
-        names = self.app.engine.sessions.moves.targets(listed.conversation)
+        names = self.app.engine.sessions.moves.targets(listed.session)
         if not names:
-            self.app.say(f"no other account can go on with a conversation of {listed.conversation.active.account}")
+            self.app.say(f"no other account can go on with a conversation of {listed.session.active.account}")
             return
         from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
 
-        chain = listed.conversation.chain_id
+        chain = listed.session.chain_id
         rows = room_rows(names, self.app.snapshot)
         self.app.push_screen(
             Choice(title, rows), lambda name: None if name is None else self.wish(command, chain, name)
@@ -290,7 +290,7 @@ class SessionDeeds(SessionUndo):
             return
         from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
 
-        one = listed.conversation
+        one = listed.session
 
         def asked(answer: str | None) -> None:
             if answer is not None:

@@ -156,20 +156,20 @@ class SessionReading:
         self._arrange()
 
     def _open_inside(self, listed: Listed) -> None:
-        chain = listed.conversation.chain_id
+        chain = listed.session.chain_id
         self._opened.add(chain)
         if chain not in self._inside:
             self._look_inside(listed)
 
     def _look_inside(self, listed: Listed) -> None:
         app: Any = self.app
-        chain = listed.conversation.chain_id
+        chain = listed.session.chain_id
 
         def looked(found: Inside) -> None:
             self._inside[chain] = found
             self._draw()
 
-        app.work("branches", partial(app.engine.sessions.catalogue.inside, listed.conversation), looked)
+        app.work("branches", partial(app.engine.sessions.catalogue.inside, listed.session), looked)
 
     def _traces(self, found: tuple[Spawned, ...]) -> None:
         self._trace = found

@@ -41,7 +41,7 @@ _PREVIEW_S = 0.12  # the cursor rests so long before the transcript follows it
 _PATIENCE_S = 1.0  # with a list that is being narrowed, before a key is taken for the old one
 _SCAN_EVERY_S = 120.0
 _FILTER_HINT = "words, account: cli: model: cwd: date:<7d is:pinned -not"
-_NEEDS_CONVERSATION = frozenset(
+_NEEDS_SESSION = frozenset(
     ("resume", "resume_elsewhere", "fork", "move", "mark", "range", "pin", "rename", "note", "archive", "restore")
 ) | {"export", "import_file", "edit_file", "bundle", "copy"}
 _EMPTY: tuple[Line, ...] = (
@@ -170,7 +170,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
         if action in ("expand", "collapse"):
             return None
         listed = self.listed
-        if action in _NEEDS_CONVERSATION and listed is None and not (self.marked and self._trace is None):
+        if action in _NEEDS_SESSION and listed is None and not (self.marked and self._trace is None):
             return "choose a conversation first"
         return None if listed is None else self.obstacle_of(action, listed)
 
@@ -196,7 +196,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
             (
                 row
                 for row in self.board.rows
-                if any((part.account, part.session_id) == owner for part in row.conversation.parts)
+                if any((part.account, part.session_id) == owner for part in row.session.parts)
             ),
             None,
         )
@@ -207,7 +207,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
         if self.marked and self._trace is None:
             return tuple(self.marked)
         listed = self.listed
-        return () if listed is None else (listed.conversation.chain_id,)
+        return () if listed is None else (listed.session.chain_id,)
 
     @property
     def _traced(self) -> Spawned | None:
@@ -220,7 +220,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
     def model(self) -> str | None:
         """Return the model of the conversation under the cursor, where its pool is known."""
         listed = self.listed
-        name = None if listed is None else listed.conversation.model
+        name = None if listed is None else listed.session.model
         return name if self._snapshot is not None and name and self._snapshot.pool(name) is not None else None
 
     # ---- keys of the list itself
@@ -251,11 +251,11 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
             return
         elif item.kind is Kind.GROUP:
             self._folded.add(item.key)
-        elif item.listed is not None and item.listed.conversation.chain_id in self._opened:
-            chain = item.listed.conversation.chain_id
+        elif item.listed is not None and item.listed.session.chain_id in self._opened:
+            chain = item.listed.session.chain_id
             self._opened.discard(chain)
             self._draw()
-            rows.go_to(f"{Kind.CONVERSATION}:{chain}")
+            rows.go_to(f"{Kind.SESSION}:{chain}")
             return
         else:
             rows.go_to(item.group.key)
@@ -266,7 +266,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
         if (item := self.item) is None:
             return
         members = item.group.members if item.kind is Kind.GROUP else () if item.listed is None else (item.listed,)
-        chains = {one.conversation.chain_id for one in members}
+        chains = {one.session.chain_id for one in members}
         if chains <= self.marked:
             self.marked -= chains
         else:
@@ -295,10 +295,10 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
         def opened(hit: Any) -> None:  # noqa: ANN401 - a Hit
             if hit is not None:
                 part = hit.part
-                chain = "" if hit.conversation is None else hit.conversation.chain_id
+                chain = "" if hit.session is None else hit.session.chain_id
                 path = None if part is None else part.transcript
-                title = "" if hit.conversation is None else title_of(hit.conversation)
-                self.open_target(Target(chain, hit.account, hit.session_id, path, title, hit.turn_id, hit.timestamp))
+                title = "" if hit.session is None else title_of(hit.session)
+                self.open_target(Target(chain, hit.account, hit.session_id, path, title, hit.entry_id, hit.timestamp))
 
         self.app.push_screen(Search(self._now), opened)
 
@@ -369,11 +369,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
         if self._trace is not None:
             from oulipoly_tui.view.sessions.trace import trace_rows  # noqa: PLC0415 - only that view needs it
 
-            titles = {
-                part.session_id: title_of(one.conversation)
-                for one in self.board.rows
-                for part in one.conversation.parts
-            }
+            titles = {part.session_id: title_of(one.session) for one in self.board.rows for part in one.session.parts}
             self.query_one("#sessions-head").display = self.query_one("#sessions-nothing").display = False
             rows.show_rows(trace_rows(self._trace, titles, self._trace_closed, width - 1, self._now()))
             self.border_subtitle = self._edge()
@@ -400,7 +396,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
             self._wanted_row = None
         elif self._leads_to_first and not self._is_arranging:
             self._leads_to_first = False
-            first = self._rows.first_conversation()
+            first = self._rows.first_session()
             if first is not None:
                 rows.go_to(first)
         self.border_subtitle = self._edge()
@@ -422,7 +418,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
 
     def _go_to(self, key: str) -> bool:
         rows = self.query_one("#sessions-list", VirtualList)
-        return bool(rows.go_to(key) or rows.go_to(f"{Kind.CONVERSATION}:{key}"))
+        return bool(rows.go_to(key) or rows.go_to(f"{Kind.SESSION}:{key}"))
 
     def _mark_range(self) -> None:
         item = self.item

@@ -55,7 +55,7 @@ class SessionUndo:
         if self._undo:
             return True
         listed, board = self.listed, self.board
-        return listed is not None and board is not None and board.is_replaced(listed.conversation)
+        return listed is not None and board is not None and board.is_replaced(listed.session)
 
     def did(self, text: str, take_back: Callable[[], object] | None) -> None:
         """Remember what takes a deed back, and say so."""
@@ -73,7 +73,7 @@ class SessionUndo:
         if not self._undo:
             listed = self.listed
             if listed is not None:
-                self.wish("session undo", listed.conversation.chain_id)
+                self.wish("session undo", listed.session.chain_id)
         elif self._left_s() > 0:
             self._take_back(self._undo[-1])
         else:

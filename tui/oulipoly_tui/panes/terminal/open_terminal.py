@@ -95,7 +95,7 @@ def title_in(app: Any, session_id: str | None) -> str | None:  # noqa: ANN401 - 
     pane = app.frame.find("sessions")
     if session_id is None or pane is None or pane.board is None:
         return None
-    parts = ((line.conversation, part) for line in pane.board.rows for part in line.conversation.parts)
+    parts = ((line.session, part) for line in pane.board.rows for part in line.session.parts)
     return next((line.title for line, part in parts if part.session_id == session_id), None)
 
 

@@ -11,8 +11,8 @@ from oulipoly_tui.view.transcript.transcript import Target
 from oulipoly_tui.widgets.transcript_entries import PAGE
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.transcripts.dialogue import Turn
-    from oulipoly_engine.facade.sessions.types import Entry, Inside, TranscriptFollower
+    from oulipoly_engine.core.transcripts.dialogue import Entry
+    from oulipoly_engine.facade.sessions.types import Inside, PlacedEntry, TranscriptFollower
 
 
 def open_followed(engine: Any, target: Target) -> TranscriptFollower | Exception:  # noqa: ANN401 - the Engine, whose import is deferred
@@ -28,16 +28,16 @@ def open_followed(engine: Any, target: Target) -> TranscriptFollower | Exception
     return found
 
 
-def read_page(follower: TranscriptFollower, number: int, *, redacting: bool) -> tuple[Entry, ...]:
+def read_page(follower: TranscriptFollower, number: int, *, redacting: bool) -> tuple[PlacedEntry, ...]:
     """Read a page, and load what its blocks of code are drawn with."""
     from oulipoly_tui.view.transcript.code import prepare  # noqa: PLC0415 - not before a conversation is read
 
-    entries = follower.page(number * PAGE, PAGE, redacting=redacting)
-    parts = (part for entry in entries if entry.turn is not None for part in entry.turn.parts)
+    placed_entries = follower.page(number * PAGE, PAGE, redacting=redacting)
+    parts = (part for placed in placed_entries if placed.entry is not None for part in placed.entry.parts)
     texts = (part.text for part in parts if part.kind is Kind.TEXT)
     for language in {language for text in texts for language, _ in fenced(text) if language}:
         prepare(language)
-    return entries
+    return placed_entries
 
 
 def inside_of(engine: Any, target: Target) -> Inside:  # noqa: ANN401 - as above
@@ -53,14 +53,14 @@ def find_around(follower: TranscriptFollower, text: str, start: int, step: int) 
     return follower.find(text, 0 if step > 0 else len(follower) - 1, step) if found is None else found
 
 
-def turn_from(follower: TranscriptFollower, start: int, step: int, fits: Callable[[Turn | None], bool]) -> int | None:
+def entry_from(follower: TranscriptFollower, start: int, step: int, fits: Callable[[Entry | None], bool]) -> int | None:
     """Return the next place whose turn fits, None at the end."""
     place = start
     while 0 <= place < len(follower):
         first = place if step > 0 else max(0, place - PAGE + 1)
-        entries = follower.page(first, PAGE if step > 0 else place - first + 1)
-        for entry in entries if step > 0 else reversed(entries):
-            if fits(entry.turn):
-                return entry.place
+        placed_entries = follower.page(first, PAGE if step > 0 else place - first + 1)
+        for placed in placed_entries if step > 0 else reversed(placed_entries):
+            if fits(placed.entry):
+                return placed.place
         place += step * PAGE
     return None

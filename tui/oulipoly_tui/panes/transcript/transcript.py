@@ -17,7 +17,7 @@ from textual.widgets import Input
 from oulipoly_engine.records import replace
 from oulipoly_tui.driver.copying import copy
 from oulipoly_tui.panes.pane import Pane, bindings
-from oulipoly_tui.panes.transcript.jobs import find_around, inside_of, open_followed, read_page, turn_from
+from oulipoly_tui.panes.transcript.jobs import entry_from, find_around, inside_of, open_followed, read_page
 from oulipoly_tui.view.transcript.spans import Line, Row, wrapped
 from oulipoly_tui.view.transcript.transcript import (
     Target,
@@ -33,16 +33,16 @@ from oulipoly_tui.widgets.transcript_entries import PAGE
 from oulipoly_tui.widgets.transcript_view import TranscriptView
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.transcripts.dialogue import Turn
+    from oulipoly_engine.core.transcripts.dialogue import Entry
     from oulipoly_engine.events import Event
-    from oulipoly_engine.facade.sessions.types import Entry, Inside, TranscriptFollower
+    from oulipoly_engine.facade.sessions.types import Inside, PlacedEntry, TranscriptFollower
 
 _EMPTY: tuple[Line, ...] = (
     (("No conversation is open.", "strong"),),
     (),
     (("Choose one under Sessions: ", ""), ("3", "key"), (", then ", ""), ("enter", "key"), (".", "")),
 )
-_NEEDS_TURN = frozenset(("copy", "copy_code", "provenance", "unfold"))
+_NEEDS_ENTRY = frozenset(("copy", "copy_code", "provenance", "unfold"))
 
 
 class TranscriptPane(Pane):
@@ -93,8 +93,8 @@ class TranscriptPane(Pane):
         app: Any = self.app
         is_same = self.target is not None and target.key == self.target.key and self._follower is not None
         if is_same and self._wanted is None and not self._has_better(target):
-            if target.turn_id and self._follower is not None:
-                self._find_turn(self._follower, target)
+            if target.entry_id and self._follower is not None:
+                self._find_entry(self._follower, target)
             return
         if not target.side:
             self._above.clear()
@@ -116,8 +116,8 @@ class TranscriptPane(Pane):
         else:
             if not self.view.is_following:
                 self._new += max(0, growth.length - max(self.view.length, growth.first_changed))
-            entries = () if self._shows_secrets else getattr(event, "entries", ())
-            self.view.grew(growth.length, growth.first_changed, entries)
+            placed_entries = () if self._shows_secrets else getattr(event, "entries", ())
+            self.view.grew(growth.length, growth.first_changed, placed_entries)
         self._tell()
 
     def state(self) -> Mapping[str, object]:
@@ -143,7 +143,7 @@ class TranscriptPane(Pane):
         """Say why an action does nothing now."""
         if self.target is None or self._follower is None:
             return "no conversation is open: choose one under Sessions"
-        if action in _NEEDS_TURN and self._turn is None:
+        if action in _NEEDS_ENTRY and self._entry is None:
             return "there is no turn here"
         if action == "copy_code" and self._code is None:
             return "there is no code block in this turn"
@@ -185,24 +185,24 @@ class TranscriptPane(Pane):
 
     def action_turn_next(self) -> None:
         """Go to the next turn."""
-        self._go_turn(1, says)
+        self._go_entry(1, says)
 
     def action_turn_before(self) -> None:
         """Go to the turn before."""
-        self._go_turn(-1, says)
+        self._go_entry(-1, says)
 
     def action_user_next(self) -> None:
         """Go to the user's next turn."""
-        self._go_turn(1, is_users)
+        self._go_entry(1, is_users)
 
     def action_user_before(self) -> None:
         """Go to the user's turn before."""
-        self._go_turn(-1, is_users)
+        self._go_entry(-1, is_users)
 
     def action_copy(self) -> None:
         """Copy the message."""
-        if self._turn is not None:
-            copy(self.app, message_text(self._turn))
+        if self._entry is not None:
+            copy(self.app, message_text(self._entry))
 
     def action_copy_code(self) -> None:
         """Copy the code block."""
@@ -233,12 +233,12 @@ class TranscriptPane(Pane):
         if found is None or target is None or follower is None:
             return
         app: Any = self.app
-        turn = self._turn
+        entry = self._entry
 
         def told(where: Any) -> None:  # noqa: ANN401 - a Provenance
             from oulipoly_tui.screens.reading import Reading  # noqa: PLC0415 - only when it is opened
 
-            app.push_screen(Reading("Where this turn comes from", provenance_lines(turn, where, target)))
+            app.push_screen(Reading("Where this turn comes from", provenance_lines(entry, where, target)))
 
         app.work("provenance", partial(follower.provenance, found[0]), told)
 
@@ -297,8 +297,8 @@ class TranscriptPane(Pane):
             self._follower, self.target, self._new = follower, target, 0
             self.remove_class("-empty")
             self.view.begin(len(follower), is_side=bool(target.side))
-            if target.turn_id:
-                self._find_turn(follower, target)
+            if target.entry_id:
+                self._find_entry(follower, target)
             self._tell()
         if waiting is not None:
             self._wanted = None
@@ -319,18 +319,20 @@ class TranscriptPane(Pane):
         work = partial(read_page, follower, number, redacting=not self._shows_secrets)
         app.work("page", work, partial(self._got, follower, number, question))
 
-    def _got(self, follower: TranscriptFollower, number: int, question: int, entries: tuple[Entry, ...]) -> None:
+    def _got(
+        self, follower: TranscriptFollower, number: int, question: int, placed_entries: tuple[PlacedEntry, ...]
+    ) -> None:
         if follower is self._follower:
-            self.view.give(number, question, entries)
+            self.view.give(number, question, placed_entries)
 
-    def _find_turn(self, follower: TranscriptFollower, target: Target) -> None:
+    def _find_entry(self, follower: TranscriptFollower, target: Target) -> None:
         app: Any = self.app
 
         def found(place: int | None) -> None:
             if place is not None and follower is self._follower:
                 self._land(follower, place)
 
-        app.work("find turn", partial(follower.place_of, target.turn_id, target.at), found)
+        app.work("find turn", partial(follower.place_of, target.entry_id, target.at), found)
 
     def _land(self, follower: TranscriptFollower, place: int, text: str = "") -> None:
         """Go to a place once its page is there, so that its lines are known."""
@@ -341,9 +343,9 @@ class TranscriptPane(Pane):
             return
         number = place // PAGE
 
-        def came(entries: tuple[Entry, ...]) -> None:
+        def came(placed_entries: tuple[PlacedEntry, ...]) -> None:
             if follower is self._follower:
-                self.view.put(number, entries)
+                self.view.put(number, placed_entries)
                 self.view.go_to(place, text)
                 self._tell()
 
@@ -370,15 +372,15 @@ class TranscriptPane(Pane):
         return (pages.is_gone or not is_itself) and os.path.isfile(target.path)  # noqa: PTH113 - raises nothing
 
     @property
-    def _turn(self) -> Turn | None:
+    def _entry(self) -> Entry | None:
         found = self.view.here
-        entry = None if found is None else self.view.entry(found[0])
-        return None if entry is None else entry.turn
+        placed = None if found is None else self.view.entry(found[0])
+        return None if placed is None else placed.entry
 
     @property
     def _code(self) -> str | None:
-        found, turn = self.view.here, self._turn
-        return None if found is None or turn is None else code_of(turn, found[1].part, found[1].block)
+        found, entry = self.view.here, self._entry
+        return None if found is None or entry is None else code_of(entry, found[1].part, found[1].block)
 
     def _find(self, step: int, *, is_first: bool = False) -> None:
         app: Any = self.app
@@ -398,7 +400,7 @@ class TranscriptPane(Pane):
         else:
             self._land(follower, place, self._needle)
 
-    def _go_turn(self, step: int, fits: Callable[[Turn | None], bool]) -> None:
+    def _go_entry(self, step: int, fits: Callable[[Entry | None], bool]) -> None:
         app: Any = self.app
         follower, found = self._follower, self.view.here
         if follower is None or found is None:
@@ -410,7 +412,7 @@ class TranscriptPane(Pane):
             elif follower is self._follower:
                 self._land(follower, place or 0)
 
-        app.work("turn", partial(turn_from, follower, found[0] + step, step, fits), came)
+        app.work("turn", partial(entry_from, follower, found[0] + step, step, fits), came)
 
     def _offer(self, target: Target, inside: Inside) -> None:
         app: Any = self.app
@@ -426,7 +428,7 @@ class TranscriptPane(Pane):
             if name is not None and name in paths:
                 if self.target is not None and not self._above:
                     self._above.append(self.target)
-                self.open_target(replace(target, path=paths[name], side=name, turn_id=""))
+                self.open_target(replace(target, path=paths[name], side=name, entry_id=""))
 
         app.push_screen(Choice("Step into which side chain?", rows), chosen)
 

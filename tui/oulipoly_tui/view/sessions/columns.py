@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from oulipoly_engine.clock import from_text
-from oulipoly_engine.core.sessions.sessions import Conversation, Sort
+from oulipoly_engine.core.sessions.sessions import Session, Sort
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.sessions.groups import Grouping
@@ -13,8 +13,8 @@ from oulipoly_tui.view.sessions.look import Look
 from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, fitted
 
 _AGE_WIDTH, _CREATED_WIDTH = 7, 9  # a space before it; "created" and its mark take more than an age
-_ACCOUNT_WIDTH, _MODEL_WIDTH, _TURNS_WIDTH = 14, 16, 6
-_ACCOUNT_FROM, _TURNS_FROM, _MODEL_FROM = 64, 76, 96  # columns of a row
+_ACCOUNT_WIDTH, _MODEL_WIDTH, _ENTRIES_WIDTH = 14, 16, 6
+_ACCOUNT_FROM, _ENTRIES_FROM, _MODEL_FROM = 64, 76, 96  # columns of a row
 _BEFORE_TITLE = 3  # mark and fold
 _FALLING, _RISING = "▼", "▲"
 _TEXTS = (Sort.NAME, Sort.ACCOUNT, Sort.MODEL)  # begin with the first letter
@@ -22,7 +22,7 @@ _LETTERS = {  # of each heading the one that its key has, in the preset `default
     Sort.NAME: ("tit", "l", "e"),
     Sort.ACCOUNT: ("acc", "o", "unt"),
     Sort.MODEL: ("mo", "d", "el"),
-    Sort.TURNS: ("", "t", "urns"),
+    Sort.ENTRIES: ("", "t", "urns"),
     Sort.USED: ("", "u", "sed"),
     Sort.CREATED: ("", "c", "reated"),
 }
@@ -36,15 +36,15 @@ class Heading(Record):
     end: int  # exclusive
 
 
-def columns(one: Conversation, look: Look) -> list[Span]:
+def columns(one: Session, look: Look) -> list[Span]:
     """Return what stands behind a title."""
     found: list[Span] = []
     if has_account(look):
         found.append((fitted(plain(one.active.account), _ACCOUNT_WIDTH), "dim"))
     if look.width >= _MODEL_FROM:
         found.append((" " + fitted(plain(one.shown_model or "?"), _MODEL_WIDTH), "dim"))
-    if look.width >= _TURNS_FROM:
-        found.append((fitted(f"{one.turns:,}", _TURNS_WIDTH, right=True), "dim"))
+    if look.width >= _ENTRIES_FROM:
+        found.append((fitted(f"{one.entries:,}", _ENTRIES_WIDTH, right=True), "dim"))
     at = one.first_used_at if look.sort is Sort.CREATED else one.last_used_at
     found.append((fitted(short_age(at, look.now), _age_width(look), right=True), "dim"))
     return found
@@ -55,7 +55,7 @@ def headings(look: Look) -> tuple[Heading, ...]:
     widths = [
         *([(Sort.ACCOUNT, _ACCOUNT_WIDTH)] if has_account(look) else []),
         *([(Sort.MODEL, _MODEL_WIDTH + 1)] if look.width >= _MODEL_FROM else []),
-        *([(Sort.TURNS, _TURNS_WIDTH)] if look.width >= _TURNS_FROM else []),
+        *([(Sort.ENTRIES, _ENTRIES_WIDTH)] if look.width >= _ENTRIES_FROM else []),
         (Sort.CREATED if look.sort is Sort.CREATED else Sort.USED, _age_width(look)),
     ]
     at = look.width - sum(width for _, width in widths)
@@ -116,7 +116,7 @@ def _heading(one: Heading, look: Look) -> Line:
     before = (0 if look.grouping is Grouping.NONE else 1) + _BEFORE_TITLE if one.sort is Sort.NAME else 0
     before += one.sort is Sort.MODEL
     text = begin + letter + rest + mark
-    is_right = one.sort in (Sort.TURNS, Sort.USED, Sort.CREATED)
+    is_right = one.sort in (Sort.ENTRIES, Sort.USED, Sort.CREATED)
     room = one.end - one.start
     left = max(0, room - cells(text)) if is_right else min(before, max(0, room - cells(text)))
     after = max(0, room - left - cells(text))

@@ -47,17 +47,17 @@ def preview_lines(found: Any, width: int) -> tuple[Line, ...]:  # noqa: ANN401 -
     message = getattr(found, "message", None)
     if message is not None:
         return (((str(message), "warn"),),)
-    return tuple(_turns(found, width))
+    return tuple(_entries(found, width))
 
 
-def _turns(found: Any, width: int) -> Iterator[Line]:  # noqa: ANN401 - a Preview
+def _entries(found: Any, width: int) -> Iterator[Line]:  # noqa: ANN401 - a Preview
     secrets = "not looked for" if found.secrets is None else str(found.secrets)
     yield ((f"from {found.origin.value}; secrets taken out so far: {secrets}", "dim"),)
-    for turn in found.turns:
-        if not turn.continues:
+    for entry in found.entries:
+        if not entry.continues:
             yield ()
-            yield ((f"▌ {turn.role}", "heading"), (f"  {printable(turn.at)}", "dim"))
-        for part in turn.parts:
+            yield ((f"▌ {entry.role}", "heading"), (f"  {printable(entry.at)}", "dim"))
+        for part in entry.parts:
             if part.kind is Kind.TEXT:
                 yield from (written.line for written in markdown(part.text, width))
             else:

@@ -15,7 +15,7 @@ from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.search.query import Field, FieldName, Query, Term
 from oulipoly_engine.core.sessions.session_table import short_path
 from oulipoly_engine.core.sessions.sessions import (
-    Conversation,
+    Session,
     Sort,
     field_fits,
     field_texts,
@@ -80,13 +80,13 @@ class SessionIndex:
         old = {} if before is None else before._known
         self._known: dict[str, _Known] = {}
         for one in board.rows:
-            chain = one.conversation.chain_id
+            chain = one.session.chain_id
             known = old.get(chain)
             is_same = known is not None and known.listed is one
             self._known[chain] = (
-                known if is_same and known is not None else _Known(one, searched_text(one.conversation, one.kind))
+                known if is_same and known is not None else _Known(one, searched_text(one.session, one.kind))
             )
-        self._has_pins = any(one.conversation.pinned_at is not None for one in board.rows)
+        self._has_pins = any(one.session.pinned_at is not None for one in board.rows)
         self._orders: dict[tuple[Sort, bool], list[_Known]] = {}
         self._headings: dict[tuple[Grouping, date | None], dict[str, str]] = {}
         self._last: tuple[Query, tuple[Sort, bool], list[_Known]] | None = None
@@ -97,7 +97,7 @@ class SessionIndex:
         headings = self._headings_of(order.grouping, order.now)
         found: dict[str, list[Listed]] = {}
         for known in chosen:
-            found.setdefault(headings[known.listed.conversation.chain_id], []).append(known.listed)
+            found.setdefault(headings[known.listed.session.chain_id], []).append(known.listed)
         if self._has_pins:
             for members in found.values():
                 members.sort(key=_is_unpinned)
@@ -119,7 +119,7 @@ class SessionIndex:
         kept = self.board.kept
 
         def check(known: _Known) -> bool:
-            one = known.listed.conversation.active
+            one = known.listed.session.active
             return risk_fits(query, known.listed.purge_at, is_kept=(one.account, one.session_id) in kept)
 
         return [check]
@@ -129,7 +129,7 @@ class SessionIndex:
             sort, is_reversed = order
             # A pin leads its own group; it must not pull a group of old days or a forgotten workspace to the top.
             unpinned = (
-                replace(one.conversation, pinned_at=None) if one.conversation.pinned_at else one.conversation
+                replace(one.session, pinned_at=None) if one.session.pinned_at else one.session
                 for one in self.board.rows
             )
             found = ordered(unpinned, sort, is_reversed=is_reversed)
@@ -140,8 +140,7 @@ class SessionIndex:
         key = (grouping, now.date() if grouping is Grouping.DAY else None)
         if key not in self._headings:
             self._headings[key] = {
-                one.conversation.chain_id: _heading(one.conversation, grouping, self.board.home, now)
-                for one in self.board.rows
+                one.session.chain_id: _heading(one.session, grouping, self.board.home, now) for one in self.board.rows
             }
         return self._headings[key]
 
@@ -154,7 +153,7 @@ def groups(board: Board, query: Query, sort: Sort, grouping: Grouping, now: date
 def places_of(found: Sequence[Group]) -> dict[str, tuple[int, int]]:
     """Return where each conversation stands, by its chain."""
     return {
-        one.conversation.chain_id: (number, place)
+        one.session.chain_id: (number, place)
         for number, group in enumerate(found)
         for place, one in enumerate(group.members)
     }
@@ -199,7 +198,7 @@ def _checks(query: Query) -> list[Callable[[_Known], bool]]:
     found: list[Callable[[_Known], bool]] = [_term_check(term) for term in query.terms]
     found += [_field_check(field) for field in query.fields if field.name is not FieldName.ROLE]
     if (query.pinned, query.sidechain, query.since, query.until) != (None,) * 4:
-        found.append(lambda known: flags_fit(query, known.listed.conversation))
+        found.append(lambda known: flags_fit(query, known.listed.session))
     return found
 
 
@@ -216,7 +215,7 @@ def _field_check(field: Field) -> Callable[[_Known], bool]:
     answers: dict[tuple[str | None, ...], bool] = {}  # there are few accounts, models and folders
 
     def check(known: _Known) -> bool:
-        texts = field_texts(field.name, known.listed.conversation, known.listed.kind) or ()
+        texts = field_texts(field.name, known.listed.session, known.listed.kind) or ()
         answer = answers.get(texts)
         if answer is None:
             answer = answers[texts] = field_fits(field, texts)
@@ -229,7 +228,7 @@ def _session_check(field: Field) -> Callable[[_Known], bool]:
     """Compare beginnings: ids are all different, and a pattern takes five times as long."""
 
     def check(known: _Known) -> bool:
-        one = known.listed.conversation
+        one = known.listed.session
         found = one.chain_id.lower().startswith(field.values) or any(
             part.session_id.lower().startswith(field.values) for part in one.parts
         )
@@ -239,10 +238,10 @@ def _session_check(field: Field) -> Callable[[_Known], bool]:
 
 
 def _is_unpinned(one: Listed) -> bool:
-    return one.conversation.pinned_at is None
+    return one.session.pinned_at is None
 
 
-def _heading(one: Conversation, grouping: Grouping, home: str, now: datetime) -> str:
+def _heading(one: Session, grouping: Grouping, home: str, now: datetime) -> str:
     match grouping:
         case Grouping.WORKSPACE:
             return "workspace unknown" if one.workspace is None else plain(short_path(one.workspace, home))

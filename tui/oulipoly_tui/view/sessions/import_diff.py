@@ -55,7 +55,7 @@ def _step(number: int, step: Step) -> Iterator[Line]:
         (f"turn {number}  ", "heading"),
         (f"{plain(step.role)}  ", ""),
         (word, tone),
-        (f"  {_place(step.turn_id)}", "dim"),
+        (f"  {_place(step.entry_id)}", "dim"),
     )
     before = [] if step.old is None else _texts(step.old.content)
     after = [] if step.new is None else _texts(step.new.content)
@@ -72,10 +72,10 @@ def _step(number: int, step: Step) -> Iterator[Line]:
         yield _line(line)
 
 
-def _place(turn_id: str) -> str:
+def _place(entry_id: str) -> str:
     """Return the beginning of a turn's id, or the line, where its CLI gives none and the id is its file and line."""
-    line = turn_id.rpartition(":")[2]
-    return f"line {line}" if "/" in turn_id and line.isdecimal() else plain(turn_id)[:8]
+    line = entry_id.rpartition(":")[2]
+    return f"line {line}" if "/" in entry_id and line.isdecimal() else plain(entry_id)[:8]
 
 
 def _line(line: str) -> Line:

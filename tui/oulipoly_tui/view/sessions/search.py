@@ -40,7 +40,7 @@ def hit_rows(hits: Sequence[Hit], width: int, now: datetime) -> tuple[Row, ...]:
 
 
 def _rows(hit: Hit, width: int, now: datetime) -> Iterator[Row]:
-    one = hit.conversation
+    one = hit.session
     title = "" if one is None or one.title is None else plain(one.title)
     head = f"{fitted(short_age(hit.timestamp, now), 6, right=True)}  {fitted(_ROLES.get(hit.role, hit.role), 4)} "
     account = f"{plain(hit.account)}  "

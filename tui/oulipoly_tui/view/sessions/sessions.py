@@ -13,9 +13,9 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.sessions.session_table import time_left
-from oulipoly_engine.core.sessions.sessions import Conversation, Part
+from oulipoly_engine.core.sessions.sessions import Part, Session
 from oulipoly_engine.core.text.columns import plain
-from oulipoly_engine.core.transcripts.entry_tree import LineKind, TurnLine
+from oulipoly_engine.core.transcripts.entry_tree import EntryLine, LineKind
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.sessions.columns import columns, short_age
 from oulipoly_tui.view.sessions.groups import Arranged, Group, Grouping, places_of
@@ -36,7 +36,7 @@ class Kind(StrEnum):
     """What a row is."""
 
     GROUP = "g"
-    CONVERSATION = "c"
+    SESSION = "c"
     SEGMENT = "s"
     LINE = "l"  # a branch or a side chain of the transcript
     FILE = "f"  # of a sub-agent
@@ -97,7 +97,7 @@ class SessionRows(Sequence[Row]):
                 return inner[at - index - 1]
             at -= len(inner)
         listed = group.members[at]
-        return Item(f"{Kind.CONVERSATION}:{listed.conversation.chain_id}", Kind.CONVERSATION, group, listed)
+        return Item(f"{Kind.SESSION}:{listed.session.chain_id}", Kind.SESSION, group, listed)
 
     def find(self, key: str | None) -> Item | None:
         """Return the item of a key."""
@@ -110,22 +110,22 @@ class SessionRows(Sequence[Row]):
         if kind == Kind.GROUP:
             number = self._by_key.get(key) if self._heading else None
             return None if number is None else self._starts[number]
-        if kind == Kind.CONVERSATION:
+        if kind == Kind.SESSION:
             return self._place(rest)
         for number, opened in self._open.items():
             for index, inner in opened:
                 at = next((at for at, item in enumerate(inner) if item.key == key), None)
                 if at is not None:
-                    chain = self._groups[number].members[index].conversation.chain_id
+                    chain = self._groups[number].members[index].session.chain_id
                     above = self._place(chain)
                     return None if above is None else above + 1 + at
         return None
 
-    def first_conversation(self) -> str | None:
+    def first_session(self) -> str | None:
         """Return the key of the first conversation that is not behind a closed heading."""
         for number, group in enumerate(self._groups):
             if self._length(number) > self._heading:
-                return f"{Kind.CONVERSATION}:{group.members[0].conversation.chain_id}"
+                return f"{Kind.SESSION}:{group.members[0].session.chain_id}"
         return None
 
     def between(self, first: str, last: str) -> list[str]:
@@ -134,11 +134,7 @@ class SessionRows(Sequence[Row]):
         if not places:
             return []
         items = (self.item(place) for place in range(places[0], places[-1] + 1))
-        return [
-            item.listed.conversation.chain_id
-            for item in items
-            if item.kind is Kind.CONVERSATION and item.listed is not None
-        ]
+        return [item.listed.session.chain_id for item in items if item.kind is Kind.SESSION and item.listed is not None]
 
     def _opened(self) -> dict[int, list[tuple[int, list[Item]]]]:
         """Return what lies in the opened conversations: by group, with the place of each in it, in order."""
@@ -194,8 +190,8 @@ def row_line(item: Item, board: Board, look: Look) -> Line:
         return _group_line(item, board, look)
     if item.listed is None:
         return ()
-    if item.kind is Kind.CONVERSATION:
-        return _conversation_line(item.listed, board, look)
+    if item.kind is Kind.SESSION:
+        return _session_line(item.listed, board, look)
     return ((_indent(look) + "    ", ""), *_inner(item, look))
 
 
@@ -203,12 +199,12 @@ def is_at_risk(listed: Listed, board: Board, now: datetime) -> bool:
     """Tell whether a CLI deletes the transcript soon and the archive has no copy."""
     if listed.has_transcript is False or listed.purge_at is None or listed.purge_at - now > _SOON:
         return False
-    return (listed.conversation.active.account, listed.conversation.active.session_id) not in board.kept
+    return (listed.session.active.account, listed.session.active.session_id) not in board.kept
 
 
 def badges(listed: Listed, board: Board, now: datetime) -> Iterator[Span]:
     """Yield what is to be said of a conversation in a word or two, the most pressing first."""
-    one = listed.conversation
+    one = listed.session
     owner = (one.active.account, one.active.session_id)
     is_kept = owner in board.kept
     if owner in board.live:
@@ -229,14 +225,14 @@ def badges(listed: Listed, board: Board, now: datetime) -> Iterator[Span]:
         yield (f"{len(one.parts)} segments", "dim")
 
 
-def title_of(conversation: Conversation) -> str:
+def title_of(session: Session) -> str:
     """Return what a conversation is called on the screen."""
-    return plain(conversation.title or "") or "(no words yet)"
+    return plain(session.title or "") or "(no words yet)"
 
 
 def _inside(group: Group, one: Listed, look: Look) -> Iterator[Item]:
-    chain = one.conversation.chain_id
-    for place in range(len(one.conversation.parts)):
+    chain = one.session.chain_id
+    for place in range(len(one.session.parts)):
         yield Item(f"{Kind.SEGMENT}:{chain}:{place}", Kind.SEGMENT, group, one, place)
     found = look.inside.get(chain)
     if found is None:
@@ -260,8 +256,8 @@ def _group_line(item: Item, board: Board, look: Look) -> Line:
     return ((f"{mark} ", "dim"), (cut(item.group.title, room), "heading"), (count, "dim"), (risk, "bad"))
 
 
-def _conversation_line(listed: Listed, board: Board, look: Look) -> Line:
-    one = listed.conversation
+def _session_line(listed: Listed, board: Board, look: Look) -> Line:
+    one = listed.session
     chain = one.chain_id
     fold = "▾ " if chain in look.opened else "▸ " if _has_inside(one) else "  "
     mark: Span = ("✓", "accent") if chain in look.marked else (" ", "")
@@ -300,8 +296,8 @@ def _short(text: str) -> str:
     return _SHORT.get(text) or text.partition(" in ")[0]
 
 
-def _has_inside(one: Conversation) -> bool:
-    return len(one.parts) > 1 or bool(one.active.side_chains) or one.turns > 0
+def _has_inside(one: Session) -> bool:
+    return len(one.parts) > 1 or bool(one.active.side_chains) or one.entries > 0
 
 
 def _indent(look: Look) -> str:
@@ -311,14 +307,14 @@ def _indent(look: Look) -> str:
 def _inner(item: Item, look: Look) -> Iterator[Span]:
     if item.listed is None:
         return
-    one = item.listed.conversation
+    one = item.listed.session
     found = look.inside.get(one.chain_id)
     if item.kind is Kind.SEGMENT:
         yield from _segment(one.parts[item.place], is_active=one.parts[item.place] is one.active)
     elif item.kind is Kind.LOADING or found is None:
         yield ("looking for branches and side chains …", "dim")
     elif item.kind is Kind.LINE:
-        yield from _turn_line(found.tree.lines[item.place], look.now)
+        yield from _entry_line(found.tree.lines[item.place], look.now)
     else:
         name, path = found.side_files[item.place]
         yield (f"side chain {plain(name)}", "")
@@ -328,11 +324,11 @@ def _inner(item: Item, look: Look) -> Iterator[Span]:
 def _segment(part: Part, *, is_active: bool) -> Iterator[Span]:
     state = "active" if is_active else "ended" if part.ended_at is not None else "open"
     yield (f"segment {plain(part.account)}", "")
-    yield (f"  {state}, {part.turns:,} turns, {part.session_id[:8]}", "dim")
+    yield (f"  {state}, {part.entries:,} turns, {part.session_id[:8]}", "dim")
 
 
-def _turn_line(line: TurnLine, now: datetime) -> Iterator[Span]:
+def _entry_line(line: EntryLine, now: datetime) -> Iterator[Span]:
     name = "branch" if line.kind is LineKind.BRANCH else "side chain"
-    turns = len(line.rows)
-    yield (f"{name} of {turns} turn{'s' * (turns != 1)}", "")
+    entries = len(line.rows)
+    yield (f"{name} of {entries} turn{'s' * (entries != 1)}", "")
     yield (f"  {short_age(line.first_at, now)}", "dim")

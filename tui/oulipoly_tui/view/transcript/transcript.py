@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.text.columns import plain
-from oulipoly_engine.core.transcripts.dialogue import Kind, Part, Turn
+from oulipoly_engine.core.transcripts.dialogue import Entry, Kind, Part
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.transcript.markdown import bar, code_blocks, markdown
 from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cut
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.sessions.types import Damage, Entry, Provenance
+    from oulipoly_engine.facade.sessions.types import Damage, PlacedEntry, Provenance
 
 HEADING = -1  # the part number of the line above a turn
 SIDE_CHAIN = -2  # of a side chain's turn: all of it
@@ -41,7 +41,7 @@ class Target(Record):
     session_id: str
     path: str | None
     title: str
-    turn_id: str = ""  # where to begin; empty: at the end
+    entry_id: str = ""  # where to begin; empty: at the end
     at: str = ""  # its instant
     side: str = ""  # the name of a sub-agent's own file, where `path` is one
 
@@ -71,42 +71,42 @@ class Folds(Record):
         return ((place, part) in self.opened) is not self.is_all
 
 
-def entry_lines(entry: Entry, width: int, folds: Folds) -> tuple[Drawn, ...]:
+def entry_lines(placed: PlacedEntry, width: int, folds: Folds) -> tuple[Drawn, ...]:
     """Return the lines of one place; none where there is nothing to show."""
-    turn = entry.turn
-    if turn is None or not any(part.text.strip() or part.kind is not Kind.TEXT for part in turn.parts):
+    entry = placed.entry
+    if entry is None or not any(part.text.strip() or part.kind is not Kind.TEXT for part in entry.parts):
         return ()
     width = max(12, width)
-    if turn.is_sidechain and not folds.is_side:
-        if not folds.is_open(entry.place, SIDE_CHAIN):
-            return (Drawn(_side_line(turn, width), SIDE_CHAIN),)
+    if entry.is_sidechain and not folds.is_side:
+        if not folds.is_open(placed.place, SIDE_CHAIN):
+            return (Drawn(_side_line(entry, width), SIDE_CHAIN),)
         head = Drawn((("┆▾ side chain", "dim"),), SIDE_CHAIN)
-        inner = _turn_lines(entry.place, turn, width - 2, folds)
+        inner = _entry_lines(placed.place, entry, width - 2, folds)
         return (head, *(Drawn((("┆ ", "dim"), *one.line), one.part, one.block) for one in inner))
-    return tuple(_turn_lines(entry.place, turn, width, folds))
+    return tuple(_entry_lines(placed.place, entry, width, folds))
 
 
-def foldable(entry: Entry, part: int) -> bool:
+def foldable(placed: PlacedEntry, part: int) -> bool:
     """Tell whether a part can be folded."""
     if part == SIDE_CHAIN:
         return True
-    return entry.turn is not None and 0 <= part < len(entry.turn.parts) and entry.turn.parts[part].kind in _NAMES
+    return placed.entry is not None and 0 <= part < len(placed.entry.parts) and placed.entry.parts[part].kind in _NAMES
 
 
-def says(turn: Turn | None) -> bool:
+def says(entry: Entry | None) -> bool:
     """Tell whether somebody says something in it, so that it counts as a turn to go to."""
-    return turn is not None and any(part.kind is Kind.TEXT and part.text.strip() for part in turn.parts)
+    return entry is not None and any(part.kind is Kind.TEXT and part.text.strip() for part in entry.parts)
 
 
-def is_users(turn: Turn | None) -> bool:
+def is_users(entry: Entry | None) -> bool:
     """Tell whether a person says something in it."""
-    return turn is not None and turn.role == "user" and not turn.is_sidechain and says(turn)
+    return entry is not None and entry.role == "user" and not entry.is_sidechain and says(entry)
 
 
-def part_with(turn: Turn | None, text: str) -> int | None:
+def part_with(entry: Entry | None, text: str) -> int | None:
     """Return the first part that holds a text; any case."""
     wanted = text.casefold()
-    parts = () if turn is None else turn.parts
+    parts = () if entry is None else entry.parts
     return next((number for number, part in enumerate(parts) if wanted in f"{part.label} {part.text}".casefold()), None)
 
 
@@ -124,19 +124,19 @@ def marked(line: Line, pattern: re.Pattern[str] | None) -> Line:
     return tuple(span for span in found if span[0])
 
 
-def message_text(turn: Turn) -> str:
+def message_text(entry: Entry) -> str:
     """Return what is copied of a turn: what was said, or everything where nothing was."""
-    texts = [part.text for part in turn.parts if part.kind is Kind.TEXT]
-    return "\n\n".join(texts or [part.text for part in turn.parts if part.text])
+    texts = [part.text for part in entry.parts if part.kind is Kind.TEXT]
+    return "\n\n".join(texts or [part.text for part in entry.parts if part.text])
 
 
-def code_of(turn: Turn, part: int, block: int) -> str | None:
+def code_of(entry: Entry, part: int, block: int) -> str | None:
     """Return a code block: the one of a line, else the turn's first."""
-    if 0 <= part < len(turn.parts) and block >= 0:
-        found = code_blocks(turn.parts[part].text)
+    if 0 <= part < len(entry.parts) and block >= 0:
+        found = code_blocks(entry.parts[part].text)
         if block < len(found):
             return found[block]
-    return next((code for one in turn.parts if one.kind is Kind.TEXT for code in code_blocks(one.text)), None)
+    return next((code for one in entry.parts if one.kind is Kind.TEXT for code in code_blocks(one.text)), None)
 
 
 def damage_text(damage: Damage) -> str:
@@ -146,7 +146,7 @@ def damage_text(damage: Damage) -> str:
     return f"{damage.lines:,} lines unreadable, first {damage.first:,}"
 
 
-def provenance_lines(turn: Turn | None, found: Provenance, target: Target) -> tuple[Line, ...]:
+def provenance_lines(entry: Entry | None, found: Provenance, target: Target) -> tuple[Line, ...]:
     """Return where a turn comes from, a line each."""
     rows = [
         ("read from", f"{found.origin.value}{_GONE if found.is_gone else ''}"),
@@ -159,31 +159,31 @@ def provenance_lines(turn: Turn | None, found: Provenance, target: Target) -> tu
         ("session", target.session_id),
         ("chain", target.chain_id or "?"),
     ]
-    if turn is not None:
+    if entry is not None:
         rows += [
-            ("turn", turn.turn_id or "?"),
-            ("role", turn.role),
-            ("at", turn.at or "?"),
-            ("model", turn.model or "?"),
+            ("turn", entry.entry_id or "?"),
+            ("role", entry.role),
+            ("at", entry.at or "?"),
+            ("model", entry.model or "?"),
         ]
     return tuple(((f"{name:<10}", "dim"), (plain(text), "")) for name, text in rows)
 
 
-def _turn_lines(place: int, turn: Turn, width: int, folds: Folds) -> Iterator[Drawn]:
-    if any(part.kind in (Kind.TEXT, Kind.IMAGE, Kind.SUMMARY) for part in turn.parts):
+def _entry_lines(place: int, entry: Entry, width: int, folds: Folds) -> Iterator[Drawn]:
+    if any(part.kind in (Kind.TEXT, Kind.IMAGE, Kind.SUMMARY) for part in entry.parts):
         yield Drawn(())
-        yield Drawn(_heading(turn, width))
-    for number, part in enumerate(turn.parts):
+        yield Drawn(_heading(entry, width))
+    for number, part in enumerate(entry.parts):
         yield from _part_lines(place, number, part, width, folds)
 
 
-def _heading(turn: Turn, width: int) -> Line:
-    is_user = turn.role == "user"
+def _heading(entry: Entry, width: int) -> Line:
+    is_user = entry.role == "user"
     name: Span = ("▌ you", "good") if is_user else ("▌ assistant", "accent")
     asides = [
-        _moment(turn.at),
-        "" if turn.model is None else plain(turn.model),
-        "side chain" if turn.is_sidechain else "",
+        _moment(entry.at),
+        "" if entry.model is None else plain(entry.model),
+        "side chain" if entry.is_sidechain else "",
     ]
     told = "  ".join(text for text in asides if text)
     return (name, (cut(f"  {told}", max(0, width - len(name[0]))), "dim"))
@@ -221,9 +221,9 @@ def _fold_line(part: Part, width: int, *, is_open: bool) -> Line:
     return ((_INDENT + mark, "dim"), (name, name_tone), (f"  {begins}" if begins else "", tone), (size, "dim"))
 
 
-def _side_line(turn: Turn, width: int) -> Line:
-    words = next((_first_words(part.text) for part in turn.parts if part.text.strip()), "")
-    head = f"┆▸ side chain  {turn.role}: "
+def _side_line(entry: Entry, width: int) -> Line:
+    words = next((_first_words(part.text) for part in entry.parts if part.text.strip()), "")
+    head = f"┆▸ side chain  {entry.role}: "
     return ((head, "dim"), (cut(words, max(0, width - len(head))), "dim"))
 
 
