@@ -58,7 +58,7 @@ class InvocationEnded(Event):
 
 
 class EntriesIngested(Event):
-    """New turns of an account were stored."""
+    """New entries of an account were stored."""
 
     account: str
     new_turns: int

@@ -36,7 +36,7 @@ class Paths(Record):
 
     @property
     def sessions(self) -> Path:
-        """Return the file of turn and locator scripts."""
+        """Return the file of entry and locator scripts."""
         return self.config / "sessions.toml"
 
     @property

@@ -73,7 +73,7 @@ class Pairs(Record):
 
 
 def pairs(subject: Callable[[], float], beside: Callable[[], float], rounds: int, warm_ups: int = 2) -> Pairs:
-    """Take turns between two timings, so that whatever disturbs the machine disturbs both."""
+    """Take entries between two timings, so that whatever disturbs the machine disturbs both."""
     for _ in range(warm_ups):
         subject()
         beside()

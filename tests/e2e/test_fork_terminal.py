@@ -1,4 +1,4 @@
-"""`repl --resume ID --fork`: a new conversation with an old one's past, in a real terminal with the demo's CLI."""
+"""`repl --resume ID --fork`: a new session with an old one's past, in a real terminal with the demo's CLI."""
 
 import os
 import sqlite3

@@ -28,7 +28,7 @@ def run(demo, agents):
 
 @pytest.fixture
 def session(run, markers):
-    """A session with one turn, on demo-claude1."""
+    """A session with one entry, on demo-claude1."""
     identity = markers("OULIPOLY_RESULT", run("-m", "demo-opus", "the word is turtle").stdout)[0]["id"]
     return traced(run, identity)["session"]["id"]
 

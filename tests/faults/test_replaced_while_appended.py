@@ -70,7 +70,7 @@ class Appended:
         return [json.loads(line)["message"]["content"] for line in self.transcript.read_bytes().splitlines()]
 
     def stored(self):
-        """Return the texts of the stored turns, once what was appended since has been read too."""
+        """Return the texts of the stored entries, once what was appended since has been read too."""
         scanned = self.world.run("session-scan", "acc")
         assert 0 == scanned.returncode
         assert all(line.endswith(b"and was dropped") for line in scanned.stderr.splitlines()), scanned.stderr

@@ -1,4 +1,4 @@
-"""A bundled conversation goes on under another account of the real CLI, in another folder."""
+"""A bundled session goes on under another account of the real CLI, in another folder."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ def config_of(world):
 
 
 def tell_storage(world, cli):
-    """Tell our configuration where the accounts of a CLI keep their conversations."""
+    """Tell our configuration where the accounts of a CLI keep their sessions."""
     family, folder, kind = FAMILIES[cli]
     for account in (f"{cli}-one", f"{cli}-two"):
         root = world.home / f".{account}" / folder

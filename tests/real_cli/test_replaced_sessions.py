@@ -43,7 +43,7 @@ class Session:
         self.transcript = next(root.rglob(f"*{self.id}.jsonl"))
 
     def resume(self, prompt):
-        """Go on as its user would, without us, and return the conversation that the model was sent."""
+        """Go on as its user would, without us, and return the session that the model was sent."""
         done = subprocess.run(
             self._command(), input=prompt.encode(), capture_output=True, timeout=60, check=False, **self._place()
         )

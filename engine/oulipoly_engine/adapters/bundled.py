@@ -48,7 +48,7 @@ class BundledResult(Record):
 
 
 class SessionCall(Record):
-    """A turn, cwd or locator command that one of our own adapters serves."""
+    """An entry, cwd or locator command that one of our own adapters serves."""
 
     name: str
     folder: Path  # that holds the transcripts

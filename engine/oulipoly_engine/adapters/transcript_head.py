@@ -15,7 +15,7 @@ from oulipoly_engine.records import Record, replace
 if TYPE_CHECKING:
     from oulipoly_engine.core.transcripts import codex
 
-_RECORDS = 40  # of a Claude transcript's beginning; its first conversation records name folder and model
+_RECORDS = 40  # of a Claude transcript's beginning; its first session records name folder and model
 _CODEX_RECORDS = 30
 _BLANK = b" \t\r\n\0"
 _LONGEST_SETTINGS = 1 << 20  # bytes

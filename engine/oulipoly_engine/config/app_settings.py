@@ -35,7 +35,7 @@ class AppSettings(Record):
     keys: Mapping[str, str] = field(default_factory=dict)  # id of a binding -> keys by comma, or "none"
     progress: str = "auto"  # whether the outer terminal is told that work is under way
     status: Mapping[str, str] = field(default_factory=dict)  # name -> template of a status line
-    views: tuple[SavedView, ...] = ()  # of the list of conversations, in the file's order
+    views: tuple[SavedView, ...] = ()  # of the list of sessions, in the file's order
 
 
 class ThemeFile(Record):

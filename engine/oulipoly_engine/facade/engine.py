@@ -159,7 +159,7 @@ class Engine:
     def follow(self) -> None:
         """Begin to publish StateChanged and ConfigurationChanged as others write, and to store what the CLIs write.
 
-        TurnsIngested goes out as turns are stored; nothing is stored in read-only mode.
+        TurnsIngested goes out as entries are stored; nothing is stored in read-only mode.
         """
         from oulipoly_engine.service.following.late import LateFollower, Sources
         from oulipoly_engine.service.following.watch import Watch, Watched

@@ -97,8 +97,8 @@ class Snapshot(Record):
     problems: tuple[Trouble, ...] = ()
     store_failure: str | None = None  # then everything else is as last read, or empty
     stored_at: datetime | None = None  # when the state file was last read well
-    views: tuple[SavedView, ...] = ()  # of the list of conversations
-    at_risk: tuple[AtRisk, ...] = ()  # by account: conversations that a CLI deletes soon, and nobody keeps
+    views: tuple[SavedView, ...] = ()  # of the list of sessions
+    at_risk: tuple[AtRisk, ...] = ()  # by account: sessions that a CLI deletes soon, and nobody keeps
     header: str = ""  # template of the app's first line; empty: the app's own
 
     @property

@@ -1,4 +1,4 @@
-"""What is read and kept beside what was asked for: turns after runs and moves, copies of transcripts."""
+"""What is read and kept beside what was asked for: entries after runs and moves, copies of transcripts."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def follow_up(home: Home, store: Store, fresh: Freshness | None, ended: Invocati
 
 
 def read_placed(home: Home, store: Store, accounts: Sequence[str]) -> None:
-    """Store the turns of transcripts that we have just put into accounts' folders."""
+    """Store the entries of transcripts that we have just put into accounts' folders."""
     with suppress(RunnerError):
         scripts = home.quiet_files.scripts()
         fresh = home.wiring.ingester(store, scripts, home.listeners)

@@ -1,4 +1,4 @@
-"""Search everything that was said, in every conversation of every account."""
+"""Search everything that was said, in every session of every account."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _REDACTED_AT_ONCE = 20_000  # characters; around the first place in a longer tex
 
 
 class Hit(Record):
-    """A turn that was found, and the conversation that it belongs to."""
+    """A turn that was found, and the session that it belongs to."""
 
     account: str
     session_id: str
@@ -41,7 +41,7 @@ class Hit(Record):
 
     @property
     def part(self) -> Part | None:
-        """Return the segment of its conversation in which it was said."""
+        """Return the segment of its session in which it was said."""
         parts = () if self.session is None else self.session.parts
         key = (self.account, self.session_id)
         return next((part for part in parts if (part.account, part.session_id) == key), None)
@@ -52,7 +52,7 @@ class Found(Record):
 
     hits: tuple[Hit, ...]
     unindexed: int  # turns that are not searched yet
-    cut: int = 0  # turns whose texts are so long that only their beginnings are searched
+    cut: int = 0  # entries whose texts are so long that only their beginnings are searched
 
 
 def catch_up(store: Store, budget_s: float | None = None, step: Callable[[int], None] | None = None) -> int:
@@ -118,7 +118,7 @@ def _distinct(
 ) -> tuple[list[index.Match], dict[tuple[str, str], str]]:
     """Return the first matches, and the chains of their sessions.
 
-    A turn that was copied as its conversation moved is one hit, that of the account where it was read last.
+    A turn that was copied as its session moved is one hit, that of the account where it was read last.
     """
     first = matches[: 2 * limit]  # as many as two accounts' copies can take
     chains = index.chains_of(store, {(match.account, match.session_id) for match in first})
@@ -206,7 +206,7 @@ def _accounts(store: Store, query: Query, kinds: Kinds) -> frozenset[str] | None
 def _bounded(
     sessions: index.Sessions, since: datetime | None, until: datetime | None
 ) -> tuple[datetime | None, datetime | None]:
-    """Narrow the time to when the sessions had turns: a common word elsewhere must not be looked up match by match."""
+    """Narrow the time to when the sessions had entries: a common word elsewhere must not be looked up by match."""
     if sessions.first_entry_at is None or sessions.last_entry_at is None:
         return since, until
     first, behind = from_text(sessions.first_entry_at), from_text(sessions.last_entry_at) + timedelta(seconds=1)

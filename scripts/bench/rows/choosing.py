@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 _WINDOWS = (("5h-burst", 5), ("daily", 24), ("weekly", 168), ("monthly", 720))  # label, hours
 _POOL_LIMIT_MS, _STORE_LIMIT_MS = 1.0, 5.0
-_HISTORY = 2_000  # invocations, and ten times as many turns: a few weeks of a busy pool
+_HISTORY = 2_000  # invocations, and ten times as many entries: a few weeks of a busy pool
 
 
 def in_memory(world: World) -> Result:

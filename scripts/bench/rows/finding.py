@@ -1,4 +1,4 @@
-"""Finding conversations: full-text search over a million turns, and lists of ten thousand sessions."""
+"""Finding sessions: full-text search over a million entries, and lists of ten thousand sessions."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ _QUERIES = {
     "without a sign": f"w0 -{_CJK}",
     "nothing": "zzzzzz",
 }
-# Its words are in most turns, and it is in none: every place of all of them is compared. Told, not held to the limit.
+# Its words are in most entries, and it is in none: every place of all of them is compared. Told, not held to the limit.
 _ABSENT_PHRASE = '"w0 w1 w2 w3 w4 w5"'
 
 
 def search(world: World) -> Result:
-    """Time kinds of queries over a million indexed turns, newest first and by rank; the slowest kind is the figure."""
+    """Time kinds of queries over a million indexed entries, newest first and by rank; the slowest is the figure."""
     found = isolated(lambda: _searched(world.folder / "search-million" / "state.db", world.rounds(20)))
     series = Series(tuple(found["values"]))
     meaning = f"the slowest kind's median: {found['slowest']}"
@@ -181,7 +181,7 @@ def _fill(store: Store, owners: list[tuple[str, str, int]], seed: int) -> None:
 
 
 def _entries(owners: list[tuple[str, str, int]], dice: random.Random) -> Iterator[tuple[object, ...]]:
-    """Yield turns over 600 days whose words are as uneven as those of a language (Zipf)."""
+    """Yield entries over 600 days whose words are as uneven as those of a language (Zipf)."""
     from oulipoly_engine.clock import to_text  # noqa: PLC0415 - as above
 
     words = [f"w{number}" for number in range(_WORDS)]
@@ -197,7 +197,7 @@ def _entries(owners: list[tuple[str, str, int]], dice: random.Random) -> Iterato
 
 
 def _fill_signs(store: Store) -> None:
-    """Add turns in Chinese to the first sessions, whose signs are as uneven as words are."""
+    """Add entries in Chinese to the first sessions, whose signs are as uneven as words are."""
     from oulipoly_engine.clock import to_text  # noqa: PLC0415 - as above
 
     dice = random.Random(3)  # noqa: S311 - the same history in every run

@@ -100,7 +100,7 @@ json.dump({"up_s": up, "whole": whole, "stored": stored, "burst_s": burst, "idle
 
 
 def stored(world: World) -> Result:
-    """Measure from the kernel's event to the stored turn, one append at a time."""
+    """Measure from the kernel's event to the stored entry, one append at a time."""
     told = _followed(world, "follow-stored", appends=world.rounds(200), idle_s=0)
     series, whole = Series(tuple(told["stored"])), sorted(told["whole"])
     facts = {

@@ -1,4 +1,4 @@
-"""The app with 10,000 sessions and a transcript of 100,000 turns: from a key to the screen, and from an append.
+"""The app with 10,000 sessions and a transcript of 100,000 entries: from a key to the screen, and from an append.
 
 Measured at the terminal's end of a PTY, from the write of a key to the first byte that is drawn for it.
 """
@@ -107,7 +107,7 @@ def append_to_screen(world: World) -> Result:
 
 
 def idle(world: World) -> Result:
-    """Measure the processor time of the app to which nothing happens, its transcript of 100,000 turns open."""
+    """Measure the processor time of the app to which nothing happens, its transcript of 100,000 entries open."""
     app = _Driven(_prepared(world))
     try:
         app.begin()
@@ -332,7 +332,7 @@ def _transcript(world: World) -> Path:
 
 
 def _record(number: int, word: str) -> bytes:
-    """Return a turn as Claude Code writes it: prose, code, a tool's call or its result."""
+    """Return an entry as Claude Code writes it: prose, code, a tool's call or its result."""
     kind = ("user", "assistant")[number % 2]
     text = word or f"# Turn {number}\n\nSome **words** and `code` of it, " + "again and again " * (number % 40)
     block: dict[str, object] = {"type": "text", "text": text}

@@ -293,7 +293,7 @@ def _entry(entry_id, role, text):
 
 
 class _Replacing(_World):
-    """A session of two turns, and what a replacement of it is given."""
+    """A session of two entries, and what a replacement of it is given."""
 
     def __init__(self, folder):
         super().__init__(folder)

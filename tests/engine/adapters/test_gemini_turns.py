@@ -28,7 +28,7 @@ def read(folder, state):
 
 
 def distinct(turns, session_id):
-    """Return a session's turns as a store keeps them: the first one of each id."""
+    """Return a session's entries as a store keeps them: the first one of each id."""
     found = {}
     for turn in turns:
         if turn["session_id"] == session_id:

@@ -1,4 +1,4 @@
-"""The decoder of the process and the script give the same turns, checked, byte for byte of every line."""
+"""The decoder of the process and the script give the same entries, checked, byte for byte of every line."""
 
 import json
 import random

@@ -44,7 +44,7 @@ def meta(session_id="S"):
 
 
 def _line(name, entry_id, text):
-    """Return a line that holds one turn."""
+    """Return a line that holds one entry."""
     if name == "codex-turns":
         return codex(text)
     return gemini(entry_id, text) if name == "gemini-turns" else claude(entry_id, text)
@@ -61,7 +61,7 @@ class Bench:
         self.file.parent.mkdir(parents=True)
 
     def sample(self, count=2):
-        """Return lines that hold so many turns."""
+        """Return lines that hold so many entries."""
         before = {"codex-turns": meta(), "gemini-turns": header()}.get(self.name, b"")
         return before + b"".join(self.line(f"u{number}", f"t{number}") for number in range(count))
 
@@ -73,7 +73,7 @@ class Bench:
             file.write(content)
 
     def read(self, **more):
-        """Make one pass in process, kept; gives the turns."""
+        """Make one pass in process, kept; gives the entries."""
         self.reading = Reading(FORMATS[self.name], self.base, self.state, **more)
         found = list(self.reading.turns())
         self.reading.keep()
@@ -494,7 +494,7 @@ PIECES = st.lists(
 
 
 def _written(name, pieces):
-    """Return a transcript with a turn for each text among the pieces and the rest of them as they are."""
+    """Return a transcript with an entry for each text among the pieces and the rest of them as they are."""
     lines = [{"codex-turns": meta(), "gemini-turns": header()}.get(name, b"")]
     for number, piece in enumerate(pieces):
         if isinstance(piece, str):

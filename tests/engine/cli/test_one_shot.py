@@ -367,7 +367,7 @@ ENTRY = '{{"session_id":"{session}","turn_id":"t{number}","timestamp":"{at}","ro
 
 
 def turn_script(path):
-    """Return a CLI that notes one turn of a session, and the turn script that tells of it."""
+    """Return a CLI that notes one entry of a session, and the turn script that tells of it."""
     now = "$(date -u +%Y-%m-%dT%H:%M:%S.%6NZ)"
     line = ENTRY.format(session="5169694d-de0f-40d1-890c-6e28e55bab27", number="$$", at=now, role="assistant")
     return f"cat; echo {json.dumps(line)} >> {path}", f"cat {path} 2>/dev/null || true"

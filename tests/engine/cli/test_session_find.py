@@ -16,7 +16,7 @@ OTHER = "9e69e8cc-616d-4640-bf1d-96f5391b1a2e"
 
 
 class Found:
-    """A world with two conversations of one Claude account, scanned."""
+    """A world with two sessions of one Claude account, scanned."""
 
     def __init__(self, world):
         self.world = world

@@ -15,7 +15,7 @@ _DAY_S = 86_400
 
 @pytest.fixture
 def listing(world):
-    """Return what lists conversations: one of today, one deleted in two days, one that is kept and deleted then."""
+    """Return what lists sessions: one of today, one deleted in two days, one that is kept and deleted then."""
     root = world.home / ".claude" / "projects"
     (root / "-w").mkdir(parents=True)
     storage = f"""[acc.session_storage]

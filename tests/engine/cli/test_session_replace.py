@@ -33,7 +33,7 @@ def lines(*texts):
 
 
 class Sessions:
-    """One session of two turns."""
+    """One session of two entries."""
 
     def __init__(self, world):
         self.world = world

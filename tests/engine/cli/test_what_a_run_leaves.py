@@ -1,4 +1,4 @@
-"""After a run its turns are stored and its transcript is kept; standard streams that are closed harm nothing."""
+"""After a run its entries are stored and its transcript is kept; standard streams that are closed harm nothing."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ WRITES = """printf '{"type":"assistant","sessionId":"%s","uuid":"%s","timestamp"
 
 @pytest.fixture
 def claude(world):
-    """A world with a Claude account whose session has one turn, scanned and kept."""
+    """A world with a Claude account whose session has one entry, scanned and kept."""
     root = world.home / ".claude" / "projects"
     (root / "-work").mkdir(parents=True)
     world.root = root

@@ -1,4 +1,4 @@
-"""Both CLIs' transcripts as turns for people."""
+"""Both CLIs' transcripts as entries for people."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Conversations carried to another machine: whole, checked before anything is written, and never over another file."""
+"""Sessions carried to another machine: whole, checked before anything is written, and never over another file."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""What a scan publishes: accounts that got new turns, and the sessions that they came with."""
+"""What a scan publishes: accounts that got new entries, and the sessions that they came with."""
 
 import json
 import shlex

@@ -35,7 +35,7 @@ def entry(number, **changes):
 
 
 class Bench:
-    """One session's transcript, its account and its stored turns."""
+    """One session's transcript, its account and its stored entries."""
 
     def __init__(self, folder):
         self.transcript = folder / f"{SESSION}.jsonl"

@@ -82,7 +82,7 @@ class Bench:
         return follower
 
     def stored(self):
-        """Return the stored turns' ids."""
+        """Return the stored entries' ids."""
         return {row[0] for row in self.store.rows("SELECT turn_id FROM session_turns")}
 
     def calls(self):

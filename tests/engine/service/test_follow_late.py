@@ -30,7 +30,7 @@ def write(paths, name):
 
 
 def listen(engine):
-    """Return what waits until an account's turns were told of."""
+    """Return what waits until an account's entries were told of."""
     told, arrived = set(), threading.Condition()
 
     def note(event):

@@ -1,4 +1,4 @@
-"""Ingest of turns: scripts in processes of their own, bundled adapters in process, a real store."""
+"""Ingest of entries: scripts in processes of their own, bundled adapters in process, a real store."""
 
 import json
 import os
@@ -71,7 +71,7 @@ class Bench:
         return found[0] if len(names) == 1 else found
 
     def stored(self, name):
-        """Return (session, turn, body) of an account's turns."""
+        """Return (session, turn, body) of an account's entries."""
         sql = "SELECT session_id, turn_id, body FROM session_turns WHERE provider_name = ? ORDER BY session_id, turn_id"
         return [tuple(row) for row in self.store.rows(sql, (name,))]
 

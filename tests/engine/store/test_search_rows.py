@@ -26,7 +26,7 @@ def entry(number, text, session="S", seconds=None, **more):
 
 
 class Rows:
-    """A state file with turns, whole or partly indexed."""
+    """A state file with entries, whole or partly indexed."""
 
     def __init__(self, path):
         self.store = open_store(path)

@@ -1,4 +1,4 @@
-"""The index and the narrowed lists give what looking at every turn and every session gives."""
+"""The index and the narrowed lists give what looking at every entry and every session gives."""
 
 import contextlib
 import json
@@ -64,7 +64,7 @@ KEYS = st.frozensets(st.tuples(st.sampled_from(ACCOUNTS), st.sampled_from(SESSIO
 
 
 def stored(path, found):
-    """Store turns, one state file for all examples, and return them with the numbers by which they are ordered."""
+    """Store entries, one state file for all examples, and return them with the numbers by which they are ordered."""
     store = open_store(path)
     with store.write():
         store.execute("DELETE FROM session_turns")
@@ -112,7 +112,7 @@ def test_search_finds_what_a_look_at_every_turn_finds(tmp_path_factory, found, q
 
 @pytest.fixture(scope="module")
 def chains(tmp_path_factory):
-    """Sixty conversations: some have two sessions, some were used after their last turn, two are pinned."""
+    """Sixty sessions: some have two sessions, some were used after their last entry, two are pinned."""
     store = open_store(tmp_path_factory.mktemp("chains") / "state.db")
     sessions = [f"{number * 3 % 70:02d}-session" for number in range(70)]
     with store.write():

@@ -239,7 +239,7 @@ def hand(running, settled, monkeypatch, noted):
 
 
 class Talk:
-    """A Claude transcript that grows turn by turn."""
+    """A Claude transcript that grows entry by turn."""
 
     def __init__(self, path, session_id, cwd):
         self.id = session_id
@@ -250,7 +250,7 @@ class Talk:
         path.parent.mkdir(parents=True, exist_ok=True)
 
     def say(self, role, content, *, minutes_ago=10):
-        """Append a turn. content: a text, or blocks."""
+        """Append an entry. content: a text, or blocks."""
         self._count += 1
         uuid = f"{self.id[:8]}-0000-4000-8000-{self._count:012x}"
         message = {
@@ -267,7 +267,7 @@ class Talk:
 
 
 class Talks:
-    """Conversations of eve, who shares a CLI's format with eva."""
+    """Sessions of eve, who shares a CLI's format with eva."""
 
     def __init__(self, world):
         self.world = world
@@ -282,7 +282,7 @@ class Talks:
         self.door.say("assistant", "Green it is.", minutes_ago=5)
 
     def add(self, session_id, cwd):
-        """Begin a conversation."""
+        """Begin a session."""
         return Talk(self.root / cwd.replace("/", "-") / f"{session_id}.jsonl", session_id, cwd)
 
     def _account(self, name, root):
@@ -321,13 +321,13 @@ class Talks:
 
 @pytest.fixture
 def talks(app_world):
-    """Two conversations of one account: one that has everything in it, one of two turns."""
+    """Two sessions of one account: one that has everything in it, one of two entries."""
     return Talks(app_world)
 
 
 @pytest.fixture
 def sessions(talks, hand):
-    """Open the app with the list of conversations on the screen and the cursor on the roof's."""
+    """Open the app with the list of sessions on the screen and the cursor on the roof's."""
 
     @asynccontextmanager
     async def open_app(words="Mend the roof", **options):

@@ -18,7 +18,7 @@ def is_pinned(one):
 
 
 class Watch:
-    """A clock that a test turns."""
+    """A clock that a test entries."""
 
     def __init__(self):
         self.now = 1000.0

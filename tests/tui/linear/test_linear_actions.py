@@ -1,4 +1,4 @@
-"""The linear face's menus for conversations and settings: what the full screen can do, in plain lines."""
+"""The linear face's menus for sessions and settings: what the full screen can do, in plain lines."""
 
 import re
 
@@ -13,7 +13,7 @@ TALK = (
 
 @pytest.fixture
 def talk(app_world, agents):
-    """Talk to the linear face in a world with one conversation of an account that can resume and fork."""
+    """Talk to the linear face in a world with one session of an account that can resume and fork."""
     root = app_world.home / ".eve" / "projects"
     storage = (
         "[eve.resume]\nkind = 'flag'\nflag = '--resume'\n"

@@ -1,4 +1,4 @@
-"""The order of the list of conversations: headings, saved views, and what a CLI deletes soon."""
+"""The order of the list of sessions: headings, saved views, and what a CLI deletes soon."""
 
 import os
 from datetime import UTC, datetime, timedelta
@@ -109,7 +109,7 @@ ROOTS = {"alpha": ("/w/alpha", 29), "beta": ("/w/beta", 1)}
 
 @pytest.fixture
 def listed(app_world, running, settled):
-    """Open the app over two conversations, of which one is 29 days old; nothing is archived."""
+    """Open the app over two sessions, of which one is 29 days old; nothing is archived."""
     root = app_world.home / ".eve" / "projects"
     app_world.account("eve")
     app_world.model("talk", "eve")

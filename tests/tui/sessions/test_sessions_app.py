@@ -21,7 +21,7 @@ HOSTILE = "a \x1b]0;owned\x07 [bold]tag[/] \x1b[31mred\x1b[0m \x9b5n end"
 
 
 class Talk:
-    """A Claude transcript that grows turn by turn."""
+    """A Claude transcript that grows entry by turn."""
 
     def __init__(self, root, session_id, cwd):
         self.id = session_id
@@ -32,7 +32,7 @@ class Talk:
         self.parent = None
 
     def say(self, role, content, *, minutes_ago=10, **more):
-        """Append a turn. content: a text, or blocks."""
+        """Append an entry. content: a text, or blocks."""
         self.count += 1
         uuid = f"{self.id[:8]}-0000-4000-8000-{self.count:012x}"
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -59,7 +59,7 @@ class Talk:
 
 @pytest.fixture
 def talks(app_world):
-    """Two conversations of one account: one that has everything in it, one of two turns."""
+    """Two sessions of one account: one that has everything in it, one of two entries."""
     root = app_world.home / ".eve" / "projects"
     storage = (
         "[eve.resume]\nkind = 'flag'\nflag = '--resume'\n[eve.session_storage]\nkind = 'script'\n"
@@ -113,7 +113,7 @@ def listed(running, settled):
 
 
 async def choose(app, pilot, settled, text):
-    """Put the cursor on a conversation."""
+    """Put the cursor on a session."""
     found = app.query_one("#sessions-list", VirtualList)
     key = next(row.key for row in found.rows if text in plain(row.line))
     assert found.go_to(key)

@@ -1,4 +1,4 @@
-"""Turns as lines: Markdown, folds, what is hostile; and the view over any number of them."""
+"""Entries as lines: Markdown, folds, what is hostile; and the view over any number of them."""
 
 import pytest
 

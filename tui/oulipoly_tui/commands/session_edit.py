@@ -1,4 +1,4 @@
-"""Editing a conversation in the user's own editor: export, edit, look at the difference, import."""
+"""Editing a session in the user's own editor: export, edit, look at the difference, import."""
 
 from __future__ import annotations
 

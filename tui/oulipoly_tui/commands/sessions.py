@@ -67,7 +67,7 @@ def resume(app: AppInterface, arguments: list[str]) -> None:
 
 
 def fork(app: AppInterface, arguments: list[str]) -> str | None:
-    """Begin a conversation with the past of another one, in a terminal."""
+    """Begin a session with the past of another one, in a terminal."""
     if not app.has_pane("repl"):
         return "this version has no terminals yet: `agents repl --resume ID --fork` does it in the shell"
 

@@ -1,4 +1,4 @@
-"""Commands for saved views of the list of conversations."""
+"""Commands for saved views of the list of sessions."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def open_list(talk: Talk, snapshot: Snapshot) -> None:
 
 
 def line(one: Session, board: Board, snapshot: Snapshot) -> str:
-    """Return a conversation in a line."""
+    """Return a session in a line."""
     listed = board.of_chain(one.chain_id)
     now = snapshot.at.astimezone()
     told = ", ".join(text for text, _ in badges(listed, board, now)) if listed is not None else ""

@@ -30,7 +30,7 @@ _OPTIONS = ("format", "redacting", "tools", "thinking")  # as they stand below e
 
 
 class Export(ModalScreen[Mapping[str, Path]]):
-    """Writes one conversation to a file, or several into a folder; tells where each lossless one lies, by chain."""
+    """Writes one session to a file, or several into a folder; tells where each lossless one lies, by chain."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss", "back", priority=True),

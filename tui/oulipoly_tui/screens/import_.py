@@ -52,7 +52,7 @@ class ImportScreen(ModalScreen[bool]):
         self._deed = deed
 
     def compose(self) -> ComposeResult:
-        """Lay out what it comes to, the turns, the two answers."""
+        """Lay out what it comes to, the entries, the two answers."""
         with Vertical() as box:
             box.border_title = escape(f"{self._deed.capitalize()}: {self._source}"[:100])
             leave = link("esc leaves everything as it is", "screen.answer(False)")
@@ -76,7 +76,7 @@ class ImportScreen(ModalScreen[bool]):
         self.dismiss(yes and bool(self._plan.changes))
 
     def action_scroll(self, by: int) -> None:
-        """Scroll the turns."""
+        """Scroll the entries."""
         self.query_one("#import-diff", Lines).scroll_relative(y=by, animate=False)
 
     @on(Button.Pressed)

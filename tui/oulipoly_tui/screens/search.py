@@ -1,4 +1,4 @@
-"""Search everything that was said, in every conversation; a result opens its transcript at the turn."""
+"""Search everything that was said, in every session; a result opens its transcript at the entry."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.facade.sessions.types import Found, Hit
 
-_MOST = 200  # turns
+_MOST = 200  # entries
 _PAUSE_S = 0.2  # of typing, before it is searched
 _HINT = 'words, "a phrase", prefix*, -not, account: cli: model: cwd: role: date:<7d is:pinned'
 

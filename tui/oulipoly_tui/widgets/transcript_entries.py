@@ -1,4 +1,4 @@
-"""What has come of a conversation, in pages, and what is asked for. Nothing of the screen here."""
+"""What has come of a session, in pages, and what is asked for. Nothing of the screen here."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Entries:
     """The pages that are kept."""
 
     def __init__(self, need: Callable[[int, int], None]) -> None:
-        self.length = 0  # places of the whole conversation
+        self.length = 0  # places of the whole session
         self._need = need  # asks for a page by its number; the second one tells the questions apart
         self._pages: OrderedDict[int, tuple[PlacedEntry, ...]] = OrderedDict()
         self._requested: dict[int, int] = {}

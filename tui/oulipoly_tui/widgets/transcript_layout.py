@@ -1,4 +1,4 @@
-"""The lines of a conversation, folded and unfolded, laid out where somebody looks. Nothing of the screen here.
+"""The lines of a session, folded and unfolded, laid out where somebody looks. Nothing of the screen here.
 
 A position is a place and a line of it, never a count of lines from the top: so nothing but what is looked at is ever
 laid out.

@@ -1,4 +1,4 @@
-"""A conversation of any length: pages of it come when they are looked at, lines are made when they are drawn.
+"""A session of any length: pages of it come when they are looked at, lines are made when they are drawn.
 
 Where the view stands is a place and a line of it, never a count of lines from the top: so nothing but what is on the
 screen is ever measured.
@@ -75,7 +75,7 @@ class TranscriptView(Lines, can_focus=True):
     # ---- what is shown
 
     def begin(self, length: int, *, is_side: bool = False) -> None:
-        """Show another conversation, from its end."""
+        """Show another session, from its end."""
         self._entries.clear(length)
         self._laid.begin(is_side=is_side)
         self._pattern = None

@@ -1,6 +1,6 @@
-"""Read transcripts' lines into checked turns for the turn adapters when they run in process: no JSON text in between.
+"""Read transcripts' lines into checked entries for the turn adapters when they run in process: no JSON text in between.
 
-Whole lines, cursors and damage are the script's own matter (`adapters.scripts.turns`), which imports nothing of ours;
+Whole lines, cursors and damage are the script's own matter (`adapters.scripts.entries`), which imports nothing of ours;
 what a line says comes from `core.transcripts`, and is the same as the script says.
 """
 

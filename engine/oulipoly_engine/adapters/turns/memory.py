@@ -1,7 +1,7 @@
 """Turn adapters for a caller that stays: cursors held in memory, and passes over files that are known to have changed.
 
 A cursor file of ten thousand transcripts takes 40 ms to read and to write again, for one appended line. Here it is read
-once and written when `save` is called; what a crash loses is read again, and stored turns are not stored twice.
+once and written when `save` is called; what a crash loses is read again, and stored entries are not stored twice.
 """
 
 from __future__ import annotations

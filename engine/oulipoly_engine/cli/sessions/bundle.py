@@ -1,4 +1,4 @@
-"""`session bundle` and `session unbundle`: a conversation as one file, to carry it to another machine."""
+"""`session bundle` and `session unbundle`: a session as one file, to carry it to another machine."""
 
 from __future__ import annotations
 

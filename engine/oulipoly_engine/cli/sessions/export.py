@@ -1,4 +1,4 @@
-"""`session export`: a session's turns as canonical JSON lines, or as a document for people."""
+"""`session export`: a session's entries as canonical JSON lines, or as a document for people."""
 
 from __future__ import annotations
 

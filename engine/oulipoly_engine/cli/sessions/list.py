@@ -1,4 +1,4 @@
-"""`session list`: every conversation of every account, as a table or as JSON."""
+"""`session list`: every session of every account, as a table or as JSON."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FIELDS = "account: cli: model: cwd: session: date: is:pinned is:sidechain is:at
 
 @person.for_people
 def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
-    """Print conversations, the latest used first; pinned ones lead."""
+    """Print sessions, the latest used first; pinned ones lead."""
     parser = Parser(
         prog=program,
         description=f"{command}: list the conversations of all accounts.",
@@ -68,7 +68,7 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
 
 
 def document(listed: Listed, now: datetime) -> dict[str, object]:
-    """Return a conversation as its JSON form."""
+    """Return a session as its JSON form."""
     one = listed.session
     active = one.active
     days = None if listed.purge_at is None else round((listed.purge_at - now).total_seconds() / 86_400, 2)

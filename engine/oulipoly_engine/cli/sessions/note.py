@@ -1,4 +1,4 @@
-"""`session name`, `note`, `pin`, `unpin`: what a person says of a conversation."""
+"""`session name`, `note`, `pin`, `unpin`: what a person says of a session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DESCRIPTIONS = {
 
 @person.for_people
 def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
-    """Change what is said of one conversation, and print it."""
+    """Change what is said of one session, and print it."""
     parser = Parser(prog=program, description=f"{command}: {_DESCRIPTIONS[command]}.")
     parser.add_argument("session", metavar="ID", help="a session's or a chain's id, or its first 4 characters and more")
     if command in ("name", "note"):

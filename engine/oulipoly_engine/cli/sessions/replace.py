@@ -1,4 +1,4 @@
-"""`session import-replace` and `session undo`: a session's turns exchanged for others, and put back."""
+"""`session import-replace` and `session undo`: a session's entries exchanged for others, and put back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`session search`: full text over everything that was said, in every conversation."""
+"""`session search`: full text over everything that was said, in every session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`session show`: one conversation, its head and its turns as text to read."""
+"""`session show`: one session, its head and its entries as text to read."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import Entry, EntryPages, Listed
 
 _ENTRIES = 20
-_PAGE = 200  # turns read at once
+_PAGE = 200  # entries read at once
 
 
 @person.for_people
 def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
-    """Print a conversation: what is known of it, then its last turns."""
+    """Print a session: what is known of it, then its last entries."""
     parser = Parser(prog=program, description=f"{command}: read a conversation; secrets are left out.")
     parser.add_argument("session", metavar="ID", help="a session's or a chain's id, or its first 4 characters and more")
     amount = parser.add_mutually_exclusive_group()

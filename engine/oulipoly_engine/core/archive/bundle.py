@@ -55,7 +55,7 @@ class BundledFile(Record):
 
 
 class BundledSegment(Record):
-    """A part of the conversation on one account."""
+    """A part of the session on one account."""
 
     account: str
     session_id: str
@@ -80,7 +80,7 @@ class Manifest(Record):
     created_at: str  # RFC 3339
     last_used_at: str
     segments: tuple[BundledSegment, ...]  # in order; the last one is the active one
-    name: str | None = None  # what its user calls the conversation
+    name: str | None = None  # what its user calls the session
     note: str | None = None
 
     @property

@@ -95,7 +95,7 @@ class Found(Record, frozen=False):
 def merged(one: Entry, other: Entry) -> Entry:
     """Return what two lines say together of one call.
 
-    The main conversation's line names the place before a sub-agent's, one that knows the model before one that does
+    The main session's line names the place before a sub-agent's, one that knows the model before one that does
     not, then the earlier one, then the first that came: resumed and forked sessions repeat calls of the session that
     made them.
     """
@@ -159,7 +159,7 @@ def storable(text: str) -> str:
 
 
 class Instants:
-    """Turns instants into milliseconds since 1970; the minutes that it has seen cost it little."""
+    """Entries instants into milliseconds since 1970; the minutes that it has seen cost it little."""
 
     def __init__(self) -> None:
         self._minutes: dict[str, int] = {}

@@ -2,7 +2,7 @@
 
 Each call is told by a `token_count` event with the thread's running totals, repeated at will; since 0.16x by a
 `token_usage_record` with the vendor's response id before it. Forks repeat their parent's events, or go on from its
-totals. Until 0.60 a resumed thread began its totals anew: its first turn tells that none are known, and then totals
+totals. Until 0.60 a resumed thread began its totals anew: its first entry tells that none are known, and then totals
 that are no more than its first call's. Source: rollouts of 0.60.1, 0.120.0 and 0.169.0.
 """
 
@@ -77,7 +77,7 @@ class CodexReader:
         self._place = None
         self._told = b""  # how an event begins that repeats `_last`
         self._runs = 0  # how often the totals have begun anew
-        self._is_new_entry = self._has_forgotten = False  # no count since the turn began; it said that none is known
+        self._is_new_entry = self._has_forgotten = False  # no count since the entry began; it said that none is known
 
     def take(self, buffer: bytearray, begin: int, end: int, offset: int) -> None:
         """Read whole lines; offset: the place in the file of the byte at `begin`."""

@@ -45,7 +45,7 @@ def edited(draft: Draft, steps: Sequence[Step], origin: Origin) -> bytes:
 
 
 def _remove(draft: Draft, tree: _Tree, step: Step) -> None:
-    assert step.old is not None  # noqa: S101 - a removed turn was there
+    assert step.old is not None  # noqa: S101 - a removed entry was there
     if step.old.restarts:
         refuse(
             0, f"turn {step.entry_id} is the summary of a compaction: without it all that it sums up would come back"
@@ -56,7 +56,7 @@ def _remove(draft: Draft, tree: _Tree, step: Step) -> None:
 
 
 def _change(draft: Draft, step: Step) -> None:
-    assert step.old is not None  # noqa: S101 - a changed turn has both sides
+    assert step.old is not None  # noqa: S101 - a changed entry has both sides
     assert step.new is not None  # noqa: S101
     number = step.old.source.line
     text = draft.text(number)
@@ -108,19 +108,19 @@ def _add(
     follower: CanonicalRecord | None,
     origin: Origin,
 ) -> None:
-    """Put new turns before the record that follows them, or behind the last one, and link them into the chain."""
+    """Put new entries before the record that follows them, or behind the last one, and link them into the chain."""
     if follower is not None and follower.restarts:
         refuse(run[0].new.line if run[0].new else 0, "nothing can be added before the summary of a compaction")
     parent, before = tree.link(None if follower is None else follower.source.line, [step.entry_id for step in run])
     for step in run:
-        assert step.new is not None  # noqa: S101 - an added turn is wanted
+        assert step.new is not None  # noqa: S101 - an added entry is wanted
         near = _nearest(draft, steps, place, step.role)
         draft.insert(before, _record(step.new, parent, near, origin))
         parent = step.entry_id
 
 
 def _nearest(draft: Draft, steps: Sequence[Step], place: int, role: str) -> dict[str, Any]:
-    """Return the native record of the turn next to a place, of the same role if there is one; else an empty one."""
+    """Return the native record of the entry next to a place, of the same role if there is one; else an empty one."""
     order = chain(range(place - 1, -1, -1), range(place, len(steps)))
     entries = (old for old in (steps[at].old for at in order) if old is not None and not old.is_unsupported)
     nearest: dict[str, Any] = {}

@@ -22,7 +22,7 @@ from oulipoly_engine.core.transcripts.codex_copies import Copy, Message, copies_
 
 _UNNUMBERED = -1  # the ordinal of a new line, until all are known
 _NAMES = uuid.UUID("6f756c70-0000-4000-8000-000000000000")  # of the ids of copies that we write
-_HEADS = ("task_started", "thread_settings_applied")  # events with which a turn of Codex's own begins
+_HEADS = ("task_started", "thread_settings_applied")  # events with which an entry of Codex's own begins
 _TAGS = {"user": "input_text", "assistant": "output_text"}
 
 
@@ -70,7 +70,7 @@ def _remove_copy(draft: Draft, copy: Copy, shrunk: dict[int, list[Path]]) -> Non
 
 
 def _change(draft: Draft, document: dict[str, Any], step: Step, copies: Sequence[Copy]) -> None:
-    assert step.old is not None  # noqa: S101 - a changed turn has both sides
+    assert step.old is not None  # noqa: S101 - a changed entry has both sides
     assert step.new is not None  # noqa: S101
     number = step.old.source.line
     values: dict[Path, str] = {}
@@ -101,7 +101,7 @@ def _add(
 ) -> None:
     """Put a new message behind what belongs to the one before it, with the copy that screens show."""
     wanted = steps[place].new
-    assert wanted is not None  # noqa: S101 - an added turn is wanted
+    assert wanted is not None  # noqa: S101 - an added entry is wanted
     follower = next(
         (step.old for step in steps[place:] if step.old is not None and step.kind is not Kind.REMOVED), None
     )

@@ -10,7 +10,7 @@ from oulipoly_engine.core.transcripts.canonical import Chunk
 
 
 def diff(steps: Sequence[Step]) -> Iterator[str]:
-    """Yield the lines of a unified diff, one file a turn; turns that stay as they are are left out."""
+    """Yield the lines of a unified diff, one file an entry; turns that stay as they are are left out."""
     for step in steps:
         if step.kind is Kind.KEPT:
             continue

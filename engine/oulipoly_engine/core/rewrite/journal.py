@@ -86,7 +86,7 @@ def read_journal(data: bytes) -> Journal:
 
 
 def body(record: CanonicalRecord) -> str:
-    """Return a turn's content as the state file keeps it."""
+    """Return an entry's content as the state file keeps it."""
     chunks = [{"type": chunk.type, "text": chunk.text} for chunk in record.content]
     text = json.dumps(chunks, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "backslashreplace").decode("utf-8")

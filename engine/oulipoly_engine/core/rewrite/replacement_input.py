@@ -43,7 +43,7 @@ def wanted_of(records: Iterable[CanonicalRecord]) -> tuple[Wanted, ...]:
 
 
 def parse(data: bytes, session_id: str, account: str) -> tuple[Wanted, ...]:
-    """Read canonical JSON lines that are to replace the turns of one account's session.
+    """Read canonical JSON lines that are to replace the entries of one account's session.
 
     Raises ReplacementInvalid, naming the line, for anything that `session export` would not have written.
     """

@@ -1,6 +1,6 @@
-"""Bring a CLI's own transcript to the wanted turns, losing nothing that was not asked to go. Pure.
+"""Bring a CLI's own transcript to the wanted entries, losing nothing that was not asked to go. Pure.
 
-A turn that is wanted as it was keeps its native line byte for byte, and so does every line that is no turn; a changed
+A turn that is wanted as it was keeps its native line byte for byte, and so does every line that is no entry; a changed
 text is changed inside its line. What cannot be expressed so is refused, and what comes out is read again and compared.
 """
 
@@ -35,11 +35,11 @@ class Reading(Record):
     """What an export shows of a transcript."""
 
     records: tuple[CanonicalRecord, ...]  # from the last compaction summary on
-    hidden: frozenset[str]  # ids of turns before it, which no replacement touches
+    hidden: frozenset[str]  # ids of entries before it, which no replacement touches
 
     @property
     def entries(self) -> tuple[CanonicalRecord, ...]:
-        """Return the records that are turns."""
+        """Return the records that are entries."""
         return tuple(record for record in self.records if not record.is_unsupported)
 
     @property
@@ -71,7 +71,7 @@ def read(storage_type: StorageType, data: bytes, origin: Origin) -> Reading:
 
 
 def rewrite(storage_type: StorageType, data: bytes, wanted: Sequence[Wanted], origin: Origin) -> Rewrite:
-    """Return a transcript with the wanted turns.
+    """Return a transcript with the wanted entries.
 
     Raises ReplacementInvalid, naming the input line, for what cannot be written without loss; TranscriptMalformed when
     the transcript itself cannot be read.
@@ -105,7 +105,7 @@ def _compare(found: Sequence[Step], records: Sequence[CanonicalRecord], origin: 
 
 
 def _is_positional(step: Step, origin: Origin) -> bool:
-    """Return whether a turn has no id of its own and is named by its line, which moves."""
+    """Return whether an entry has no id of its own and is named by its line, which moves."""
     return step.old is not None and step.old.entry_id == f"{origin.path}:{step.old.source.line}"
 
 

@@ -1,4 +1,4 @@
-"""Which turns of a transcript stay, change, go or come. Pure."""
+"""Which entries of a transcript stay, change, go or come. Pure."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ class Step(Record):
 
     kind: Kind
     old: CanonicalRecord | None  # None: added
-    new: Wanted | None  # None: removed, or a record that is no turn and was not mentioned
+    new: Wanted | None  # None: removed, or a record that is no entry and was not mentioned
 
     @property
     def entry_id(self) -> str:
-        """Return the turn's id; every step has an old or a new side."""
+        """Return the entry's id; every step has an old or a new side."""
         return self.old.entry_id if self.old is not None else self.new.entry_id if self.new is not None else ""
 
     @property
     def role(self) -> str:
-        """Return the turn's role."""
+        """Return the entry's role."""
         return self.old.role if self.old is not None else self.new.role if self.new is not None else ""
 
     @property
     def is_entry(self) -> bool:
-        """Return whether it is a turn, not the placeholder of another record."""
+        """Return whether it is an entry, not the placeholder of another record."""
         return not (self.old is not None and self.old.is_unsupported)
 
 
 def steps(old: Sequence[CanonicalRecord], wanted: Sequence[Wanted]) -> tuple[Step, ...]:
     """Return every record's part, in the order of the new transcript.
 
-    Records that are no turns (attachments, system notes) stay where they are, mentioned or not; a mentioned one must be
-    as it was exported.
+    Records that are no entries (attachments, system notes) stay where they are, mentioned or not; a mentioned one must
+    be as it was exported.
     Raises ReplacementInvalid, naming the input line, for turns in another order, twice, or in another role.
     """
     found = tuple(_aligned(old, wanted))
@@ -60,7 +60,7 @@ def _aligned(old: Sequence[CanonicalRecord], wanted: Sequence[Wanted]) -> Iterat
     for place, record in enumerate(old):
         places.setdefault(record.entry_id, []).append(place)
     added: dict[str, Wanted] = {}
-    pending: list[Wanted] = []  # added ones go right before the next known one, behind what is no turn
+    pending: list[Wanted] = []  # added ones go right before the next known one, behind what is no entry
     here = 0
     for one in wanted:
         known = next((place for place in places.get(one.entry_id, ()) if place >= here), None)

@@ -16,7 +16,7 @@ class SessionActivity(Record):
 
 
 def choose_session(active: Iterable[SessionActivity]) -> str | None:
-    """Return the session with the most new turns; None when nothing came in.
+    """Return the session with the most new entries; None when nothing came in.
 
     Where several have as many, the one that began earlier, then the lesser id.
     """

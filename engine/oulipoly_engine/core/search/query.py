@@ -1,4 +1,4 @@
-"""The language in which conversations are searched: words, phrases, `-not`, `prefix*`, and fields. Pure.
+"""The language in which sessions are searched: words, phrases, `-not`, `prefix*`, and fields. Pure.
 
 `reset "burn rate" -draft foreca* account:claude* date:<7d is:pinned`
 """
@@ -209,7 +209,7 @@ def _field(piece: _Piece) -> str:
 def _refuse_short(piece: _Piece) -> None:
     """Refuse the beginning of a word that begins too many: the index would have to put all of their places together.
 
-    Two letters take 300 ms among a million turns, three take 3. Scripts without spaces hold more in a sign.
+    Two letters take 300 ms among a million entries, three take 3. Scripts without spaces hold more in a sign.
     """
     word = piece.text.split()[-1]
     if piece.is_prefix and len(word) < SHORTEST_PREFIX and word.isascii():

@@ -1,8 +1,8 @@
 """How well texts that hold all words of a query answer it. Pure.
 
-The index's own ranking counts every match of every word first, 100 ms and more for a common one among a million turns.
-All candidates hold all words, so how rare a word is does not tell them apart: what is left of the usual formula (BM25)
-is how often they are said, in how long a text.
+The index's own ranking counts every match of every word first, 100 ms and more for a common one among a million
+entries. All candidates hold all words, so how rare a word is does not tell them apart: what is left of the usual
+formula (BM25) is how often they are said, in how long a text.
 """
 
 from __future__ import annotations

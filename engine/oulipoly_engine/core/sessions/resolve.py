@@ -29,13 +29,13 @@ class Segment(Record):
 
 
 class Chain(Record):
-    """A logical conversation with its segments."""
+    """A logical session with its segments."""
 
     chain_id: str
     model: str  # <unknown> for an imported one
     last_used_at: datetime
     segments: tuple[Segment, ...]
-    entries: int = 0  # stored turns of its active segment
+    entries: int = 0  # stored entries of its active segment
 
     @property
     def active(self) -> Segment | None:

@@ -1,4 +1,4 @@
-"""A view of the list of conversations that has a name: what is shown, in which order, under which headings. Pure."""
+"""A view of the list of sessions that has a name: what is shown, in which order, under which headings. Pure."""
 
 from __future__ import annotations
 

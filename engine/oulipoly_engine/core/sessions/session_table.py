@@ -1,4 +1,4 @@
-"""A list of conversations as a table for people, as wide as the terminal. Pure."""
+"""A list of sessions as a table for people, as wide as the terminal. Pure."""
 
 from __future__ import annotations
 

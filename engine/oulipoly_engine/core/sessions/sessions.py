@@ -1,4 +1,4 @@
-"""Conversations as the list, the search and the app's tree show them. Pure.
+"""Sessions as the list, the search and the app's tree show them. Pure.
 
 Instants are RFC 3339 texts in the one fixed form, which compare as texts: ten thousand rows are read at once.
 """
@@ -35,7 +35,7 @@ class Sort(StrEnum):
 
 
 class Part(Record):
-    """A segment of a conversation with what is known of its session."""
+    """A segment of a session with what is known of its session."""
 
     account: str
     session_id: str
@@ -84,13 +84,13 @@ class Session(Record):
 
     @property
     def first_used_at(self) -> str:
-        """Return when it began: its first turn, or the chain's making where no turn is stored."""
+        """Return when it began: its first entry, or the chain's making where no entry is stored."""
         firsts = [part.first_entry_at for part in self.parts if part.first_entry_at is not None]
         return min((*firsts, self.created_at))
 
     @property
     def entries(self) -> int:
-        """Return the stored turns of its active segment, which carries the whole conversation after a move."""
+        """Return the stored entries of its active segment, which carries the whole session after a move."""
         return self.active.entries
 
     @property
@@ -141,7 +141,7 @@ def purge_at(kind: str, mtime_ms: int | None, keeps_days: float | None) -> datet
 
 
 def fits(query: Query, session: Session, kind: str) -> bool:
-    """Tell whether a query fits a conversation: its words the name, title, note, folder, ids, account and model."""
+    """Tell whether a query fits a session: its words the name, title, note, folder, ids, account and model."""
     if not flags_fit(query, session):
         return False
     for field in query.fields:
@@ -155,7 +155,7 @@ def fits(query: Query, session: Session, kind: str) -> bool:
 
 
 def flags_fit(query: Query, session: Session) -> bool:
-    """Tell whether a conversation has the dates, the pin and the side chains that a query asks for."""
+    """Tell whether a session has the dates, the pin and the side chains that a query asks for."""
     if query.pinned is not None and query.pinned is (session.pinned_at is None):
         return False
     if query.sidechain is not None and query.sidechain is not any(part.side_chains for part in session.parts):
@@ -164,7 +164,7 @@ def flags_fit(query: Query, session: Session) -> bool:
 
 
 def risk_fits(query: Query, purges_at: datetime | None, *, is_kept: bool) -> bool:
-    """Tell whether a conversation is at risk as a query asks: its CLI deletes it soon, and nobody keeps a copy.
+    """Tell whether a session is at risk as a query asks: its CLI deletes it soon, and nobody keeps a copy.
 
     purges_at: None: nothing deletes it, or it is gone. Only a look at the transcript tells, so `fits` does not ask.
     """
@@ -174,7 +174,7 @@ def risk_fits(query: Query, purges_at: datetime | None, *, is_kept: bool) -> boo
 
 
 def field_texts(name: FieldName, session: Session, kind: str) -> tuple[str | None, ...] | None:
-    """Return what a field is compared with; None for one that only turns have."""
+    """Return what a field is compared with; None for one that only entries have."""
     active = session.active
     match name:
         case FieldName.ACCOUNT:
@@ -240,7 +240,7 @@ def glob_of(name: FieldName, value: str) -> str:
 
 
 def ordered(found: Iterable[Session], sort: Sort, *, is_reversed: bool = False) -> list[Session]:
-    """Return conversations in an order: the latest, the longest or the first name first; pinned ones lead.
+    """Return sessions in an order: the latest, the longest or the first name first; pinned ones lead.
 
     is_reversed: the other way round. What has no name, or no known model, stays last either way.
     """
@@ -270,7 +270,7 @@ _TEXTS: Mapping[Sort, Callable[[Session], str | None]] = {
 def title_of(texts: Iterable[str]) -> str | None:
     """Return the first words of a user that a person has typed, on one line; None where there are none.
 
-    texts: of the user's turns, the first one first. CLIs put notes of their own before them.
+    texts: of the user's entries, the first one first. CLIs put notes of their own before them.
     """
     for text in _typed(texts):
         return " ".join(text[:400].split())[:200] or None

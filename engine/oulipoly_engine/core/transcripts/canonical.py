@@ -1,4 +1,4 @@
-"""Canonical records: our form of one turn, the same for every CLI, and the one way they are written. Pure.
+"""Canonical records: our form of one entry, the same for every CLI, and the one way they are written. Pure.
 
 What `render` gives is the oracle of a later replacement: sha256 over these very bytes decides whether a transcript is
 still the one that was edited. So the order of keys, the spacing and the escapes are fixed, and golden bytes guard them.
@@ -26,7 +26,7 @@ _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-
 
 
 class Chunk(Record):
-    """One piece of a turn's content."""
+    """One piece of an entry's content."""
 
     type: str
     text: str | None  # None: the CLI keeps something here that is no text (a tool's input, an image)
@@ -44,7 +44,7 @@ class Source(Record):
 
 
 class CanonicalRecord(Record):
-    """One turn, or the placeholder of a record that is none."""
+    """One entry, or the placeholder of a record that is none."""
 
     session_id: str
     account: str

@@ -1,4 +1,4 @@
-"""What stands in a line of Claude Code's transcripts, and what it says: a row, a canonical record, a turn. Pure.
+"""What stands in a line of Claude Code's transcripts, and what it says: a row, a canonical record, an entry. Pure.
 
 In the file's order; the order of timestamps is not looked at: every `/compact` writes user records 40 to 100 ms older
 than the summary before them, so a transcript is in order when its parent chain is. The calls that lines tell of are
@@ -112,7 +112,7 @@ DECODER = LineDecoder(Line)
 def entry_line(line: Line, file: str) -> EntryLine | None:
     """Return the row that one record is; None for records of other kinds, and for those that lack what a row needs.
 
-    Tool results are records of type `user` and count as user turns. An API call may have written several records.
+    Tool results are records of type `user` and count as user entries. An API call may have written several records.
     Raises TurnRefused.
     """
     kind, is_boundary = line.type, line.is_compact_summary is True
@@ -194,7 +194,7 @@ def _canonical_content(line: Line) -> tuple[Chunk, ...]:
 
 
 def dialogue(lines: Iterable[RawLine], findings: Findings) -> Iterator[Entry]:
-    """Yield the turns of a transcript for people; what is learned on the way goes into the findings."""
+    """Yield the entries of a transcript for people; what is learned on the way goes into the findings."""
     for raw in lines:
         line = DECODER.leniently(raw.data)
         if line is None:

@@ -1,4 +1,4 @@
-"""What stands in a line of Codex's rollouts, and what it says: a row, a canonical record, a turn. Pure.
+"""What stands in a line of Codex's rollouts, and what it says: a row, a canonical record, an entry. Pure.
 
 `response_item` is what the model was told and has said; `event_msg` repeats it for the CLI's own screen. The calls that
 lines tell of are found by `core.ledger.codex`. Source: rollouts of 0.60 to 0.169, seen 2026-11.
@@ -185,7 +185,7 @@ def _later(at: datetime, latest: datetime | None, raw: RawLine, origin: Origin) 
 
 
 def dialogue(lines: Iterable[RawLine], findings: Findings) -> Iterator[Entry]:
-    """Yield the turns of a rollout for people; what is learned on the way goes into the findings."""
+    """Yield the entries of a rollout for people; what is learned on the way goes into the findings."""
     model: str | None = None
     for raw in lines:
         line = DECODER.leniently(raw.data)

@@ -1,4 +1,4 @@
-"""A conversation for people to read: turns of typed parts, from whichever CLI's records. Pure.
+"""A session for people to read: entries of typed parts, from whichever CLI's records. Pure.
 
 Unlike the canonical form nothing here is an oracle: lines that cannot be read are counted and left out, and what a CLI
 says to itself is kept apart from what was said.
@@ -17,7 +17,7 @@ _KEPT_DAMAGED = 5  # line numbers that are named
 
 
 class Kind(StrEnum):
-    """What a part of a turn is."""
+    """What a part of an entry is."""
 
     TEXT = "text"
     THINKING = "thinking"
@@ -25,11 +25,11 @@ class Kind(StrEnum):
     RESULT = "result"  # of a tool
     IMAGE = "image"
     CONTEXT = "context"  # put in by the CLI, typed by nobody
-    SUMMARY = "summary"  # of everything before: the conversation was compacted here
+    SUMMARY = "summary"  # of everything before: the session was compacted here
 
 
 class Part(Record):
-    """One piece of a turn."""
+    """One piece of an entry."""
 
     kind: Kind
     text: str  # of an image: its size
@@ -47,11 +47,11 @@ class Entry(Record):
     model: str | None = None
     line: int = 0  # of the transcript, from 1; of a stored turn its row
     is_sidechain: bool = False
-    continues: bool = False  # goes on with the answer of the turn before it
+    continues: bool = False  # goes on with the answer of the entry before it
 
 
 class Findings(Record, frozen=False):
-    """What is learned of a conversation while it is read."""
+    """What is learned of a session while it is read."""
 
     models: list[str] = field(default_factory=list)
     workspaces: list[str] = field(default_factory=list)
@@ -69,7 +69,7 @@ class Findings(Record, frozen=False):
             self.damaged_lines.append(line)
 
     def note(self, entry: Entry) -> None:
-        """Learn from a turn."""
+        """Learn from an entry."""
         if entry.model:
             note_once(self.models, entry.model)
         if entry.at:
@@ -78,7 +78,7 @@ class Findings(Record, frozen=False):
 
 
 class Wanted(Record):
-    """What of a conversation is shown besides what was said."""
+    """What of a session is shown besides what was said."""
 
     tools: bool = False  # what tools were given and answered; without it only that they were called
     thinking: bool = False
@@ -107,7 +107,7 @@ def _of_chunk(chunk: Chunk) -> Part:
 
 
 def selected(entries: Iterable[Entry], wanted: Wanted) -> Iterator[Entry]:
-    """Yield the turns with the parts that are wanted, those without any left out, and what goes together joined."""
+    """Yield the entries with the parts that are wanted, those without any left out, and what goes together joined."""
     speaker = ("", False)
     for entry in entries:
         parts = tuple(part for part in (_wanted(part, wanted) for part in entry.parts) if part is not None)

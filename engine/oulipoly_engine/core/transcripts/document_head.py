@@ -1,4 +1,4 @@
-"""What every document of a conversation says in its head, whatever the format. Pure."""
+"""What every document of a session says in its head, whatever the format. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Format(StrEnum):
 
 
 class Origin(StrEnum):
-    """Where the turns come from."""
+    """Where the entries come from."""
 
     TRANSCRIPT = "the CLI's transcript"
     ARCHIVE = "the kept copy in the archive; the CLI's own is gone"
@@ -29,7 +29,7 @@ class Origin(StrEnum):
 
 
 class Head(Record):
-    """What is said before the first turn."""
+    """What is said before the first entry."""
 
     session_id: str
     account: str
@@ -56,7 +56,7 @@ class Head(Record):
         yield from _present("Workspace", ", ".join(found.workspaces))
         yield from _present("From", moment(found.first_at))
         yield from _present("To", moment(found.last_at))
-        yield "Messages", str(found.entries)  # not the turns of the list, which count results of tools too
+        yield "Messages", str(found.entries)  # not the entries of the list, which count results of tools too
         yield "Read from", self.origin.value
         yield from _present("Left out", ", ".join(_left_out(self.wanted)))
         if found.damaged:

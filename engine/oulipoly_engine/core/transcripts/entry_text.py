@@ -1,4 +1,4 @@
-"""A turn's stored body as text. Pure."""
+"""An entry's stored body as text. Pure."""
 
 from __future__ import annotations
 

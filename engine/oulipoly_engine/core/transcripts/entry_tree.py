@@ -1,4 +1,4 @@
-"""The tree of a session's turns: its main line, and the branches and side chains at the turns where they leave. Pure.
+"""The tree of a session's entries: its main line, and the branches and side chains where they leave it. Pure.
 
 A branch is what was left behind when a person went back and said something else; a side chain is a sub-agent's work.
 """
@@ -12,7 +12,7 @@ from oulipoly_engine.records import Record
 
 
 class LineKind(StrEnum):
-    """What a line of turns is."""
+    """What a line of entries is."""
 
     MAIN = "main"
     BRANCH = "branch"
@@ -20,7 +20,7 @@ class LineKind(StrEnum):
 
 
 class EntryLink(Record):
-    """A turn's place in the tree."""
+    """An entry's place in the tree."""
 
     row_id: int
     entry_id: str
@@ -31,42 +31,42 @@ class EntryLink(Record):
 
 
 class EntryLine(Record):
-    """An unbranched run of turns."""
+    """An unbranched run of entries."""
 
     kind: LineKind
     rows: tuple[int, ...]  # row ids in order
     leaves_line: int | None  # index of the line that it leaves, None for the main one
-    leaves_at: int | None  # row id of the turn behind which it leaves; None: before every turn
+    leaves_at: int | None  # row id of the entry behind which it leaves; None: before every entry
     first_at: str
     last_at: str
 
 
 class EntryTree(Record):
-    """All lines of a session, the main one first, then in the order of their first turns."""
+    """All lines of a session, the main one first, then in the order of their first entries."""
 
     lines: tuple[EntryLine, ...]
 
     @property
     def main(self) -> EntryLine | None:
-        """Return the main line, None where no turn is stored."""
+        """Return the main line, None where no entry is stored."""
         return self.lines[0] if self.lines else None
 
     def leaving(self, row_id: int | None) -> tuple[EntryLine, ...]:
-        """Return the lines that leave behind a turn."""
+        """Return the lines that leave behind an entry."""
         return tuple(line for line in self.lines if line.leaves_line is not None and line.leaves_at == row_id)
 
 
 def build(links: Iterable[EntryLink]) -> EntryTree:
-    """Put a session's turns together.
+    """Put a session's entries together.
 
-    links: in order of time. A parent that is no turn (a CLI's note between two turns) or is not stored is taken for the
-    turn before; a side turn without a parent begins a side chain, at the main turn before it. The last turn of the main
-    line is the last of all that are in no side chain.
+    links: in order of time. A parent that is no entry (a CLI's note between two entries) or is not stored is taken for
+    the entry before; a side entry without a parent begins a side chain, at the main turn before it. The last entry of
+    the main line is the last of all that are in no side chain.
     """
     ordered = list(links)
     parents = _parents(ordered)
     main_leaf = next((index for index in reversed(range(len(ordered))) if not ordered[index].is_sidechain), None)
-    taken = [-1] * len(ordered)  # the line of each turn
+    taken = [-1] * len(ordered)  # the line of each entry
     lines: list[tuple[LineKind, list[int], int | None]] = []
     if main_leaf is not None:
         lines.append((LineKind.MAIN, _back(main_leaf, parents, taken), None))
@@ -83,7 +83,7 @@ def build(links: Iterable[EntryLink]) -> EntryTree:
 
 
 def _parents(ordered: Sequence[EntryLink]) -> list[int | None]:
-    """Return the place of each turn's parent; None for one that begins a line."""
+    """Return the place of each entry's parent; None for one that begins a line."""
     place = {entry.entry_id: index for index, entry in enumerate(ordered)}
     parents: list[int | None] = []
     last_main: int | None = None
@@ -141,7 +141,7 @@ def _take(taken: list[int], run: Sequence[int], line: int) -> None:
 
 
 def _anchor(start: int, parents: Sequence[int | None], ordered: Sequence[EntryLink]) -> int | None:
-    """Return the turn behind which a line leaves: its parent, else the main turn before it."""
+    """Return the entry behind which a line leaves: its parent, else the main turn before it."""
     if parents[start] is not None:
         return parents[start]
     return next((index for index in reversed(range(start)) if not ordered[index].is_sidechain), None)

@@ -1,4 +1,4 @@
-"""Turns as text to read: who spoke and when, the words wrapped, what tools gave in a line. Pure."""
+"""Entries as text to read: who spoke and when, the words wrapped, what tools gave in a line. Pure."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _NO_TEXT = "(no text is stored of it: a tool's call, thinking or an image)"
 
 
 def heading(position: int, role: str, at: datetime, marks: tuple[str, ...]) -> str:
-    """Return the line above a turn. at: in the zone to show; position: from 1."""
+    """Return the line above an entry. at: in the zone to show; position: from 1."""
     extra = f"  ({', '.join(marks)})" if marks else ""
     return f"#{position}  {plain(role)}  {at:%Y-%m-%d %H:%M:%S}{extra}"
 
 
 def body_lines(body: str | None, columns: int, *, raw: bool) -> Iterator[str]:
-    """Yield a turn's text, indented. raw: with the secrets in it."""
+    """Yield an entry's text, indented. raw: with the secrets in it."""
     found = passages(body)
     if not found:
         yield _INDENT + _NO_TEXT

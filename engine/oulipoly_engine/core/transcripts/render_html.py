@@ -1,4 +1,4 @@
-"""A conversation as one HTML file that needs nothing but itself: no script, no font, no picture from elsewhere. Pure.
+"""A session as one HTML file that needs nothing but itself: no script, no font, no picture from elsewhere. Pure.
 
 Every text of the transcript goes through `escape`; the policy in the head would keep a browser from loading or running
 anything even so.
@@ -37,7 +37,7 @@ summary { cursor: pointer; opacity: .8; } .failed summary { font-weight: 600; } 
 
 
 def head(about: Head) -> str:
-    """Return everything before the first turn."""
+    """Return everything before the first entry."""
     rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>\n" for name, text in about.rows())
     policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
     return (
@@ -50,7 +50,7 @@ def head(about: Head) -> str:
 
 
 def entry(shown: Entry, number: int) -> Iterator[str]:
-    """Yield a turn as a section; one that goes on with the answer before has no heading."""
+    """Yield an entry as a section; one that goes on with the answer before has no heading."""
     role = shown.role if shown.role in ("user", "assistant") else "other"
     if shown.continues:
         yield f'<section class="{role} more">\n'
@@ -65,7 +65,7 @@ def entry(shown: Entry, number: int) -> Iterator[str]:
 
 
 def foot() -> str:
-    """Return everything behind the last turn."""
+    """Return everything behind the last entry."""
     return "</main>\n</body>\n</html>\n"
 
 

@@ -1,4 +1,4 @@
-"""A conversation as Markdown. Pure.
+"""A session as Markdown. Pure.
 
 What was said is Markdown already and stays so; only tags are taken out of its power, since `</details>` or `<!--` in
 it would swallow the rest of the document.
@@ -27,7 +27,7 @@ def head(about: Head) -> str:
 
 
 def entry(shown: Entry, number: int) -> Iterator[str]:
-    """Yield a turn: its heading, unless it goes on with the answer before, and its parts."""
+    """Yield an entry: its heading, unless it goes on with the answer before, and its parts."""
     if not shown.continues:
         facts = (shown.role.capitalize(), moment(shown.at), shown.model or "", "side chain" * shown.is_sidechain)
         yield f"\n---\n\n## {number}. {' · '.join(_line(fact) for fact in facts if fact)}\n"

@@ -57,7 +57,7 @@ class Visible:
         return shown
 
     def entry(self, entry: Entry) -> Entry:
-        """Return a turn as it may be shown."""
+        """Return an entry as it may be shown."""
         parts = tuple(replace(part, text=self.text(part.text), label=self.text(part.label)) for part in entry.parts)
         model = None if entry.model is None else self.text(entry.model)
         return replace(entry, at=self.text(entry.at), parts=parts, entry_id=self.text(entry.entry_id), model=model)

@@ -1,4 +1,4 @@
-"""The turn-script contract: one JSON object a line becomes one turn, or an error that names the line. Pure.
+"""The turn-script contract: one JSON object a line becomes one entry, or an error that names the line. Pure.
 
 Scripts print them, and the bundled adapters give the same objects in process (contract, sections 4.1 to 4.3).
 """
@@ -19,7 +19,7 @@ _EARLIEST_YEAR = 1900  # before it the fixed form of instants has fewer digits a
 
 
 class EntryLine(Record):
-    """One turn as a script told it, checked."""
+    """One entry as a script told it, checked."""
 
     session_id: str
     entry_id: str
@@ -56,18 +56,18 @@ class Said(msgspec.Struct, gc=False):
     text: str
 
 
-Told = tuple[EntryLine | None, LineError | None]  # a turn, why there is none, or a turn without its body and why
+Told = tuple[EntryLine | None, LineError | None]  # an entry, why there is none, or an entry without its body and why
 
 _PLAIN = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _encode = msgspec.json.Encoder().encode  # writes texts as `json` does, and sooner
 
 
 class EntryRefused(Exception):
-    """What was told is no turn."""
+    """What was told is no entry."""
 
 
 def parse_line(raw: bytes, number: int) -> Told:
-    """Read one line of a turn script: a turn, an error, or a turn without its body and the error of the body."""
+    """Read one line of a turn script: an entry, an error, or an entry without its body and the error of the body."""
     try:
         record = json.loads(raw.decode("utf-8", "replace"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
@@ -125,7 +125,7 @@ def instant(text: str) -> str:
     at = _parsed(text)
     if at is None or at.year < _EARLIEST_YEAR:
         raise EntryRefused(f"`timestamp` must be RFC 3339 with a zone, not {_shown(text)}")
-    # Most are `2026-11-20T12:00:00.000Z`: rendering them anew would cost more than all the rest of a turn's check.
+    # Most are `2026-11-20T12:00:00.000Z`: rendering them anew would cost more than all the rest of an entry's check.
     is_fixed = len(text) == 24 and text[4] == text[7] == "-" and text[10] == "T" and text[19] == "." and text[23] == "Z"
     return f"{text[:23]}000Z" if is_fixed else to_text(at)
 

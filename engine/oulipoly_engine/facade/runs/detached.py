@@ -149,7 +149,7 @@ def _paths(payload: Mapping[str, Any]) -> Paths:
 
 
 def _freshness(store: Store, payload: Mapping[str, Any]) -> Freshness:
-    """Return what reads the turns; it is asked for no quota."""
+    """Return what reads the entries; it is asked for no quota."""
     paths = _paths(payload)
     return Wiring(paths).freshness(store, {}, small_files.read_sessions(paths).value, _note)
 

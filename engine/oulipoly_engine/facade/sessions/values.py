@@ -43,7 +43,7 @@ SUFFIXES = {"markdown": "md", "html": "html", CANONICAL: "jsonl"}
 
 
 class ExportWish(Record):
-    """How a conversation is written to a file."""
+    """How a session is written to a file."""
 
     format: str = "markdown"  # or html, canonical-jsonl
     redacting: bool = True
@@ -66,7 +66,7 @@ class Unpacked(Record):
     account: str
     folder: Path  # where it goes on
     files: int
-    was_known: bool  # a conversation here has had the session already
+    was_known: bool  # a session here has had this one already
     warnings: tuple[str, ...] = ()
 
 
@@ -99,7 +99,7 @@ def _plain_name(text: str) -> str:
 
 
 def wanted(wish: ExportWish) -> Wanted:
-    """Return what of a conversation a document shows."""
+    """Return what of a session a document shows."""
     from oulipoly_engine.core.transcripts.dialogue import EVERYTHING, Wanted  # noqa: PLC0415 - only documents need it
 
     return EVERYTHING if wish.everything else Wanted(tools=wish.tools, thinking=wish.thinking)

@@ -31,7 +31,7 @@ class Configured(Record):
     scripts: Mapping[str, SessionScripts] = field(default_factory=dict)
     settings: Settings = field(default_factory=Settings)
     problems: tuple[Problem, ...] = ()
-    views: tuple[SavedView, ...] = ()  # of the list of conversations
+    views: tuple[SavedView, ...] = ()  # of the list of sessions
     header: str = ""  # template of the app's first line; empty: the app's own
     read_at: datetime | None = None  # when a clock was at hand
     broken: tuple[Problem, ...] = ()  # of the files for which an earlier reading stands in

@@ -39,7 +39,7 @@ class Settings(Record):
         settings_edit.save(setting, typed)
 
     def save_view(self, view: SavedView) -> bool:
-        """Keep a view of the list of conversations; return whether one of that name was replaced.
+        """Keep a view of the list of sessions; return whether one of that name was replaced.
 
         Raises RequestRefused in read-only mode, UsageInvalid for a name that is none, ConfigInvalid where app.toml
         cannot be changed.

@@ -21,7 +21,7 @@ class AtRisk(Record):
     """What one account's CLI deletes soon, and no copy is kept of."""
 
     account: str
-    count: int  # of conversations
+    count: int  # of sessions
     chain_id: str  # of the one that goes first
     due: datetime  # from when on that one may be deleted
 

@@ -1,4 +1,4 @@
-"""Pack a conversation: the transcripts of its segments with all they need, and what is known of it."""
+"""Pack a session: the transcripts of its segments with all they need, and what is known of it."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Packing(Record, frozen=False):
 
 
 class Bundler(Record):
-    """Packs conversations."""
+    """Packs sessions."""
 
     store: Store
     locator: Locator

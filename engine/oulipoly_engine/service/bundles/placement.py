@@ -43,7 +43,7 @@ class Placement(Record):
 
 
 def choose_workspace(manifest: Manifest, wanted: Path | None) -> Path:
-    """Return the real path of the folder in which the conversation goes on: the one wanted, else where it was.
+    """Return the real path of the folder in which the session goes on: the one wanted, else where it was.
 
     Raises UsageInvalid.
     """
@@ -59,7 +59,7 @@ def choose_workspace(manifest: Manifest, wanted: Path | None) -> Path:
 def place(manifest: Manifest, homes: Mapping[str, Home], account: str | None, workspace: Path) -> tuple[Placement, ...]:
     """Return where each segment goes.
 
-    account: the one that takes the conversation; None: accounts of the same names, or the only one of that CLI.
+    account: the one that takes the session; None: accounts of the same names, or the only one of that CLI.
     Raises AccountUnusable, UsageInvalid, and PlaceTaken when a different file lies in a place.
     """
     active = manifest.segments[-1]

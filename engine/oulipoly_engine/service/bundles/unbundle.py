@@ -1,4 +1,4 @@
-"""Unpack a conversation: everything is checked before the first file is written, and a kill leaves nothing half there.
+"""Unpack a session: everything is checked before the first file is written, and a kill leaves nothing half there.
 
 The bundle is staged in our own folder first. Then each file gets its place by one rename, the transcript last, and at
 the end the rows are written; a run that was killed is simply done again, for what is there already counts as done.
@@ -58,7 +58,7 @@ class _Staged(Record, frozen=False):
 
 
 class Unbundler(Record):
-    """Unpacks conversations."""
+    """Unpacks sessions."""
 
     store: Store
     homes: Mapping[str, Home]

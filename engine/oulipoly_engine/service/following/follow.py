@@ -1,7 +1,7 @@
 """Follow what the CLIs write: an appended line is stored, and told of, some milliseconds after the kernel tells of it.
 
-One thread does it all: it waits for changes, stores the turns and the calls of the changed transcripts, and between two
-looks works off what was written while nobody followed, newest first and a few megabytes at a time.
+One thread does it all: it waits for changes, stores the entries and the calls of the changed transcripts, and between
+two looks works off what was written while nobody followed, newest first and a few megabytes at a time.
 """
 
 from __future__ import annotations

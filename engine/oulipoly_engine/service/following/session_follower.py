@@ -1,4 +1,4 @@
-"""Follow the one conversation that is shown, as its CLI writes it."""
+"""Follow the one session that is shown, as its CLI writes it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from oulipoly_engine.service.following.notices import Notices
 from oulipoly_engine.service.reading.pages import FilePages, Growth, Pages, PlacedEntry, Provenance
 
 INTERVAL_S = 0.03  # at least so long from one look to the next: a burst of appends is told of together
-_STORED_EVERY = 25  # looks: stored turns are asked of the state file, and come a scan at a time
+_STORED_EVERY = 25  # looks: stored entries are asked of the state file, and come a scan at a time
 _FOUND_AT_ONCE = 2_000  # places
 _TOLD = 16  # new places that are told with their turns
 _CLOSING_PATIENCE_S = 2.0
 
 
 class TranscriptGrew(Event):
-    """The conversation that is followed has got new turns, or was rewritten, or its file has come or gone."""
+    """The session that is followed has got new entries, or was rewritten, or its file has come or gone."""
 
     key: str  # whose it is
     growth: Growth
@@ -75,7 +75,7 @@ class TranscriptFollower:
         return None
 
     def place_of(self, entry_id: str, near: str = "") -> int | None:
-        """Return where a turn stands."""
+        """Return where an entry stands."""
         with self._alone():
             return self.pages.place_of(entry_id, near)
 

@@ -1,7 +1,7 @@
-"""Conversations as documents for people, and their first turns for a preview.
+"""Sessions as documents for people, and their first entries for a preview.
 
-A document's head tells what was found on the way, so the turns are rendered first, into a spool that is a file without
-a name beyond a few megabytes: nothing is handed out before the last turn was read, and memory stays flat.
+A document's head tells what was found on the way, so the entries are rendered first, into a spool that is a file
+without a name beyond a few megabytes: nothing is handed out before the last entry was read, and memory stays flat.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _PLAIN = Style()
 
 
 class Document:
-    """A conversation, rendered whole."""
+    """A session, rendered whole."""
 
     def __init__(self, about: Head, spool: IO[bytes], renderer: Renderer) -> None:
         self.about = about
@@ -62,7 +62,7 @@ class Document:
 
 
 class Preview(Record):
-    """The beginning of a conversation."""
+    """The beginning of a session."""
 
     origin: Origin
     entries: tuple[Entry, ...]
@@ -71,7 +71,7 @@ class Preview(Record):
 
 
 class Documents(Record):
-    """Renders conversations."""
+    """Renders sessions."""
 
     store: Store
     locator: Locator
@@ -80,7 +80,7 @@ class Documents(Record):
 
     @contextmanager
     def rendered(self, session: ResolvedSession, style: Style = _PLAIN) -> Iterator[Document]:
-        """Render a session, from its transcript, its kept copy, or its stored turns, whichever is there first.
+        """Render a session, from its transcript, its kept copy, or its stored entries, whichever is there first.
 
         Raises StorageUnsupported when there is none of them, RunnerError for a full disk or a damaged copy.
         """
@@ -114,7 +114,7 @@ class Documents(Record):
         *,
         redacting: bool = True,
     ) -> Preview:
-        """Return the first turns as they would be shown; reads no further than these."""
+        """Return the first entries as they would be shown; reads no further than these."""
         visible = Visible(redacting=redacting)
         with self._source().opened(session) as opened:
             found = list(islice(selected(opened.entries, wanted), entries + 1))

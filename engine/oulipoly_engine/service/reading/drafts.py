@@ -1,4 +1,4 @@
-"""A private copy of a conversation's canonical lines for the user's editor, gone when it is done with."""
+"""A private copy of a session's canonical lines for the user's editor, gone when it is done with."""
 
 from __future__ import annotations
 

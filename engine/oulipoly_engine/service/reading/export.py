@@ -88,7 +88,7 @@ class Exporter(Record):
         """Export a session from its transcript, or from stored bodies where the transcript is missing or unreadable.
 
         Raises TranscriptMalformed, StorageUnsupported (no storage of a canonical kind; or neither transcript nor stored
-        turns), and RunnerError for a stored turn without body, a full disk, or a transcript that never holds still.
+        entries), and RunnerError for a stored entry without body, a full disk, or a transcript that never holds still.
         """
         storage_type = self.locator.storage(session).storage_type
         if storage_type is StorageType.OTHER:

@@ -1,6 +1,6 @@
-"""One conversation by pages, however long it is: places of its turns, each read when it is looked at.
+"""One session by pages, however long it is: places of its entries, each read when it is looked at.
 
-Of a file only the lines that may hold a turn are noted, 16 bytes each; the file is followed as its CLI writes it.
+Of a file only the lines that may hold an entry are noted, 16 bytes each; the file is followed as its CLI writes it.
 For one thread at a time.
 """
 
@@ -32,7 +32,7 @@ _READERS: dict[StorageType, Callable[[Iterable[Line], Findings], Iterator[Entry]
     StorageType.CLAUDE_CODE: claude.dialogue,
     StorageType.CODEX_SESSION: codex.dialogue,
 }
-# What every line with a turn holds; a line without one costs no more than this look.
+# What every line with an entry holds; a line without one costs no more than this look.
 _HINTS = {
     StorageType.CLAUDE_CODE: re.compile(rb'"type"\s*:\s*"(?:user|assistant)"'),
     StorageType.CODEX_SESSION: re.compile(rb'"type"\s*:\s*"(?:response_item|compacted)"'),
@@ -54,7 +54,7 @@ class Damage(Record):
 
 
 class Provenance(Record):
-    """Where one turn comes from."""
+    """Where one entry comes from."""
 
     origin: Origin
     place: str  # a path, or the row of the state file
@@ -67,7 +67,7 @@ class Provenance(Record):
 
 
 class Growth(Record):
-    """What has happened to a conversation since the last look."""
+    """What has happened to a session since the last look."""
 
     length: int
     first_changed: int  # places from here on are new, or hold something else
@@ -77,7 +77,7 @@ class Growth(Record):
 
 
 class Pages(Protocol):
-    """A conversation by places."""
+    """A session by places."""
 
     origin: Origin
     is_gone: bool  # its file was there once and is not at the last look
@@ -96,7 +96,7 @@ class Pages(Protocol):
         """Return where a place's content comes from."""
 
     def place_of(self, entry_id: str, near: str = "") -> int | None:
-        """Return where a turn stands. near: its instant, where ids are not the file's own."""
+        """Return where an entry stands. near: its instant, where ids are not the file's own."""
 
     def find(self, text: str, places: Iterable[int]) -> int | None:
         """Return the first of some places that shows a text; any case."""
@@ -127,11 +127,11 @@ class FilePages:
         self._scan()
 
     def __len__(self) -> int:
-        """Return how many lines may hold a turn."""
+        """Return how many lines may hold an entry."""
         return len(self._starts)
 
     def page(self, start: int, count: int, *, redacting: bool) -> tuple[PlacedEntry, ...]:
-        """Return turns by place."""
+        """Return entries by place."""
         visible = Visible(redacting=redacting)
         places = range(max(0, start), min(len(self), start + count))
         return tuple(PlacedEntry(place, _shown(self._entry(place), visible)) for place in places)
@@ -163,7 +163,7 @@ class FilePages:
         )
 
     def place_of(self, entry_id: str, near: str = "") -> int | None:
-        """Look for a turn's id in the lines; ids that we have made ourselves are found by their instant."""
+        """Look for an entry's id in the lines; ids that we have made ourselves are found by their instant."""
         for wanted in (entry_id, near[:23]):
             if wanted:
                 needle = wanted.encode()
@@ -274,7 +274,7 @@ class FilePages:
 
 
 class StoredPages:
-    """The stored turns of a session whose transcript is gone."""
+    """The stored entries of a session whose transcript is gone."""
 
     origin = Origin.STATE
     is_gone = False
@@ -286,11 +286,11 @@ class StoredPages:
         self._pages = EntryPages(store, account, session_id)
 
     def __len__(self) -> int:
-        """Return how many turns are stored."""
+        """Return how many entries are stored."""
         return len(self._pages)
 
     def page(self, start: int, count: int, *, redacting: bool) -> tuple[PlacedEntry, ...]:
-        """Return turns by position."""
+        """Return entries by position."""
         visible = Visible(redacting=redacting)
         rows = self._pages.page(start, count)
         found = []
@@ -318,7 +318,7 @@ class StoredPages:
         )
 
     def place_of(self, entry_id: str, near: str = "") -> int | None:
-        """Return where a turn stands."""
+        """Return where an entry stands."""
         for start in range(0, len(self), 500):
             for place, row in enumerate(self._pages.page(start, 500), start):
                 if row.entry_id == entry_id:
@@ -326,7 +326,7 @@ class StoredPages:
         return None
 
     def find(self, text: str, places: Iterable[int]) -> int | None:
-        """Look at one turn after the other."""
+        """Look at one entry after the other."""
         wanted = text.casefold()
         for place in places:
             if any(_says(placed.entry, wanted) for placed in self.page(place, 1, redacting=True)):
@@ -343,7 +343,7 @@ class StoredPages:
 
 
 def text_of(entry: Entry) -> str:
-    """Return everything that a turn says."""
+    """Return everything that an entry says."""
     return "\n".join(f"{part.label} {part.text}" if part.label else part.text for part in entry.parts)
 
 

@@ -44,7 +44,7 @@ class Opened(Record):
 
     origin: Origin
     entries: Iterator[Entry]
-    findings: Findings  # grows while the turns are taken
+    findings: Findings  # grows while the entries are taken
 
 
 class TranscriptSource(Record):
@@ -59,7 +59,7 @@ class TranscriptSource(Record):
         """Open a session to be read from its beginning, for as long as the block lasts.
 
         What a CLI appends meanwhile is left for another time.
-        Raises StorageUnsupported when neither transcript nor kept copy nor stored turn is there.
+        Raises StorageUnsupported when neither transcript nor kept copy nor stored entry is there.
         """
         from oulipoly_engine.core.transcripts import claude, codex
         from oulipoly_engine.core.transcripts.canonical import scan
@@ -140,7 +140,7 @@ def deleted_copy(store: Store, session: ResolvedSession) -> KeptCopy | None:
 
 
 def stored_bodies(store: Store, session: ResolvedSession, problem: str) -> Generator[StoredBody, None, None]:
-    """Yield a session's stored turns. Raises StorageUnsupported, behind the last, if there was none."""
+    """Yield a session's stored entries. Raises StorageUnsupported, behind the last, if there was none."""
     is_empty = True
     for row in bodies(store, session.account, session.session_id):
         is_empty = False

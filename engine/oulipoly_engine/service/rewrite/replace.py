@@ -1,4 +1,4 @@
-"""Replace the turns of a session: transcript and stored rows together, or neither; and take that back again.
+"""Replace the entries of a session: transcript and stored rows together, or neither; and take that back again.
 
 The protocol is the contract's (6.4) and stands in `replace_run`; what becomes of lines that a CLI appends meanwhile, in
 `replace_exchange`. Killed anywhere, the next start finds the journal and finishes or forgets (`replace_recovery`).
@@ -56,7 +56,7 @@ class Plan(Record):
         return tuple(step for step in self.steps if step.kind is not Kind.KEPT)
 
     def count(self, kind: Kind) -> int:
-        """Return how many turns have a part."""
+        """Return how many entries have a part."""
         return sum(step.is_entry and step.kind is kind for step in self.steps)
 
 
@@ -94,7 +94,7 @@ def _go_on(_step: str) -> None:
 
 
 class Replacer(Record):
-    """Replaces sessions' turns."""
+    """Replaces sessions' entries."""
 
     store: Store
     locator: Locator
@@ -127,7 +127,7 @@ class Replacer(Record):
     def carry_out(
         self, session: ResolvedSession, wanted: Sequence[Wanted], preimage_sha256: str | None = None
     ) -> Receipt:
-        """Replace a session's turns.
+        """Replace a session's entries.
 
         preimage_sha256: the hash of the export that was edited; None: whatever is there is replaced.
         What its CLI appends meanwhile is not lost: it stands behind the new transcript, or nothing is replaced.

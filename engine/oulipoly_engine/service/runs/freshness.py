@@ -24,7 +24,7 @@ class Freshness(Record):
     _read: set[str] = field(default_factory=set)  # accounts whose transcripts were read after a run
 
     def before_choice(self, names: Sequence[str], ttl_s: float) -> None:
-        """Read the accounts whose reading is too old to choose by, and then the turns of those just read.
+        """Read the accounts whose reading is too old to choose by, and then the entries of those just read.
 
         An account whose transcripts were never scanned is left to `after_run`: the first scan may take long.
         """
@@ -46,9 +46,10 @@ class Freshness(Record):
         return any(result.new_turns or result.new_chains for result in done)
 
     def after_run(self, account: str, invocation_uuid: str, hints: Sequence[str] = ()) -> str | None:
-        """Scan the account's turns, and return the session that an ended invocation without one has made.
+        """Scan the account's entries, and return the session that an ended invocation without one has made.
 
-        hints: ids that the CLI is known to have had open meanwhile, the surest first; one without turns is no session.
+        hints: ids that the CLI is known to have had open meanwhile, the surest first; one without entries is no
+        session.
         None: no turn script is configured, or no session of the account fits.
         """
         if account not in self.ingester.scripts:

@@ -1,4 +1,4 @@
-"""Every conversation with what a list says of it, read again only when something has changed."""
+"""Every session with what a list says of it, read again only when something has changed."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Owner = tuple[str, str]  # (account, session id)
 
 
 class Board(Record):
-    """All conversations at one instant, in no order."""
+    """All sessions at one instant, in no order."""
 
     at: datetime
     rows: tuple[Listed, ...] = ()
@@ -42,20 +42,20 @@ class Board(Record):
     by_chain: Mapping[str, Listed] | None = None
 
     def of_chain(self, chain_id: str) -> Listed | None:
-        """Return a conversation by its chain."""
+        """Return a session by its chain."""
         return None if self.by_chain is None else self.by_chain.get(chain_id)
 
     def is_replaced(self, one: Session) -> bool:
-        """Tell whether a conversation's turns were replaced, so that there is something to take back."""
+        """Tell whether a session's entries were replaced, so that there is something to take back."""
         session = one.active.session_id
         return bool({(one.active.account, session), (one.chain_id, session)} & self.replaced)
 
 
 class Inside(Record):
-    """What lies in one conversation: the tree of its turns, and the files of its sub-agents."""
+    """What lies in one session: the tree of its entries, and the files of its sub-agents."""
 
     tree: EntryTree
-    firsts: Mapping[int, tuple[str, str]] = field(default_factory=dict)  # row of a line's first turn -> id, instant
+    firsts: Mapping[int, tuple[str, str]] = field(default_factory=dict)  # row of a line's first entry -> id, instant
     side_files: tuple[tuple[str, Path], ...] = ()  # (name, file)
 
 
@@ -126,7 +126,7 @@ class Boards(Record):
                     yield from ((name, one) for one in names if open_elsewhere(kind, root, one) is not None)
 
     def inside(self, account: str, session_id: str, transcript: str | None) -> Inside:
-        """Return the tree of a session's turns and its sub-agents' files."""
+        """Return the tree of a session's entries and its sub-agents' files."""
         files = () if transcript is None else tuple(_side_files(Path(transcript)))
         tree = read_entry_tree(self.store, account, session_id)
         rows = by_row(self.store, [line.rows[0] for line in tree.lines])

@@ -1,4 +1,4 @@
-"""Conversations for lists and trees: counted and described bit by bit, then read in one pass.
+"""Sessions for lists and trees: counted and described bit by bit, then read in one pass.
 
 What is known of a session is kept in the state file, so that a list of ten thousand opens no transcript.
 """
@@ -43,7 +43,7 @@ _AT_ONCE = 100  # sessions described in a transaction
 
 
 class Listed(Record):
-    """A conversation with what only configuration and disk know."""
+    """A session with what only configuration and disk know."""
 
     session: Session
     kind: str  # claude, codex, opencode, gemini, other
@@ -60,7 +60,7 @@ class Listing(Record):
 
 
 def list_sessions(store: Store, query: Query | None = None, kinds: Kinds | None = None) -> tuple[Session, ...]:
-    """Return every conversation, or those that a query fits, in no order; nothing is read but the state file.
+    """Return every session, or those that a query fits, in no order; nothing is read but the state file.
 
     kinds: needed where the query asks for a `cli:`.
     """
@@ -85,7 +85,7 @@ class Kinds:
         self._known: dict[str, str] = {}
 
     def of(self, session: Session) -> str:
-        """Return the kind of a conversation's CLI."""
+        """Return the kind of a session's CLI."""
         active = session.active
         return self.of_account(active.account, active.transcript)
 
@@ -118,7 +118,7 @@ class _Asked(Record, frozen=False):
 
 
 class Catalogue(Record):
-    """The conversations of one state file."""
+    """The sessions of one state file."""
 
     store: Store
     kinds: Kinds
@@ -128,7 +128,7 @@ class Catalogue(Record):
     def refresh(
         self, budget_s: float | None = None, step: Callable[[], None] | None = None, *, scripts_s: float = 0.2
     ) -> int:
-        """Count new turns and describe new sessions, the latest used first; return how many are left undescribed.
+        """Count new entries and describe new sessions, the latest used first; return how many are left undescribed.
 
         budget_s: stop describing after so long; None: never. step: called after each session.
         scripts_s: about how long to ask the scripts of storages that tell no file with their turns; another call goes
@@ -153,7 +153,7 @@ class Catalogue(Record):
     def list(
         self, query: Query, sort: Sort = Sort.USED, limit: int | None = None, *, is_reversed: bool = False
     ) -> Listing:
-        """Return the conversations that a query fits, in order; the transcripts of those returned are looked at.
+        """Return the sessions that a query fits, in order; the transcripts of those returned are looked at.
 
         Where it asks what is at risk, all of them are.
         """
@@ -186,7 +186,7 @@ class Catalogue(Record):
         return {text for one in found for text in field_texts(name, one, self.kinds.of(one)) or ()}
 
     def look(self, session: Session) -> Listed:
-        """Look at a conversation's transcript: whether it is there, and until when."""
+        """Look at a session's transcript: whether it is there, and until when."""
         kind = self.kinds.of(session)
         path = session.active.transcript
         if path is None:

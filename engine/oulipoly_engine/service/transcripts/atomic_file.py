@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from oulipoly_engine.errors import RunnerError
 
-_MODE = 0o600  # conversations are private
+_MODE = 0o600  # sessions are private
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 

@@ -25,7 +25,7 @@ _KINDS = {"claude-code": StorageType.CLAUDE_CODE, "codex": StorageType.CODEX_SES
 
 
 class Home(Record):
-    """Where an account's CLI keeps its conversations."""
+    """Where an account's CLI keeps its sessions."""
 
     account: str
     storage_type: StorageType  # never OTHER

@@ -1,4 +1,4 @@
-"""Ingest turns: run each account's turn script and store what is new; find the session that a one-shot has made.
+"""Ingest entries: run each account's turn script and store what is new; find the session that a one-shot has made.
 
 A bundled adapter that a configuration names bare runs in process, in batches of flat size, and its cursor moves only
 once everything is stored. Any other script runs by `sh -c`; one that fails adds nothing.
@@ -66,9 +66,9 @@ class Ingested(Record):
     errors: tuple[LineError, ...] = ()  # the first ones; line 0: the script itself
     notes: tuple[str, ...] = ()  # what the script said on stderr although it ended well: files it could not read
     duration_s: float = 0.0
-    damaged_lines: int = 0  # of transcripts: no JSON, or no turn for what they lack; the notes name the first ones
+    damaged_lines: int = 0  # of transcripts: no JSON, or no entry for what they lack; the notes name the first ones
     unread_files: int = 0  # and folders; the notes name them
-    sessions: tuple[str, ...] = ()  # that the new turns came with; where files were read again perhaps a few more
+    sessions: tuple[str, ...] = ()  # that the new entries came with; where files were read again perhaps a few more
 
 
 class _Tally(Record, frozen=False):
@@ -104,7 +104,7 @@ class Ingester(Record):
     state_root: Path  # adapters' cursors, a folder an account
     locks: Path
     timeout_s: float = TIMEOUT_S
-    listeners: Listeners | None = None  # are told of new turns
+    listeners: Listeners | None = None  # are told of new entries
 
     def ingest_accounts(
         self, names: Sequence[str], done: Callable[[Ingested], None] | None = None, *, afresh: bool = False
@@ -216,9 +216,9 @@ class Ingester(Record):
 def attach_session(store: Store, row: Invocation) -> str | None:
     """Tie an ended invocation that told no session id to the session it has made, and return that id; None: none found.
 
-    row: a final row, after its account was scanned. Only turns count that carry an instant of the run and were ingested
-    since its start; sessions of other invocations that ran at the same time are theirs. The row's session, its capture
-    method `turn_script` and the chain's model are stored.
+    row: a final row, after its account was scanned. Only entries count that carry an instant of the run and were
+    ingested since its start; sessions of other invocations that ran at the same time are theirs. The row's session, its
+    capture method `turn_script` and the chain's model are stored.
     """
     if row.session_id is not None or row.account is None or row.finished_at is None:
         return None

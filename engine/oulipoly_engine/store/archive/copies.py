@@ -200,7 +200,7 @@ def last_entry(store: Store) -> int:
 
 
 def complete(store: Store) -> frozenset[str]:
-    """Return the accounts of which everything was kept, and of which no turn was ingested since."""
+    """Return the accounts of which everything was kept, and of which no entry was ingested since."""
     row, marked, least_marked = CompleteRow, CompleteRow.alias(), CompleteRow.alias()
     # The least mark of all narrows the turns to look at before each is held against its own account's.
     newer = (

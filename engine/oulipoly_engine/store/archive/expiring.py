@@ -1,4 +1,4 @@
-"""Which conversations' transcripts are old and have no kept copy."""
+"""Which sessions' transcripts are old and have no kept copy."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from oulipoly_engine.store.models.base import Row
 
 
 class EntryRow(Row):
-    """One entry of a session; the columns say turn, as the contract does."""
+    """One entry of a session; the columns say entry, as the contract does."""
 
     id = AutoField()
     provider_name = TextField()

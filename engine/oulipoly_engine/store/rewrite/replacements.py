@@ -60,7 +60,7 @@ class Replacement(Record):
 
 
 class ReplacedEntry(Record):
-    """A turn of the new transcript."""
+    """An entry of the new transcript."""
 
     entry_id: str
     timestamp: str  # RFC 3339 in the one fixed form
@@ -213,10 +213,10 @@ def replace_entries(
     source_file: str,
     at: datetime,
 ) -> None:
-    """Put other turns in a session's place. Runs inside the caller's write transaction.
+    """Put other entries in a session's place. Runs inside the caller's write transaction.
 
     kept: ids of turns that the transcript still holds before its last compaction: no export shows them, so no
-    replacement touches them. Sub-agents' turns lie in files of their own and stay as well.
+    replacement touches them. Sub-agents' entries lie in files of their own and stay as well.
     """
     row = EntryRow
     stored = store.rows(
@@ -238,7 +238,7 @@ def replace_entries(
 
 
 def touch_chain(store: Store, chain_id: str, segment_row_id: int, last: ReplacedEntry) -> None:
-    """Note a chain's last turn. Runs inside the caller's write transaction."""
+    """Note a chain's last entry. Runs inside the caller's write transaction."""
     segment, chain = SegmentRow, ChainRow
     store.run(
         segment.update(last_turn_id=last.entry_id).where(segment.id == segment_row_id, segment.chain_id == chain_id)

@@ -1,7 +1,7 @@
-"""The full-text index over turns: filled lazily behind a watermark, in short batches.
+"""The full-text index over entries: filled lazily behind a watermark, in short batches.
 
-Triggers (migration 10) take deleted and changed turns out again, so whoever writes turns need not know of it, and
-other processes can write between two batches. Of a turn's text the first 1,048,576 characters are indexed, and the
+Triggers (migration 10) take deleted and changed turns out again, so whoever writes entries need not know of it, and
+other processes can write between two batches. Of an entry's text the first 1,048,576 characters are indexed, and the
 turns that are longer are counted.
 
 What fills or reads the index is SQL: no other database has it, and rows come in masses. The rest asks with models.
@@ -26,7 +26,7 @@ PER_SECOND = 8  # numbers of documents that share a second; more of them spill i
 # Some 15 ms under the write lock, 45 where pieces of the index are merged; one long text alone may take 400. Ten times
 # as many turns a batch would be a tenth faster in all.
 _BATCH_ENTRIES, _BATCH_CHARACTERS = 200, 128 << 10
-_MOST_CHARACTERS = 1 << 20  # of a turn's text, as in the view search_source
+_MOST_CHARACTERS = 1 << 20  # of an entry's text, as in the view search_source
 _CLEARED_ROWS, _CLEARED_S = 200, 0.02  # of a table of before: at once, and under one lock
 
 # What migration 10 has left behind: a table, and the tables below it with their keys, the largest first.
@@ -41,14 +41,14 @@ _OPENED = 10  # an index of which these first rows of its data are gone can be o
 class IndexState(Record):
     """How far the index has come."""
 
-    indexed_to: int  # id of a turn; later ones are not indexed yet
-    last: int  # id of the last stored turn
+    indexed_to: int  # id of an entry; later ones are not indexed yet
+    last: int  # id of the last stored entry
     most_spill: int  # by how many numbers a document may lie behind the place of its second
-    cut: int  # turns of whose texts only the beginning is indexed
+    cut: int  # entries of whose texts only the beginning is indexed
 
     @property
     def behind(self) -> int:
-        """Return about how many turns are not indexed yet; exact where no turn was ever deleted."""
+        """Return about how many entries are not indexed yet; exact where no entry was ever deleted."""
         return max(0, self.last - self.indexed_to)
 
 
@@ -67,7 +67,7 @@ def state(store: Store) -> IndexState:
 
 
 def index_batch(store: Store, most: int = _BATCH_ENTRIES) -> int:
-    """Index the next turns in a transaction of its own and return their number; 0: nothing was left to do."""
+    """Index the next entries in a transaction of its own and return their number; 0: nothing was left to do."""
     if not state(store).behind:
         return _pair_due(store, most)
     with store.write():
@@ -141,7 +141,7 @@ def _pair_due(store: Store, most: int) -> int:
 
 
 def _pair(store: Store, which: str, given: Sequence[object]) -> None:
-    """Index Chinese and Japanese turns by pairs of signs. Runs inside the caller's write transaction."""
+    """Index Chinese and Japanese entries by pairs of signs. Runs inside the caller's write transaction."""
     # Looked at here: a GLOB takes some 80 ns a character, and only what is longer in bytes can hold any.
     rows = store.rows(
         "SELECT d.doc, s.text, s.tags FROM session_turns t JOIN search_numbers d ON d.turn = t.id"  # noqa: S608 - ours
@@ -155,7 +155,7 @@ def _pair(store: Store, which: str, given: Sequence[object]) -> None:
 
 
 def _next(store: Store, after: int, most: int) -> list[tuple[int, int, int]]:
-    """Return (turn, seconds since 1970, length of its body) of the next turns, as many as make a batch."""
+    """Return (turn, seconds since 1970, length of its body) of the next entries, as many as make a batch."""
     rows = store.rows(
         "SELECT id, COALESCE(CAST(strftime('%s', timestamp) AS INTEGER), 0), COALESCE(length(body), 0)"
         " FROM session_turns WHERE id > ? ORDER BY id LIMIT ?",

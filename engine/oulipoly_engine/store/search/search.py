@@ -1,9 +1,9 @@
 """Search the full-text index. What a user types never becomes SQL, nor syntax of the index: every word is quoted.
 
-The index is walked from its newest turn and left after the last one that is asked for; nothing is cut off, so two kinds
-of queries take longer than a few milliseconds among a million turns. A beginning of five letters and more has no index
-of its own (migration 10): some 0.4 us for each turn that holds such a word. A phrase of words that most turns hold, but
-that hardly one says together, is looked for in all of them: 250 ms.
+The index is walked from its newest entry and left after the last one that is asked for; nothing is cut off, so two
+kinds of queries take longer than a few milliseconds among a million entries. A beginning of five letters and more has
+no index of its own (migration 10): some 0.4 us for each turn that holds such a word. A phrase of words that most
+entries hold, but that hardly one says together, is looked for in all of them: 250 ms.
 
 What asks the index is SQL, since no other database has it. The rest asks with models.
 """
@@ -67,7 +67,7 @@ def search(store: Store, wanted: Wanted, limit: int) -> tuple[Match, ...]:
         few = wanted.sessions if wanted.sessions is not None and len(wanted.sessions) <= _FEW_SESSIONS else None
         ids = None if few is None else _ids(store, few)
         conditions, given = _conditions(store, wanted)
-        # A turn with signs of Chinese or Japanese is in the index of pairs, whole.
+        # An entry with signs of Chinese or Japanese is in the index of pairs, whole.
         is_paired = any(has_runs(term.text) for term in wanted.terms if not term.is_negated)
         if not is_paired:
             wanted, never = _without_pairs(wanted)
@@ -82,7 +82,7 @@ def search(store: Store, wanted: Wanted, limit: int) -> tuple[Match, ...]:
 
 
 class Sessions(Record):
-    """Sessions that fields fit, and when they had turns."""
+    """Sessions that fields fit, and when they had entries."""
 
     numbers: frozenset[int]
     first_entry_at: str | None  # None: not known of all of them
@@ -168,7 +168,7 @@ def _texts(store: Store, column: str, table: str, field: Field) -> list[str]:
 
 
 def _numbers(store: Store, conditions: Sequence[_Condition]) -> list[tuple[int, str | None, str | None]]:
-    """Return the numbers of sessions and when they had turns."""
+    """Return the numbers of sessions and when they had entries."""
     # SQL, since what comes first is told, in SQLite's way: it would look up the facts of every segment. One table less
     # saves a third.
     by_facts = any(condition.startswith("f.") for condition, _ in conditions)
@@ -183,7 +183,7 @@ def _numbers(store: Store, conditions: Sequence[_Condition]) -> list[tuple[int, 
 
 
 def numbers_of(store: Store, keys: Iterable[SessionKey]) -> frozenset[int]:
-    """Return the numbers that sessions have in the index; none for those without a turn in it."""
+    """Return the numbers that sessions have in the index; none for those without an entry in it."""
     row, wanted = SearchSessionRow, frozenset(keys)
     ids = sorted({session for _, session in wanted})
     rows = store.rows(row.select(row.number, row.account, row.session_id).where(row.session_id.in_(each_of(ids))))

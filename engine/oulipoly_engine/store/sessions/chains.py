@@ -1,4 +1,4 @@
-"""Chains and their segments: one logical conversation and the parts of it that lie on one account each."""
+"""Chains and their segments: one logical session and the parts of it that lie on one account each."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def is_placed_by_hand(store: Store, chain_id: str) -> bool:
 
 
 def last_boundary(store: Store, account: str, session_id: str) -> str | None:
-    """Return the turn of a session's last known compaction, None if it was never compacted as far as is known."""
+    """Return the entry of a session's last known compaction, None if it was never compacted as far as is known."""
     rows = store.rows(
         EntryRow.select(EntryRow.entry_id)
         .where(

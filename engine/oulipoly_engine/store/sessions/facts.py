@@ -1,6 +1,6 @@
-"""What is known of each account's session: counted from its turns behind a watermark, and described once.
+"""What is known of each account's session: counted from its entries behind a watermark, and described once.
 
-Counting reads each turn once; a session that lost or changed turns is marked by triggers (migration 7)
+Counting reads each entry once; a session that lost or changed entries is marked by triggers (migration 7)
 and counted anew.
 """
 
@@ -23,7 +23,7 @@ _FIRST_ENTRIES = 12  # of a user, among which a title is looked for
 
 
 def _counted() -> tuple[ColumnBase, ...]:
-    """Return what is counted of some turns, in the order of the columns of `_COLUMNS` behind the key."""
+    """Return what is counted of some entries, in the order of the columns of `_COLUMNS` behind the key."""
     row = EntryRow
     return (
         fn.COUNT(row.id),
@@ -31,7 +31,7 @@ def _counted() -> tuple[ColumnBase, ...]:
         count_where(row.is_sidechain != 0),
         count_where((row.is_sidechain != 0) & row.parent_entry_id.is_null()),
         fn.MIN(row.timestamp),
-        fn.MAX(least(row.timestamp, row.ingested_at)),  # a turn of the year 9999 was not used later than it was read
+        fn.MAX(least(row.timestamp, row.ingested_at)),  # an entry of the year 9999 was not used later than it was read
     )
 
 
@@ -69,7 +69,7 @@ class Description(Record):
 
 
 def count_batch(store: Store, most: int = _BATCH_ENTRIES) -> int:
-    """Count the next turns, or a batch of changed sessions anew; return how many of either, 0 when none was left."""
+    """Count the next entries, or a batch of changed sessions anew; return how many of either, 0 when none was left."""
     if not _uncounted(store)[1] and not _stale(store):
         return 0
     with store.write():
@@ -86,12 +86,12 @@ def count_batch(store: Store, most: int = _BATCH_ENTRIES) -> int:
 
 
 def roles(store: Store) -> tuple[str, ...]:
-    """Return the roles that turns have. It looks at every turn."""
+    """Return the roles that turns have. It looks at every entry."""
     return tuple(str(role) for (role,) in store.rows(EntryRow.select(EntryRow.role).distinct()))
 
 
 def undescribed(store: Store, most: int, without: Iterable[str] = ()) -> tuple[Undescribed, ...]:
-    """Return sessions that have got turns since they were described, the latest used first.
+    """Return sessions that have got entries since they were described, the latest used first.
 
     without: accounts to leave out.
     """
@@ -161,7 +161,7 @@ def describe(store: Store, found: Iterable[Description]) -> None:
 
 
 def transcript_of(store: Store, account: str, session_id: str) -> str | None:
-    """Return the file that a session's latest turn was read from; side chains may lie in files of their own."""
+    """Return the file that a session's latest entry was read from; side chains may lie in files of their own."""
     row = EntryRow
     rows = store.rows(
         row.select(row.source_file)
@@ -179,7 +179,7 @@ def transcript_of(store: Store, account: str, session_id: str) -> str | None:
 
 def first_user_bodies(store: Store, account: str, session_id: str) -> tuple[str, ...]:
     """Return the bodies of a user's first turns on the main line, as JSON, the first one first."""
-    # SQL, to name the index: left to itself, SQLite walks all user turns of the account in their order, 77 ms not 0.04.
+    # SQL, to name the index: left to itself, SQLite walks all the account's user entries in order, 77 ms not 0.04.
     rows = store.rows(
         "SELECT body FROM session_turns INDEXED BY idx_session_turns_session_lookup"
         " WHERE session_id = ? AND provider_name = ? AND role = 'user'"
@@ -190,7 +190,7 @@ def first_user_bodies(store: Store, account: str, session_id: str) -> tuple[str,
 
 
 def _uncounted(store: Store) -> tuple[int, bool]:
-    """Return up to which turn is counted, and whether there are later ones."""
+    """Return up to which entry is counted, and whether there are later ones."""
     row = store.rows(_how_far())[0]
     return int(row[0]), bool(row[1])
 
@@ -203,7 +203,7 @@ def _how_far() -> Query:
 
 
 def _end_of_batch(store: Store, counted_to: int, most: int) -> int:
-    """Return the last turn up to a number, or the first one behind it where none lies before."""
+    """Return the last entry up to a number, or the first one behind it where none lies before."""
     last = store.rows(EntryRow.select(fn.MAX(EntryRow.id)).where(EntryRow.id > counted_to, EntryRow.id <= most))[0][0]
     if last is None:
         last = store.rows(EntryRow.select(fn.MIN(EntryRow.id)).where(EntryRow.id > counted_to))[0][0]
@@ -249,7 +249,7 @@ def _count_session(account: Given, session_id: Given, counted_to: Given) -> Quer
 
 
 def _recount(store: Store, account: str, session_id: str, counted_to: int) -> None:
-    """Count a session's turns anew as far as all turns are counted; its title may have changed with them."""
+    """Count a session's entries anew as far as all entries are counted; its title may have changed with them."""
     row = store.rows(_count_session(account, session_id, counted_to))[0]
     is_it = (FactsRow.account == account) & (FactsRow.session_id == session_id)
     if not row[0]:

@@ -16,7 +16,7 @@ from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
 from oulipoly_engine.store.models.transcripts import EntryRow
 from oulipoly_engine.store.sessions import chains
 
-ATTACH_METHOD = "turn_script"  # the capture method of a session that was found by its turns
+ATTACH_METHOD = "turn_script"  # the capture method of a session that was found by its entries
 
 
 @compiled
@@ -46,8 +46,8 @@ def _last_entry(account: Given, session_id: Given) -> Query:
 def adopt(store: Store, account: str, session_ids: Collection[str]) -> int:
     """Give each of an account's sessions without a segment a chain of its own, and return how many were made.
 
-    Runs inside the caller's write transaction, after the sessions' turns are stored. A turn of the far future makes its
-    chain used when it was read.
+    Runs inside the caller's write transaction, after the sessions' entries are stored. An entry of the far future makes
+    its chain used when it was read.
     """
     known = {session for (session,) in store.rows(_with_segment(account, session_ids))}
     found = []

@@ -1,4 +1,4 @@
-"""A few numbers that differ whenever a list of conversations would: cheap to ask, where the list itself is not."""
+"""A few numbers that differ whenever a list of sessions would: cheap to ask, where the list itself is not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person says of a conversation: its name, a note, a pin."""
+"""What a person says of a session: its name, a note, a pin."""
 
 from __future__ import annotations
 

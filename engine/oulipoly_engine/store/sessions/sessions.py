@@ -1,4 +1,4 @@
-"""Conversations with everything that lists and trees show of them, in one pass over chains, facts and notes."""
+"""Sessions with everything that lists and trees show of them, in one pass over chains, facts and notes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _kept_of(chain_ids: Given) -> Query:
 
 
 def list_sessions(store: Store, chain_ids: Collection[str] | None = None) -> tuple[Session, ...]:
-    """Return conversations that have a segment, in no order: all of them, or those of some chains."""
+    """Return sessions that have a segment, in no order: all of them, or those of some chains."""
     if chain_ids is None:
         segments, chains, copies = _all_parts(), _all_chains(), _all_kept()
     else:
@@ -113,8 +113,8 @@ def titles(store: Store, account: str, session_ids: Collection[str]) -> dict[str
 def latest(store: Store, limit: int) -> tuple[frozenset[str], int]:
     """Return the chains that lead a list by last use, pinned ones before all, and how many chains there are.
 
-    A chain among the first `limit` is among as many by its own last use, or by its sessions' last turns: only those are
-    joined. A fifth of the time that reading all of them would take.
+    A chain among the first `limit` is among as many by its own last use, or by its sessions' last entries: only those
+    are joined. A fifth of the time that reading all of them would take.
     """
     with store.read():
         total = int(store.rows(SegmentRow.select(fn.COUNT(SegmentRow.chain_id.distinct())))[0][0])

@@ -1,4 +1,4 @@
-"""Turns with the bodies that were stored when they were ingested: what an export falls back on."""
+"""Entries with the bodies that were stored when they were ingested: what an export falls back on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PAGE = 500  # rows; a long session's bodies do not fit into flat memory at once
 
 
 class StoredBody(Record):
-    """A stored turn and the row it lies in."""
+    """A stored entry and the row it lies in."""
 
     row_id: int
     entry_id: str
@@ -24,7 +24,7 @@ class StoredBody(Record):
 
 
 def bodies(store: Store, account: str, session_id: str) -> Iterator[StoredBody]:
-    """Yield a session's turns in order of time, then of arrival, all from one view of the file."""
+    """Yield a session's entries in order of time, then of arrival, all from one view of the file."""
     after: tuple[str, int] = ("", 0)
     with store.read():
         while rows := _page(store, account, session_id, after):

@@ -1,4 +1,4 @@
-"""Ingested turns of conversations, counted and read; the transcripts themselves stay with the CLIs."""
+"""Ingested entries of sessions, counted and read; the transcripts themselves stay with the CLIs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from oulipoly_engine.store.models.transcripts import EntryRow
 
 
 class EntryCounts(Record):
-    """How many turns of a session are stored."""
+    """How many entries of a session are stored."""
 
     entries: int
     assistant: int  # side-chain ones included
@@ -25,7 +25,7 @@ class EntryCounts(Record):
 
 
 class StoredEntry(Record):
-    """A turn as stored."""
+    """An entry as stored."""
 
     entry_id: str
     role: str
@@ -79,7 +79,7 @@ def has_any(store: Store, account: str) -> bool:
 
 
 def of_account(store: Store, account: str) -> int:
-    """Count an account's turns of every role."""
+    """Count an account's entries of every role."""
     return int(store.rows(EntryRow.select(fn.COUNT(EntryRow.id)).where(EntryRow.provider_name == account))[0][0])
 
 
@@ -109,13 +109,13 @@ def _count(account: Given, session_id: Given) -> Query:
 
 
 def count(store: Store, account: str, session_id: str) -> EntryCounts:
-    """Count the stored turns of one session."""
+    """Count the stored entries of one session."""
     row = store.rows(_count(account, session_id))[0]
     return EntryCounts(int(row[0]), int(row[1]), int(row[2]))
 
 
 def of_session(store: Store, account: str, session_id: str) -> tuple[StoredEntry, ...]:
-    """Return a session's stored turns in order of time, then of arrival."""
+    """Return a session's stored entries in order of time, then of arrival."""
     row = EntryRow
     rows = store.rows(
         row.select(row.entry_id, row.role, row.timestamp, row.body)
@@ -134,7 +134,7 @@ def _assistant_entries_since(account: Given, since: Given) -> Query:
 
 
 def assistant_turns_since(store: Store, account: str, since: datetime) -> int:
-    """Count an account's assistant turns strictly after an instant, side chains included (contract 1.3)."""
+    """Count an account's assistant entries strictly after an instant, side chains included (contract 1.3)."""
     return int(store.rows(_assistant_entries_since(account, to_text(since)))[0][0])
 
 

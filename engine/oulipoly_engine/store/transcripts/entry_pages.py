@@ -1,4 +1,4 @@
-"""A session's turns by position: any page of a long one costs the same as the first.
+"""A session's entries by position: any page of a long one costs the same as the first.
 
 Positions are those of time, then of arrival, side chains left out or in as asked.
 """
@@ -18,7 +18,7 @@ from oulipoly_engine.store.models.transcripts import EntryRow
 
 
 class Entry(Record):
-    """One turn with its text's raw form."""
+    """One entry with its text's raw form."""
 
     row_id: int
     entry_id: str
@@ -46,7 +46,7 @@ def _main_places(session_id: Given, account: Given) -> Query:
 
 
 class EntryPages:
-    """The places of a session's turns, eight bytes each; `refresh` when the state file has changed."""
+    """The places of a session's entries, eight bytes each; `refresh` when the state file has changed."""
 
     def __init__(self, store: Store, account: str, session_id: str, *, with_side_chains: bool = True) -> None:
         self._store = store
@@ -65,11 +65,11 @@ class EntryPages:
         self._rows = array("q", (row for (row,) in rows))
 
     def page(self, start: int, count: int) -> tuple[Entry, ...]:
-        """Return up to `count` turns from a position on; fewer at the end, and where some are gone since `refresh`."""
+        """Return up to `count` entries from a position on; fewer at the end, and where some went since `refresh`."""
         return by_row(self._store, self._rows[max(0, start) : max(0, start) + max(0, count)])
 
     def position(self, row_id: int) -> int | None:
-        """Return where a turn stands, None when it is not among them."""
+        """Return where an entry stands, None when it is not among them."""
         try:
             return self._rows.index(row_id)
         except ValueError:
@@ -93,7 +93,7 @@ def _by_row(row_ids: Given) -> Query:
 
 
 def by_row(store: Store, row_ids: Sequence[int]) -> tuple[Entry, ...]:
-    """Return turns by their rows, in the order of the rows given; those that are gone are left out."""
+    """Return entries by their rows, in the order of the rows given; those that are gone are left out."""
     rows = store.rows(_by_row(row_ids))
     found = {
         row_id: Entry(row_id, entry, role, at, parent, bool(side), bool(boundary), source, body)
@@ -113,6 +113,6 @@ def _links(session_id: Given, account: Given) -> Query:
 
 
 def links(store: Store, account: str, session_id: str) -> tuple[EntryLink, ...]:
-    """Return how a session's turns hang together, in the order in which they were written; no bodies are read."""
+    """Return how a session's entries hang together, in the order in which they were written; no bodies are read."""
     rows = store.rows(_links(session_id, account))
     return tuple(EntryLink(row, entry, parent, bool(side), at, source) for row, entry, parent, side, at, source in rows)

@@ -1,4 +1,4 @@
-"""Which turns of a transcript stay, change, go or come."""
+"""Which entries of a transcript stay, change, go or come."""
 
 import pytest
 from hypothesis import given

@@ -32,7 +32,7 @@ def transcript(*records):
 
 
 def said(data):
-    """Return the turns of a transcript as they are wanted back, by id."""
+    """Return the entries of a transcript as they are wanted back, by id."""
     return {one.entry_id: one for one in wanted_of(read(StorageType.CLAUDE_CODE, data, ORIGIN).entries)}
 
 
@@ -50,7 +50,7 @@ def rewritten(data, wanted):
 
 
 def kept(data, *names, **added):
-    """Return the records after a replacement by these turns; `n=…` stands for one that is new."""
+    """Return the records after a replacement by these entries; `n=…` stands for one that is new."""
     known = said(data)
     return rewritten(data, [added.get(name) or known[name] for name in names])
 

@@ -43,7 +43,7 @@ class Real:
 
 
 def other_text(one, text):
-    """Return a wanted turn with another text in its first chunk that has one."""
+    """Return a wanted entry with another text in its first chunk that has one."""
     place = next(place for place, chunk in enumerate(one.content) if chunk.text is not None)
     chunk = Chunk(one.content[place].type, text)
     return replace(one, content=(*one.content[:place], chunk, *one.content[place + 1 :]))
@@ -127,7 +127,7 @@ def test_everything_that_is_no_turn_stays_when_all_turns_but_one_go(path):
     real = Real(path)
 
     def notes(data):
-        """Return what is no turn, without what links it to others."""
+        """Return what is no entry, without what links it to others."""
         found = (record for record in objects(data) if record["type"] not in ("user", "assistant"))
         return [{key: value for key, value in record.items() if key not in LINKS} for record in found]
 

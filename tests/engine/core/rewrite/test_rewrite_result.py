@@ -43,7 +43,7 @@ def new(name="n"):
 
 
 def replaced(data, *names, kind=CLAUDE):
-    """Replace by turns: a name stands for one of the transcript, anything else for itself."""
+    """Replace by entries: a name stands for one of the transcript, anything else for itself."""
     known = {one.entry_id: one for one in wanted_of(read(kind, data, ORIGIN).records)}
     return rewrite(kind, data, [known[name] if isinstance(name, str) else name for name in names], ORIGIN)
 

@@ -1,4 +1,4 @@
-"""What can be done with a conversation: each deed asks what it must know, then wishes for a command of the table."""
+"""What can be done with a session: each deed asks what it must know, then wishes for a command of the table."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ class SessionDeeds(SessionUndo):
 
     @property
     def listed(self) -> Listed | None:
-        """Return the conversation under the cursor."""
+        """Return the session under the cursor."""
         raise NotImplementedError
 
     @property
     def chosen_chains(self) -> tuple[str, ...]:
-        """Return the marked conversations, else the one under the cursor."""
+        """Return the marked sessions, else the one under the cursor."""
         raise NotImplementedError
 
     def obstacle_of(self, action: str, listed: Listed, restoring: str = "B") -> str | None:
-        """Say why an action does nothing now with this conversation. restoring: what puts its kept copy back."""
+        """Say why an action does nothing now with this session. restoring: what puts its kept copy back."""
         one = listed.session
         board = self.board
         owner = (one.active.account, one.active.session_id)
@@ -133,7 +133,7 @@ class SessionDeeds(SessionUndo):
         self._with_account("Go on where?", "session resume")
 
     def action_fork(self) -> None:
-        """Go on in a new conversation that begins with its past."""
+        """Go on in a new session that begins with its past."""
         listed = self.listed
         if listed is not None:
             self.wish("session fork", listed.session.chain_id)
@@ -181,7 +181,7 @@ class SessionDeeds(SessionUndo):
             self.app.push_screen(Export(chosen_sessions), self._exported_all)
 
     def exported(self, chain_id: str, path: Path) -> None:
-        """Remember where a conversation was written without loss: it may be imported from there."""
+        """Remember where a session was written without loss: it may be imported from there."""
         self._exports[chain_id] = path
 
     def _exported_all(self, done: Mapping[str, Path] | None) -> None:
@@ -216,7 +216,7 @@ class SessionDeeds(SessionUndo):
         self.app.push_screen(Question(f"Import into {cut(title_of(listed.session), 40)}", text, offered), asked)
 
     def action_edit_file(self) -> None:
-        """Open its turns in the editor, then show the difference."""
+        """Open its entries in the editor, then show the difference."""
         listed = self.listed
         if listed is not None:
             self.wish("session edit", listed.session.chain_id)

@@ -1,4 +1,4 @@
-"""The Sessions pane: every conversation of every account and CLI in one tree, and what can be done with it."""
+"""The Sessions pane: every session of every account and CLI in one tree, and what can be done with it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _EMPTY: tuple[Line, ...] = (
 
 
 class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
-    """Conversations."""
+    """Sessions."""
 
     DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text(encoding="utf-8")
     BINDINGS: ClassVar[list[BindingType]] = bindings("sessions")
@@ -140,7 +140,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
         return True
 
     def show(self, key: str) -> bool:
-        """Put the cursor on a conversation by its chain's id, or by the key of its row.
+        """Put the cursor on a session by its chain's id, or by the key of its row.
 
         Where it is not listed yet, or hidden by filter or fold, it is as soon as it can be.
         """
@@ -184,7 +184,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
 
     @property
     def listed(self) -> Listed | None:
-        """Return the conversation under the cursor, also of an invocation in the trace view."""
+        """Return the session under the cursor, also of an invocation in the trace view."""
         item = self.item
         if item is not None:
             return item.listed
@@ -203,7 +203,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
 
     @property
     def chosen_chains(self) -> tuple[str, ...]:
-        """Return the marked conversations in no order, else the one under the cursor."""
+        """Return the marked sessions in no order, else the one under the cursor."""
         if self.marked and self._trace is None:
             return tuple(self.marked)
         listed = self.listed
@@ -218,7 +218,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
 
     @property
     def model(self) -> str | None:
-        """Return the model of the conversation under the cursor, where its pool is known."""
+        """Return the model of the session under the cursor, where its pool is known."""
         listed = self.listed
         name = None if listed is None else listed.session.model
         return name if self._snapshot is not None and name and self._snapshot.pool(name) is not None else None
@@ -242,7 +242,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
         self._draw()
 
     def action_collapse(self) -> None:
-        """Hide what lies in it; on a conversation without, go to the heading."""
+        """Hide what lies in it; on a session without, go to the heading."""
         item = self.item
         rows = self.query_one("#sessions-list", VirtualList)
         if self._trace is not None and self._traced is not None:
@@ -262,7 +262,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
         self._draw()
 
     def action_mark(self) -> None:
-        """Mark the conversation, or no longer, and go on; a heading stands for all below it."""
+        """Mark the session, or no longer, and go on; a heading stands for all below it."""
         if (item := self.item) is None:
             return
         members = item.group.members if item.kind is Kind.GROUP else () if item.listed is None else (item.listed,)

@@ -46,7 +46,7 @@ class SessionUndo:
 
     @property
     def listed(self) -> Listed | None:
-        """Return the conversation under the cursor."""
+        """Return the session under the cursor."""
         raise NotImplementedError
 
     @property
@@ -69,7 +69,7 @@ class SessionUndo:
             self._countdown = self.set_interval(_TICK_S, self._count_down)
 
     def action_undo(self) -> None:
-        """Take back what was done last here, or the latest replacement of the conversation's turns."""
+        """Take back what was done last here, or the latest replacement of the session's entries."""
         if not self._undo:
             listed = self.listed
             if listed is not None:

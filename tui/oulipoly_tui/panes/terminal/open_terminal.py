@@ -78,7 +78,7 @@ class OpenTerminal(Record, frozen=False):
 def label_of(terminal: Terminal, session: str | None = None) -> str:
     """Return what a tab says before its program has given itself a title.
 
-    session: what its conversation is called, where that is known. One that was found, and not started by us, has no
+    session: what its session is called, where that is known. One that was found, and not started by us, has no
     model that we know of: its CLI stands for it.
     """
     if terminal.title:
@@ -91,7 +91,7 @@ def label_of(terminal: Terminal, session: str | None = None) -> str:
 
 
 def title_in(app: Any, session_id: str | None) -> str | None:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
-    """Return what the list of conversations calls a session; None where it is not known there."""
+    """Return what the list of sessions calls a session; None where it is not known there."""
     pane = app.frame.find("sessions")
     if session_id is None or pane is None or pane.board is None:
         return None

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def open_followed(engine: Any, target: Target) -> TranscriptFollower | Exception:  # noqa: ANN401 - the Engine, whose import is deferred
-    """Open a conversation and follow it; what is wrong with it is shown where it would stand."""
+    """Open a session and follow it; what is wrong with it is shown where it would stand."""
     from oulipoly_engine.errors import RunnerError  # noqa: PLC0415 - loaded already
 
     sessions = engine.sessions
@@ -30,7 +30,7 @@ def open_followed(engine: Any, target: Target) -> TranscriptFollower | Exception
 
 def read_page(follower: TranscriptFollower, number: int, *, redacting: bool) -> tuple[PlacedEntry, ...]:
     """Read a page, and load what its blocks of code are drawn with."""
-    from oulipoly_tui.view.transcript.code import prepare  # noqa: PLC0415 - not before a conversation is read
+    from oulipoly_tui.view.transcript.code import prepare  # noqa: PLC0415 - not before a session is read
 
     placed_entries = follower.page(number * PAGE, PAGE, redacting=redacting)
     parts = (part for placed in placed_entries if placed.entry is not None for part in placed.entry.parts)
@@ -41,7 +41,7 @@ def read_page(follower: TranscriptFollower, number: int, *, redacting: bool) -> 
 
 
 def inside_of(engine: Any, target: Target) -> Inside:  # noqa: ANN401 - as above
-    """Return the branches and side chains of a target's conversation."""
+    """Return the branches and side chains of a target's session."""
     sessions = engine.sessions
     found: Inside = sessions.catalogue.inside(sessions.catalogue.find(target.chain_id or target.session_id))
     return found
@@ -54,7 +54,7 @@ def find_around(follower: TranscriptFollower, text: str, start: int, step: int) 
 
 
 def entry_from(follower: TranscriptFollower, start: int, step: int, fits: Callable[[Entry | None], bool]) -> int | None:
-    """Return the next place whose turn fits, None at the end."""
+    """Return the next place whose entry fits, None at the end."""
     place = start
     while 0 <= place < len(follower):
         first = place if step > 0 else max(0, place - PAGE + 1)

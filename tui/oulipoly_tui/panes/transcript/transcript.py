@@ -1,4 +1,4 @@
-"""The Transcript pane: one conversation, live, with everything in it folded to what a reader wants first."""
+"""The Transcript pane: one session, live, with everything in it folded to what a reader wants first."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _NEEDS_ENTRY = frozenset(("copy", "copy_code", "provenance", "unfold"))
 
 
 class TranscriptPane(Pane):
-    """One conversation."""
+    """One session."""
 
     DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text(encoding="utf-8")
     BINDINGS: ClassVar[list[BindingType]] = bindings("transcript")
@@ -86,7 +86,7 @@ class TranscriptPane(Pane):
     # ---- what comes from outside
 
     def open_target(self, target: Target) -> None:
-        """Open a conversation, at a turn or at its end; one that is open already stays where it is.
+        """Open a session, at an entry or at its end; one that is open already stays where it is.
 
         Unless what is open of it is less than the CLI's own file, and that is there now.
         """
@@ -184,19 +184,19 @@ class TranscriptPane(Pane):
         self._find(-1)
 
     def action_turn_next(self) -> None:
-        """Go to the next turn."""
+        """Go to the next entry."""
         self._go_entry(1, says)
 
     def action_turn_before(self) -> None:
-        """Go to the turn before."""
+        """Go to the entry before."""
         self._go_entry(-1, says)
 
     def action_user_next(self) -> None:
-        """Go to the user's next turn."""
+        """Go to the user's next entry."""
         self._go_entry(1, is_users)
 
     def action_user_before(self) -> None:
-        """Go to the user's turn before."""
+        """Go to the user's entry before."""
         self._go_entry(-1, is_users)
 
     def action_copy(self) -> None:
@@ -223,12 +223,12 @@ class TranscriptPane(Pane):
         self._with_document(lambda sessions, text: sessions.files.edit_copy(text, name))
 
     def action_edit_file(self) -> None:
-        """Change its turns in the editor."""
+        """Change its entries in the editor."""
         if self.target is not None:
             self.wish("session edit", self.target.chain_id or self.target.session_id)
 
     def action_provenance(self) -> None:
-        """Show where the turn comes from."""
+        """Show where the entry comes from."""
         found, target, follower = self.view.here, self.target, self._follower
         if found is None or target is None or follower is None:
             return
@@ -243,7 +243,7 @@ class TranscriptPane(Pane):
         app.work("provenance", partial(follower.provenance, found[0]), told)
 
     def action_side_chains(self) -> None:
-        """Choose a sub-agent's conversation and step into it."""
+        """Choose a sub-agent's session and step into it."""
         app: Any = self.app
         target = self._above[0] if self._above else self.target
         if target is not None:
@@ -354,7 +354,7 @@ class TranscriptPane(Pane):
     # ---- parts
 
     def _lists_obstacle(self, action: str, target: Target) -> str | None:
-        """Say why nothing can be done with the conversation now; the list knows who has it open, and its kept copy."""
+        """Say why nothing can be done with the session now; the list knows who has it open, and its kept copy."""
         app: Any = self.app
         pane: Any = app.frame.find("sessions")
         listed = None if pane is None or pane.board is None else pane.board.of_chain(target.chain_id)

@@ -1,4 +1,4 @@
-"""The columns of the list of conversations: which there is room for, what each says, and their headings. Pure."""
+"""The columns of the list of sessions: which there is room for, what each says, and their headings. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which conversations fit a filter, in which order, under which headings. Pure.
+"""Which sessions fit a filter, in which order, under which headings. Pure.
 
 A filter is typed, so everything that does not change from key to key is worked out once a board: what the words are
 looked for in, the orders, the headings. A longer filter looks only at what the shorter one has found.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Grouping(StrEnum):
-    """What conversations are put together by."""
+    """What sessions are put together by."""
 
     WORKSPACE = "workspace"
     ACCOUNT = "account"
@@ -41,7 +41,7 @@ class Grouping(StrEnum):
 
 
 class Group(Record):
-    """Conversations under one heading."""
+    """Sessions under one heading."""
 
     key: str
     title: str
@@ -49,7 +49,7 @@ class Group(Record):
 
 
 class Arranged(Record):
-    """Groups, and where each conversation stands in them."""
+    """Groups, and where each session stands in them."""
 
     groups: tuple[Group, ...] = ()
     places: dict[str, tuple[int, int]] = {}  # noqa: RUF012 - never written to; chain -> (group, place in it)
@@ -66,14 +66,14 @@ class Order(Record):
 
 
 class _Known(Record):
-    """A conversation, and what a filter's words are looked for in."""
+    """A session, and what a filter's words are looked for in."""
 
     listed: Listed
     text: str
 
 
 class SessionIndex:
-    """The conversations of a board, ready to be filtered at each key. For one thread at a time."""
+    """The sessions of a board, ready to be filtered at each key. For one thread at a time."""
 
     def __init__(self, board: Board, before: SessionIndex | None = None) -> None:
         self.board = board
@@ -146,12 +146,12 @@ class SessionIndex:
 
 
 def groups(board: Board, query: Query, sort: Sort, grouping: Grouping, now: datetime) -> tuple[Group, ...]:
-    """Return the conversations that a query fits, in order, under the headings of a grouping."""
+    """Return the sessions that a query fits, in order, under the headings of a grouping."""
     return SessionIndex(board).arranged(Order(query, sort, grouping, now)).groups
 
 
 def places_of(found: Sequence[Group]) -> dict[str, tuple[int, int]]:
-    """Return where each conversation stands, by its chain."""
+    """Return where each session stands, by its chain."""
     return {
         one.session.chain_id: (number, place)
         for number, group in enumerate(found)
@@ -194,7 +194,7 @@ def _holds(term: Term, after: Iterable[Term]) -> bool:
 
 
 def _checks(query: Query) -> list[Callable[[_Known], bool]]:
-    """Return what a conversation must pass, the quickest first."""
+    """Return what a session must pass, the quickest first."""
     found: list[Callable[[_Known], bool]] = [_term_check(term) for term in query.terms]
     found += [_field_check(field) for field in query.fields if field.name is not FieldName.ROLE]
     if (query.pinned, query.sidechain, query.since, query.until) != (None,) * 4:

@@ -21,7 +21,7 @@ _WORDS: dict[Kind, tuple[str, Tone]] = {
     Kind.REMOVED: ("removed", "bad"),
 }
 _AROUND = 2  # lines that stay, above and below a change
-_MOST_LINES = 400  # of a turn
+_MOST_LINES = 400  # of an entry
 
 
 def summary(plan: Plan) -> tuple[Line, ...]:
@@ -73,7 +73,7 @@ def _step(number: int, step: Step) -> Iterator[Line]:
 
 
 def _place(entry_id: str) -> str:
-    """Return the beginning of a turn's id, or the line, where its CLI gives none and the id is its file and line."""
+    """Return the beginning of an entry's id, or the line, where its CLI gives none and the id is its file and line."""
     line = entry_id.rpartition(":")[2]
     return f"line {line}" if "/" in entry_id and line.isdecimal() else plain(entry_id)[:8]
 

@@ -1,4 +1,4 @@
-"""How the list of conversations is drawn. Pure."""
+"""How the list of sessions is drawn. Pure."""
 
 from __future__ import annotations
 

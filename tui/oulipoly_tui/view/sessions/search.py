@@ -27,7 +27,7 @@ def as_typed(text: str) -> str:
 
 
 def count_text(count: int, most: int, unindexed: int) -> str:
-    """Say how many turns were found; as many as are asked for at most are not all that there are."""
+    """Say how many entries were found; as many as are asked for at most are not all that there are."""
     more = f"; {unindexed:,} turns are not indexed yet" if unindexed else ""
     if count >= most:
         return f"the newest {count:,} turns; more words narrow it{more}"

@@ -1,6 +1,6 @@
-"""Conversations as rows of a tree: workspace or account or day, conversation, what lies in it. Pure.
+"""Sessions as rows of a tree: workspace or account or day, session, what lies in it. Pure.
 
-Rows are made when they are looked at, so that ten thousand conversations cost no more than a screenful.
+Rows are made when they are looked at, so that ten thousand sessions cost no more than a screenful.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Item(Record):
     kind: Kind
     group: Group
     listed: Listed | None = None
-    place: int = 0  # of a segment, a line or a file in its conversation
+    place: int = 0  # of a segment, a line or a file in its session
 
 
 class SessionRows(Sequence[Row]):
@@ -122,14 +122,14 @@ class SessionRows(Sequence[Row]):
         return None
 
     def first_session(self) -> str | None:
-        """Return the key of the first conversation that is not behind a closed heading."""
+        """Return the key of the first session that is not behind a closed heading."""
         for number, group in enumerate(self._groups):
             if self._length(number) > self._heading:
                 return f"{Kind.SESSION}:{group.members[0].session.chain_id}"
         return None
 
     def between(self, first: str, last: str) -> list[str]:
-        """Return the chains of the conversations from one row to another, whichever stands first."""
+        """Return the chains of the sessions from one row to another, whichever stands first."""
         places = sorted(place for key in (first, last) if (place := self.place_of(key)) is not None)
         if not places:
             return []
@@ -137,7 +137,7 @@ class SessionRows(Sequence[Row]):
         return [item.listed.session.chain_id for item in items if item.kind is Kind.SESSION and item.listed is not None]
 
     def _opened(self) -> dict[int, list[tuple[int, list[Item]]]]:
-        """Return what lies in the opened conversations: by group, with the place of each in it, in order."""
+        """Return what lies in the opened sessions: by group, with the place of each in it, in order."""
         found: dict[int, list[tuple[int, list[Item]]]] = {}
         for chain in self.look.opened:
             number, index = self._places.get(chain, (-1, 0))
@@ -203,7 +203,7 @@ def is_at_risk(listed: Listed, board: Board, now: datetime) -> bool:
 
 
 def badges(listed: Listed, board: Board, now: datetime) -> Iterator[Span]:
-    """Yield what is to be said of a conversation in a word or two, the most pressing first."""
+    """Yield what is to be said of a session in a word or two, the most pressing first."""
     one = listed.session
     owner = (one.active.account, one.active.session_id)
     is_kept = owner in board.kept
@@ -226,7 +226,7 @@ def badges(listed: Listed, board: Board, now: datetime) -> Iterator[Span]:
 
 
 def title_of(session: Session) -> str:
-    """Return what a conversation is called on the screen."""
+    """Return what a session is called on the screen."""
     return plain(session.title or "") or "(no words yet)"
 
 

@@ -1,4 +1,4 @@
-"""Turns of a transcript as lines: what was said as Markdown, everything else folded to a line each. Pure.
+"""Entries of a transcript as lines: what was said as Markdown, everything else folded to a line each. Pure.
 
 Texts come from outside and are hostile: they are only ever shown, sign by sign.
 """
@@ -19,8 +19,8 @@ from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cut
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import Damage, PlacedEntry, Provenance
 
-HEADING = -1  # the part number of the line above a turn
-SIDE_CHAIN = -2  # of a side chain's turn: all of it
+HEADING = -1  # the part number of the line above an entry
+SIDE_CHAIN = -2  # of a side chain's entry: all of it
 _INDENT = "  "
 _BEGINNING = 400  # characters of a part, in which its first line is looked for
 _GONE = ", whose file is gone: what was open of it can still be read"
@@ -125,13 +125,13 @@ def marked(line: Line, pattern: re.Pattern[str] | None) -> Line:
 
 
 def message_text(entry: Entry) -> str:
-    """Return what is copied of a turn: what was said, or everything where nothing was."""
+    """Return what is copied of an entry: what was said, or everything where nothing was."""
     texts = [part.text for part in entry.parts if part.kind is Kind.TEXT]
     return "\n\n".join(texts or [part.text for part in entry.parts if part.text])
 
 
 def code_of(entry: Entry, part: int, block: int) -> str | None:
-    """Return a code block: the one of a line, else the turn's first."""
+    """Return a code block: the one of a line, else the entry's first."""
     if 0 <= part < len(entry.parts) and block >= 0:
         found = code_blocks(entry.parts[part].text)
         if block < len(found):
@@ -147,7 +147,7 @@ def damage_text(damage: Damage) -> str:
 
 
 def provenance_lines(entry: Entry | None, found: Provenance, target: Target) -> tuple[Line, ...]:
-    """Return where a turn comes from, a line each."""
+    """Return where an entry comes from, a line each."""
     rows = [
         ("read from", f"{found.origin.value}{_GONE if found.is_gone else ''}"),
         ("file", found.place),
