@@ -33,7 +33,7 @@ def stoppable(asked: Event) -> Iterator[None]:
         _asked.reset(token)
 
 
-def asked() -> Event:
+def stop_event() -> Event:
     """Return what this thread's work is stopped by, to be handed to threads of its own."""
     return _asked.get() or Event()
 

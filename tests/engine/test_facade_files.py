@@ -46,6 +46,6 @@ def test_what_stays_open_shows_no_warnings_beside_its_screen(world):
 
 @pytest.mark.parametrize("name", ["ended", "look", "after"])
 def test_a_host_of_the_version_before_the_facade_finds_what_records_its_end(name):
-    found = terminal_host._named(f"oulipoly_engine.service.detached:{name}")()
+    found = terminal_host._import_later(f"oulipoly_engine.service.detached:{name}")()
 
     assert found is getattr(detached, name)

@@ -11,15 +11,15 @@ from oulipoly_engine.stopping import Stopped, stoppable
 
 def test_nobody_stops_what_nobody_can_stop():
     stopping.check()
-    assert not stopping.asked().is_set()
-    assert stopping.asked() is not stopping.asked()
+    assert not stopping.stop_event().is_set()
+    assert stopping.stop_event() is not stopping.stop_event()
 
 
 def test_what_is_asked_to_stop_stops_at_its_next_look():
     event = threading.Event()
     with stoppable(event):
         stopping.check()
-        assert stopping.asked() is event
+        assert stopping.stop_event() is event
         event.set()
         with pytest.raises(Stopped):
             stopping.check()
@@ -30,7 +30,7 @@ def test_work_in_other_threads_is_its_own():
     event, found = threading.Event(), []
     event.set()
     with stoppable(event):
-        other = threading.Thread(target=lambda: found.append(stopping.asked()))
+        other = threading.Thread(target=lambda: found.append(stopping.stop_event()))
         other.start()
         other.join()
 

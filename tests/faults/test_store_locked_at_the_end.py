@@ -81,7 +81,7 @@ def test_locked_file_is_tried_again_until_it_is_free(monkeypatch):
     said = []
     write, tries = refusing(StoreLocked("locked"), 3)
 
-    assert final_write.written(write, "it", said.append)
+    assert final_write.write_patiently(write, "it", said.append)
     assert (4, []) == (len(tries), said)
 
 
@@ -91,6 +91,6 @@ def test_what_cannot_be_written_is_told_and_no_failure(monkeypatch, error, patie
     said = []
     write, tries = refusing(error, 9)
 
-    assert not final_write.written(write, "how this run ended", said.append)
+    assert not final_write.write_patiently(write, "how this run ended", said.append)
     assert 1 == len(tries)
     assert said == [f"Warning: how this run ended could not be recorded: {error.message}"]

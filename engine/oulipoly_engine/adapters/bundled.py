@@ -71,7 +71,7 @@ class EntryPass(Protocol):
         """Remember how far this pass came. Raises TurnsFailed."""
 
 
-def bundled_call(command: str, home: Path) -> BundledCall | None:
+def recognise_usage_call(command: str, home: Path) -> BundledCall | None:
     """Recognise a bare call of a usage adapter; None for any command that `sh` has to run.
 
     home: what `~/` stands for. A relative path is left to the shell, whose folder decides.

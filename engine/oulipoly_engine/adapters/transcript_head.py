@@ -35,7 +35,7 @@ class Head(Record):
     cli_model: str | None = None
 
 
-def standing(path: str) -> Standing | None:
+def look_at(path: str) -> Standing | None:
     """Return size and age of a transcript, None when it is not there, or no file."""
     try:
         status = os.stat(path)  # noqa: PTH116 - ten thousand of them
@@ -46,7 +46,7 @@ def standing(path: str) -> Standing | None:
 
 def read_head(path: str) -> Head:
     """Read a transcript's first lines; of a rollout by its name, of anything else as Claude Code writes it."""
-    if standing(path) is None:  # opening a pipe would wait for ever
+    if look_at(path) is None:  # opening a pipe would wait for ever
         return Head()
     file = Path(path)
     folder = Folder(file.parent)

@@ -86,7 +86,7 @@ def search(store: Store, query: Query, kinds: Kinds, limit: int, *, by_rank: boo
         message = "is:at-risk is asked of the list of conversations: `session list is:at-risk`, or the app's / filter"
         raise UsageInvalid(message)
     ranked = by_rank and any(not term.is_negated for term in query.terms)
-    wanted = _wanted(store, query, kinds)
+    wanted = _resolve_scope(store, query, kinds)
     matches: Sequence[index.Match] = index.search(store, wanted, max(limit, rank.RANKED_AMONG) if ranked else limit)
     scores: dict[int, float] = {}  # by row
     if ranked:
@@ -169,7 +169,7 @@ def _safe(text: str, terms: Sequence[Term]) -> str:
     return redact(text)
 
 
-def _wanted(store: Store, query: Query, kinds: Kinds) -> index.Wanted:
+def _resolve_scope(store: Store, query: Query, kinds: Kinds) -> index.Wanted:
     """Resolve what only configuration, facts and notes know into accounts and sessions."""
     roles = query.of(FieldName.ROLE)
     sessions: index.Sessions | None = None
@@ -177,7 +177,7 @@ def _wanted(store: Store, query: Query, kinds: Kinds) -> index.Wanted:
     accounts = _accounts(store, query, kinds)
     if query.of(FieldName.MODEL, FieldName.CWD, FieldName.SESSION) or query.pinned is not None:
         sessions = index.sessions(store, query.fields, pinned=query.pinned, accounts=accounts)
-        since, until = _bounded(sessions, since, until)
+        since, until = _narrow_time(sessions, since, until)
         accounts = None  # the sessions are theirs
     return index.Wanted(
         terms=query.terms,
@@ -203,7 +203,7 @@ def _accounts(store: Store, query: Query, kinds: Kinds) -> frozenset[str] | None
     return frozenset(name for name, transcript in index.accounts(store).items() if fits(name, transcript))
 
 
-def _bounded(
+def _narrow_time(
     sessions: index.Sessions, since: datetime | None, until: datetime | None
 ) -> tuple[datetime | None, datetime | None]:
     """Narrow the time to when the sessions had entries: a common word elsewhere must not be looked up by match."""

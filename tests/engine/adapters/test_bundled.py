@@ -10,15 +10,15 @@ from oulipoly_engine.adapters.bundled import (
     TURN_NAMES,
     BundledCall,
     SessionCall,
-    bundled_call,
     place_call,
+    recognise_usage_call,
     run_bundled,
     run_place,
     turn_call,
 )
 from oulipoly_engine.adapters.scripts import places, turns
 from oulipoly_engine.adapters.scripts.usage import VENDORS
-from oulipoly_engine.core.quota.quota_source import derived_source
+from oulipoly_engine.core.quota.quota_source import derive_source
 
 HOME = Path("/home/user")
 
@@ -37,7 +37,7 @@ def test_every_usage_adapter_is_bundled():
     ],
 )
 def test_bare_call_runs_in_process(command, path):
-    assert BundledCall(command.split()[0], Path(path)) == bundled_call(command, HOME)
+    assert BundledCall(command.split()[0], Path(path)) == recognise_usage_call(command, HOME)
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,13 @@ def test_bare_call_runs_in_process(command, path):
     ],
 )
 def test_everything_else_is_left_to_the_shell(command):
-    assert bundled_call(command, HOME) is None
+    assert recognise_usage_call(command, HOME) is None
 
 
 def test_derived_command_with_a_blank_in_its_path_runs_in_process():
-    command = derived_source("codex-cwd ~/'my codex'/sessions", None)
+    command = derive_source("codex-cwd ~/'my codex'/sessions", None)
 
-    assert BundledCall("chatgpt-usage", HOME / "my codex" / "auth.json") == bundled_call(command, HOME)
+    assert BundledCall("chatgpt-usage", HOME / "my codex" / "auth.json") == recognise_usage_call(command, HOME)
 
 
 def test_failure_comes_back_as_the_script_would_have_told_it(tmp_path, capfd):

@@ -12,10 +12,10 @@ from oulipoly_engine.core.transcripts.canonical import (
     Origin,
     Source,
     chunks,
+    read_stored_chunks,
     render,
     scan,
     source_of,
-    stored_chunks,
 )
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
@@ -131,7 +131,7 @@ def test_content_becomes_chunks(value, expected):
 @pytest.mark.parametrize("body", ["", "{}", '["text"]', "[NaN]", "null"])
 def test_stored_body_of_another_shape_is_refused(body):
     with pytest.raises(ValueError, match=r"\w"):
-        stored_chunks(body)
+        read_stored_chunks(body)
 
 
 def test_source_is_of_the_line_without_its_end():

@@ -20,7 +20,7 @@ EVENTS = CaptureSpec(CaptureKind.STDOUT_JSON_EVENT, json_args=("--json",), last_
 
 
 def test_one_shot_joins_its_parts_in_the_contracts_order():
-    argv = arguments.one_shot(
+    argv = arguments.compose_one_shot(
         CODEX,
         MEMBER,
         input_args=("--size", "hd"),
@@ -35,7 +35,7 @@ def test_one_shot_joins_its_parts_in_the_contracts_order():
 
 
 def test_one_shot_without_a_model_has_no_model_arguments():
-    assert ("codex", "exec", "hello") == arguments.one_shot(CODEX, prompt_args=("hello",))
+    assert ("codex", "exec", "hello") == arguments.compose_one_shot(CODEX, prompt_args=("hello",))
 
 
 def test_interactive_launch_uses_interactive_arguments_only():
@@ -52,7 +52,7 @@ def test_interactive_launch_without_interactive_args_names_account_and_file():
 
 def test_missing_command_names_account_and_file():
     with pytest.raises(AccountUnusable, match=r"'claude' has no command.*providers\.toml"):
-        arguments.one_shot(Account("claude"))
+        arguments.compose_one_shot(Account("claude"))
 
 
 def test_resume_without_a_resume_table_is_refused():

@@ -7,7 +7,7 @@ import pytest
 from oulipoly_engine.core.transcripts import claude as claude_lines
 from oulipoly_engine.core.transcripts import codex as codex_lines
 from oulipoly_engine.core.transcripts.canonical import scan
-from oulipoly_engine.core.transcripts.dialogue import EVERYTHING, TALK, Findings, Kind, Wanted, selected
+from oulipoly_engine.core.transcripts.dialogue import EVERYTHING, TALK, Findings, Kind, Wanted, select
 
 AT = "2026-11-21T04:19:00.126Z"
 
@@ -24,7 +24,7 @@ def codex(kind, **payload):
 def read(reader, *records, wanted=EVERYTHING):
     lines = [record if isinstance(record, bytes) else json.dumps(record).encode() + b"\n" for record in records]
     findings = Findings()
-    return list(selected(reader.dialogue(scan(lines), findings), wanted)), findings
+    return list(select(reader.dialogue(scan(lines), findings), wanted)), findings
 
 
 def kinds(entries):

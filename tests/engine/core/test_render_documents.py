@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 
 from oulipoly_engine.core.transcripts import render_html, render_markdown
 from oulipoly_engine.core.transcripts.dialogue import EVERYTHING, TALK, Entry, Findings, Kind, Part
-from oulipoly_engine.core.transcripts.document_head import Head, Origin, fenced
+from oulipoly_engine.core.transcripts.document_head import Head, Origin, split_fences
 
 AT = "2026-11-21T04:19:00.126Z"
 FOUND = Findings(models=["opus"], workspaces=["/srv/app"], first_at=AT, last_at=AT, entries=2)
@@ -188,7 +188,7 @@ def test_hostile_text_swallows_nothing_of_a_markdown_document(text):
 
     shown = document(render_markdown, (Entry("user", AT, (Part(Kind.TEXT, text), Part(Kind.RESULT, text))), after))
 
-    outside = "".join(piece for language, piece in fenced(shown) if language is None)
+    outside = "".join(piece for language, piece in split_fences(shown) if language is None)
     bare = re.sub(r"`[^`\n]*`", "", outside)
     assert {"<details>", "<summary>", "</summary>", "</details>"} >= set(re.findall(r"<[^\s>]*>?", bare))
     assert "## 2. Assistant" in outside
@@ -207,7 +207,7 @@ def test_hostile_text_swallows_nothing_of_a_markdown_document(text):
     ],
 )
 def test_fences_are_found(text, pieces):
-    assert pieces == list(fenced(text))
+    assert pieces == list(split_fences(text))
 
 
 def test_long_line_of_backticks_takes_no_long_time():

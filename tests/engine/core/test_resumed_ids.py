@@ -4,7 +4,7 @@ import pytest
 
 from oulipoly_engine.core.accounts.accounts import Account, StorageSpec, StorageType
 from oulipoly_engine.core.accounts.storage_root import storage_root
-from oulipoly_engine.core.runs.capture import ResumedIdReader, told_on_leaving
+from oulipoly_engine.core.runs.capture import ResumedIdReader, read_last_words
 
 WANTED = "01a1fc4c-d561-70c0-a484-ac38dc374bba"
 OTHER = "01a1fc4c-0000-70c0-a484-ac38dc374bba"
@@ -59,7 +59,7 @@ def test_only_the_beginning_counts():
     ],
 )
 def test_last_words_name_the_session(words, name):
-    assert name == told_on_leaving(words.encode())
+    assert name == read_last_words(words.encode())
 
 
 HOME = Path("/home/u")

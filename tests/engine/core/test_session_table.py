@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oulipoly_engine.core.sessions.session_table import SessionRow, ago, remark, render, short_path
-from oulipoly_engine.core.text.columns import fit, fit_end, pad, plain, width, wrapped
+from oulipoly_engine.core.text.columns import fit, fit_end, pad, plain, width, wrap
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 ROW = SessionRow(
@@ -99,11 +99,11 @@ def test_cut_and_padded_texts_take_no_more_cells_than_they_may(text, cells):
 
 @given(st.text(), st.integers(4, 40))
 def test_wrapped_lines_take_no_more_cells_than_they_may(text, cells):
-    assert all(width(line) <= cells for line in wrapped(text, cells))
+    assert all(width(line) <= cells for line in wrap(text, cells))
 
 
 def test_code_keeps_its_form_where_it_fits():
-    assert ["def f():", "    return 1"] == list(wrapped("def f():\n\treturn 1", 20))
+    assert ["def f():", "    return 1"] == list(wrap("def f():\n\treturn 1", 20))
 
 
 def test_kept_copy_takes_the_risk_away():

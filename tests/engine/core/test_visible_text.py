@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.dialogue import Entry, Findings, Kind, Part, arguments_text
-from oulipoly_engine.core.transcripts.sanitize import Visible, readable, redacted
+from oulipoly_engine.core.transcripts.sanitize import Visible, readable, redact_text
 
 SECRETS = (
     "rt_0123456789abcdefghijABCDEFGHIJ",
@@ -44,7 +44,7 @@ PLAIN = ("a line of prose", "x = 1", "", " " * 50, "z" * 700, "Kelvin \u212a and
 def test_redacting_by_stretches_changes_nothing_of_its_outcome(pieces, glue):
     text = glue.join(pieces)
 
-    assert redact(text) == redacted(text)
+    assert redact(text) == redact_text(text)
 
 
 @pytest.mark.parametrize("secret", SECRETS[:9])

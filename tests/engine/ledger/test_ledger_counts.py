@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.ledger.calls import Found, Instants, Place, Tokens, merged, objects
+from oulipoly_engine.core.ledger.calls import Found, Instants, Place, Tokens, merge_entries, objects
 from oulipoly_engine.core.ledger.claude import ClaudeReader
 from oulipoly_engine.core.ledger.codex import CodexReader
 from oulipoly_engine.store.ledger import calls as rows
@@ -226,12 +226,12 @@ _ENTRIES = st.tuples(st.integers(0, 9), _PLACES, st.tuples(*[st.integers(0, 9)] 
 
 @given(_ENTRIES, _ENTRIES, _ENTRIES)
 def test_joining_is_associative_and_repeats_change_nothing(one, two, three):
-    left, right = merged(merged(one, two), three), merged(one, merged(two, three))
+    left, right = merge_entries(merge_entries(one, two), three), merge_entries(one, merge_entries(two, three))
 
     assert (left[0], left[2]) == (right[0], right[2])
-    assert merged(merged(one, two), two) == merged(one, two)
-    assert merged(one, two)[2] == merged(two, one)[2]
-    assert merged(one, two)[0] == merged(two, one)[0]
+    assert merge_entries(merge_entries(one, two), two) == merge_entries(one, two)
+    assert merge_entries(one, two)[2] == merge_entries(two, one)[2]
+    assert merge_entries(one, two)[0] == merge_entries(two, one)[0]
 
 
 @given(st.datetimes(), st.sampled_from(["Z", "+02:00", ""]))

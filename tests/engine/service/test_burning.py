@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from oulipoly_engine.core.quota.windows import Window
-from oulipoly_engine.service.quota.burn_history import burning
+from oulipoly_engine.service.quota.burn_history import read_burn_history
 from oulipoly_engine.store.quota import readings
 
 HOUR = timedelta(hours=1)
@@ -27,7 +27,7 @@ def history(quota):
 
 
 def found(quota, window="5h", back=DAY, steps=500):
-    return burning(quota.store, "a", window, quota.clock.now(), back, 3 * HOUR, steps)
+    return read_burn_history(quota.store, "a", window, quota.clock.now(), back, 3 * HOUR, steps)
 
 
 def test_cycles_are_cut_at_their_resets(quota, history):

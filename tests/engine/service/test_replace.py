@@ -16,7 +16,7 @@ import pytest
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.accounts.accounts import Account, StorageSpec, StorageType
-from oulipoly_engine.core.rewrite.replacement_input import wanted_of
+from oulipoly_engine.core.rewrite.replacement_input import keep_unchanged
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.core.transcripts.canonical import Chunk
 from oulipoly_engine.errors import (
@@ -88,7 +88,7 @@ class Bench:
 
     def edited(self, text="edited", place=-1):
         """Return the session's records with another text in one of them."""
-        records = list(wanted_of(self.replacer().current(self.session).records))
+        records = list(keep_unchanged(self.replacer().current(self.session).records))
         records[place] = replace(records[place], content=(Chunk("text", text),))
         return records
 
@@ -270,7 +270,7 @@ def test_damaged_preimage_is_kept_anew_by_the_next_replacement_of_the_same(bench
 def test_same_turns_again_write_no_file_and_keep_nothing(bench):
     inode = bench.transcript.stat().st_ino
 
-    receipt = bench.replacer().carry_out(bench.session, wanted_of(bench.replacer().current(bench.session).records))
+    receipt = bench.replacer().carry_out(bench.session, keep_unchanged(bench.replacer().current(bench.session).records))
 
     assert (inode, None, []) == (bench.transcript.stat().st_ino, receipt.operation_uuid, bench.kept())
     assert [("t1", "one"), ("t2", "two")] == bench.entries()

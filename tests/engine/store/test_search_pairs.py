@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.search.cjk import paired, paired_phrase
+from oulipoly_engine.core.search.cjk import pair_phrase, pair_signs
 from oulipoly_engine.core.search.query import Term
 from oulipoly_engine.core.search.snippet import snippet
 from oulipoly_engine.core.transcripts.turn_script import EntryLine
@@ -115,8 +115,8 @@ _SIGNS = st.text("検索全文かタ々ab ", min_size=1, max_size=8)
 
 @given(_SIGNS, _SIGNS, st.text("検索全文かタ々", min_size=1, max_size=6))
 def test_every_part_of_a_run_is_a_phrase_of_its_pairs(before, after, run):
-    words, is_prefix = paired_phrase(run, is_prefix=False)
-    held, wanted = paired(before + run + after).split(), words.split()
+    words, is_prefix = pair_phrase(run, is_prefix=False)
+    held, wanted = pair_signs(before + run + after).split(), words.split()
 
     def begins(at):
         part = held[at : at + len(wanted)]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.search.query import Field, FieldName, Term
 from oulipoly_engine.core.search.snippet import fold
-from oulipoly_engine.core.sessions.sessions import Sort, field_fits, ordered
+from oulipoly_engine.core.sessions.sessions import Sort, field_fits, sort_sessions
 from oulipoly_engine.core.transcripts.turn_script import EntryLine
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.search import index
@@ -146,7 +146,7 @@ def test_the_head_of_the_list_is_the_head_of_the_whole_list(chains, limit):
     leading, total = latest(chains, limit)
 
     assert 60 == total
-    assert {one.chain_id for one in ordered(list_sessions(chains), Sort.USED)[:limit]} == leading
+    assert {one.chain_id for one in sort_sessions(list_sessions(chains), Sort.USED)[:limit]} == leading
 
 
 FIELDS = [

@@ -163,7 +163,7 @@ async def test_ctrl_x_asks_which_where_several_things_take_long(app_world, hand)
     ended = [threading.Event() for _ in range(2)]
 
     def wait(number):
-        while not stopping.asked().wait(0.01):
+        while not stopping.stop_event().wait(0.01):
             pass
         ended[number].set()
         stopping.check()

@@ -303,7 +303,7 @@ async def test_an_export_to_a_folder_lies_there_under_its_own_name(sessions, tmp
 @keys("Export", "ctrl+x")
 async def test_an_export_that_takes_long_is_stopped_and_its_dialog_stays(sessions, monkeypatch, tmp_path):
     def endless(*_arguments, force):
-        stopping.asked().wait(20)
+        stopping.stop_event().wait(20)
         stopping.check()
 
     monkeypatch.setattr(export, "_write", endless)

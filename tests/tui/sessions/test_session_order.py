@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from oulipoly_engine.clock import SystemClock, to_text
-from oulipoly_engine.core.sessions.sessions import Part, Session, Sort, ordered
+from oulipoly_engine.core.sessions.sessions import Part, Session, Sort, sort_sessions
 from oulipoly_engine.facade.sessions.types import Board, Listed
 from oulipoly_engine.facade.snapshot import AtRisk
 from oulipoly_engine.records import replace
@@ -31,7 +31,7 @@ def one(name, account="ada", model="opus", entries=3, used="2026-11-20T10:00:00.
 
 
 def names(sort, *found, is_reversed=False):
-    return "".join(each.title or "?" for each in ordered(found, sort, is_reversed=is_reversed))
+    return "".join(each.title or "?" for each in sort_sessions(found, sort, is_reversed=is_reversed))
 
 
 def test_texts_rise_and_what_has_none_stays_last_either_way():

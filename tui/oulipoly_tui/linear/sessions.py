@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.sessions.sessions import Session, Sort, fits, ordered
+from oulipoly_engine.core.sessions.sessions import Session, Sort, fits, sort_sessions
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.transcripts.dialogue import Kind
 from oulipoly_engine.facade.sessions.values import ExportWish
@@ -34,7 +34,7 @@ def open_list(talk: Talk, snapshot: Snapshot) -> None:
     if text is None:
         return
     query, board = sessions.catalogue.query(text), sessions.catalogue.board()
-    found = ordered((one.session for one in board.rows if fits(query, one.session, one.kind)), Sort.USED)
+    found = sort_sessions((one.session for one in board.rows if fits(query, one.session, one.kind)), Sort.USED)
     talk.say(f"{len(found)} conversation{'s' * (len(found) != 1)}.")
     for start in range(0, len(found), _AT_ONCE):
         page = found[start : start + _AT_ONCE]

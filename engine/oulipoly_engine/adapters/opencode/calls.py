@@ -19,7 +19,7 @@ def database_of(folder: Path) -> Path:
     return folder / DATABASE
 
 
-def changed(path: Path, since_ms: int) -> list[tuple[int, Message]]:
+def read_changed(path: Path, since_ms: int) -> list[tuple[int, Message]]:
     """Return (when it changed in ms since 1970, message) in order. Raises OSError, also for what SQLite refuses."""
     try:
         with opened(path) as database:

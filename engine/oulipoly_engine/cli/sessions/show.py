@@ -70,7 +70,7 @@ def _lines(context: Context, shown: Shown, start: int, *, raw: bool) -> Iterator
     for position, entry in _entries(pages, start):
         yield ""
         at = from_text(entry.timestamp).astimezone(now.tzinfo)
-        yield entry_view.heading(position + 1, entry.role, at, _marks(entry))
+        yield entry_view.format_heading(position + 1, entry.role, at, _marks(entry))
         yield from entry_view.body_lines(entry.body, person.columns(), raw=raw)
     if not len(pages):
         yield "\nno turn of it is stored: session-scan reads what the CLI has written"

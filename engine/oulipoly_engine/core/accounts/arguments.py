@@ -10,7 +10,7 @@ from oulipoly_engine.core.accounts.accounts import Account, CaptureKind, Capture
 from oulipoly_engine.errors import AccountUnusable
 
 
-def one_shot(
+def compose_one_shot(
     account: Account,
     member: PoolMember | None = None,
     *,

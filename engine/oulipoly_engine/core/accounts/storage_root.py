@@ -21,12 +21,12 @@ def storage_root(account: Account, home: Path) -> Path | None:
     if storage is None:
         return None
     if storage.root is not None:
-        return _expanded(str(storage.root), home)
+        return _expand(str(storage.root), home)
     programs = _PROGRAMS.get(storage.storage_type, _CLAUDE | _CODEX)
     for line in (storage.cwd_script, storage.transcript_script):
         folder = None if line is None else _folder(line, programs)
         if folder is not None:
-            return _expanded(folder, home)
+            return _expand(folder, home)
     return None
 
 
@@ -41,6 +41,6 @@ def _folder(line: str, programs: frozenset[str]) -> str | None:
     return words[1] if "$" not in words[1] and "`" not in words[1] else None
 
 
-def _expanded(folder: str, home: Path) -> Path | None:
+def _expand(folder: str, home: Path) -> Path | None:
     path = home / folder[2:] if folder.startswith("~/") else Path(folder)
     return path if path.is_absolute() else None

@@ -118,7 +118,7 @@ def read_manifest(data: bytes) -> Manifest:
     if not segments or segments[-1].transcript is None:
         _refuse("it holds no transcript of its last segment")
     manifest = Manifest(
-        chain_id=_matching(top, "chain_id", _UUID),
+        chain_id=_require_match(top, "chain_id", _UUID),
         model=_text(top, "model", 300),
         created_at=_instant(top, "created_at"),
         last_used_at=_instant(top, "last_used_at"),
@@ -145,7 +145,7 @@ def _segment(value: object) -> BundledSegment:
         kind = StorageType(str(entry.get("storage_type")))
     except ValueError:
         _refuse(f"a segment has the unknown storage_type {entry.get('storage_type')!r}")
-    session_id = _matching(entry, "session_id", _UUID)
+    session_id = _require_match(entry, "session_id", _UUID)
     files = tuple(_file(item, kind, session_id) for item in _list(entry, "files"))
     if sum(file.role is Role.TRANSCRIPT for file in files) > 1:
         _refuse(f"segment {session_id} has two transcripts")
@@ -182,10 +182,10 @@ def _file(value: object, kind: StorageType, session_id: str) -> BundledFile:
     file = BundledFile(
         member=_text(entry, "member", 100),
         role=role,
-        session_id=_matching(entry, "session_id", _UUID),
+        session_id=_require_match(entry, "session_id", _UUID),
         name=_text(entry, "name", 1024),
         size_bytes=size,
-        sha256=_matching(entry, "sha256", _SHA),
+        sha256=_require_match(entry, "sha256", _SHA),
     )
     _check_name(file, kind, session_id)
     return file
@@ -240,7 +240,7 @@ def _optional(table: Mapping[str, Any], key: str, most: int) -> str | None:
     return None if table.get(key) is None else _text(table, key, most)
 
 
-def _matching(table: Mapping[str, Any], key: str, pattern: re.Pattern[str]) -> str:
+def _require_match(table: Mapping[str, Any], key: str, pattern: re.Pattern[str]) -> str:
     value = _text(table, key, 100)
     if not pattern.fullmatch(value):
         _refuse(f"its `{key}` {value!r} has the wrong form")
@@ -248,7 +248,7 @@ def _matching(table: Mapping[str, Any], key: str, pattern: re.Pattern[str]) -> s
 
 
 def _instant(table: Mapping[str, Any], key: str) -> str:
-    value = _matching(table, key, _INSTANT)
+    value = _require_match(table, key, _INSTANT)
     try:
         from_text(value)
     except ValueError as error:

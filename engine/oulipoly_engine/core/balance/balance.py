@@ -22,7 +22,7 @@ from oulipoly_engine.core.balance.decision import (
     Verdict,
     WindowVerdict,
 )
-from oulipoly_engine.core.balance.explain import decision_to_json, exhausted_text, why_not
+from oulipoly_engine.core.balance.explain import decision_to_json, explain_exhaustion, why_not
 from oulipoly_engine.core.balance.headroom import headroom
 from oulipoly_engine.core.quota.burn import PoolRates, pool_rates, project, rate_of
 from oulipoly_engine.core.quota.windows import MIN_HOURS, mark_holds
@@ -65,7 +65,7 @@ def choose(
     verdicts = [_judge(candidate, now, rates, attempted) for candidate in ordered]
     eligible = [verdict for verdict in verdicts if verdict.exclusion is None]
     if not eligible:
-        answer = _Answer(None, Method.NONE, exhausted_text(model, verdicts))
+        answer = _Answer(None, Method.NONE, explain_exhaustion(model, verdicts))
     elif all(verdict.windows for verdict in eligible):
         covered = max(verdict.live_windows for verdict in eligible)
         verdicts = [_penalise_hidden(verdict, covered) for verdict in verdicts]
@@ -251,7 +251,7 @@ def _by_count(eligible: Sequence[Verdict]) -> _Answer:
     steady = [verdict for verdict in eligible if not verdict.is_erring]
     if not steady:
         return _round_robin(eligible, _ALL_FAILED)
-    chosen = min(steady, key=_weighted_calls)
+    chosen = min(steady, key=_weigh_calls)
     calls, errors = chosen.candidate.invocation_count, chosen.candidate.recent_errors
     account = chosen.candidate.account
     reason = (
@@ -260,7 +260,7 @@ def _by_count(eligible: Sequence[Verdict]) -> _Answer:
     return _Answer(chosen, Method.COUNT, reason)
 
 
-def _weighted_calls(verdict: Verdict) -> int:
+def _weigh_calls(verdict: Verdict) -> int:
     return verdict.candidate.invocation_count + ERROR_PENALTY * verdict.candidate.recent_errors
 
 

@@ -22,7 +22,7 @@ from oulipoly_engine.core.balance.decision import (
 from oulipoly_engine.core.balance.headroom import headroom
 
 
-def exhausted_text(model: str, verdicts: Sequence[Verdict]) -> str:
+def explain_exhaustion(model: str, verdicts: Sequence[Verdict]) -> str:
     """Say that nobody of a pool can serve: the contract's text, then what is not a matter of quota.
 
     Scripts match on the part up to the names.
@@ -56,7 +56,7 @@ def exclusion_text(verdict: Verdict) -> str:
             return f"keeps {kept} and has reached it in {_window_text(verdict.excluding_window)}"
 
 
-def chosen_text(account: str, reason: str) -> str:
+def explain_choice(account: str, reason: str) -> str:
     """Say who was chosen and why, in one sentence: most reasons begin with the name."""
     return reason if reason.startswith(f"{account} ") else f"{account}: {reason}"
 

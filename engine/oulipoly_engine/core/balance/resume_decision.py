@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 
-def resumed_decision(pool: Mapping[str, object], account: str, reason: str) -> dict[str, object]:
+def describe_resumption(pool: Mapping[str, object], account: str, reason: str) -> dict[str, object]:
     """Return a pool's decision, in the form of `decision_to_json`, as that of a resumed run.
 
     account: the one that has the session. The pool's own choice stays readable in the candidates' scores.
     """
     candidates = pool.get("candidates")
-    shown = [_shown(candidate, account) for candidate in (candidates if isinstance(candidates, list) else [])]
+    shown = [
+        _describe_candidate(candidate, account) for candidate in (candidates if isinstance(candidates, list) else [])
+    ]
     index = next((candidate["index"] for candidate in shown if candidate["chosen"]), None)
     return {
         **pool,
@@ -24,7 +26,7 @@ def resumed_decision(pool: Mapping[str, object], account: str, reason: str) -> d
     }
 
 
-def _shown(candidate: Mapping[str, object], account: str) -> dict[str, object]:
+def _describe_candidate(candidate: Mapping[str, object], account: str) -> dict[str, object]:
     is_chosen = candidate.get("account") == account
     excluded = candidate.get("why_not") if candidate.get("exclusion") is not None else None
     why_not = None if is_chosen else excluded or "does not have the session"

@@ -27,11 +27,11 @@ def parse(texts: Iterable[str], known: Sequence[str]) -> tuple[Supposition, ...]
 def suppose(candidates: Sequence[Candidate], suppositions: Sequence[Supposition]) -> tuple[Candidate, ...]:
     """Return the candidates as they would be; a pin leaves the pinned account alone in the choice."""
     pinned = {one.account for one in suppositions if one.key == "pin"}
-    changed = (_changed(candidate, suppositions) for candidate in candidates)
+    changed = (_apply(candidate, suppositions) for candidate in candidates)
     return tuple(candidate for candidate in changed if not pinned or candidate.account in pinned)
 
 
-def _changed(candidate: Candidate, suppositions: Sequence[Supposition]) -> Candidate:
+def _apply(candidate: Candidate, suppositions: Sequence[Supposition]) -> Candidate:
     for one in suppositions:
         if one.account not in (None, candidate.account):
             continue

@@ -46,7 +46,7 @@ def _rows(candidate: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for place, window in enumerate(windows):
         binding = "*" if window.get("position") == candidate.get("binding_window") else ""
         name = f"{window.get('label') or 'window-' + str(window.get('position'))}{binding}"
-        cells = (name, _percent(window.get("used")), _rate(window), _projected(window), _hours(window))
+        cells = (name, _percent(window.get("used")), _rate(window), _format_projection(window), _hours(window))
         yield (*(head if place == 0 else ("", "", "")), *cells, *(tail if place == 0 else ("", "", "")))
 
 
@@ -79,7 +79,7 @@ def _rate(window: Mapping[str, Any]) -> str:
     return "?" if rate is None else f"{100 * rate:.3f} % {window.get('rate_source')}"
 
 
-def _projected(window: Mapping[str, Any]) -> str:
+def _format_projection(window: Mapping[str, Any]) -> str:
     return "reset" if not window.get("live") else _percent(window.get("projected_used"))
 
 

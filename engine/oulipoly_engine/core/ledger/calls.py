@@ -89,10 +89,10 @@ class Found(Record, frozen=False):
     def add(self, key: str, entry: Entry) -> None:
         """Take one line's account of a call."""
         known = self.calls.get(key)
-        self.calls[key] = entry if known is None else merged(known, entry)
+        self.calls[key] = entry if known is None else merge_entries(known, entry)
 
 
-def merged(one: Entry, other: Entry) -> Entry:
+def merge_entries(one: Entry, other: Entry) -> Entry:
     """Return what two lines say together of one call.
 
     The main session's line names the place before a sub-agent's, one that knows the model before one that does
@@ -215,7 +215,7 @@ def _starts(text: str, begin: int) -> Iterator[int]:
             yield at
 
 
-def checked_objects(line: bytes, damage: Callable[[str], Damage], found: Found) -> Iterator[Mapping[str, object]]:
+def salvage_objects(line: bytes, damage: Callable[[str], Damage], found: Found) -> Iterator[Mapping[str, object]]:
     """Yield a bad line's objects and note its damage."""
     records, is_damaged = objects(line)
     if is_damaged:

@@ -13,10 +13,10 @@ from oulipoly_engine.core.ledger.calls import (
     Found,
     Instants,
     Place,
-    checked_objects,
     greatest,
     is_fixed,
-    merged,
+    merge_entries,
+    salvage_objects,
 )
 from oulipoly_engine.core.ledger.find import find as find_mark
 from oulipoly_engine.core.ledger.spacing import in_own_form
@@ -132,10 +132,10 @@ class ClaudeReader:
             at if at is not None and is_fixed(at) else None,
         )
         known = self._found.calls.get(key)
-        self._found.calls[key] = entry if known is None else merged(known, entry)
+        self._found.calls[key] = entry if known is None else merge_entries(known, entry)
 
     def _leniently(self, raw: bytes, offset: int) -> None:
-        for record in checked_objects(raw, lambda what: Damage(offset, len(raw), what), self._found):
+        for record in salvage_objects(raw, lambda what: Damage(offset, len(raw), what), self._found):
             line = struct_of(Line, record)
             if line.type == "assistant" and isinstance(line.message, Message):
                 self._take(line, line.message, line.timestamp, line.uuid, line.is_sidechain is True)

@@ -18,8 +18,8 @@ from oulipoly_engine.core.ledger.calls import (
     Found,
     Instants,
     Place,
-    checked_objects,
     objects,
+    salvage_objects,
 )
 from oulipoly_engine.core.ledger.find import find as find_mark
 from oulipoly_engine.core.ledger.spacing import in_own_form
@@ -122,7 +122,7 @@ class CodexReader:
             line = self._decode(raw)
         except UNFIT:
             size = len(raw)
-            for record in checked_objects(bytes(raw), lambda what: Damage(offset, size, what), self._found):
+            for record in salvage_objects(bytes(raw), lambda what: Damage(offset, size, what), self._found):
                 self._take(struct_of(Line, record))
         else:
             self._take(line)

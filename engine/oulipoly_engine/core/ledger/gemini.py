@@ -7,7 +7,7 @@ lists that replace all messages carry no counts. `input` includes what the cache
 
 from __future__ import annotations
 
-from oulipoly_engine.core.ledger.calls import Damage, Found, Instants, Place, checked_objects, sane
+from oulipoly_engine.core.ledger.calls import Damage, Found, Instants, Place, salvage_objects, sane
 from oulipoly_engine.core.transcripts.gemini import DECODER, Line, session_of
 from oulipoly_engine.core.transcripts.line_decoder import UNFIT, struct_of
 
@@ -50,7 +50,7 @@ class GeminiReader:
         try:
             self._take(DECODER.quickly(line))
         except UNFIT:
-            for record in checked_objects(line, lambda what: Damage(offset, len(line), what), self._found):
+            for record in salvage_objects(line, lambda what: Damage(offset, len(line), what), self._found):
                 self._take(struct_of(Line, record))
 
     def _take(self, line: Line) -> None:

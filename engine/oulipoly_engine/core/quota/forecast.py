@@ -161,7 +161,7 @@ def pace_over(cycle: Sequence[Reading], look_back_h: float) -> float:
     """
     end = cycle[-1].at
     span_h = min(look_back_h, _hours(end - cycle[0].at))
-    return max(0.0, cycle[-1].used - _used_at(cycle, end - timedelta(hours=span_h))) / span_h
+    return max(0.0, cycle[-1].used - _interpolate_use(cycle, end - timedelta(hours=span_h))) / span_h
 
 
 def look_back_h(horizon_h: float) -> float:
@@ -227,13 +227,13 @@ class _Curve(Record):
 def _unevenness(cycle: Sequence[Reading]) -> float:
     """Return the variance per hour of a cycle's use, from equal blocks of it."""
     begin, span = cycle[0].at, cycle[-1].at - cycle[0].at
-    marks = [_used_at(cycle, begin + span * place / _BLOCKS) for place in range(_BLOCKS + 1)]
+    marks = [_interpolate_use(cycle, begin + span * place / _BLOCKS) for place in range(_BLOCKS + 1)]
     spent = [later - earlier for earlier, later in pairwise(marks)]
     mean = sum(spent) / _BLOCKS
     return sum((each - mean) ** 2 for each in spent) / (_BLOCKS - 1) / (_hours(span) / _BLOCKS)
 
 
-def _used_at(cycle: Sequence[Reading], at: datetime) -> float:
+def _interpolate_use(cycle: Sequence[Reading], at: datetime) -> float:
     """Return the use at an instant inside the cycle, on a straight line between the readings around it."""
     place = bisect_right(cycle, at, key=lambda reading: reading.at)
     if place == len(cycle):

@@ -30,13 +30,13 @@ def quota_command(account: Account, scripts: SessionScripts | None) -> str | Non
     """
     if account.quota_script is not None and account.quota_script.strip():
         return account.quota_script
-    return derived_source(
+    return derive_source(
         None if account.storage is None else account.storage.cwd_script,
         None if scripts is None else scripts.turn_script,
     )
 
 
-def derived_source(cwd_script: str | None, turn_script: str | None) -> str | None:
+def derive_source(cwd_script: str | None, turn_script: str | None) -> str | None:
     """Return the usage adapter's command for a CLI's session folder; None if neither script names one.
 
     The storage's cwd script is asked first, then the turn script: `claude-code-cwd ~/.claude2/projects` gives

@@ -151,18 +151,18 @@ class _Reader:
         if text is None:
             self._refuse(f"gave no resets_at for {where}; each window needs one as RFC 3339, like 2026-04-23T19:00:00Z")
         if not isinstance(text, str) or _RFC_3339.fullmatch(text) is None:
-            self._refuse(f"gave resets_at {_quoted(text)} for {where}, which is no RFC 3339 time")
+            self._refuse(f"gave resets_at {_quote(text)} for {where}, which is no RFC 3339 time")
         try:
             return from_text(text.upper())
         except (ValueError, OverflowError) as error:
-            self._refuse(f"gave resets_at {_quoted(text)} for {where}: {error}", error)
+            self._refuse(f"gave resets_at {_quote(text)} for {where}: {error}", error)
 
     def _number(self, entry: Mapping[str, object], key: str, where: str) -> float | None:
         value = entry.get(key)
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
-            self._refuse(f"gave {key} {_quoted(value)} for {where}, which is no finite number")
+            self._refuse(f"gave {key} {_quote(value)} for {where}, which is no finite number")
         return value
 
     def _seconds(self, entry: Mapping[str, object], where: str) -> int | None:
@@ -176,7 +176,7 @@ class _Reader:
         if value is None:
             return None
         if not isinstance(value, str):
-            self._refuse(f"gave {key} {_quoted(value)} for {where}, which is no text")
+            self._refuse(f"gave {key} {_quote(value)} for {where}, which is no text")
         return _printable(value)[:_LABEL_SHOWN] or None
 
     def _refuse(self, fault: str, cause: BaseException | None = None, *, show_raw: bool = True) -> NoReturn:
@@ -198,7 +198,7 @@ def _printable(text: str) -> str:
     return " ".join("".join(mark if mark.isprintable() else " " for mark in text).split())
 
 
-def _quoted(value: object) -> str:
+def _quote(value: object) -> str:
     return excerpt(json.dumps(value, ensure_ascii=False, default=str), 80)
 
 

@@ -42,7 +42,7 @@ def is_routing_stale(quota: QuotaState | None, now: datetime, ttl_s: float = ROU
     return age < -CLOCK_TOLERANCE or age.total_seconds() > ttl_s
 
 
-def expected_live_windows(pool: Iterable[QuotaState], now: datetime) -> int:
+def count_expected_windows(pool: Iterable[QuotaState], now: datetime) -> int:
     """Return the most live windows that any account of a pool has or ever had."""
     return max((max(count_live(quota.windows, now), quota.peak_live_windows) for quota in pool), default=0)
 

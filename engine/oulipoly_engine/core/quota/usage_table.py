@@ -46,7 +46,7 @@ def vendor_of(command: str | None) -> str:
     return name or "unknown"
 
 
-def failed(reason: str) -> str:
+def format_failure(reason: str) -> str:
     """Return the state of an account whose script failed; the reason is put on one line."""
     return f"(error: {_one_line(reason)})"
 
@@ -88,16 +88,16 @@ def _rows_of(usage: AccountUsage) -> Iterable[UsageRow]:
         yield UsageRow(usage.account, usage.vendor, NO_WINDOWS)
     for window in usage.windows:
         label = window.label or f"window-{window.position}"
-        yield UsageRow(usage.account, usage.vendor, label, _used(window), _remaining(window))
+        yield UsageRow(usage.account, usage.vendor, label, _format_used(window), _format_remaining(window))
 
 
-def _used(window: ParsedWindow) -> str:
+def _format_used(window: ParsedWindow) -> str:
     if window.limit is None:
         return f"{percent_text(window.used)} / 100%"
     return _with_unit(f"{_amount(round(window.used * window.limit))} / {_amount(window.limit)}", window.unit)
 
 
-def _remaining(window: ParsedWindow) -> str:
+def _format_remaining(window: ParsedWindow) -> str:
     if window.limit is None:
         return f"{_amount(100 - _percent(window.used))}%"  # of the rounded value, so that both add up
     left = window.limit - round(window.used * window.limit) if window.remaining is None else window.remaining

@@ -34,7 +34,7 @@ def near(length: timedelta) -> timedelta:
     return max(_NEAR_LEAST, length * _NEAR_SHARE)
 
 
-def ended_cycles(prior: QuotaState, now_shown: Sequence[Window], now: datetime) -> tuple[Ended, ...]:
+def find_ended_cycles(prior: QuotaState, now_shown: Sequence[Window], now: datetime) -> tuple[Ended, ...]:
     """Return the cycles that have ended between the prior reading and this one.
 
     A window that is not shown any more says nothing: a vendor may hide it for a while.

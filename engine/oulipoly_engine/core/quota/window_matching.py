@@ -48,16 +48,16 @@ def _same_label(old: Identified, new: Identified) -> bool:
     return old.label is not None and old.label == new.label
 
 
-def _unlabelled(old: Identified, new: Identified) -> bool:
+def _lack_labels(old: Identified, new: Identified) -> bool:
     return old.label is None or new.label is None
 
 
 def _same_reset(old: Identified, new: Identified) -> bool:
-    return _unlabelled(old, new) and abs(old.resets_at - new.resets_at) <= _SAME_RESET
+    return _lack_labels(old, new) and abs(old.resets_at - new.resets_at) <= _SAME_RESET
 
 
 def _same_place(old: Identified, new: Identified) -> bool:
-    return _unlabelled(old, new) and old.position == new.position
+    return _lack_labels(old, new) and old.position == new.position
 
 
 def _same_place_and_reset(old: Identified, new: Identified) -> bool:

@@ -29,7 +29,7 @@ _NEAR = 200  # turns to either side in which one of the same role is looked for
 _USAGE = {"input_tokens": 0, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0, "output_tokens": 0}
 
 
-def edited(draft: Draft, steps: Sequence[Step], origin: Origin) -> bytes:
+def apply_steps(draft: Draft, steps: Sequence[Step], origin: Origin) -> bytes:
     """Carry out the steps and return the transcript. Raises ReplacementInvalid for what cannot be expressed."""
     tree = _Tree.of(draft)
     for step in steps:

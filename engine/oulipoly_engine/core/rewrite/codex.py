@@ -26,7 +26,7 @@ _HEADS = ("task_started", "thread_settings_applied")  # events with which an ent
 _TAGS = {"user": "input_text", "assistant": "output_text"}
 
 
-def edited(draft: Draft, steps: Sequence[Step], origin: Origin) -> bytes:
+def apply_steps(draft: Draft, steps: Sequence[Step], origin: Origin) -> bytes:
     """Carry out the steps and return the rollout. Raises ReplacementInvalid for what cannot be expressed."""
     documents = dict(draft.documents())
     known = {step.old.source.line: step for step in steps if step.old is not None}
@@ -51,7 +51,7 @@ def edited(draft: Draft, steps: Sequence[Step], origin: Origin) -> bytes:
     for place in added:
         _add(draft, documents, copies, steps, place)
     data = draft.data()
-    return _numbered(data) if added else data
+    return _number_lines(data) if added else data
 
 
 def _id(document: dict[str, Any]) -> str | None:
@@ -108,13 +108,15 @@ def _add(
     before = draft.end if follower is None else _start(follower.source.line, documents, copies)
     entries = [step.old for step in (*reversed(steps[:place]), *steps[place:]) if step.old is not None]
     near = next((entry.source.line for entry in entries if entry.role == wanted.role), None)
-    shown = _shown(wanted, documents, copies, [entry.source.line for entry in entries if entry.role == wanted.role])
+    shown = _copy_for_screen(
+        wanted, documents, copies, [entry.source.line for entry in entries if entry.role == wanted.role]
+    )
     message = _message(wanted, None if near is None else documents[near])
     numbered = any("ordinal" in document for document in documents.values())
     ordered = [shown, message] if wanted.role == "assistant" else [message, shown]
     for document in ordered:
         if document is not None:
-            draft.insert(before, _stamped(document, wanted.timestamp, is_numbered=numbered))
+            draft.insert(before, _stamp(document, wanted.timestamp, is_numbered=numbered))
 
 
 def _start(line: int, documents: dict[int, dict[str, Any]], copies: dict[int, list[Copy]]) -> int:
@@ -147,7 +149,7 @@ def _message(wanted: Wanted, near: dict[str, Any] | None) -> dict[str, object]:
     return {"type": "response_item", "payload": payload}
 
 
-def _shown(
+def _copy_for_screen(
     wanted: Wanted, documents: dict[int, dict[str, Any]], copies: dict[int, list[Copy]], near: Sequence[int]
 ) -> dict[str, object] | None:
     """Return a copy for the screens, made like the one of the nearest message that has one; None if none has."""
@@ -167,12 +169,12 @@ def _with(document: dict[str, Any], model: Copy, new: Sequence[str]) -> str:
     return with_values(to_json(document), model.with_texts(new))
 
 
-def _stamped(document: dict[str, object], timestamp: str, *, is_numbered: bool) -> dict[str, object]:
+def _stamp(document: dict[str, object], timestamp: str, *, is_numbered: bool) -> dict[str, object]:
     number = {"ordinal": _UNNUMBERED} if is_numbered else {}
     return {"timestamp": timestamp, **number, **document}
 
 
-def _numbered(data: bytes) -> bytes:
+def _number_lines(data: bytes) -> bytes:
     """Give new lines their ordinals, and those behind them higher ones where they must rise."""
     draft = Draft(data)
     latest: int | None = None

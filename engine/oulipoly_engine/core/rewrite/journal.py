@@ -72,14 +72,14 @@ def read_journal(data: bytes) -> Journal:
         started_at=to_text(from_text(_text(document, "started_at"))),
         session_id=_text(document, "session_id"),
         chain_id=_text(document, "chain_id"),
-        active_segment_id=_whole(document, "active_segment_id"),
+        active_segment_id=_read_whole_number(document, "active_segment_id"),
         account=_text(document, "provider_name"),
         storage_type=StorageType(_text(document, "storage_type")),
         jsonl_path=_text(document, "jsonl_path"),
         preimage_sha256=_text_or_none(document, "preimage_sha256"),
         postimage_sha256=_text(document, "postimage_sha256"),
         canonical_records_path=_text(document, "canonical_records_path"),
-        expected_entry_count=_whole(document, "expected_turn_count"),
+        expected_entry_count=_read_whole_number(document, "expected_turn_count"),
         preimage_file_sha256=_text_or_none(document, "preimage_file_sha256"),
         postimage_file_sha256=_text_or_none(document, "postimage_file_sha256"),
     )
@@ -102,7 +102,7 @@ def _text_or_none(document: dict[str, Any], key: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _whole(document: dict[str, Any], key: str) -> int:
+def _read_whole_number(document: dict[str, Any], key: str) -> int:
     value = document.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) else _fail(f"its {key} is {value!r}")
 

@@ -26,7 +26,7 @@ class Wanted(Record):
     is_unsupported: bool = False
 
 
-def wanted_of(records: Iterable[CanonicalRecord]) -> tuple[Wanted, ...]:
+def keep_unchanged(records: Iterable[CanonicalRecord]) -> tuple[Wanted, ...]:
     """Return records as they are wanted back, unchanged."""
     return tuple(
         Wanted(

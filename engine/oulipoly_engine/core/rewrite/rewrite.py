@@ -26,8 +26,8 @@ _READERS = {
     StorageType.CODEX_SESSION: codex_lines.canonical_records,
 }
 _EDITORS: dict[StorageType, Callable[[Draft, Sequence[Step], Origin], bytes]] = {
-    StorageType.CLAUDE_CODE: claude.edited,
-    StorageType.CODEX_SESSION: codex.edited,
+    StorageType.CLAUDE_CODE: claude.apply_steps,
+    StorageType.CODEX_SESSION: codex.apply_steps,
 }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
-from oulipoly_engine.core.rewrite.replacement_input import Wanted, refuse, wanted_of
+from oulipoly_engine.core.rewrite.replacement_input import Wanted, keep_unchanged, refuse
 from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Chunk
 from oulipoly_engine.records import Record
 
@@ -49,13 +49,13 @@ def steps(old: Sequence[CanonicalRecord], wanted: Sequence[Wanted]) -> tuple[Ste
     be as it was exported.
     Raises ReplacementInvalid, naming the input line, for turns in another order, twice, or in another role.
     """
-    found = tuple(_aligned(old, wanted))
+    found = tuple(_align(old, wanted))
     if not any(step.is_entry and step.new is not None for step in found):
         refuse(0, "no turn would be left: a session needs one")
     return found
 
 
-def _aligned(old: Sequence[CanonicalRecord], wanted: Sequence[Wanted]) -> Iterator[Step]:
+def _align(old: Sequence[CanonicalRecord], wanted: Sequence[Wanted]) -> Iterator[Step]:
     places: dict[str, list[int]] = {}
     for place, record in enumerate(old):
         places.setdefault(record.entry_id, []).append(place)
@@ -69,15 +69,15 @@ def _aligned(old: Sequence[CanonicalRecord], wanted: Sequence[Wanted]) -> Iterat
             added[one.entry_id] = one
             pending.append(one)
             continue
-        yield from (_passed(record) for record in old[here:known])
+        yield from (_pass_over(record) for record in old[here:known])
         yield from (Step(Kind.ADDED, None, new) for new in pending)
-        yield _matched(old[known], one)
+        yield _match(old[known], one)
         pending, here = [], known + 1
-    yield from (_passed(record) for record in old[here:])
+    yield from (_pass_over(record) for record in old[here:])
     yield from (Step(Kind.ADDED, None, new) for new in pending)
 
 
-def _passed(record: CanonicalRecord) -> Step:
+def _pass_over(record: CanonicalRecord) -> Step:
     return Step(Kind.KEPT if record.is_unsupported else Kind.REMOVED, record, None)
 
 
@@ -90,7 +90,7 @@ def _check_new(one: Wanted, places: dict[str, list[int]], added: dict[str, Wante
         refuse(one.line, f"turn {one.entry_id} was already given in line {added[one.entry_id].line}")
 
 
-def _matched(record: CanonicalRecord, one: Wanted) -> Step:
+def _match(record: CanonicalRecord, one: Wanted) -> Step:
     if one.is_unsupported != record.is_unsupported:
         what = "no turn" if record.is_unsupported else "a turn, not an unsupported record"
         refuse(one.line, f"the record {one.entry_id} is {what} in the transcript")
@@ -102,11 +102,11 @@ def _matched(record: CanonicalRecord, one: Wanted) -> Step:
     return Step(Kind.KEPT if is_same else Kind.CHANGED, record, one)
 
 
-def compared(old: Sequence[CanonicalRecord], new: Sequence[CanonicalRecord]) -> tuple[Step, ...]:
+def compare(old: Sequence[CanonicalRecord], new: Sequence[CanonicalRecord]) -> tuple[Step, ...]:
     """Return what differs between two states of a transcript, each of them as it is; nothing is refused."""
     from difflib import SequenceMatcher  # noqa: PLC0415 - 3 ms, only an undo needs it
 
-    wanted = wanted_of(new)
+    wanted = keep_unchanged(new)
     before, after = ([(one.role, one.timestamp, one.content) for one in side] for side in (old, new))
     found: list[Step] = []
     for kind, start, stop, begin, end in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():

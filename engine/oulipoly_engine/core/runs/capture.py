@@ -90,7 +90,7 @@ class _EventReader:
         if self._outcome is None:
             self._offer(self._lines.finish())
         if self._outcome is None:
-            self._outcome = CaptureOutcome(None, "failed", self._nothing_came())
+            self._outcome = CaptureOutcome(None, "failed", self._explain_absence())
         return self._outcome
 
     def _offer(self, lines: list[bytes]) -> None:
@@ -102,7 +102,7 @@ class _EventReader:
     def _take(self, event: Mapping[str, object]) -> CaptureOutcome | None:
         raise NotImplementedError
 
-    def _nothing_came(self) -> str:
+    def _explain_absence(self) -> str:
         raise NotImplementedError
 
 
@@ -124,7 +124,7 @@ class ForcedFlagReader(_EventReader):
             None, "failed", f"asked for session id {self._expected}, but the CLI reported {reported[:80]!r}"
         )
 
-    def _nothing_came(self) -> str:
+    def _explain_absence(self) -> str:
         return (
             f"asked for session id {self._expected}, but the CLI printed no `system`/`init` or `result` event with a"
             " session_id: check readback_args"
@@ -153,7 +153,7 @@ class JsonEventReader(_EventReader):
         path = ".".join(self._path)
         return CaptureOutcome(None, "failed", f"the event {self._type!r} has no text at {path!r}: check event_id_path")
 
-    def _nothing_came(self) -> str:
+    def _explain_absence(self) -> str:
         return f"the CLI printed no JSON event of type {self._type!r}: check json_args and event_type"
 
 
@@ -202,7 +202,7 @@ def _reported_by_banner(line: bytes) -> str | None:
     return None if found is None else found[1].decode("ascii")
 
 
-def told_on_leaving(tail: bytes) -> str | None:
+def read_last_words(tail: bytes) -> str | None:
     """Return the session that an interactive CLI named with its last words; None when it named none.
 
     claude: `claude --resume ID`, codex: `codex resume ID`, opencode: `opencode -s ID`, gemini: `gemini --resume ID`

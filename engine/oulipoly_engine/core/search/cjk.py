@@ -22,25 +22,25 @@ def has_runs(text: str) -> bool:
     return not text.isascii() and _RUN.search(text) is not None
 
 
-def paired(text: str) -> str:
+def pair_signs(text: str) -> str:
     """Return a text with its runs cut."""
-    return _RUN.sub(_cut, unicodedata.normalize("NFC", text))
+    return _RUN.sub(_cut_run, unicodedata.normalize("NFC", text))
 
 
-def paired_phrase(text: str, *, is_prefix: bool) -> tuple[str, bool]:
+def pair_phrase(text: str, *, is_prefix: bool) -> tuple[str, bool]:
     """Return what a phrase is looked for by among cut texts, and whether its last word is the beginning of one."""
     whole = unicodedata.normalize("NFC", text)
     while whole and not whole[-1].isalnum():
         whole = whole[:-1]
     runs = list(_RUN.finditer(whole))
     if not runs or runs[-1].end() < len(whole):
-        return paired(whole), is_prefix
+        return pair_signs(whole), is_prefix
     last = runs[-1]
-    before = paired(whole[: last.start()])
+    before = pair_signs(whole[: last.start()])
     return (before + " " + last[0], True) if len(last[0]) == 1 else (before + " " + " ".join(_pairs(last[0])), False)
 
 
-def _cut(run: re.Match[str]) -> str:
+def _cut_run(run: re.Match[str]) -> str:
     return f" {' '.join((*_pairs(run[0]), run[0][-1]))} "
 
 

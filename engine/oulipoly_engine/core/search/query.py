@@ -169,7 +169,7 @@ def _pieces(text: str) -> list[_Piece]:
 
 def _piece(text: str, place: int, *, is_negated: bool) -> tuple[_Piece, int]:
     if text[place] == '"':
-        phrase, place = _quoted(text, place)
+        phrase, place = _read_quoted(text, place)
         is_prefix = text[place : place + 1] == "*"
         return _Piece(phrase, None, is_negated, is_prefix), place + is_prefix
     end = place
@@ -181,11 +181,11 @@ def _piece(text: str, place: int, *, is_negated: bool) -> tuple[_Piece, int]:
         return _Piece(word.rstrip("*"), None, is_negated, word.endswith("*")), end
     value = named["value"]
     if text[end : end + 1] == '"' and not value:
-        value, end = _quoted(text, end)
+        value, end = _read_quoted(text, end)
     return _Piece(value, named["name"], is_negated), end
 
 
-def _quoted(text: str, place: int) -> tuple[str, int]:
+def _read_quoted(text: str, place: int) -> tuple[str, int]:
     """Return what stands in the quotes that open here and the place behind them; unclosed ones reach to the end."""
     end = text.find('"', place + 1)
     return (text[place + 1 :], len(text)) if end < 0 else (text[place + 1 : end], end + 1)

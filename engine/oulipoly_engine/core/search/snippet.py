@@ -28,7 +28,7 @@ class Snippet(Record):
 
 def fold(text: str) -> str:
     """Return the text without case and accents; every character stays at its place."""
-    return text.lower() if text.isascii() else "".join(map(_folded, text))
+    return text.lower() if text.isascii() else "".join(map(_fold, text))
 
 
 def places(text: str, terms: Sequence[Term]) -> tuple[tuple[int, int], ...]:
@@ -51,7 +51,7 @@ def snippet(text: str, terms: Sequence[Term], width: int = 160) -> Snippet:
     begin = 0 if begin <= 0 else _word_begin(text, begin)
     end = min(len(text), begin + width)
     inside = [(max(first, begin), min(last, end)) for first, last in marks if first < end and last > begin]
-    shown, moved = _squeezed(text[begin:end], [(first - begin, last - begin) for first, last in inside])
+    shown, moved = _squeeze(text[begin:end], [(first - begin, last - begin) for first, last in inside])
     before, after = "…" if begin else "", "…" if end < len(text) else ""
     moved = [(first + len(before), last + len(before)) for first, last in moved]
     return Snippet(before + shown + after, tuple(mark for mark in moved if mark[0] < mark[1]))
@@ -78,7 +78,7 @@ def _word_begin(text: str, place: int) -> int:
     return place
 
 
-def _squeezed(text: str, marks: Iterable[tuple[int, int]]) -> tuple[str, list[tuple[int, int]]]:
+def _squeeze(text: str, marks: Iterable[tuple[int, int]]) -> tuple[str, list[tuple[int, int]]]:
     """Put a text on one line and return it with the marks where they are then."""
     shown: list[str] = []
     new_place = [0] * (len(text) + 1)
@@ -110,7 +110,7 @@ def _matcher(terms: tuple[Term, ...]) -> re.Pattern[str] | None:
 
 
 @lru_cache(maxsize=4096)
-def _folded(character: str) -> str:
+def _fold(character: str) -> str:
     plain = unicodedata.normalize("NFD", character)[:1] or character
     lower = plain.lower()
     return lower if len(lower) == 1 else plain

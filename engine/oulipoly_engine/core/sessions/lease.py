@@ -100,7 +100,7 @@ def read_lease(data: bytes, session_id: str) -> HeldLease:
         _hash(document),
         from_text(_text(document, "created_at")),
         from_text(_text(document, "expires_at")),
-        _whole(document, "owner_pid"),
+        _read_whole_number(document, "owner_pid"),
         _owner(document),
     )
 
@@ -134,7 +134,7 @@ def _text(document: dict[str, object], key: str) -> str:
     return value if isinstance(value, str) else _fail(f"its {key} is {value!r}")
 
 
-def _whole(document: dict[str, object], key: str) -> int:
+def _read_whole_number(document: dict[str, object], key: str) -> int:
     value = document.get(key)
     return value if isinstance(value, int) else _fail(f"its {key} is {value!r}")
 
@@ -142,7 +142,7 @@ def _whole(document: dict[str, object], key: str) -> int:
 def _owner(document: dict[str, object]) -> Owner | None:
     if "owner_start_ticks" not in document:
         return None
-    return Owner(_whole(document, "owner_start_ticks"), _text(document, "owner_place"))
+    return Owner(_read_whole_number(document, "owner_start_ticks"), _text(document, "owner_place"))
 
 
 def _hash(document: dict[str, object]) -> str:

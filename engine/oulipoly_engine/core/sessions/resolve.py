@@ -86,7 +86,7 @@ def resolve(text: str, chains: Sequence[Chain], now: datetime) -> ResolvedSessio
     recent = [chain for chain in owners if chain.last_used_at >= now - RECENT]
     if len(recent) > 1:
         raise SessionAmbiguous(_ambiguous_text(text, owners), input=text)
-    return _resolved(max(owners, key=_freshness))
+    return _resolve_chain(max(owners, key=_freshness))
 
 
 def resolve_typed(text: str, chains: Sequence[Chain], now: datetime) -> ResolvedSession:
@@ -141,7 +141,7 @@ def _freshness(chain: Chain) -> tuple[datetime, datetime, str]:
     return chain.last_used_at, max(segment.started_at for segment in chain.segments), chain.chain_id
 
 
-def _resolved(chain: Chain) -> ResolvedSession:
+def _resolve_chain(chain: Chain) -> ResolvedSession:
     active = chain.active
     assert active is not None  # noqa: S101 - chains without segments were left out
     return ResolvedSession(

@@ -150,7 +150,7 @@ def fits(query: Query, session: Session, kind: str) -> bool:
             return False
     if not query.terms:
         return True
-    haystack = searched_text(session, kind)
+    haystack = compose_searched_text(session, kind)
     return all((term.text.lower() in haystack) is not term.is_negated for term in query.terms)
 
 
@@ -191,7 +191,7 @@ def field_texts(name: FieldName, session: Session, kind: str) -> tuple[str | Non
             return None
 
 
-def searched_text(session: Session, kind: str) -> str:
+def compose_searched_text(session: Session, kind: str) -> str:
     """Return the lower-case text in which a query's words are looked for, a line each piece."""
     active = session.active
     everything = [
@@ -239,7 +239,7 @@ def glob_of(name: FieldName, value: str) -> str:
     return f"*{value}*" if name in (FieldName.MODEL, FieldName.CWD) else value
 
 
-def ordered(found: Iterable[Session], sort: Sort, *, is_reversed: bool = False) -> list[Session]:
+def sort_sessions(found: Iterable[Session], sort: Sort, *, is_reversed: bool = False) -> list[Session]:
     """Return sessions in an order: the latest, the longest or the first name first; pinned ones lead.
 
     is_reversed: the other way round. What has no name, or no known model, stays last either way.
@@ -251,7 +251,7 @@ def ordered(found: Iterable[Session], sort: Sort, *, is_reversed: bool = False) 
         Sort.NAME: lambda one: ((one.title or "").casefold(), one.chain_id),
     }
     if sort in (Sort.ACCOUNT, Sort.MODEL):  # many are alike: the latest used first among those
-        found, text = ordered(found, Sort.USED), _TEXTS[sort]
+        found, text = sort_sessions(found, Sort.USED), _TEXTS[sort]
         keys = {sort: lambda one: (text(one) or "").casefold()}
     listed = sorted(found, key=keys[sort], reverse=is_reversed is (sort in _TEXTS))  # type: ignore[arg-type]
     if sort in _TEXTS:

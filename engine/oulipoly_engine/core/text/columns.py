@@ -30,12 +30,12 @@ def width(text: str) -> int:
 
 def fit(text: str, cells: int) -> str:
     """Return the text, its end cut off with `…` where it is wider than so many cells."""
-    return text if width(text) <= cells else _taken(text, cells - 1) + _CUT if cells > 0 else ""
+    return text if width(text) <= cells else _take(text, cells - 1) + _CUT if cells > 0 else ""
 
 
 def fit_end(text: str, cells: int) -> str:
     """Return the text, its beginning cut off where it is too wide: of a path the end tells more."""
-    return text if width(text) <= cells else _CUT + _taken(text[::-1], cells - 1)[::-1] if cells > 0 else ""
+    return text if width(text) <= cells else _CUT + _take(text[::-1], cells - 1)[::-1] if cells > 0 else ""
 
 
 def pad(text: str, cells: int) -> str:
@@ -43,16 +43,16 @@ def pad(text: str, cells: int) -> str:
     return text + " " * (cells - width(text))
 
 
-def wrapped(text: str, cells: int) -> Iterator[str]:
+def wrap(text: str, cells: int) -> Iterator[str]:
     """Yield a text's lines; only those that are too wide are broken, so that code keeps its form."""
     for line in lines_of(text):
         if width(line) <= cells:
             yield line.rstrip()
         else:
-            yield from _broken(line, cells)
+            yield from _break_line(line, cells)
 
 
-def _broken(line: str, cells: int) -> Iterator[str]:
+def _break_line(line: str, cells: int) -> Iterator[str]:
     is_wide = not line.isascii() and width(line) > len(line)
     # A sign of two cells counts as one there: half the width is always enough.
     parts: Sequence[str] = textwrap.wrap(
@@ -61,7 +61,7 @@ def _broken(line: str, cells: int) -> Iterator[str]:
     yield from parts
 
 
-def _taken(text: str, cells: int) -> str:
+def _take(text: str, cells: int) -> str:
     used = 0
     for place, sign in enumerate(text):
         used += _cells(sign)

@@ -147,8 +147,8 @@ def _pass(text: str) -> str:
     text = _HEADER.sub(lambda found: found["name"] + found["sep"] + _keep_reference(found["value"]), text)
     text = _in_blocks(text)
     text = _in_commands(text)
-    text = _NAMED.sub(_named, text)
-    text = _NAMED_TOO.sub(_named_too, text)
+    text = _NAMED.sub(_redact_named, text)
+    text = _NAMED_TOO.sub(_redact_named_in_context, text)
     text = _FLAG.sub(lambda found: found["flag"] + found["gap"] + _keep_reference(found["value"]), text)
     text = _SCHEME.sub(_scheme, text)
     text = _URL_LOGIN.sub(f"://{REDACTED}@", text)
@@ -217,13 +217,13 @@ def _after_flag(flag: str, value: str) -> str | None:
     return _keep_reference(value)
 
 
-def _named(found: re.Match[str]) -> str:
+def _redact_named(found: re.Match[str]) -> str:
     group, value = _value_of(found)
     is_count = found["name"].lower() == "token" and value.isdecimal() and len(value) <= 7  # below ten million
     return found[0] if is_count or _is_ordinary(value) else _without(found, group)
 
 
-def _named_too(found: re.Match[str]) -> str:
+def _redact_named_in_context(found: re.Match[str]) -> str:
     """Redact what follows a name that is the name of a secret only in some places, or with some values."""
     name, text = found["name"].lower(), found.string
     group, value = _value_of(found)

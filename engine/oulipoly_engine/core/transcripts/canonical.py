@@ -162,7 +162,7 @@ def _chunk(item: object) -> Chunk | None:
     return Chunk(TEXT if not isinstance(kind, str) or kind in TEXT_TYPES else kind, text)
 
 
-def stored_chunks(body: str) -> tuple[Chunk, ...]:
+def read_stored_chunks(body: str) -> tuple[Chunk, ...]:
     """Read a body as the state file keeps it: a JSON list of `{"type", "text"}`.
 
     Raises ValueError when it is anything else.

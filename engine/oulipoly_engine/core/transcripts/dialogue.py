@@ -106,11 +106,11 @@ def _of_chunk(chunk: Chunk) -> Part:
     return Part(kind, chunk.text or "", "" if kind is Kind.TEXT else chunk.type)
 
 
-def selected(entries: Iterable[Entry], wanted: Wanted) -> Iterator[Entry]:
+def select(entries: Iterable[Entry], wanted: Wanted) -> Iterator[Entry]:
     """Yield the entries with the parts that are wanted, those without any left out, and what goes together joined."""
     speaker = ("", False)
     for entry in entries:
-        parts = tuple(part for part in (_wanted(part, wanted) for part in entry.parts) if part is not None)
+        parts = tuple(part for part in (_select_part(part, wanted) for part in entry.parts) if part is not None)
         if not parts:
             continue
         # A tool's result is a record of the user's, in both formats; to a reader it belongs to the answer.
@@ -120,7 +120,7 @@ def selected(entries: Iterable[Entry], wanted: Wanted) -> Iterator[Entry]:
         speaker = now
 
 
-def _wanted(part: Part, wanted: Wanted) -> Part | None:
+def _select_part(part: Part, wanted: Wanted) -> Part | None:
     match part.kind:
         case Kind.TEXT:
             return part if part.text.strip() else None

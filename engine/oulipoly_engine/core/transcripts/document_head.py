@@ -58,7 +58,7 @@ class Head(Record):
         yield from _present("To", moment(found.last_at))
         yield "Messages", str(found.entries)  # not the entries of the list, which count results of tools too
         yield "Read from", self.origin.value
-        yield from _present("Left out", ", ".join(_left_out(self.wanted)))
+        yield from _present("Left out", ", ".join(_list_omissions(self.wanted)))
         if found.damaged:
             named = ", ".join(map(str, found.damaged_lines))
             more = ", ..." if found.damaged > len(found.damaged_lines) else ""
@@ -80,7 +80,7 @@ def moment(at: str) -> str:
     return f"{found[1]} {found[2]} UTC" if found else at
 
 
-def fenced(text: str) -> Iterator[tuple[str | None, str]]:
+def split_fences(text: str) -> Iterator[tuple[str | None, str]]:
     """Split a Markdown text at its code fences: pairs of a language and code, or of None and a text.
 
     A fence that nobody closes ends with the text.
@@ -106,7 +106,7 @@ def _present(name: str, text: str) -> Iterator[tuple[str, str]]:
         yield name, text
 
 
-def _left_out(wanted: Wanted) -> Iterator[str]:
+def _list_omissions(wanted: Wanted) -> Iterator[str]:
     if not wanted.tools:
         yield "what tools were given and answered"
     if not wanted.thinking:

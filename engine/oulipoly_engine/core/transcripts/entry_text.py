@@ -42,6 +42,6 @@ def text_of(body: str | None) -> str:
     return "\n".join(passage.text for passage in passages(body))
 
 
-def said(body: str | None) -> str:
+def extract_text(body: str | None) -> str:
     """Return what somebody said in it, without what tools gave."""
     return "\n".join(passage.text for passage in passages(body) if passage.is_plain)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from oulipoly_engine.core.text.columns import fit, plain, wrapped
+from oulipoly_engine.core.text.columns import fit, plain, wrap
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts.entry_text import Passage, passages
 
@@ -13,7 +13,7 @@ _INDENT = "    "
 _NO_TEXT = "(no text is stored of it: a tool's call, thinking or an image)"
 
 
-def heading(position: int, role: str, at: datetime, marks: tuple[str, ...]) -> str:
+def format_heading(position: int, role: str, at: datetime, marks: tuple[str, ...]) -> str:
     """Return the line above an entry. at: in the zone to show; position: from 1."""
     extra = f"  ({', '.join(marks)})" if marks else ""
     return f"#{position}  {plain(role)}  {at:%Y-%m-%d %H:%M:%S}{extra}"
@@ -27,7 +27,7 @@ def body_lines(body: str | None, columns: int, *, raw: bool) -> Iterator[str]:
     for passage in found:
         if passage.is_plain:
             text = passage.text if raw else redact(passage.text)
-            yield from ((_INDENT + line).rstrip() for line in wrapped(text, max(20, columns - len(_INDENT))))
+            yield from ((_INDENT + line).rstrip() for line in wrap(text, max(20, columns - len(_INDENT))))
         else:
             yield _INDENT + summary(passage, columns - len(_INDENT), raw=raw)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from html import escape
 
 from oulipoly_engine.core.transcripts.dialogue import Entry, Kind, Part
-from oulipoly_engine.core.transcripts.document_head import Head, Renderer, fenced, moment
+from oulipoly_engine.core.transcripts.document_head import Head, Renderer, moment, split_fences
 
 _SPAN = re.compile(r"(?<!`)(`{1,8})(?!`)([^\n]*?)(?<!`)\1(?!`)")
 _LANGUAGE = re.compile(r"[A-Za-z0-9_+#.-]{1,30}", re.ASCII)
@@ -81,23 +81,23 @@ def _part(part: Part) -> Iterator[str]:
         case Kind.CALL if not part.text:
             yield f'<p class="note">Used {escape(part.label)}</p>\n'
         case Kind.CALL:
-            yield from _folded(part.label, part.text)
+            yield from _fold(part.label, part.text)
         case Kind.SUMMARY:
-            yield from _folded("Compacted here: the summary that stands for everything before", part.text)
+            yield from _fold("Compacted here: the summary that stands for everything before", part.text)
         case _:
             label = f": {part.label}" if part.label else ""
             failed = " (failed)" * part.is_error
-            yield from _folded(f"{_SUMMARIES[part.kind]}{label}{failed}", part.text, failed=part.is_error)
+            yield from _fold(f"{_SUMMARIES[part.kind]}{label}{failed}", part.text, failed=part.is_error)
 
 
-def _folded(summary: str, text: str, *, failed: bool = False) -> Iterator[str]:
+def _fold(summary: str, text: str, *, failed: bool = False) -> Iterator[str]:
     yield f"<details{' class=failed' if failed else ''}><summary>{escape(summary)}</summary>\n<pre>"
     yield escape(text.rstrip("\n"), quote=False)
     yield "</pre>\n</details>\n"
 
 
 def _text(text: str) -> Iterator[str]:
-    for language, piece in fenced(text.strip("\n")):
+    for language, piece in split_fences(text.strip("\n")):
         if language is not None:
             known = _LANGUAGE.fullmatch(language)
             name = f' class="language-{language}"' if known else ""
@@ -110,10 +110,10 @@ def _spans(text: str) -> str:
     """Return escaped text with its code spans marked."""
     if "`" not in text:
         return escape(text, quote=False)
-    return "\n".join(_marked(line) if "`" in line else escape(line, quote=False) for line in text.split("\n"))
+    return "\n".join(_mark(line) if "`" in line else escape(line, quote=False) for line in text.split("\n"))
 
 
-def _marked(line: str) -> str:
+def _mark(line: str) -> str:
     shown, at = [], 0
     for span in _SPAN.finditer(line):
         shown += [escape(line[at : span.start()], quote=False), f"<code>{escape(span[2].strip(), quote=False)}</code>"]

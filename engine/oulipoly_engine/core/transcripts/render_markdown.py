@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from oulipoly_engine.core.transcripts.dialogue import Entry, Kind, Part
-from oulipoly_engine.core.transcripts.document_head import Head, Renderer, fenced, moment
+from oulipoly_engine.core.transcripts.document_head import Head, Renderer, moment, split_fences
 
 _BACKTICKS = re.compile(r"`+")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])(?!https?://[^\s<>`]*>)")
@@ -54,24 +54,24 @@ def _part(part: Part) -> Iterator[str]:
         case Kind.CALL if not part.text:
             yield f"*Used {_line(part.label)}*\n"
         case Kind.CALL:
-            yield from _folded(part.label, part.text)
+            yield from _fold(part.label, part.text)
         case Kind.SUMMARY:
-            yield from _folded("Compacted here: the summary that stands for everything before", part.text)
+            yield from _fold("Compacted here: the summary that stands for everything before", part.text)
         case _:
             label = f": {part.label}" if part.label else ""
-            yield from _folded(f"{_SUMMARIES[part.kind]}{label}{' (failed)' * part.is_error}", part.text)
+            yield from _fold(f"{_SUMMARIES[part.kind]}{label}{' (failed)' * part.is_error}", part.text)
 
 
-def _folded(summary: str, text: str) -> Iterator[str]:
+def _fold(summary: str, text: str) -> Iterator[str]:
     yield f"<details><summary>{_line(summary)}</summary>\n\n"
     yield from _block("", text)
     yield "\n</details>\n"
 
 
 def _text(text: str) -> Iterator[str]:
-    for language, piece in fenced(text.strip("\n")):
+    for language, piece in split_fences(text.strip("\n")):
         if language is None:
-            yield _tamed(piece).rstrip("\n") + "\n"
+            yield _neutralise(piece).rstrip("\n") + "\n"
         else:
             yield from _block(language, piece)
 
@@ -84,7 +84,7 @@ def _block(language: str, text: str) -> Iterator[str]:
     yield f"\n{fence}\n"
 
 
-def _tamed(text: str) -> str:
+def _neutralise(text: str) -> str:
     """Return text whose tags are shown instead of obeyed, but for those in a code span, which shows them anyway."""
     if "<" not in text:
         return text
@@ -92,13 +92,13 @@ def _tamed(text: str) -> str:
     for line in text.split("\n"):
         is_open = is_open and not line.isspace() and line != ""  # a span ends with its paragraph
         spans, is_left_open = _spans(line) if "`" in line else ([], False)
-        tamed.append(_tamed_line(line, [] if is_open else spans) if "<" in line else line)
+        tamed.append(_neutralise_line(line, [] if is_open else spans) if "<" in line else line)
         # What the backticks after an unpaired one mean depends on lines that may or may not be one paragraph.
         is_open = is_open or is_left_open
     return "\n".join(tamed)
 
 
-def _tamed_line(line: str, spans: list[tuple[int, int]]) -> str:
+def _neutralise_line(line: str, spans: list[tuple[int, int]]) -> str:
     tamed, at = [], 0
     for begin, end in spans:
         tamed += [_TAG.sub("&lt;", line[at:begin]), line[begin:end]]
@@ -130,7 +130,7 @@ def _spans(line: str) -> tuple[list[tuple[int, int]], bool]:
 
 
 def _line(text: str) -> str:
-    return _tamed(" ".join(text.split()).replace("`", "'"))
+    return _neutralise(" ".join(text.split()).replace("`", "'"))
 
 
 def _code(text: str) -> str:

@@ -51,7 +51,7 @@ class Visible:
         text = readable(raw)
         if not self.redacting:
             return text
-        shown = redacted(text)
+        shown = redact_text(text)
         if shown != text:
             self.secrets += max(shown.count(REDACTED) - text.count(REDACTED), 1)
         return shown
@@ -89,7 +89,7 @@ def _picture(found: re.Match[str]) -> str:
     return "\u2421" if code == 0x7F else f"<U+{code:04X}>"
 
 
-def redacted(text: str) -> str:
+def redact_text(text: str) -> str:
     """Return what the redactor makes of a text, sooner."""
     if _SEVERAL_LINES.search(text):
         return redact(text)

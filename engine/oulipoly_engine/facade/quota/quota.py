@@ -17,7 +17,7 @@ from oulipoly_engine.core.quota.usage_table import AccountUsage
 from oulipoly_engine.facade.files import check_account
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.quota.burn_history import Burning, burning
+from oulipoly_engine.service.quota.burn_history import Burning, read_burn_history
 from oulipoly_engine.service.quota.forecasting import WindowForecast
 from oulipoly_engine.service.quota.refresh import Kind, Refreshed, Refresher, Wish
 from oulipoly_engine.store.base.db import Store
@@ -131,7 +131,7 @@ class Quota:
     def burning(self, account: str, window: str, back: timedelta, ahead: timedelta, steps: int) -> Burning:
         """Return how a window burned and what is expected of it, in at most `steps` points."""
         with self._home.stored() as store:
-            return burning(store, account, window, self._home.now(), back, ahead, steps)
+            return read_burn_history(store, account, window, self._home.now(), back, ahead, steps)
 
     def _reader(self, store: Store) -> Refresher:
         home = self._home
@@ -164,5 +164,5 @@ def _usage(account: Account, done: Refreshed) -> AccountUsage:
     state = _STATES.get(done.kind)
     warning = usage_table.not_committed(done.text or "") if done.kind is Kind.NOT_STORED else None
     if done.kind in (Kind.FAILED, Kind.BACKING_OFF):
-        state = usage_table.failed(done.text or "")
+        state = usage_table.format_failure(done.text or "")
     return AccountUsage(account.name, vendor, done.windows, state, warning)

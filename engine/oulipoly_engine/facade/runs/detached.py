@@ -89,7 +89,7 @@ def start(
 
 def look(payload: Mapping[str, Any], pid: int) -> dict[str, Any]:
     """Return the sessions that the running CLI has had open, and the last. Called in the host, every few seconds."""
-    seen = open_sessions.opened(Path(payload["marks"]), pid, payload["seen"])
+    seen = open_sessions.list_open(Path(payload["marks"]), pid, payload["seen"])
     return {"seen": list(seen), "open_session": seen[-1] if seen else None}
 
 

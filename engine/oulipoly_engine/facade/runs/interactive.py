@@ -13,7 +13,7 @@ from oulipoly_engine.facade import upkeep
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.process.signals import Guard
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.service.runs.resume import Wish, chosen
+from oulipoly_engine.service.runs.resume import Wish, tell_choice
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.accounts.accounts import Model
@@ -128,7 +128,7 @@ class _Choice:
         guard.disarm()
         arguments.interactive(resumer.account(settled.session.account))  # refused before it is announced
         self.folder, self.why = settled.working_directory, settled.reason
-        return chosen(resumer, settled)
+        return tell_choice(resumer, settled)
 
 
 def _narrowed(model: Model, account: str | None) -> Model:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oulipoly_engine.core.balance.explain import chosen_text
+from oulipoly_engine.core.balance.explain import explain_choice
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.facade.quota.pools import Pools
 from oulipoly_engine.facade.runs.interactive import Interactive, InteractiveRequest, Wish
@@ -60,4 +60,4 @@ class NewTerminals:
 
     def _begun(self, request: InteractiveRequest, size: tuple[int, int]) -> OpenedTerminal:
         started = Interactive(self._home).detach(request, size, Guard())
-        return OpenedTerminal(started.terminal, started.account, chosen_text(started.account, started.why))
+        return OpenedTerminal(started.terminal, started.account, explain_choice(started.account, started.why))

@@ -62,8 +62,8 @@ class Places(Record):
         settings = small_files.read_settings(self.paths)
         broken: list[Problem] = []
         if before is not None:
-            accounts = _standing_in(accounts, before.accounts, broken)
-            sessions = _standing_in(sessions, before.scripts, broken)
+            accounts = _substitute(accounts, before.accounts, broken)
+            sessions = _substitute(sessions, before.scripts, broken)
         models: dict[str, Model] = {}
         problems = list(accounts.problems)
         for name in load.list_models(self.paths, self.models_dir):
@@ -94,7 +94,7 @@ class Places(Record):
         return check(self.paths, models_dir=self.models_dir, agents_dir=self.agents_dir)
 
 
-def _standing_in(loaded: Loaded[T], before: T, broken: list[Problem]) -> Loaded[T]:
+def _substitute(loaded: Loaded[T], before: T, broken: list[Problem]) -> Loaded[T]:
     """Return what was read before where nothing of the file can be read now, and add why to `broken`."""
     lost = [problem for problem in loaded.errors if not problem.key]
     broken += lost

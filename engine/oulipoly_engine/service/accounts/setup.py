@@ -40,7 +40,10 @@ def propose(paths: Paths, which: Callable[[str], str | None] = shutil.which) -> 
     for cli in _MARKS:
         folders = tuple(_folders(cli, paths.home))
         if which(cli) is None:
-            notes += (f"{shown} is there, but no program {cli} is on the PATH" for shown in map(_shown(paths), folders))
+            notes += (
+                f"{shown} is there, but no program {cli} is on the PATH"
+                for shown in map(_shorten_paths(paths), folders)
+            )
             continue
         found = [_login(cli, folder, paths) for folder in folders]
         if not found:
@@ -49,7 +52,7 @@ def propose(paths: Paths, which: Callable[[str], str | None] = shutil.which) -> 
             if cli in _CREDENTIALS and not login.has_credentials:
                 notes.append(f"{login.account}: {_CREDENTIALS[cli]} is not in its folder, so its quota is not read")
         logins += found
-    logins = _named_apart(logins)
+    logins = _drop_same_names(logins)
     files = tuple(FileChange(paths.config / name, None, text) for name, text in texts(logins))
     return SetUp(tuple(logins), files, tuple(notes))
 
@@ -97,17 +100,17 @@ def _folders(cli: str, home: Path) -> Iterator[Path]:
 
 def _login(cli: str, folder: Path, paths: Paths) -> Login:
     is_default = cli not in _CREDENTIALS or folder.name == f".{cli}"
-    shown = _shown(paths)(folder) if is_default else str(folder)  # `env` expands no tilde
+    shown = _shorten_paths(paths)(folder) if is_default else str(folder)  # `env` expands no tilde
     has_credentials = cli in _CREDENTIALS and (folder / _CREDENTIALS[cli]).is_file()
     return Login(cli, shown, has_credentials, is_default)
 
 
-def _named_apart(logins: list[Login]) -> list[Login]:
+def _drop_same_names(logins: list[Login]) -> list[Login]:
     """Leave out a login whose name another has taken: `.claude 2` and `.claude-2` would be one account."""
     return list({login.account: login for login in reversed(logins)}.values())[::-1]
 
 
-def _shown(paths: Paths) -> Callable[[Path], str]:
+def _shorten_paths(paths: Paths) -> Callable[[Path], str]:
     return lambda folder: f"~/{folder.relative_to(paths.home)}"
 
 

@@ -140,7 +140,9 @@ class Archive(Record):
                 ends = due(home, file.status.st_mtime_ns)
                 if not file.part and ends is not None and ends <= until:
                     copy = known.get(file.path)
-                    keeping = Keeping.NOT_KEPT if copy is None else _keeping(copy, is_current=copy.is_of(file.status))
+                    keeping = (
+                        Keeping.NOT_KEPT if copy is None else _describe_copy(copy, is_current=copy.is_of(file.status))
+                    )
                     kept_at = None if copy is None or copy.is_pruned else copy.kept_at
                     size = file.status.st_size
                     found.append(ArchiveStatus(home.account, file.session_id, file.path, keeping, size, kept_at, ends))
@@ -157,14 +159,14 @@ class Archive(Record):
                     copy.account,
                     copy.session_id,
                     copy.path,
-                    _keeping(copy, is_current=False),
+                    _describe_copy(copy, is_current=False),
                     copy.size_bytes,
                     kept_at,
                     None,
                 )
             keeping = Keeping.LOST if copy.is_pruned else Keeping.ONLY_COPY
             return ArchiveStatus(copy.account, copy.session_id, copy.path, keeping, copy.size_bytes, kept_at, None)
-        keeping = _keeping(copy, is_current=copy.is_of(status))
+        keeping = _describe_copy(copy, is_current=copy.is_of(status))
         ends = None if home is None else due(home, status.st_mtime_ns)
         return ArchiveStatus(copy.account, copy.session_id, copy.path, keeping, copy.size_bytes, kept_at, ends)
 
@@ -194,7 +196,7 @@ class Archive(Record):
             raise RunnerError(message) from error
 
 
-def _keeping(copy: KeptCopy, *, is_current: bool) -> Keeping:
+def _describe_copy(copy: KeptCopy, *, is_current: bool) -> Keeping:
     if copy.is_pruned:
         return Keeping.GIVEN_UP
     return Keeping.KEPT if is_current else Keeping.BEHIND

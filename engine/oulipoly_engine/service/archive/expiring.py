@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from oulipoly_engine.adapters.transcript_head import standing
+from oulipoly_engine.adapters.transcript_head import look_at
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.accounts.configuration import Configured
 from oulipoly_engine.service.archive.archive import SOON
@@ -40,12 +40,12 @@ class RiskWatch(Record, frozen=False):
             return known[3]
         if known is None or known[1] is not configured:
             self._homes = homes(configured.accounts, configured.scripts, home)
-        found = tuple(sorted(_found(store, self._homes, now), key=lambda one: (one.due, one.account)))
+        found = tuple(sorted(_find(store, self._homes, now), key=lambda one: (one.due, one.account)))
         self._known = (mark, configured, now, found)
         return found
 
 
-def _found(store: Store, known: Iterable[Home], now: datetime) -> Iterator[AtRisk]:
+def _find(store: Store, known: Iterable[Home], now: datetime) -> Iterator[AtRisk]:
     for home in known:
         period = home.cleanup_after()
         if period is None:
@@ -59,6 +59,6 @@ def _ends(store: Store, home: Home, period: timedelta, now: datetime) -> Iterato
     """Yield when each transcript may be deleted, and its chain. What was written since, or is gone, is at no risk."""
     oldest_ms = int((now + SOON - period).timestamp() * 1000)
     for chain_id, path in rows.unkept(store, home.account, oldest_ms):
-        found = standing(path)
+        found = look_at(path)
         if found is not None and found.mtime_ms <= oldest_ms:
             yield datetime.fromtimestamp(found.mtime_ms / 1000, UTC) + period, chain_id

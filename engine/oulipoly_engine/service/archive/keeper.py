@@ -92,7 +92,7 @@ class ArchiveKeeper(Record):
         names = self.archive.homes if accounts is None else [name for name in accounts if name in self.archive.homes]
         objects = self.archive.objects
         try:
-            with self._locked(wait_s) as is_ours:
+            with self._lock(wait_s) as is_ours:
                 if not is_ours:
                     done.is_busy = True
                     return done
@@ -110,7 +110,7 @@ class ArchiveKeeper(Record):
         done = Kept()
         objects, store = self.archive.objects, self.archive.store
         try:
-            with self._locked(0.0) as is_ours:
+            with self._lock(0.0) as is_ours:
                 if not is_ours:
                     done.is_busy = True
                     return done
@@ -139,7 +139,7 @@ class ArchiveKeeper(Record):
         Raises RunnerError when another process is at it, or objects cannot be removed.
         """
         try:
-            with self._locked(wait_s) as is_ours:
+            with self._lock(wait_s) as is_ours:
                 if not is_ours:
                     message = "another process is archiving right now: try again in a moment"
                     raise RunnerError(message)
@@ -222,8 +222,10 @@ class ArchiveKeeper(Record):
     def _sweep(self) -> None:
         """Remove what killed runs left, but nothing that another state file may know."""
         store, objects = self.archive.store, self.archive.objects
-        until_ns = _changed_ns(self._of_another)
-        strays = [(digest, path) for digest, path in objects.strays() if digest is None or _changed_ns(path) > until_ns]
+        until_ns = _read_mtime_ns(self._of_another)
+        strays = [
+            (digest, path) for digest, path in objects.strays() if digest is None or _read_mtime_ns(path) > until_ns
+        ]
         known = rows.known_objects(store, [digest for digest, _ in strays if digest is not None])
         for digest, path in strays:
             if digest is None or digest not in known:
@@ -248,7 +250,7 @@ class ArchiveKeeper(Record):
         return self.archive.folder / "looked"
 
     @contextmanager
-    def _locked(self, wait_s: float) -> Iterator[bool]:
+    def _lock(self, wait_s: float) -> Iterator[bool]:
         until = time.monotonic() + wait_s
         while True:
             with try_lock(self.archive.folder / "archive.lock") as is_ours:
@@ -260,7 +262,7 @@ class ArchiveKeeper(Record):
             time.sleep(0.02)
 
 
-def _changed_ns(path: Path) -> int:
+def _read_mtime_ns(path: Path) -> int:
     """Return when a file changed last; -1: it is not there."""
     try:
         return path.stat().st_mtime_ns

@@ -28,7 +28,7 @@ from oulipoly_engine.errors import RunnerError, SessionNotFound, StorageUnsuppor
 from oulipoly_engine.records import Record, field, replace
 from oulipoly_engine.service.archive.archive import Archive
 from oulipoly_engine.service.bundles.bundle_file import write_bundle
-from oulipoly_engine.service.sessions.locate import Locator, unsupported
+from oulipoly_engine.service.sessions.locate import Locator, describe_unsupported
 from oulipoly_engine.service.transcripts.files import own_folder
 from oulipoly_engine.store.archive.bundled import SegmentRow, chain_row
 from oulipoly_engine.store.base.db import Store
@@ -106,7 +106,7 @@ class Bundler(Record):
         try:
             read_manifest(write_manifest(manifest))
         except BundleRefused as error:  # what nobody could unbundle is not to be found out there
-            raise unsupported(session, f"no machine would take it: {error}") from error
+            raise describe_unsupported(session, f"no machine would take it: {error}") from error
         return Packing(manifest, tuple(missing), opened)
 
     def _segment(
@@ -114,12 +114,12 @@ class Bundler(Record):
     ) -> BundledSegment:
         kind = self.locator.storage(session).storage_type
         if kind is StorageType.OTHER:
-            raise unsupported(session, "its storage_type is no format that can be carried elsewhere")
+            raise describe_unsupported(session, "its storage_type is no format that can be carried elsewhere")
         files = []
         for source in self._sources(session, kind):
             member = member_name(len(opened) + 1, source.role)
             with _reading(source.name, source.open) as file:
-                size, digest = _hashed(file)
+                size, digest = _hash(file)
             opened[member] = source.open
             files.append(BundledFile(member, source.role, source.session_id, source.name, size, digest))
         workspace = self.locator.workspace(session).path
@@ -138,17 +138,17 @@ class Bundler(Record):
         """Return a session's files: Codex's parents, what lies in Claude's own folder, the transcript last."""
         answer = self.locator.transcript(session)
         if answer.path is None:
-            return self._kept_sources(session, kind, answer.problem)
+            return self._find_kept_sources(session, kind, answer.problem)
         own = _of_path(Role.TRANSCRIPT, session.session_id, answer.path, _own_name(session, kind, answer.path))
         if kind is StorageType.CLAUDE_CODE:
             parts = [_of_path(Role.PART, session.session_id, path, part) for part, path in own_folder(answer.path)]
             return [*parts, own]
         return [*self._parents(session, answer.path), own]
 
-    def _kept_sources(self, session: ResolvedSession, kind: StorageType, problem: str) -> list[_Source]:
+    def _find_kept_sources(self, session: ResolvedSession, kind: StorageType, problem: str) -> list[_Source]:
         copies = self.archive.parts(session.account, session.session_id)
         if not copies:
-            raise unsupported(session, f"{problem}; and no copy of it is kept")
+            raise describe_unsupported(session, f"{problem}; and no copy of it is kept")
         transcript, *parts = copies
         sources = [
             _Source(Role.PART, session.session_id, copy.part, partial(self.archive.open, copy)) for copy in parts
@@ -161,7 +161,7 @@ class Bundler(Record):
         found: list[_Source] = []
         seen, path = {session.session_id}, rollout
         while len(seen) < _MOST_PARENTS:
-            parent = _forked_from(path)
+            parent = _find_fork_origin(path)
             if parent is None or parent in seen:
                 break
             seen.add(parent)
@@ -180,7 +180,7 @@ def _own_name(session: ResolvedSession, kind: StorageType, path: Path) -> str:
     try:
         rollout_day(path.name)
     except ValueError as error:
-        raise unsupported(session, str(error)) from error
+        raise describe_unsupported(session, str(error)) from error
     return path.name
 
 
@@ -192,7 +192,7 @@ def _open_path(path: Path) -> BinaryIO:
     return path.open("rb")
 
 
-def _forked_from(rollout: Path) -> str | None:
+def _find_fork_origin(rollout: Path) -> str | None:
     """Return the thread whose history a rollout's first line refers to."""
     try:
         with rollout.open("rb") as file:
@@ -205,7 +205,7 @@ def _forked_from(rollout: Path) -> str | None:
     return parent.lower() if isinstance(parent, str) else None
 
 
-def _hashed(file: BinaryIO) -> tuple[int, str]:
+def _hash(file: BinaryIO) -> tuple[int, str]:
     digest, size = sha256(), 0
     while block := file.read(_BLOCK):
         digest.update(block)

@@ -84,7 +84,7 @@ class BundleReader:
 
     def manifest(self) -> Manifest:
         """Return the manifest. Raises BundleInvalid."""
-        with _translated():
+        with _translate_errors():
             name, size = self._header()
             if name != MANIFEST or size > MOST_MANIFEST_BYTES:
                 message = f"it does not begin with {MANIFEST}"
@@ -98,7 +98,7 @@ class BundleReader:
 
         Raises BundleInvalid.
         """
-        with _translated():
+        with _translate_errors():
             name, size = self._header()
             if (name, size) != (file.member, file.size_bytes):
                 message = f"{file.member} of {file.size_bytes} bytes should come, not {name[:100]!r} of {size}"
@@ -120,7 +120,7 @@ class BundleReader:
 
         Raises BundleInvalid.
         """
-        with _translated():
+        with _translate_errors():
             rest = self._packed.read(_PADDING + 1)
             while more := self._packed.read(_PADDING + 1):
                 rest += more
@@ -182,7 +182,7 @@ def _padding(size: int) -> bytes:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translate_errors() -> Iterator[None]:
     try:
         yield
     except (BundleRefused, EOFError, zlib.error, gzip.BadGzipFile) as error:

@@ -81,7 +81,7 @@ def place(manifest: Manifest, homes: Mapping[str, Home], account: str | None, wo
             placements.append(Placement(segment, home.account, (), why))
             continue
         taken.add((home.account, segment.session_id))
-        files = tuple(_placed(file, path) for file, path in _paths(segment, home, workspace))
+        files = tuple(_place_file(file, path) for file, path in _paths(segment, home, workspace))
         _refuse_other_states(segment, home, files)
         placements.append(Placement(segment, home.account, files))
     return tuple(reversed(placements))
@@ -148,7 +148,7 @@ def _project(home: Home, workspace: Path) -> str:
     raise UsageInvalid(message)
 
 
-def _placed(file: BundledFile, path: Path) -> PlacedFile:
+def _place_file(file: BundledFile, path: Path) -> PlacedFile:
     """Look at what lies in a place. Raises PlaceTaken."""
     if not path.is_symlink() and not path.exists():
         return PlacedFile(file, path, is_there=False)

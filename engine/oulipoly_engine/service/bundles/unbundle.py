@@ -79,7 +79,7 @@ class Unbundler(Record):
         manifest = reader.manifest()
         workspace = choose_workspace(manifest, cwd)
         placements = place(manifest, self.homes, account, workspace)
-        with self._staging(dry_run=dry_run) as folder:
+        with self._hold_staging(dry_run=dry_run) as folder:
             staged = _Staged(folder)
             self._stage(reader, manifest, staged)
             warnings = self._warnings(placements, staged)
@@ -152,13 +152,13 @@ class Unbundler(Record):
         return ChainRow(manifest.chain_id, model, manifest.last_used_at, segments, manifest.name, manifest.note)
 
     @contextmanager
-    def _staging(self, *, dry_run: bool) -> Iterator[Path | None]:
+    def _hold_staging(self, *, dry_run: bool) -> Iterator[Path | None]:
         """Hold the staging folder, empty; what a killed run left in it goes."""
         if dry_run:
             yield None
             return
         try:
-            with self._locked():
+            with self._lock():
                 folder = self.staging / "files"
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir(mode=0o700)
@@ -171,7 +171,7 @@ class Unbundler(Record):
             raise RunnerError(message) from error
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         until = time.monotonic() + _PATIENCE_S
         while True:
             with try_lock(self.staging / "unbundle.lock") as is_ours:

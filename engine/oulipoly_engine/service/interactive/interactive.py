@@ -207,4 +207,4 @@ class _LiveSession(Record, frozen=False):
     def look(self) -> None:
         """Note what is open now."""
         if self.root is not None:
-            self.seen = open_sessions.opened(self.root, self._pid, self.seen)
+            self.seen = open_sessions.list_open(self.root, self._pid, self.seen)

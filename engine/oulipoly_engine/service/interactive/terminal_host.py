@@ -53,12 +53,12 @@ class Answer(msgspec.Struct, frozen=True):
     slug: str = ""
 
 
-def carried(word: str) -> str:
+def escape_word(word: str) -> str:
     """Return a word of the system's so that JSON takes it."""
     return os.fsencode(word).decode("latin-1")
 
 
-def restored(word: str) -> str:
+def unescape_word(word: str) -> str:
     """Return the word that was carried."""
     return os.fsdecode(word.encode("latin-1"))
 
@@ -75,10 +75,10 @@ def _host(order: Order) -> None:
     try:
         place, lock = runtime_folder.claim(Path(order.runtime))
         listener = place.listen()
-        env = {restored(key): restored(value) for key, value in order.env.items()} | {
+        env = {unescape_word(key): unescape_word(value) for key, value in order.env.items()} | {
             runtime_folder.TERMINAL_VARIABLE: place.id
         }
-        argv, cwd = tuple(map(restored, order.argv)), Path(restored(order.cwd))
+        argv, cwd = tuple(map(unescape_word, order.argv)), Path(unescape_word(order.cwd))
         command = Command(argv, env, cwd, is_configured=order.terminal.get("account") is not None)
         child = spawn(command, columns=limits.columns, rows=limits.rows)
     except (RunnerError, OSError) as error:
@@ -113,7 +113,7 @@ class _Recorder:
     """Calls the functions that the order names; imported only then."""
 
     def __init__(self, order: Order) -> None:
-        self._finish, self._look, self._after = map(_named, (order.finish, order.look, order.after))
+        self._finish, self._look, self._after = map(_import_later, (order.finish, order.look, order.after))
         self._known = dict(order.finish_with)
         self.looks = bool(order.look)
 
@@ -132,7 +132,7 @@ class _Recorder:
         self._after()(self._known)
 
 
-def _named(name: str) -> Callable[[], Callable[..., Any]]:
+def _import_later(name: str) -> Callable[[], Callable[..., Any]]:
     """Return what imports a function of ours; without a name, one that does nothing."""
     if not name:
         return lambda: lambda *_: {}

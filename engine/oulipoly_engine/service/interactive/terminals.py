@@ -19,7 +19,7 @@ from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.liveness import has_ended
 from oulipoly_engine.records import Record, asdict, field, replace
 from oulipoly_engine.service.interactive import endings
-from oulipoly_engine.service.interactive.terminal_host import Answer, Order, carried
+from oulipoly_engine.service.interactive.terminal_host import Answer, Order, escape_word
 from oulipoly_engine.service.runs.orphans import GUARD_DROP
 from oulipoly_engine.store.base.db import Store, open_store
 from oulipoly_engine.store.runs import invocations
@@ -110,12 +110,12 @@ def start(paths: Paths, launch: Launch) -> Terminal:
         }
     env = terminal_environment(launch.command.env)
     order = Order(
-        argv=tuple(map(carried, launch.command.argv)),
-        env={carried(key): carried(value) for key, value in env.items()},
-        cwd=carried(str(launch.command.cwd or Path.cwd())),
+        argv=tuple(map(escape_word, launch.command.argv)),
+        env={escape_word(key): escape_word(value) for key, value in env.items()},
+        cwd=escape_word(str(launch.command.cwd or Path.cwd())),
         runtime=str(paths.runtime),
         logs=str(paths.terminal_logs),
-        terminal=_described(launch),
+        terminal=_describe(launch),
         rules=rules,
         finish=finish,
         finish_with=payload,
@@ -269,7 +269,7 @@ def to_json(terminal: Terminal) -> dict[str, object]:
     return document | {"state": "running" if terminal.is_running else "ended"}
 
 
-def _described(launch: Launch) -> dict[str, Any]:
+def _describe(launch: Launch) -> dict[str, Any]:
     recorded = launch.recorded
     words = redact_argv(launch.command.argv)
     label = launch.label if launch.label is not None else " ".join(words)

@@ -51,7 +51,7 @@ def burners(
     may_write: prices of models that are new may be kept in the store. Raises StoreUnusable.
     """
     own = read_prices(paths).value
-    known: Mapping[str, Sequence[Rate]] = rates(store, own) if may_write else _kept_rates(store, own)
+    known: Mapping[str, Sequence[Rate]] = rates(store, own) if may_write else _read_kept_rates(store, own)
     found = [share for share in shares(store, known, since, until) if share.place.account == account]
     whole = replace(total(lines(found, Grouping.ACCOUNT, known, None)), keys=(account,))
     empty = Burners(account, since, until, whole)
@@ -79,5 +79,5 @@ def _weight(line: Line, of: Burners) -> float:
     return line.value if of.is_by_value else float(line.tokens.total)
 
 
-def _kept_rates(store: Store, own: Mapping[str, Rate]) -> Mapping[str, Sequence[Rate]]:
+def _read_kept_rates(store: Store, own: Mapping[str, Rate]) -> Mapping[str, Sequence[Rate]]:
     return {**prices.known(store, price_list.name()), **{model: (rate,) for model, rate in own.items()}}

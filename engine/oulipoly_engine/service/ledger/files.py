@@ -75,7 +75,7 @@ def _walk_folder(
     except FileNotFoundError:
         return not is_root  # a removed folder is gone with its files; a missing root may be a disk that is not there
     except OSError as error:
-        found.notes.append(f"{shown(folder)}: {error.strerror or type(error).__name__}")
+        found.notes.append(f"{escape_path(folder)}: {error.strerror or type(error).__name__}")
         return False
     prefix = PREFIXES.get(source.cli, "")
     for entry in listed:
@@ -104,11 +104,11 @@ def _walk_folder(
             continue
         except OSError as error:
             missing.discard(entry.path)
-            found.notes.append(f"{shown(entry.path)}: {error.strerror or type(error).__name__}")
+            found.notes.append(f"{escape_path(entry.path)}: {error.strerror or type(error).__name__}")
     return is_whole
 
 
-def shown(path: str) -> str:
+def escape_path(path: str) -> str:
     """Return a path as text that a terminal and a database can hold, whatever its bytes are."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 

@@ -17,7 +17,7 @@ from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.ledger.calls import Damage, Tokens
 from oulipoly_engine.errors import SpawnFailed
 from oulipoly_engine.records import Record, field
-from oulipoly_engine.service.ledger.files import LONGEST_LINE, Seen, Source, Walk, shown, walk
+from oulipoly_engine.service.ledger.files import LONGEST_LINE, Seen, Source, Walk, escape_path, walk
 from oulipoly_engine.service.ledger.reading import Reading
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.ledger import calls as rows
@@ -220,7 +220,7 @@ def local_burn(store: Store, account: str, since: datetime) -> tuple[int, Tokens
 def _sentence(path: str, damage: Damage) -> str:
     """Return where a line that cannot be read stands, and what it is; messages of a database have no line."""
     if path.endswith(".db"):
-        return f"{shown(path)}: {damage.what}"
+        return f"{escape_path(path)}: {damage.what}"
     number, left = 1, damage.offset
     try:
         with open(path, "rb") as file:  # noqa: PTH123 - the path may be no text
@@ -228,8 +228,8 @@ def _sentence(path: str, damage: Damage) -> str:
                 number += piece.count(b"\n")
                 left -= len(piece)
     except OSError:  # it has vanished since
-        return f"{shown(path)}: {damage.what}, at byte {damage.offset}"
-    return f"{shown(path)}:{number}: {damage.what}"
+        return f"{escape_path(path)}: {damage.what}, at byte {damage.offset}"
+    return f"{escape_path(path)}:{number}: {damage.what}"
 
 
 def _new_bytes(seen: Seen, known: Mapping[str, Cursor]) -> int:

@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from oulipoly_engine.adapters.opencode.calls import changed, database_of
+from oulipoly_engine.adapters.opencode.calls import database_of, read_changed
 from oulipoly_engine.core.ledger.calls import Damage, Found
 from oulipoly_engine.core.ledger.opencode import call_of
-from oulipoly_engine.service.ledger.files import Source, shown
+from oulipoly_engine.service.ledger.files import Source, escape_path
 from oulipoly_engine.store.ledger.calls import Batch, Cursor, rows_of
 
 _AGAIN_MS = 60_000  # of changes that are read again: one is dated before it can be seen
@@ -31,7 +31,7 @@ def read_database(source: Source, known: Mapping[str, Cursor], notes: list[str])
         is_same = before is not None and (before.device, before.inode) == (now.device, now.inode)
         since = before.offset - _AGAIN_MS if before is not None and is_same else 0
         found, damaged, last = Found(), [], 0 if before is None or not is_same else before.offset
-        for number, (at, message) in enumerate(changed(path, since)):
+        for number, (at, message) in enumerate(read_changed(path, since)):
             last = max(last, at)
             try:
                 call = call_of(source.account, message)
@@ -45,7 +45,7 @@ def read_database(source: Source, known: Mapping[str, Cursor], notes: list[str])
     except FileNotFoundError:  # no session yet
         return None
     except OSError as error:
-        notes.append(f"{shown(name)}: {error.strerror or type(error).__name__}")
+        notes.append(f"{escape_path(name)}: {error.strerror or type(error).__name__}")
         return None
     places, calls = rows_of(found.calls, {})
     cursor = now._replace(offset=last)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.ledger.calls import FamilyUnknown, Found, Place
-from oulipoly_engine.service.ledger.files import Blocks, Source, shown
+from oulipoly_engine.service.ledger.files import Blocks, Source, escape_path
 from oulipoly_engine.store.ledger.calls import Batch, Cursor, rows_of
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Reading:
         except FamilyUnknown:
             return
         except OSError as error:  # unreadable, or gone since the folder was listed
-            self.notes.append(f"{shown(path)}: {error.strerror or type(error).__name__}")
+            self.notes.append(f"{escape_path(path)}: {error.strerror or type(error).__name__}")
             self._found.damaged.clear()
             return
         self._note(path, cursor)

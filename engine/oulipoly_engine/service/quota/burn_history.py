@@ -46,7 +46,7 @@ class Burning(Record):
         return len(self.cycles) <= _EVEN_AT_MOST
 
 
-def burning(
+def read_burn_history(
     store: Store, account: str, window: str, now: datetime, back: timedelta, ahead: timedelta, steps: int
 ) -> Burning:
     """Return a window's history from `back` before now to `ahead` after it, in at most `steps` points.

@@ -28,7 +28,7 @@ def notes(root: Path, looked_at: datetime | None, now: datetime, most: int = _MO
     return tuple(islice((note for note in readings(root, since) if note.at <= now), most))
 
 
-def standing_in(found: Sequence[CodexReading], known_at: datetime | None, now: datetime) -> CodexReading | None:
+def choose_note(found: Sequence[CodexReading], known_at: datetime | None, now: datetime) -> CodexReading | None:
     """Return the newest note, if it is newer than what is known and any of its windows still runs."""
     if not found or (known_at is not None and found[0].at <= known_at):
         return None

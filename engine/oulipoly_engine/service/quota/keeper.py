@@ -8,7 +8,7 @@ from oulipoly_engine.adapters.codex_rate_limits import CodexReading
 from oulipoly_engine.core.quota.backoff import backoff_until
 from oulipoly_engine.core.quota.burn import learn
 from oulipoly_engine.core.quota.readings import HttpFailure, ParsedWindow
-from oulipoly_engine.core.quota.window_cycles import ended_cycles
+from oulipoly_engine.core.quota.window_cycles import find_ended_cycles
 from oulipoly_engine.core.quota.windows import QuotaState
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.quota import codex_notes
@@ -59,12 +59,12 @@ def keep(store: Store, look: Look) -> None:
         is_thinning_due = made.thinned_at is None or abs(look.at - made.thinned_at) > _THIN_EVERY
         if is_thinning_due:
             readings.thin(store, look.account, look.at)
-        after = _failed(made, look) if look.failure is not None else quotas.Attempts(last_attempt_at=look.at)
+        after = _count_failure(made, look) if look.failure is not None else quotas.Attempts(last_attempt_at=look.at)
         thinned_at = look.at if is_thinning_due else made.thinned_at
         quotas.save_attempts(store, look.account, replace(after, thinned_at=thinned_at))
 
 
-def _failed(made: quotas.Attempts, look: Look) -> quotas.Attempts:
+def _count_failure(made: quotas.Attempts, look: Look) -> quotas.Attempts:
     count = made.failures_in_a_row + 1
     status, pause = (None, None) if look.http is None else (look.http.status, look.http.retry_after_s)
     return quotas.Attempts(
@@ -80,12 +80,12 @@ def _learn(store: Store, look: Look, reading: Reading) -> None:
     prior = quotas.states(store, (account,))[account]
     spent = _turns_between(store, prior, reading)
     state = learn(prior, [window.as_window() for window in reading.windows], spent, reading.at)
-    if _marked_meanwhile(prior, reading, look.at):
+    if _was_marked_meanwhile(prior, reading, look.at):
         state = replace(state, exhausted_at=prior.exhausted_at)
     quotas.save(store, state)
     if not reading.windows:
         return
-    readings.record_unused(store, account, ended_cycles(prior, state.windows, reading.at))
+    readings.record_unused(store, account, find_ended_cycles(prior, state.windows, reading.at))
     readings.append(
         store,
         account,
@@ -107,7 +107,7 @@ def _turns_between(store: Store, prior: QuotaState, reading: Reading) -> int:
     return max(0, counted) or (prior.calls_since_refresh if reading.source == SCRIPT else 0)
 
 
-def _marked_meanwhile(prior: QuotaState, reading: Reading, now: datetime) -> bool:
+def _was_marked_meanwhile(prior: QuotaState, reading: Reading, now: datetime) -> bool:
     """Tell whether an invocation ran out of quota after the reading had begun: that is the newer knowledge."""
     marked_at = prior.exhausted_at
     return marked_at is not None and reading.begun_at < marked_at <= now + _LOCK_WAIT

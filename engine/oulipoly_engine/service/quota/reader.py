@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from oulipoly_engine.adapters.bundled import bundled_call, run_bundled
+from oulipoly_engine.adapters.bundled import recognise_usage_call, run_bundled
 from oulipoly_engine.core.quota.readings import HttpFailure, ParsedWindow, excerpt, http_failure, parse_reading
 from oulipoly_engine.errors import AdapterOutputInvalid
 from oulipoly_engine.process.script import ScriptResult, run_script
@@ -59,7 +59,7 @@ class QuotaReader(Record):
         again = self._ask(command)
         if again.failure is None or refreshed.succeeded:
             return again
-        login = f"the login refresh `{excerpt(auth_refresh, 120)}` {_deed(refreshed)} too{_words(refreshed)}"
+        login = f"the login refresh `{excerpt(auth_refresh, 120)}` {_describe_end(refreshed)} too{_words(refreshed)}"
         return Answer(again.windows, f"{again.failure}; {login}", again.http)
 
     def _ask(self, command: str) -> Answer:
@@ -70,7 +70,9 @@ class QuotaReader(Record):
             # Named even where the excerpt has been cut before it: the pause after a 429 goes by this text.
             status = "" if http is None else f" (HTTP {http.status})"
             said = _words(result) or ": it printed nothing"
-            return Answer(failure=f"the quota script `{name}` {_deed(result)}{status}{said}; {_ADVICE}", http=http)
+            return Answer(
+                failure=f"the quota script `{name}` {_describe_end(result)}{status}{said}; {_ADVICE}", http=http
+            )
         if not result.stdout.strip():
             shape = "it must print one JSON object with `windows`"
             return Answer(failure=f"the quota script `{name}` printed nothing{_words(result)}: {shape}; {_ADVICE}")
@@ -80,14 +82,14 @@ class QuotaReader(Record):
             return Answer(failure=f"{error.message}; {_ADVICE}")
 
     def _run(self, command: str) -> ScriptResult:
-        call = bundled_call(command, self.home)
+        call = recognise_usage_call(command, self.home)
         if call is None:
             return run_script(command, self.environ, timeout_s=self.timeout_s, cancelled=self.cancelled)
         done = run_bundled(call, self.environ)
         return ScriptResult(done.exit_code, done.stdout.encode(), done.stderr.encode(), None, 0.0)
 
 
-def _deed(result: ScriptResult) -> str:
+def _describe_end(result: ScriptResult) -> str:
     """Say how a script ended that did not end well."""
     if result.problem is not None:
         return result.problem

@@ -22,7 +22,7 @@ from oulipoly_engine.core.quota.quota_source import codex_sessions_root, quota_c
 from oulipoly_engine.core.quota.readings import ParsedWindow
 from oulipoly_engine.core.quota.staleness import (
     CLOCK_TOLERANCE,
-    expected_live_windows,
+    count_expected_windows,
     is_routing_stale,
     topology_probe_due,
 )
@@ -108,7 +108,7 @@ class Refresher:
             return ()
         results: dict[str, Refreshed] = {}
         unique = tuple(dict.fromkeys(names))
-        stopped = stopping.asked()  # of this call alone: others may read through the same object
+        stopped = stopping.stop_event()  # of this call alone: others may read through the same object
         work = partial(self._in_thread, wish=wish, stopped=stopped)
         with closing(run_in_threads(work, unique, at_most=_AT_ONCE, cancel=stopped.set)) as found:
             for result in found:
@@ -156,7 +156,7 @@ class Refresher:
     def _repair_topology(self, names: Sequence[str]) -> tuple[Refreshed, ...]:
         now = self._clock.now()
         states = quotas.states(self._store, names)
-        expected = expected_live_windows(states.values(), now)
+        expected = count_expected_windows(states.values(), now)
         due = [
             name for name in self._readable(names) if topology_probe_due(states[name], expected, now, has_source=True)
         ]
@@ -183,12 +183,12 @@ class Refresher:
             with try_lock(self._locks / f"{name}.lock") as is_ours:
                 if not is_ours:
                     return Refreshed(name, Kind.IN_FLIGHT)
-                return self._left_alone(name, wish) or self._read(name, command, stopped)
+                return self._reason_to_skip(name, wish) or self._read(name, command, stopped)
         except OSError as error:
             text = f"it cannot be read: {error.strerror or error}; check the rights of {self._locks}"
             return Refreshed(name, Kind.FAILED, text=text)
 
-    def _left_alone(self, name: str, wish: Wish) -> Refreshed | None:
+    def _reason_to_skip(self, name: str, wish: Wish) -> Refreshed | None:
         """Say why not to read after all. Asked under the lock: another process may just have tried."""
         made = quotas.attempts(self._store, (name,))[name]
         if made.backoff_until is not None and self._is_resting(made, insist=wish.insist):
@@ -223,14 +223,14 @@ class Refresher:
         reading: Reading | None = Reading(answer.windows, began_at, at, duration_s=answer.duration_s)
         text = answer.failure
         if command is None or answer.failure is not None:
-            note = codex_notes.standing_in(notes, prior.refreshed_at, at)
+            note = codex_notes.choose_note(notes, prior.refreshed_at, at)
             reading = None if note is None else Reading(note.windows, note.at, note.at, codex_notes.SOURCE)
             if note is not None and text is not None:
                 text += f"; what Codex noted at {to_text(note.at)[:19]}Z is used instead"
         look = Look(name, at, reading, answer.failure, answer.http, notes)
-        return self._kept(look, text, answer.duration_s)
+        return self._keep(look, text, answer.duration_s)
 
-    def _kept(self, look: Look, text: str | None, duration_s: float) -> Refreshed:
+    def _keep(self, look: Look, text: str | None, duration_s: float) -> Refreshed:
         """Store a look and say what came of it."""
         windows = () if look.reading is None else look.reading.windows
         try:

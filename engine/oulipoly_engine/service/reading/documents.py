@@ -15,7 +15,7 @@ from typing import IO
 from oulipoly_engine import stopping
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL, ResolvedSession
 from oulipoly_engine.core.transcripts import render_html, render_markdown
-from oulipoly_engine.core.transcripts.dialogue import TALK, Entry, Findings, Wanted, selected
+from oulipoly_engine.core.transcripts.dialogue import TALK, Entry, Findings, Wanted, select
 from oulipoly_engine.core.transcripts.document_head import Format, Head, Origin, Renderer
 from oulipoly_engine.core.transcripts.sanitize import Visible
 from oulipoly_engine.errors import RunnerError
@@ -89,7 +89,7 @@ class Documents(Record):
         try:
             with self._source().opened(session) as opened:
                 entries = 0
-                for entry in selected(opened.entries, style.wanted):
+                for entry in select(opened.entries, style.wanted):
                     stopping.check()
                     entries += not entry.continues
                     text = "".join(renderer.entry(visible.entry(entry), entries))
@@ -117,7 +117,7 @@ class Documents(Record):
         """Return the first entries as they would be shown; reads no further than these."""
         visible = Visible(redacting=redacting)
         with self._source().opened(session) as opened:
-            found = list(islice(selected(opened.entries, wanted), entries + 1))
+            found = list(islice(select(opened.entries, wanted), entries + 1))
             origin = opened.origin
         shown = tuple(visible.entry(entry) for entry in found[:entries])
         return Preview(origin, shown, len(found) > entries, visible.secrets if redacting else None)

@@ -24,14 +24,14 @@ from oulipoly_engine.core.transcripts.canonical import (
     CanonicalRecord,
     Origin,
     Source,
+    read_stored_chunks,
     render,
     scan,
-    stored_chunks,
 )
 from oulipoly_engine.errors import RunnerError, TranscriptMalformed
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.reading.source import stored_bodies, transcript_of
-from oulipoly_engine.service.sessions.locate import Locator, unsupported
+from oulipoly_engine.service.sessions.locate import Locator, describe_unsupported
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.transcripts.bodies import StoredBody
 
@@ -92,7 +92,7 @@ class Exporter(Record):
         """
         storage_type = self.locator.storage(session).storage_type
         if storage_type is StorageType.OTHER:
-            raise unsupported(session, "its storage_type is no format that can be exported")
+            raise describe_unsupported(session, "its storage_type is no format that can be exported")
         spool = tempfile.SpooledTemporaryFile(max_size=self.in_memory_bytes)  # noqa: SIM115 - see below
         try:
             writer = _Writer(spool)
@@ -233,7 +233,7 @@ def _stored_record(row: StoredBody, session: ResolvedSession, problem: str) -> C
         message = f"{problem}; and its stored turn {row.entry_id} (row {row.row_id}) was kept without its body"
         raise RunnerError(message)
     try:
-        content = stored_chunks(row.body)
+        content = read_stored_chunks(row.body)
     except (ValueError, RecursionError) as error:
         message = f"{problem}; and the stored body in row {row.row_id} cannot be read: {error}"
         raise RunnerError(message) from error

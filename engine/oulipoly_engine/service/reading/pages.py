@@ -16,7 +16,7 @@ from typing import BinaryIO, Protocol
 
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.transcripts import claude, codex
-from oulipoly_engine.core.transcripts.canonical import Line, stored_chunks
+from oulipoly_engine.core.transcripts.canonical import Line, read_stored_chunks
 from oulipoly_engine.core.transcripts.dialogue import Entry, Findings, Part, of_chunks
 from oulipoly_engine.core.transcripts.document_head import Origin
 from oulipoly_engine.core.transcripts.sanitize import Visible
@@ -296,7 +296,7 @@ class StoredPages:
         found = []
         for place, row in enumerate(rows, max(0, start)):
             try:
-                chunks = stored_chunks(row.body) if row.body is not None else ()
+                chunks = read_stored_chunks(row.body) if row.body is not None else ()
             except (ValueError, RecursionError):
                 chunks = ()
             entry = of_chunks(row.role, row.timestamp, chunks, row.entry_id, row.row_id)

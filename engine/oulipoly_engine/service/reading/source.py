@@ -12,7 +12,7 @@ from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import RunnerError, StorageUnsupported
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.sessions.locate import Locator, unsupported
+from oulipoly_engine.service.sessions.locate import Locator, describe_unsupported
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.transcripts.bodies import StoredBody, bodies
 
@@ -151,7 +151,7 @@ def stored_bodies(store: Store, session: ResolvedSession, problem: str) -> Gener
 
 def nothing_stored(session: ResolvedSession, problem: str) -> StorageUnsupported:
     """Return the error for a session that can be read nowhere."""
-    return unsupported(session, f"{problem}; and no turn of it is stored")
+    return describe_unsupported(session, f"{problem}; and no turn of it is stored")
 
 
 def _is_gone(path: Path) -> bool:
@@ -206,12 +206,12 @@ def _copy(archive: Archive, kept: KeptCopy, kind: StorageType) -> FilePages:
 def _stored_entries(
     store: Store, session: ResolvedSession, findings: Findings, problem: str
 ) -> Generator[Entry, None, None]:
-    from oulipoly_engine.core.transcripts.canonical import stored_chunks
+    from oulipoly_engine.core.transcripts.canonical import read_stored_chunks
     from oulipoly_engine.core.transcripts.dialogue import of_chunks
 
     for row in stored_bodies(store, session, problem):
         try:
-            chunks = stored_chunks(row.body) if row.body is not None else ()
+            chunks = read_stored_chunks(row.body) if row.body is not None else ()
         except (ValueError, RecursionError):
             findings.note_damage(row.row_id)
             continue

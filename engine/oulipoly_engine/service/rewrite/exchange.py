@@ -28,7 +28,7 @@ from typing import BinaryIO
 from oulipoly_engine.errors import RunnerError, SessionBusy
 from oulipoly_engine.process.open_files import Hold, OpenForWriting, hold_writers
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.rewrite.journal import guarded, sync, write
+from oulipoly_engine.service.rewrite.journal import sync, translate_errors, write
 from oulipoly_engine.service.rewrite.target import Image, open_elsewhere
 
 _PATIENCE_S = 1.0  # for a program that writes a line into what was put there for a moment
@@ -109,12 +109,12 @@ def append(path: Path, late: bytes) -> None:
 
     Does nothing when it stands there already: whoever did this before was killed before it could note it.
     """
-    with guarded(path):
+    with translate_errors(path):
         data = path.read_bytes()
     if late in data:
         return
     between = b"" if data[-1:] in (b"", b"\n") else b"\n"
-    with guarded(path), path.open("ab", buffering=0) as file:  # one write: another program may append as well
+    with translate_errors(path), path.open("ab", buffering=0) as file:  # one write: another program may append as well
         file.write(between + late)
         os.fsync(file.fileno())
 

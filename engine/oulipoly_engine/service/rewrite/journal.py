@@ -55,11 +55,11 @@ class JournalFolder(Record):
 
     def pending_sessions(self) -> list[str]:
         """List the sessions that have a journal."""
-        return _matching(self.path, _PENDING)
+        return _list_matching(self.path, _PENDING)
 
     def canonical_sessions(self) -> list[str]:
         """List the sessions that have canonical lines."""
-        return _matching(self.path, _CANONICAL)
+        return _list_matching(self.path, _CANONICAL)
 
     def quarantined(self, session_id: str) -> bool:
         """Return whether a journal of a session was set aside."""
@@ -68,7 +68,7 @@ class JournalFolder(Record):
     @contextmanager
     def shared(self) -> Iterator[None]:
         """Keep recoveries away for the block. Raises RunnerError when one does not end."""
-        with guarded(self.path):
+        with translate_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
             descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -100,14 +100,14 @@ class JournalFolder(Record):
 
     def remove(self, session_id: str) -> None:
         """Take a session's journal away, the lines that it needs last."""
-        with guarded(self.path):
+        with translate_errors(self.path):
             self.pending(session_id).unlink(missing_ok=True)
             self.canonical(session_id).unlink(missing_ok=True)
             sync(self.path)
 
     def set_aside(self, session_id: str) -> Path:
         """Move a session's journal into quarantine and return where it lies; its canonical lines stay."""
-        with guarded(self.path):
+        with translate_errors(self.path):
             self.quarantine.mkdir(exist_ok=True, mode=0o700)
             number, target = 1, self.quarantine / f"session-{session_id}.pending"
             while target.exists():
@@ -133,7 +133,7 @@ class Preimages(Record):
         digest = hashlib.sha256(data).hexdigest()
         path = self.path(digest)
         if not self._is_whole(digest):
-            with guarded(path):
+            with translate_errors(path):
                 path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             write(path, gzip.compress(data, _LEVEL, mtime=0))
         return digest
@@ -182,7 +182,7 @@ def write(path: Path, content: bytes, mode: int = 0o600, temporary: Path | None 
     Raises RunnerError, naming the file, when that is not possible; then nothing is left of it.
     """
     place = temporary or path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with guarded(path):
+    with translate_errors(path):
         try:
             prepare(place, content, mode)
             place.rename(path)
@@ -224,7 +224,7 @@ def sync(folder: Path) -> None:
 
 
 @contextmanager
-def guarded(path: Path) -> Iterator[None]:
+def translate_errors(path: Path) -> Iterator[None]:
     """Turn an OSError of the block into RunnerError that names the file."""
     try:
         yield
@@ -249,6 +249,6 @@ def _drop(paths: Iterable[Path]) -> None:
             path.unlink(missing_ok=True)
 
 
-def _matching(folder: Path, pattern: re.Pattern[str]) -> list[str]:
+def _list_matching(folder: Path, pattern: re.Pattern[str]) -> list[str]:
     matches = (pattern.fullmatch(name) for name in sorted(path.name for path in folder.iterdir()))
     return [match["id"] for match in matches if match is not None]

@@ -24,7 +24,7 @@ from oulipoly_engine.process.liveness import is_alive
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.rewrite import rows
 from oulipoly_engine.service.rewrite.exchange import append, late_bytes
-from oulipoly_engine.service.rewrite.journal import JournalFolder, Preimages, aside_of, beside, guarded
+from oulipoly_engine.service.rewrite.journal import JournalFolder, Preimages, aside_of, beside, translate_errors
 from oulipoly_engine.service.sessions.lease import Leases
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.rewrite import replacements
@@ -46,7 +46,7 @@ class Recovery(Record):
         """
         if not self._folder.path.is_dir():
             return ()
-        with guarded(self._folder.path), self._folder.exclusive() as is_ours:
+        with translate_errors(self._folder.path), self._folder.exclusive() as is_ours:
             if not is_ours:
                 return ()
             told = [self._settle(session_id) for session_id in self._folder.pending_sessions()]
@@ -74,7 +74,7 @@ class Recovery(Record):
                 raise ValueError(f"it is for another session, {journal.session_id!r}")  # noqa: TRY301 - as if unreadable
         except ValueError as error:
             return self._set_aside(session_id, f"its journal cannot be understood: {error}")
-        found = _found(journal)
+        found = _find_state(journal)
         if found.is_new:
             try:
                 rows.apply(self.store(), journal, found.reading, self.clock.now(), len(found.data))
@@ -159,11 +159,11 @@ class _Found(Record):
 _UNREADABLE = _Found(b"", Reading((), frozenset()))
 
 
-def _found(journal: Journal) -> _Found:
+def _find_state(journal: Journal) -> _Found:
     origin = Origin(journal.session_id, journal.account, journal.jsonl_path)
     try:
         data = Path(journal.jsonl_path).read_bytes()
-        begun = _begun(data, (journal.postimage_file_sha256, journal.preimage_file_sha256))
+        begun = _find_beginning(data, (journal.postimage_file_sha256, journal.preimage_file_sha256))
         reading = rewrite.read(journal.storage_type, begun, origin)
     except (OSError, TranscriptMalformed, KeyError):
         return _UNREADABLE
@@ -171,7 +171,7 @@ def _found(journal: Journal) -> _Found:
     return _Found(begun, reading, reading.sha256 == journal.preimage_sha256, is_new)
 
 
-def _begun(data: bytes, wanted: tuple[str | None, ...]) -> bytes:
+def _find_beginning(data: bytes, wanted: tuple[str | None, ...]) -> bytes:
     """Return the part of a transcript that has one of the hashes, if lines were appended to it since; else all of it.
 
     The longer one, for one of them may be the beginning of the other.

@@ -20,17 +20,17 @@ from oulipoly_engine.core.rewrite import rewrite
 from oulipoly_engine.core.rewrite.journal import IMPORT_REPLACE, UNDO
 from oulipoly_engine.core.rewrite.replacement_input import Wanted
 from oulipoly_engine.core.rewrite.rewrite import Reading, Rewrite
-from oulipoly_engine.core.rewrite.steps import Kind, Step, compared
+from oulipoly_engine.core.rewrite.steps import Kind, Step, compare
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Source, render
 from oulipoly_engine.errors import PreimageMismatch, RequestRefused, RunnerError, SessionBusy
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.rewrite.journal import JournalFolder, Preimages, guarded, write
+from oulipoly_engine.service.rewrite.journal import JournalFolder, Preimages, translate_errors, write
 from oulipoly_engine.service.rewrite.recovery import Recovery
 from oulipoly_engine.service.rewrite.run import Composer, Done, Run, check_preimage
 from oulipoly_engine.service.rewrite.target import Image, Target, alone, check_forks, image_of
 from oulipoly_engine.service.sessions.lease import Leases
-from oulipoly_engine.service.sessions.locate import Locator, unsupported
+from oulipoly_engine.service.sessions.locate import Locator, describe_unsupported
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.rewrite import replacements
 from oulipoly_engine.store.rewrite.replacements import Replacement
@@ -122,7 +122,7 @@ class Replacer(Record):
         Raises as `carry_out` does, but SessionBusy only for a transcript that never holds still: who holds the session
         now is told in the notes.
         """
-        return self._planned(IMPORT_REPLACE, session, self._composer(wanted), preimage_sha256)
+        return self._make_plan(IMPORT_REPLACE, session, self._composer(wanted), preimage_sha256)
 
     def carry_out(
         self, session: ResolvedSession, wanted: Sequence[Wanted], preimage_sha256: str | None = None
@@ -147,7 +147,7 @@ class Replacer(Record):
 
     def plan_undo(self, session: ResolvedSession, operation_uuid: str | None = None) -> Plan:
         """Return what an undo would do; reads only. Raises as `undo` does, but SessionBusy only as `plan` does."""
-        return self._planned(UNDO, session, self._restorer(self._chosen(session, operation_uuid)), None)
+        return self._make_plan(UNDO, session, self._restorer(self._choose(session, operation_uuid)), None)
 
     def undo(self, session: ResolvedSession, operation_uuid: str | None = None) -> Receipt:
         """Put a replaced transcript back as it was, byte for byte; an undo can be undone in turn, by its id.
@@ -156,7 +156,7 @@ class Replacer(Record):
         Raises RequestRefused when there is none, PreimageMismatch when the transcript has changed since, and otherwise
         as `carry_out` does.
         """
-        chosen = self._chosen(session, operation_uuid)
+        chosen = self._choose(session, operation_uuid)
         return self._replace(UNDO, session, self._restorer(chosen), None, (), chosen.operation_uuid)
 
     # ---- what to write
@@ -183,11 +183,11 @@ class Replacer(Record):
                 raise RequestRefused(message)
             data = self._preimages.read(chosen.preimage_file_sha256)
             before = target.read(data)
-            return Rewrite(data, before, compared(reading.records, before.records), ())
+            return Rewrite(data, before, compare(reading.records, before.records), ())
 
         return compose
 
-    def _chosen(self, session: ResolvedSession, operation_uuid: str | None) -> Replacement:
+    def _choose(self, session: ResolvedSession, operation_uuid: str | None) -> Replacement:
         known = self.history(session)
         if operation_uuid is not None:
             found = next((one for one in known if one.operation_uuid == operation_uuid.lower()), None)
@@ -207,7 +207,7 @@ class Replacer(Record):
 
     # ---- the protocol
 
-    def _planned(
+    def _make_plan(
         self, operation: str, session: ResolvedSession, compose: Composer, preimage_sha256: str | None
     ) -> Plan:
         target = self._target(session)
@@ -276,7 +276,7 @@ class Replacer(Record):
         replacements.require_shape(self.store)
         target = self._target(session)
         started_at, operation_uuid = to_text(self.clock.now()), str(uuid.uuid4())
-        with self._journals.shared(), self._staged(operation_uuid, target, wanted) as staged:
+        with self._journals.shared(), self._stage(operation_uuid, target, wanted) as staged:
             self.at_step("staged")
             with self._leases.held(session.session_id, session.account, _LEASE_MS) as lease:
                 self.at_step("leased")
@@ -298,16 +298,16 @@ class Replacer(Record):
                         at_step=self.at_step,
                     )
                     return _receipt(
-                        target, operation, operation_uuid, run.carried_out(compose, preimage_sha256, staged)
+                        target, operation, operation_uuid, run.carry_out(compose, preimage_sha256, staged)
                     )
 
     @contextmanager
-    def _staged(self, operation_uuid: str, target: Target, wanted: Sequence[Wanted]) -> Iterator[bytes]:
+    def _stage(self, operation_uuid: str, target: Target, wanted: Sequence[Wanted]) -> Iterator[bytes]:
         """Have the input on the disk for the block: there must be room for it before anything is begun."""
         lines = b"".join(render(_canonical(one, target)) for one in wanted)
         folder = self._journals.staging
         path = folder / f"{operation_uuid}.canonical.jsonl"
-        with guarded(folder):
+        with translate_errors(folder):
             folder.mkdir(exist_ok=True, mode=0o700)
         write(path, lines)
         try:
@@ -320,10 +320,10 @@ class Replacer(Record):
     def _target(self, session: ResolvedSession) -> Target:
         storage_type = self.locator.storage(session).storage_type
         if storage_type is StorageType.OTHER:
-            raise unsupported(session, "its storage_type is no format that can be replaced")
+            raise describe_unsupported(session, "its storage_type is no format that can be replaced")
         answer = self.locator.transcript(session)
         if answer.path is None:
-            raise unsupported(session, answer.problem)
+            raise describe_unsupported(session, answer.problem)
         return Target(session, storage_type, answer.path)
 
     @property

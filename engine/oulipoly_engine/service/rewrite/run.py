@@ -23,8 +23,8 @@ from oulipoly_engine.service.rewrite.journal import (
     Preimages,
     aside_of,
     beside,
-    guarded,
     prepare,
+    translate_errors,
     write,
 )
 from oulipoly_engine.service.rewrite.target import Image, Target, check_forks, clear_projection, image_of
@@ -64,7 +64,7 @@ class Run(Record):
     undoes: str | None
     at_step: Callable[[str], None]
 
-    def carried_out(self, compose: Composer, preimage_sha256: str | None, staged: bytes) -> Done:
+    def carry_out(self, compose: Composer, preimage_sha256: str | None, staged: bytes) -> Done:
         """Do it. staged: the input's canonical lines, for the journal of one that is refused for its preimage."""
         image = image_of(self.target.path)
         reading = self.target.read(image.data)
@@ -81,7 +81,7 @@ class Run(Record):
         self.at_step("journaled")
         is_other = new.data != image.data
         with ExitStack() as stack:
-            exchange = stack.enter_context(self._exchanged(image, journal, new)) if is_other else None
+            exchange = stack.enter_context(self._exchange(image, journal, new)) if is_other else None
             self._verify(new)
             self.at_step("verified")
             notes = (*new.notes, *(clear_projection(self.locator, self.target) if is_other else ()))
@@ -123,7 +123,7 @@ class Run(Record):
         return journal
 
     @contextmanager
-    def _exchanged(self, image: Image, journal: Journal, new: Rewrite) -> Iterator[Exchange]:
+    def _exchange(self, image: Image, journal: Journal, new: Rewrite) -> Iterator[Exchange]:
         """Put the new transcript in the old one's place; whatever fails before that leaves nothing behind.
 
         The old file stays at hand during the block, so that what comes into it after all is not lost.
@@ -144,7 +144,7 @@ class Run(Record):
             self.at_step("kept")
             replacements.begin(self.store, self._row(journal, kept, image, new))
             self.at_step("noted")
-            with guarded(self.target.path), self.target.path.open("rb") as old:
+            with translate_errors(self.target.path), self.target.path.open("rb") as old:
                 prepare(temporary, new.data, image.state.st_mode & 0o7777)
                 self.at_step("written")
                 exchange = Exchange(self.target.path, image, old, temporary, len(new.data), aside)
@@ -156,7 +156,7 @@ class Run(Record):
             if not is_exchanged or is_undone:
                 self._forget((temporary, aside), image)
             if is_undone:
-                raise self._changed(image) from error
+                raise self._describe_change(image) from error
             raise
 
     def _row(self, journal: Journal, kept: str, image: Image, new: Rewrite) -> Replacement:
@@ -180,7 +180,7 @@ class Run(Record):
     def _check_still(self, image: Image) -> None:
         """Look once more, right before the rename, whether this is the transcript that was read, and the lease ours."""
         if not image.is_of(self.target.path.stat()):
-            raise self._changed(image)
+            raise self._describe_change(image)
         held = self.leases.live(self.lease.session_id)
         if held is None or held.token_hash != hash_of(self.lease.token):
             message = (
@@ -188,7 +188,7 @@ class Run(Record):
             )
             raise SessionBusy(message) if held is not None else RunnerError(message)
 
-    def _changed(self, image: Image) -> PreimageMismatch:
+    def _describe_change(self, image: Image) -> PreimageMismatch:
         now = hashlib.sha256(self.target.path.read_bytes()).hexdigest()
         message = f"the transcript {self.target.path} was written to meanwhile, so it is left as it is: export it again"
         return PreimageMismatch(message, expected=image.file_sha256, actual=now)
@@ -207,7 +207,7 @@ class Run(Record):
     def _verify(self, new: Rewrite) -> None:
         """Raise RunnerError unless the transcript is as it was written; its CLI may have appended to it."""
         size = len(new.data)
-        with guarded(self.target.path):
+        with translate_errors(self.target.path):
             data = self.target.path.read_bytes()
         try:
             is_as_wanted = data[:size] == new.data and self.target.read(data[:size]).sha256 == new.reading.sha256

@@ -78,7 +78,7 @@ def attempt(it: Attempt, face: Face, clock: Clock) -> Attempted:
         outcome = Outcome(False, -1, clock.now(), "spawn_error", "spawn_error", error.message)
         return Attempted(outcome, error=error)
     except Interrupted as error:  # before there was anything to capture
-        return _interrupted(error, held, clock, _NOT_CAPTURED)
+        return _end_interrupted(error, held, clock, _NOT_CAPTURED)
     except ResumeMismatch as error:
         category = Category.RESUME_SESSION_MISMATCH.value
         outcome = Outcome(
@@ -106,7 +106,7 @@ def _run(it: Attempt, place: _Workplace, held: Held, face: Face, clock: Clock) -
         # The id that the CLI has told by now makes the session resumable.
         if place.reader is not None:
             place.reader.feed(error.unread)
-        return _interrupted(error, held, clock, _capture(place))
+        return _end_interrupted(error, held, clock, _capture(place))
     captured = _capture(place)
     succeeded = finished.exit_code == 0 and finished.stopped_for is None
     closed = finished.stopped_for == "stdout_closed"
@@ -143,7 +143,7 @@ def _capture(place: _Workplace) -> CaptureOutcome:
     return _NOT_CAPTURED if place.reader is None else place.reader.finish()
 
 
-def _interrupted(error: Interrupted, held: Held, clock: Clock, captured: CaptureOutcome) -> Attempted:
+def _end_interrupted(error: Interrupted, held: Held, clock: Clock, captured: CaptureOutcome) -> Attempted:
     reason = f"interrupted: signal {error.signal_number}"
     outcome = Outcome(
         success=False,
@@ -186,7 +186,7 @@ def _workplace(it: Attempt) -> Iterator[_Workplace]:
         elif capture.kind is CaptureKind.FORCED_FLAG_VERIFIED:
             reader = ForcedFlagReader(session_id)
         prompt_args, stdin = _transport(it, stack)
-        argv = arguments.one_shot(
+        argv = arguments.compose_one_shot(
             it.account,
             it.member,
             input_args=it.input_args,

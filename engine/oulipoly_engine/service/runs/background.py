@@ -78,7 +78,7 @@ class Background:
         exit_code, failure = 1, None
         try:
             sink = _Sink(lambda text, is_note: self._say(number, text, is_note=is_note))
-            exit_code = run(_command(asked), sink, lambda pid: self._started(number, pid)).exit_code
+            exit_code = run(_command(asked), sink, lambda pid: self._note_start(number, pid)).exit_code
             sink.flush()
         except RunnerError as error:
             failure = error.message
@@ -88,7 +88,7 @@ class Background:
                 self._threads.pop(number, None)
             self._listeners.publish(OneShotEnded(self._clock.now(), number, exit_code, failure))
 
-    def _started(self, number: int, pid: int) -> None:
+    def _note_start(self, number: int, pid: int) -> None:
         with self._lock:
             self._pids[number] = pid
             is_stopped = number in self._stopped

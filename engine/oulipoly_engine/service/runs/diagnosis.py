@@ -54,7 +54,7 @@ def ask_account(account: Account, member: PoolMember, text: str) -> str:
     data = prompt.to_bytes(text)
     by_argument = prompt.transport(account.prompt_mode, len(data)) is not prompt.Transport.STDIN
     command = Command(
-        argv=arguments.one_shot(account, member, prompt_args=(text,) if by_argument else ()),
+        argv=arguments.compose_one_shot(account, member, prompt_args=(text,) if by_argument else ()),
         env=arguments.environment(inherited_environment(), account),
         stdin=None if by_argument else data,
         timeout_s=_ANSWER_TIMEOUT_S,

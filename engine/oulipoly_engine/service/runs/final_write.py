@@ -20,10 +20,10 @@ def make_final(store: Store, row_id: int, outcome: Outcome, note: Callable[[str]
 
     Waits for a state file that another process has locked, until a signal comes.
     """
-    return written(lambda: invocations.end(store, row_id, outcome), "how this run ended", note)
+    return write_patiently(lambda: invocations.end(store, row_id, outcome), "how this run ended", note)
 
 
-def written(write: Callable[[], object], what: str, note: Callable[[str], None]) -> bool:
+def write_patiently(write: Callable[[], object], what: str, note: Callable[[str], None]) -> bool:
     """Write something, patiently, and return whether that was possible; if not, it is told."""
     deadline = time.monotonic() + _PATIENCE_S
     while True:

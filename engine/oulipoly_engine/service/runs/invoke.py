@@ -199,7 +199,9 @@ class Invoker(Record, frozen=False):
                 "out of the model's file"
             )
             raise AccountUnusable(message)
-        arguments.one_shot(account, chosen.member)  # refuses an account without a command before a row is written
+        arguments.compose_one_shot(
+            account, chosen.member
+        )  # refuses an account without a command before a row is written
         return account
 
     def _begin(self, request: Request, it: Attempt, chosen: Chosen, number: int) -> int:
@@ -267,7 +269,9 @@ class Invoker(Record, frozen=False):
         if _is_spent(done) and is_final:
             at = self.clock.now()
             mark = f"that {it.account.name} is exhausted"
-            final_write.written(lambda: quotas.mark_exhausted(self.store, it.account.name, at), mark, self.face.note)
+            final_write.write_patiently(
+                lambda: quotas.mark_exhausted(self.store, it.account.name, at), mark, self.face.note
+            )
         return done
 
     def _attach(self, it: Attempt, done: Attempted, guard: Guard) -> Attempted:

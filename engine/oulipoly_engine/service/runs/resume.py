@@ -9,7 +9,7 @@ from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts import arguments
 from oulipoly_engine.core.accounts.accounts import Account, Model, PoolMember, Settings
 from oulipoly_engine.core.balance.explain import decision_to_json
-from oulipoly_engine.core.balance.resume_decision import resumed_decision
+from oulipoly_engine.core.balance.resume_decision import describe_resumption
 from oulipoly_engine.core.sessions.move import Move, MoveReason, decide_move
 from oulipoly_engine.core.sessions.resolve import ResolvedSession, choose_model, pool_refusal
 from oulipoly_engine.errors import (
@@ -96,13 +96,13 @@ class Resumer(Record):
                 raise RequestRefused(message)
             arguments.fork_args(account, "-")  # refused before anything is announced
             return replace(settled, reason=f"a fork begins where its session lies, on {session.account}")
-        return self._placed(settled, ())
+        return self._place(settled, ())
 
     def after_quota_failure(self, before: Resumption, tried: Sequence[str]) -> Resumption | None:
         """Return the same session on another account, moved there; None when it has to stay where it is."""
         if before.wish.to_account is not None:
             return None
-        after = self._placed(before, tried)
+        after = self._place(before, tried)
         return None if after.session.account == before.session.account else after
 
     def account(self, name: str) -> Account:
@@ -119,12 +119,12 @@ class Resumer(Record):
         if settled.model is None:
             return None
         pool = decide(self.store, settled.model, self.settings, self.clock.now(), known=self.accounts)
-        return resumed_decision(decision_to_json(pool), settled.session.account, settled.reason)
+        return describe_resumption(decision_to_json(pool), settled.session.account, settled.reason)
 
     def _find(self, text: str) -> ResolvedSession:
         now = self.clock.now()
         try:
-            return self._told(text, find_typed(self.store, text, now))
+            return self._tell_matches(text, find_typed(self.store, text, now))
         except SessionNotFound as error:
             invocation = invocations.find(self.store, text.lower())
             if invocation is not None:
@@ -133,9 +133,9 @@ class Resumer(Record):
                 raise SessionNotFound(message, input=text) from error
             if self.freshness is None or not self.freshness.scan_all():
                 raise
-        return self._told(text, find_typed(self.store, text, now))
+        return self._tell_matches(text, find_typed(self.store, text, now))
 
-    def _told(self, text: str, session: ResolvedSession) -> ResolvedSession:
+    def _tell_matches(self, text: str, session: ResolvedSession) -> ResolvedSession:
         """Say which accounts an id matched, where there were several and scripts may read it."""
         owners = [chain.active.account for chain in chains.owning(self.store, session.session_id) if chain.active]
         names = sorted(set(owners))
@@ -175,13 +175,13 @@ class Resumer(Record):
         self.note(f"[resume] warning: the session's own folder is not known ({problem}); it goes on in this one")
         return None
 
-    def _placed(self, settled: Resumption, tried: Sequence[str]) -> Resumption:
+    def _place(self, settled: Resumption, tried: Sequence[str]) -> Resumption:
         """Move the session where it should go."""
         wish, session = settled.wish, settled.session
         if wish.to_account is not None:
             if wish.to_account == session.account:
                 return settled
-            return self._moved(settled, self._wanted(settled, wish.to_account), MoveReason.MANUAL)
+            return self._moved(settled, self._find_target(settled, wish.to_account), MoveReason.MANUAL)
         move = self._move(settled, tried)
         if move is None:
             return settled
@@ -213,7 +213,7 @@ class Resumer(Record):
         stays = model.sticky or chains.is_placed_by_hand(self.store, settled.session.chain_id)
         return None if stays else move
 
-    def _wanted(self, settled: Resumption, target: str) -> str:
+    def _find_target(self, settled: Resumption, target: str) -> str:
         """Return the account that the user named. Raises RequestRefused when the model has no such member."""
         if settled.model is not None and all(member.account != target for member in settled.model.members):
             message = f"account {target!r} is not in the pool of model {settled.model.name!r}: name another with --to"
@@ -242,7 +242,7 @@ class ResumeChoice(Record, frozen=False):
 
     def choose(self, _tried: Sequence[str]) -> Chosen:
         """Say which account it is."""
-        return chosen(self.resumer, self.settled)
+        return tell_choice(self.resumer, self.settled)
 
     def goes_on(self, tried: Sequence[str]) -> bool:
         """Move the session on, if there is anywhere to move it."""
@@ -251,7 +251,7 @@ class ResumeChoice(Record, frozen=False):
         return after is not None
 
 
-def chosen(resumer: Resumer, settled: Resumption) -> Chosen:
+def tell_choice(resumer: Resumer, settled: Resumption) -> Chosen:
     """Tell the selection line that the contract demands, and return the choice."""
     account = settled.session.account
     if settled.wish.is_fork:

@@ -110,14 +110,14 @@ class Tracer(Record, frozen=False):
         if scripts is None or scripts.transcript_locator is None:
             return None, TranscriptState.NO_LOCATOR
         state_dir = scripts.state_dir or self.sessions_root / account
-        lines = self._located_lines(scripts.transcript_locator, session_id, state_dir)
+        lines = self._locate_lines(scripts.transcript_locator, session_id, state_dir)
         if len(lines) != 1:
             return None, TranscriptState.MISSING
         found = Path(lines[0])
         is_there = found.is_absolute() and found.exists()
         return lines[0], TranscriptState.AVAILABLE if is_there else TranscriptState.MISSING
 
-    def _located_lines(self, command: str, session_id: str, state_dir: Path) -> list[str]:
+    def _locate_lines(self, command: str, session_id: str, state_dir: Path) -> list[str]:
         # 20 ms, and only a session that is to be located needs them.
         from oulipoly_engine.adapters.bundled import place_call, run_place  # noqa: PLC0415
         from oulipoly_engine.process.command import inherited_environment  # noqa: PLC0415

@@ -88,7 +88,7 @@ class Boards(Record):
             before.replaced,
         )
         if before is not None and before.mark == mark:
-            rows = tuple(map(self._looked, before.rows)) if looks else before.rows
+            rows = tuple(map(self._look_again, before.rows)) if looks else before.rows
             if is_same and all(new is old for new, old in zip(rows, before.rows, strict=True)):
                 return before
         else:
@@ -100,7 +100,7 @@ class Boards(Record):
         home = str(self.locator.home)
         return Board(now, rows, forkable, kept, live, replaced, left, mark=mark, home=home, by_chain=chains)
 
-    def _looked(self, old: Listed) -> Listed:
+    def _look_again(self, old: Listed) -> Listed:
         new = self.catalogue.look(old.session)
         return old if new == old else new
 

@@ -21,15 +21,15 @@ from oulipoly_engine.core.sessions.sessions import (
     cli_kind,
     field_texts,
     fits,
-    ordered,
     purge_at,
     risk_fits,
+    sort_sessions,
     title_of,
     unknown_value,
 )
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts import entry_tree as tree
-from oulipoly_engine.core.transcripts.entry_text import said
+from oulipoly_engine.core.transcripts.entry_text import extract_text
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.sessions.locate import Locator
@@ -142,7 +142,7 @@ class Catalogue(Record):
             found = []
             for one in waiting:
                 if one.account not in asked.spent():
-                    found.append(self._described(one, asked))
+                    found.append(self._describe(one, asked))
                 if step is not None:
                     step()
             facts.describe(self.store, found)
@@ -160,9 +160,9 @@ class Catalogue(Record):
         is_usual = sort is Sort.USED and not is_reversed and query == Query()
         if limit is not None and is_usual:  # what nearly every call asks for
             leading, total = latest(self.store, limit)
-            found = ordered(list_stored_sessions(self.store, leading), sort)
+            found = sort_sessions(list_stored_sessions(self.store, leading), sort)
             return Listing(tuple(map(self.look, found)), total)
-        found = ordered(list_sessions(self.store, query, self.kinds), sort, is_reversed=is_reversed)
+        found = sort_sessions(list_sessions(self.store, query, self.kinds), sort, is_reversed=is_reversed)
         if query.at_risk is not None:
             looked = [one for one in map(self.look, found) if _risk_fits(query, one)]
             return Listing(tuple(looked[:limit]), len(looked))
@@ -191,7 +191,7 @@ class Catalogue(Record):
         path = session.active.transcript
         if path is None:
             return Listed(session, kind, None)
-        standing = transcript_head.standing(path)
+        standing = transcript_head.look_at(path)
         if standing is None:
             return Listed(session, kind, has_transcript=False)
         gone_at = purge_at(kind, standing.mtime_ms, self._keeps_days(path)) if kind == "claude" else None
@@ -205,7 +205,7 @@ class Catalogue(Record):
             self._periods[root] = transcript_head.keeps_days(transcript)
         return self._periods[root]
 
-    def _described(self, one: facts.Undescribed, asked: _Asked) -> facts.Description:
+    def _describe(self, one: facts.Undescribed, asked: _Asked) -> facts.Description:
         path = facts.transcript_of(self.store, one.account, one.session_id)
         cwd, model = one.cwd, one.cli_model
         locator = self._asks(one.account)
@@ -215,7 +215,7 @@ class Catalogue(Record):
         if path is not None and (cwd is None or model is None):
             head = transcript_head.read_head(path)
             cwd, model = cwd or head.cwd, model or head.cli_model
-        standing = None if path is None else transcript_head.standing(path)
+        standing = None if path is None else transcript_head.look_at(path)
         return facts.Description(
             of=one,
             title=one.title or self._title(one),
@@ -232,7 +232,9 @@ class Catalogue(Record):
         return None if known is None or known.storage is None else self.locator
 
     def _title(self, one: facts.Undescribed) -> str | None:
-        title = title_of(said(body) for body in facts.first_user_bodies(self.store, one.account, one.session_id))
+        title = title_of(
+            extract_text(body) for body in facts.first_user_bodies(self.store, one.account, one.session_id)
+        )
         return None if title is None else redact(title)
 
 

@@ -61,7 +61,7 @@ def refusal(rollout: Rollout, account: Account, sessions: Path) -> str | None:
     """
     provider = rollout.model_provider
     config = sessions.parent / "config.toml"
-    if provider is not None and provider not in _known_providers(account, config):
+    if provider is not None and provider not in _read_providers(account, config):
         return (
             f"it was made with the model provider {provider!r}, which account {account.name!r} does not define: add "
             f"[model_providers.{provider}] to {config}"
@@ -75,7 +75,7 @@ def refusal(rollout: Rollout, account: Account, sessions: Path) -> str | None:
     return None
 
 
-def _known_providers(account: Account, config: Path) -> frozenset[str]:
+def _read_providers(account: Account, config: Path) -> frozenset[str]:
     try:
         defined = tomllib.loads(config.read_text(encoding="utf-8")).get("model_providers")
     except (OSError, ValueError):

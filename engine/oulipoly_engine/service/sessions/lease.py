@@ -71,7 +71,7 @@ class Leases(Record):
             message = f"a lease lasts 1 to {MAXIMUM_TTL_MS} ms, not {ttl_ms}"
             raise TtlInvalid(message)
         path = self.path(session_id)
-        with self._deciding():
+        with self._hold_sentinel():
             now = self.clock.now()
             held = _read(path, session_id, lease_file.read_lease)
             if held is not None and held.is_live(now) and not _is_left_behind(held):
@@ -94,15 +94,15 @@ class Leases(Record):
             )
             raise LeaseTokenInvalid(message)
         if not self.folder.is_dir():  # nothing was ever leased, and a refusal creates nothing
-            raise _gone(session_id)
-        with self._deciding():
+            raise _describe_gone(session_id)
+        with self._hold_sentinel():
             held = _read(self.path(session_id), session_id, lease_file.read_lease)
             if held is not None:
                 _check(token, held.token_hash, session_id)
                 return self._end(held, token)
             mark = _read(self._mark_path(session_id), session_id, lease_file.read_mark)
             if mark is None:
-                raise _gone(session_id)
+                raise _describe_gone(session_id)
             _check(token, mark.token_hash, session_id)
             return Release(session_id, token, mark.released_at, was_released=True)
 
@@ -111,7 +111,7 @@ class Leases(Record):
 
         Raises RunnerError for an unreadable one.
         """
-        with _translated(self.path(session_id)):
+        with _translate_errors(self.path(session_id)):
             held = _read(self.path(session_id), session_id, lease_file.read_lease)
         if held is None or not held.is_live(self.clock.now()) or _is_left_behind(held):
             return None
@@ -144,7 +144,7 @@ class Leases(Record):
         """End the lease of a holder that has died, whose token nobody has; return whether there was one."""
         if not self.path(session_id).exists():
             return False
-        with self._deciding():
+        with self._hold_sentinel():
             held = _read(self.path(session_id), session_id, lease_file.read_lease)
             if held is None or not is_dead(held):
                 return False
@@ -167,10 +167,10 @@ class Leases(Record):
         return Release(held.session_id, token, now, was_released=False)
 
     @contextmanager
-    def _deciding(self) -> Iterator[None]:
+    def _hold_sentinel(self) -> Iterator[None]:
         """Hold the sentinel for the block."""
         sentinel = self.folder / "sentinel.lock"
-        with _translated(sentinel):
+        with _translate_errors(sentinel):
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             if self.folder.stat().st_mode & 0o077:
                 self.folder.chmod(0o700)
@@ -240,7 +240,7 @@ def _check(token: str, token_hash: str, session_id: str) -> None:
         raise LeaseTokenInvalid(message)
 
 
-def _gone(session_id: str) -> LeaseGone:
+def _describe_gone(session_id: str) -> LeaseGone:
     return LeaseGone(f"session {session_id} has no lease to release")
 
 
@@ -255,7 +255,7 @@ def busy(held: HeldLease, path: Path) -> SessionBusy:
 
 
 @contextmanager
-def _translated(path: Path) -> Iterator[None]:
+def _translate_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -77,10 +77,10 @@ class Locator(Record):
         storage = self.storage(session)
         transcript = self.transcript(session)
         if transcript.path is None:
-            raise unsupported(session, transcript.problem)
+            raise describe_unsupported(session, transcript.problem)
         workspace = self.workspace(session)
         if workspace.path is None:
-            raise unsupported(session, f"its workspace is not known: {workspace.problem}")
+            raise describe_unsupported(session, f"its workspace is not known: {workspace.problem}")
         is_mutable = storage.storage_type is not StorageType.OTHER and self.accounts[session.account].resume is not None
         return Location(session, storage.storage_type, transcript.path, workspace.path, is_mutable)
 
@@ -91,9 +91,9 @@ class Locator(Record):
         """
         account = self.accounts.get(session.account)
         if account is None:
-            raise unsupported(session, "providers.toml has no such account")
+            raise describe_unsupported(session, "providers.toml has no such account")
         if account.storage is None:
-            raise unsupported(session, "it has no [session_storage] block in providers.toml")
+            raise describe_unsupported(session, "it has no [session_storage] block in providers.toml")
         return account.storage
 
     def transcript(self, session: ResolvedSession) -> Answer:
@@ -151,7 +151,7 @@ class Locator(Record):
         return (None if done.problem else done.exit_code), done.stdout, done.problem
 
 
-def unsupported(session: ResolvedSession, problem: str) -> StorageUnsupported:
+def describe_unsupported(session: ResolvedSession, problem: str) -> StorageUnsupported:
     """Return the error that names the account and what is wrong with its storage."""
     message = f"session {session.session_id} on account {session.account!r} cannot be located: {problem}"
     return StorageUnsupported(message, provider_name=session.account)

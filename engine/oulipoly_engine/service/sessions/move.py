@@ -52,7 +52,7 @@ class Moved(Record):
     kept: Path | None  # where the former file of that name on the target lies now
 
 
-def _nothing(_account: str) -> None:
+def _read_nothing(_account: str) -> None:
     pass
 
 
@@ -63,7 +63,7 @@ class Mover(Record):
     locator: Locator
     leases: Leases
     clock: Clock
-    read: Callable[[str], object] = _nothing  # stores what an account's transcripts have that is not stored yet
+    read: Callable[[str], object] = _read_nothing  # stores what an account's transcripts have that is not stored yet
 
     def movable(self, names: Iterable[str]) -> frozenset[str]:
         """Return the accounts between which sessions may be moved without being asked: those of Claude Code."""

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from oulipoly_engine.core.runs.capture import told_on_leaving
+from oulipoly_engine.core.runs.capture import read_last_words
 from oulipoly_engine.service.sessions.owner import claude_sessions
 
 
-def opened(root: Path, leader: int, seen: Sequence[str]) -> tuple[str, ...]:
+def list_open(root: Path, leader: int, seen: Sequence[str]) -> tuple[str, ...]:
     """Return the sessions seen so far and those that are open now, in order: `/clear` begins another one.
 
     root: claude's `projects` folder. leader: the process that leads the terminal's session.
@@ -26,7 +26,7 @@ def opened(root: Path, leader: int, seen: Sequence[str]) -> tuple[str, ...]:
 
 def hints(seen: Sequence[str], tail: bytes) -> tuple[str, ...]:
     """Return the ids that a run may have left, the surest first. tail: the last that it printed."""
-    told = told_on_leaving(tail)
+    told = read_last_words(tail)
     return tuple(dict.fromkeys([*([] if told is None else [told]), *reversed(seen)]))
 
 

@@ -86,17 +86,17 @@ def find_files(home: Home) -> Iterator[FoundFile]:
     if home.storage_type is StorageType.CODEX_SESSION:
         for entry in _walk(home.root):
             if entry.name.startswith("rollout-") and entry.name.endswith(".jsonl"):
-                yield from _found(home, entry, codex_id(entry.name), "")
+                yield from _find_files(home, entry, codex_id(entry.name), "")
         return
     for project in _entries(home.root):
         if not project.is_dir(follow_symlinks=False):
             continue
         for entry in _entries(Path(project)):
             if entry.name.endswith(".jsonl"):
-                yield from _found(home, entry, entry.name.removesuffix(".jsonl"), "")
+                yield from _find_files(home, entry, entry.name.removesuffix(".jsonl"), "")
             elif _UUID.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False):
                 for inner in _walk(Path(entry)):
-                    yield from _found(home, inner, entry.name, os.path.relpath(inner.path, entry.path))
+                    yield from _find_files(home, inner, entry.name, os.path.relpath(inner.path, entry.path))
 
 
 def session_files(home: Home, session_id: str) -> Iterator[FoundFile]:
@@ -104,7 +104,7 @@ def session_files(home: Home, session_id: str) -> Iterator[FoundFile]:
     if home.storage_type is StorageType.CODEX_SESSION:
         for entry in _walk(home.root):
             if entry.name.endswith(f"-{session_id}.jsonl") and entry.name.startswith("rollout-"):
-                yield from _found(home, entry, session_id, "")
+                yield from _find_files(home, entry, session_id, "")
         return
     for project in _entries(home.root):
         own = Path(project) / session_id
@@ -114,7 +114,7 @@ def session_files(home: Home, session_id: str) -> Iterator[FoundFile]:
             if stat.S_ISREG(status.st_mode):
                 yield FoundFile(home.account, session_id.lower(), transcript, "", status)
                 for inner in _walk(own):
-                    yield from _found(home, inner, session_id, os.path.relpath(inner.path, own))
+                    yield from _find_files(home, inner, session_id, os.path.relpath(inner.path, own))
 
 
 def codex_id(name: str) -> str:
@@ -135,7 +135,7 @@ def due(home: Home, mtime_ns: int) -> datetime | None:
     return None if period is None else datetime.fromtimestamp(mtime_ns / 1e9, UTC) + period
 
 
-def _found(home: Home, entry: os.DirEntry[str], session_id: str, part: str) -> Iterator[FoundFile]:
+def _find_files(home: Home, entry: os.DirEntry[str], session_id: str, part: str) -> Iterator[FoundFile]:
     with suppress(OSError):  # gone meanwhile
         if entry.is_file(follow_symlinks=False):
             # Codex writes ids in lower case, Claude Code takes the one it is given.

@@ -118,7 +118,7 @@ class Ingester(Record):
         """
         unique = tuple(dict.fromkeys(names))
         results: dict[str, Ingested] = {}
-        stopped = stopping.asked()
+        stopped = stopping.stop_event()
         work = partial(self._in_thread, afresh=afresh, stopped=stopped)
         with closing(run_in_threads(work, unique, at_most=_AT_ONCE, cancel=stopped.set)) as found:
             for result in found:

@@ -70,7 +70,9 @@ class Glance(Record, frozen=False):
         begun_ns = time.time_ns()
         mark = state_dir / f"{call.name}.looked"
         is_new = not turns.has_any(self.store, name)
-        since_ns = 0 if is_new or not (state_dir / f"{call.name}.json").exists() else _looked_at(mark, call, begun_ns)
+        since_ns = (
+            0 if is_new or not (state_dir / f"{call.name}.json").exists() else _read_last_look(mark, call, begun_ns)
+        )
         prefix = TRANSCRIPT_PREFIXES.get(call.name)
         found = list(_database(call.folder, since_ns) if prefix is None else _young(call.folder, prefix, since_ns))
         if not found and since_ns:
@@ -134,7 +136,7 @@ class Glance(Record, frozen=False):
         return result.kind is Kind.DONE
 
 
-def _looked_at(mark: Path, call: SessionCall, now_ns: int) -> int:
+def _read_last_look(mark: Path, call: SessionCall, now_ns: int) -> int:
     """Return since when changes are of interest, in ns since 1970; 0: since ever."""
     try:
         looked_ns = mark.stat().st_mtime_ns

@@ -149,7 +149,7 @@ def _pair(store: Store, which: str, given: Sequence[object]) -> None:
         " AND length(t.body) <> length(CAST(t.body AS BLOB)) ORDER BY d.doc",
         given,
     )
-    found = [(doc, cjk.paired(text), tags) for doc, text, tags in rows if text is not None and cjk.has_runs(text)]
+    found = [(doc, cjk.pair_signs(text), tags) for doc, text, tags in rows if text is not None and cjk.has_runs(text)]
     store.execute_many("DELETE FROM search_pairs WHERE rowid = ?", ((doc,) for doc, *_ in found))
     store.execute_many("INSERT INTO search_pairs (rowid, text, tags) VALUES (?, ?, ?)", found)
 

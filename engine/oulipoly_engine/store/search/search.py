@@ -16,7 +16,7 @@ from datetime import datetime
 from itertools import product
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.search.cjk import has_runs, paired_phrase
+from oulipoly_engine.core.search.cjk import has_runs, pair_phrase
 from oulipoly_engine.core.search.query import Field, FieldName, Term
 from oulipoly_engine.core.sessions.sessions import field_fits, glob_of
 from oulipoly_engine.records import Record, replace
@@ -260,7 +260,7 @@ def _expression(wanted: Wanted, session_ids: Iterable[str] | None) -> str:
 def _text(term: Term) -> str:
     words, is_prefix = term.text.replace('"', " ").replace("\0", " "), term.is_prefix
     if has_runs(words):
-        words, is_prefix = paired_phrase(words, is_prefix=is_prefix)
+        words, is_prefix = pair_phrase(words, is_prefix=is_prefix)
     return f'{{text}}: "{words}"{"*" if is_prefix else ""}'
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from oulipoly_engine.core.balance.balance import Candidate, choose, decision_to_json, why_not
-from oulipoly_engine.core.balance.explain import chosen_text
+from oulipoly_engine.core.balance.explain import explain_choice
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -153,4 +153,4 @@ def test_unchosen_accounts_say_what_they_lack_in_density():
     ids=["begins with the name", "does not"],
 )
 def test_who_was_chosen_is_named_once_at_the_beginning(reason, text):
-    assert text == chosen_text("a", reason)
+    assert text == explain_choice("a", reason)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oulipoly_engine.core.balance.balance import Candidate, Method, TieRule, choose, decision_to_json
-from oulipoly_engine.core.quota.burn import MAX_RATE, learn, learned_rate
+from oulipoly_engine.core.quota.burn import MAX_RATE, find_learned_rate, learn
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.records import replace
 
@@ -205,6 +205,6 @@ def test_every_decision_is_plain_json(pool, rule):
 def test_learning_never_yields_an_impossible_rate(prior, reading, turns):
     placed = [replace(window, position=place) for place, window in enumerate(reading)]
     blank = replace(prior, windows=tuple(replace(w, last_delta=None, last_delta_turns=None) for w in prior.windows))
-    rates = [learned_rate(window) for window in learn(blank, placed, turns, NOW).windows]
+    rates = [find_learned_rate(window) for window in learn(blank, placed, turns, NOW).windows]
 
     assert all(rate is None or 0 < rate <= MAX_RATE for rate in rates)

@@ -2,16 +2,18 @@
 
 import pytest
 
-from oulipoly_engine.core.balance.resume_decision import resumed_decision
+from oulipoly_engine.core.balance.resume_decision import describe_resumption
 
 
 def shown(account="a", **candidate):
     pool = {"candidates": [{"index": 4, "account": "b", "exclusion": None, "why_not": None} | candidate]}
-    return resumed_decision(pool, account, "r")["candidates"][0]
+    return describe_resumption(pool, account, "r")["candidates"][0]
 
 
 def test_decision_says_resume_and_why_and_keeps_what_else_was_known():
-    decision = resumed_decision({"model": "opus", "method": "density", "reason": "x", "error": "y"}, "a", "it has it")
+    decision = describe_resumption(
+        {"model": "opus", "method": "density", "reason": "x", "error": "y"}, "a", "it has it"
+    )
 
     assert decision == {
         "model": "opus",
@@ -26,7 +28,7 @@ def test_decision_says_resume_and_why_and_keeps_what_else_was_known():
 
 @pytest.mark.parametrize("candidates", [None, "x", 3])
 def test_candidates_that_are_no_list_are_none(candidates):
-    assert [] == resumed_decision({"candidates": candidates}, "a", "r")["candidates"]
+    assert [] == describe_resumption({"candidates": candidates}, "a", "r")["candidates"]
 
 
 def test_account_with_the_session_is_chosen_by_its_index_whoever_was_before():
@@ -34,7 +36,7 @@ def test_account_with_the_session_is_chosen_by_its_index_whoever_was_before():
         {"index": 4, "account": "b", "chosen": True},
         {"index": 7, "account": "a", "exclusion": "drained", "why_not": "x"},
     ]
-    decision = resumed_decision({"candidates": candidates}, "a", "r")
+    decision = describe_resumption({"candidates": candidates}, "a", "r")
 
     assert 7 == decision["index"]
     assert [False, True] == [candidate["chosen"] for candidate in decision["candidates"]]

@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.quota.window_cycles import Ended, ended_cycles
+from oulipoly_engine.core.quota.window_cycles import Ended, find_ended_cycles
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -20,7 +20,7 @@ def prior(*windows, refreshed_at=READ):
 def test_a_reset_that_passed_between_two_readings_ends_a_cycle():
     before, after = window(label="5h"), window(0.1, 240, label="5h")
 
-    assert (Ended("5h", before.resets_at, pytest.approx(0.3), READ),) == ended_cycles(prior(before), (after,), NOW)
+    assert (Ended("5h", before.resets_at, pytest.approx(0.3), READ),) == find_ended_cycles(prior(before), (after,), NOW)
 
 
 @pytest.mark.parametrize(
@@ -35,28 +35,28 @@ def test_a_reset_that_passed_between_two_readings_ends_a_cycle():
     ids=["not yet over", "reset early by the vendor", "the same reset, wobbling", "over before it was read", "another"],
 )
 def test_no_cycle_has_ended(before, after):
-    assert () == ended_cycles(prior(before), (after,), NOW)
+    assert () == find_ended_cycles(prior(before), (after,), NOW)
 
 
 def test_an_account_never_read_has_no_cycle():
-    assert () == ended_cycles(prior(window(), refreshed_at=None), (window(0.1, 240),), NOW)
+    assert () == find_ended_cycles(prior(window(), refreshed_at=None), (window(0.1, 240),), NOW)
 
 
 def test_a_window_that_hides_says_nothing():
     weekly = window(0.2, 5000, position=1)
 
-    assert () == ended_cycles(prior(window(), weekly), (window(0.2, 5000),), NOW)
+    assert () == find_ended_cycles(prior(window(), weekly), (window(0.2, 5000),), NOW)
 
 
 def test_a_window_that_moved_is_named_as_it_was():
     old = prior(window(0.4, label="5h"), window(0.2, 5000, position=1, label="weekly"))
     new = (window(0.2, 5000, label="weekly"), window(0.1, 240, position=1, label="5h"))
 
-    assert ["5h"] == [cycle.window for cycle in ended_cycles(old, new, NOW)]
+    assert ["5h"] == [cycle.window for cycle in find_ended_cycles(old, new, NOW)]
 
 
 def test_more_than_all_used_leaves_nothing():
-    assert [0.0] == [cycle.unused for cycle in ended_cycles(prior(window(1.2)), (window(0.1, 240),), NOW)]
+    assert [0.0] == [cycle.unused for cycle in find_ended_cycles(prior(window(1.2)), (window(0.1, 240),), NOW)]
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,17 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from oulipoly_engine.core.quota import backoff, burn, staleness
-from oulipoly_engine.core.quota.burn import PoolRates, RateSource, learn, learned_rate, pool_rates, project, rate_of
+from oulipoly_engine.core.quota.burn import (
+    PoolRates,
+    RateSource,
+    find_learned_rate,
+    learn,
+    pool_rates,
+    project,
+    rate_of,
+)
 from oulipoly_engine.core.quota.usage_table import IN_FLIGHT, NO_USAGE_API, NO_WINDOWS
-from oulipoly_engine.core.quota.window_cycles import Ended, ended_cycles, near
+from oulipoly_engine.core.quota.window_cycles import Ended, find_ended_cycles, near
 from oulipoly_engine.core.quota.window_matching import match_windows
 from oulipoly_engine.core.quota.windows import QuotaState, Window, count_live, mark_holds
 
@@ -59,7 +67,7 @@ def test_names_that_others_read_are_these():
     ids=["twenty turns", "nineteen", "below the ceiling", "at the ceiling"],
 )
 def test_lesson_needs_twenty_turns_and_a_reading_below_99_percent(used, turns, rate):
-    assert (None if rate is None else pytest.approx(rate)) == learned_rate(learned(used, turns))
+    assert (None if rate is None else pytest.approx(rate)) == find_learned_rate(learned(used, turns))
 
 
 @pytest.mark.parametrize(
@@ -68,7 +76,7 @@ def test_lesson_needs_twenty_turns_and_a_reading_below_99_percent(used, turns, r
 def test_rate_above_a_tenth_is_no_lesson(pending, rate):
     after = learned(0.1, 20, pending_delta=pending)
 
-    assert (None if rate is None else pytest.approx(rate)) == learned_rate(after)
+    assert (None if rate is None else pytest.approx(rate)) == find_learned_rate(after)
 
 
 @pytest.mark.parametrize("used", [0.1, 0.0], ids=["more used", "as much used as before"])
@@ -107,7 +115,7 @@ def test_projection_may_pass_all_and_never_falls_below_nothing(used, turns, expe
 def test_half_a_lesson_is_neither_used_nor_lent(delta, turns):
     odd = window(last_delta=delta, last_delta_turns=turns)
 
-    assert learned_rate(odd) is None
+    assert find_learned_rate(odd) is None
     assert PoolRates({}) == pool_rates([quota(odd)])
     assert (None, RateSource.NONE) == rate_of(odd, NOW, PoolRates({}))
 
@@ -115,7 +123,7 @@ def test_half_a_lesson_is_neither_used_nor_lent(delta, turns):
 def test_smallest_lesson_counts():
     small = window(last_delta=1e-9, last_delta_turns=1)
 
-    assert 1e-9 == learned_rate(small) == pool_rates([quota(small)]).longest_rate
+    assert 1e-9 == find_learned_rate(small) == pool_rates([quota(small)]).longest_rate
     assert (1e-9, RateSource.OWN) == rate_of(small, NOW, PoolRates({}))
 
 
@@ -248,7 +256,7 @@ def test_reading_an_hour_before_the_reset_is_exact_for_a_week(name, unused, is_e
 
 def ended(before_hours, after_hours, *, refreshed_at=NOW - 5 * HOUR):
     prior = quota(window(0.25, before_hours), refreshed_at=refreshed_at)
-    return ended_cycles(prior, [window(0.0, after_hours)], NOW)
+    return find_ended_cycles(prior, [window(0.0, after_hours)], NOW)
 
 
 @pytest.mark.parametrize(
@@ -270,7 +278,7 @@ def test_new_window_does_not_hide_the_cycles_behind_it():
     prior = quota(window(0.25, -1, label="5h"), refreshed_at=NOW - 5 * HOUR)
     shown = [window(0.1, 9, label="opus"), window(0.0, 4, 1, label="5h")]
 
-    assert ["5h"] == [cycle.window for cycle in ended_cycles(prior, shown, NOW)]
+    assert ["5h"] == [cycle.window for cycle in find_ended_cycles(prior, shown, NOW)]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import subprocess
 import pytest
 
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, StorageSpec
-from oulipoly_engine.core.quota.quota_source import derived_source, quota_command
+from oulipoly_engine.core.quota.quota_source import derive_source, quota_command
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from oulipoly_engine.core.quota.quota_source import derived_source, quota_comman
     ],
 )
 def test_session_folder_names_the_adapter_and_its_credentials(script, command):
-    assert command == derived_source(script, None)
+    assert command == derive_source(script, None)
 
 
 @pytest.mark.parametrize(
@@ -35,16 +35,16 @@ def test_session_folder_names_the_adapter_and_its_credentials(script, command):
     ],
 )
 def test_nothing_is_derived_where_no_session_folder_is_named(script):
-    assert derived_source(script, None) is None
+    assert derive_source(script, None) is None
 
 
 def test_turn_script_is_asked_where_the_storage_script_says_nothing():
-    assert "chatgpt-usage ~/c/auth.json" == derived_source("my-cwd ~/x/y", "codex-turns ~/c/sessions")
-    assert "anthropic-usage ~/c/.credentials.json" == derived_source(None, "claude-code-turns ~/c/projects")
+    assert "chatgpt-usage ~/c/auth.json" == derive_source("my-cwd ~/x/y", "codex-turns ~/c/sessions")
+    assert "anthropic-usage ~/c/.credentials.json" == derive_source(None, "claude-code-turns ~/c/projects")
 
 
 def test_storage_script_comes_before_the_turn_script():
-    both = derived_source("claude-code-cwd ~/a/projects", "claude-code-turns ~/b/projects")
+    both = derive_source("claude-code-cwd ~/a/projects", "claude-code-turns ~/b/projects")
 
     assert "anthropic-usage ~/a/.credentials.json" == both
 
@@ -65,7 +65,7 @@ def test_sessions_entry_alone_is_enough():
 
 @pytest.mark.parametrize("root", ["/a b/c/s", "/a'b/c/s", '/a"b/c/s', "/a$(id)b/c/s", "/a;b/c/s", "/ä/c/s"])
 def test_shell_reads_the_derived_word_as_the_path(root):
-    command = derived_source(f"codex-cwd {shlex.quote(root)}", None)
+    command = derive_source(f"codex-cwd {shlex.quote(root)}", None)
     shown = subprocess.run(
         ["sh", "-c", command.replace("chatgpt-usage", "printf %s", 1)], capture_output=True, text=True, check=True
     )

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from oulipoly_engine.core.quota.staleness import (
+    count_expected_windows,
     dynamic_ttl_s,
-    expected_live_windows,
     is_routing_stale,
     is_stale,
     topology_probe_due,
@@ -69,9 +69,9 @@ def test_routing_refreshes_after_its_own_short_time(state, ttl_s, stale):
 
 def test_expected_windows_are_the_most_that_any_account_shows_or_showed():
     assert [3, 2, 0] == [
-        expected_live_windows([quota(5, 9), quota(5, peak_live_windows=3)], NOW),
-        expected_live_windows([quota(5, 9), quota(5, -1, -2)], NOW),
-        expected_live_windows([], NOW),
+        count_expected_windows([quota(5, 9), quota(5, peak_live_windows=3)], NOW),
+        count_expected_windows([quota(5, 9), quota(5, -1, -2)], NOW),
+        count_expected_windows([], NOW),
     ]
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, StorageSpec
-from oulipoly_engine.core.quota.quota_source import codex_sessions_root, derived_source, transcripts_folder
+from oulipoly_engine.core.quota.quota_source import codex_sessions_root, derive_source, transcripts_folder
 
 
 def account(cwd_script=None):
@@ -72,7 +72,7 @@ def test_script_of_another_cli_does_not_hide_codex_s():
 
 @pytest.mark.parametrize("program", ["gemini-cwd", "gemini-turns", "opencode-cwd", "opencode-turns"])
 def test_cli_without_an_endpoint_has_no_usage_adapter(program):
-    assert derived_source(f"{program} ~/x/y", None) is None
+    assert derive_source(f"{program} ~/x/y", None) is None
 
 
 @pytest.mark.parametrize(
@@ -90,4 +90,4 @@ def test_cli_without_an_endpoint_has_no_usage_adapter(program):
     ],
 )
 def test_credentials_lie_beside_the_session_folder(script, command):
-    assert command == derived_source(script, None)
+    assert command == derive_source(script, None)

@@ -8,7 +8,7 @@ from oulipoly_engine.core.quota.usage_table import (
     NO_USAGE_API,
     AccountUsage,
     UsageRow,
-    failed,
+    format_failure,
     not_committed,
     render_usage,
     usage_rows,
@@ -43,7 +43,7 @@ def test_table_is_padded_but_for_its_last_column():
 
 
 def test_a_long_failure_leaves_its_own_account_in_the_columns():
-    far = AccountUsage("a-far-longer-name", "codex", state=failed("the script ended with 3: " + "x" * 60))
+    far = AccountUsage("a-far-longer-name", "codex", state=format_failure("the script ended with 3: " + "x" * 60))
     shown = render_usage(usage_rows([AccountUsage("a", "claude", (window(0.5, label="5h"),)), far])).splitlines()
 
     assert [
@@ -97,7 +97,7 @@ def test_account_without_windows_has_a_row_that_says_so():
     assert ("(no windows)", "-", "-") == row_of().cells()[2:]
 
 
-@pytest.mark.parametrize("state", [NO_USAGE_API, IN_FLIGHT, failed("exit 42: provider\nexploded")])
+@pytest.mark.parametrize("state", [NO_USAGE_API, IN_FLIGHT, format_failure("exit 42: provider\nexploded")])
 def test_state_stands_instead_of_windows(state):
     assert (state, "-", "-") == row_of(window(0.5), state=state).cells()[2:]
     assert "\n" not in state

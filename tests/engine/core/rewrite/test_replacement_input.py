@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from oulipoly_engine.core.rewrite.replacement_input import Wanted, parse, refuse, wanted_of
+from oulipoly_engine.core.rewrite.replacement_input import Wanted, keep_unchanged, parse, refuse
 from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Chunk, Source, render
 from oulipoly_engine.errors import ReplacementInvalid
 
@@ -168,4 +168,4 @@ def test_records_of_a_transcript_are_wanted_back_as_they_are(is_unsupported):
     content = (Chunk("text", "one"),)
     record = CanonicalRecord(SESSION, "acc", "u1", "user", "2026-04-17T08:00:00Z", content, source, is_unsupported)
 
-    assert wanted_of([record, record]) == parse(render(record) + render(record), SESSION, "acc")
+    assert keep_unchanged([record, record]) == parse(render(record) + render(record), SESSION, "acc")

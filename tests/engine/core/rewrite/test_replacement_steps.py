@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.rewrite.replacement_input import Wanted, wanted_of
-from oulipoly_engine.core.rewrite.steps import Kind, Step, compared, steps, texts
+from oulipoly_engine.core.rewrite.replacement_input import Wanted, keep_unchanged
+from oulipoly_engine.core.rewrite.steps import Kind, Step, compare, steps, texts
 from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Chunk, Source
 from oulipoly_engine.errors import ReplacementInvalid
 
@@ -181,24 +181,24 @@ def test_step_without_any_side_is_named_by_nothing():
     ids=["nothing", "text", "gone", "come", "another in its place", "role", "time", "all gone"],
 )
 def test_two_states_of_a_transcript_are_compared_and_nothing_is_refused(new, expected):
-    assert expected == fates(compared([record("a"), record("b")], new))
+    assert expected == fates(compare([record("a"), record("b")], new))
 
 
 def test_compared_turns_have_the_lines_of_the_newer_state():
-    (kept, added) = compared([record("a")], [record("a"), record("b", "y")])
+    (kept, added) = compare([record("a")], [record("a"), record("b", "y")])
 
     assert (record("a"), 1, 2) == (kept.old, kept.new.line, added.new.line)
 
 
 def test_compared_turn_that_changed_has_both_sides():
-    (changed,) = compared([record("a", "x")], [record("a", "y")])
+    (changed,) = compare([record("a", "x")], [record("a", "y")])
 
     assert (record("a", "x"), (Chunk("text", "y"),)) == (changed.old, changed.new.content)
 
 
 def test_turns_of_a_long_talk_that_all_say_the_same_are_compared_as_kept():
     old = [record(f"u{number}") for number in range(200)]
-    found = compared(old, old[:-1])
+    found = compare(old, old[:-1])
 
     assert ["kept"] * 199 + ["removed"] == [step.kind.value for step in found]
 
@@ -208,7 +208,7 @@ names = st.lists(st.sampled_from("abc"), max_size=5, unique=True)
 
 @given(names, names)
 def test_comparison_accounts_for_every_record_of_both_states_in_order(before, after):
-    found = compared([record(name, name) for name in before], [record(name, name) for name in after])
+    found = compare([record(name, name) for name in before], [record(name, name) for name in after])
 
     assert before == [step.old.entry_id for step in found if step.old is not None]
     assert after == [step.new.entry_id for step in found if step.new is not None]
@@ -218,7 +218,7 @@ def test_comparison_accounts_for_every_record_of_both_states_in_order(before, af
 def test_transcript_that_is_wanted_as_it_is_is_kept_whole(order):
     old = [record(name, str(place)) for place, name in enumerate(order)]
 
-    assert {Kind.KEPT} == {step.kind for step in steps(old, wanted_of(old))}
+    assert {Kind.KEPT} == {step.kind for step in steps(old, keep_unchanged(old))}
 
 
 def test_texts_of_a_content_leave_out_what_has_none():

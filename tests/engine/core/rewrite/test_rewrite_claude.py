@@ -7,7 +7,7 @@ import pytest
 
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.rewrite.claude import active_entries
-from oulipoly_engine.core.rewrite.replacement_input import Wanted, wanted_of
+from oulipoly_engine.core.rewrite.replacement_input import Wanted, keep_unchanged
 from oulipoly_engine.core.rewrite.rewrite import read, rewrite
 from oulipoly_engine.core.transcripts.canonical import Chunk, Origin
 from oulipoly_engine.errors import ReplacementInvalid
@@ -33,7 +33,7 @@ def transcript(*records):
 
 def said(data):
     """Return the entries of a transcript as they are wanted back, by id."""
-    return {one.entry_id: one for one in wanted_of(read(StorageType.CLAUDE_CODE, data, ORIGIN).entries)}
+    return {one.entry_id: one for one in keep_unchanged(read(StorageType.CLAUDE_CODE, data, ORIGIN).entries)}
 
 
 def new(name, *texts, role="user"):

@@ -6,7 +6,7 @@ import uuid
 import pytest
 
 from oulipoly_engine.core.accounts.accounts import StorageType
-from oulipoly_engine.core.rewrite.replacement_input import Wanted, wanted_of
+from oulipoly_engine.core.rewrite.replacement_input import Wanted, keep_unchanged
 from oulipoly_engine.core.rewrite.rewrite import read, rewrite
 from oulipoly_engine.core.transcripts.canonical import Chunk, Origin
 
@@ -39,7 +39,7 @@ def rollout(*documents, numbered=False):
 
 
 def said(data):
-    return {one.entry_id: one for one in wanted_of(read(StorageType.CODEX_SESSION, data, ORIGIN).entries)}
+    return {one.entry_id: one for one in keep_unchanged(read(StorageType.CODEX_SESSION, data, ORIGIN).entries)}
 
 
 def new(name, *texts, role="user", at=AT):

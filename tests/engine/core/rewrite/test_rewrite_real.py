@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.rewrite.claude import active_entries
 from oulipoly_engine.core.rewrite.draft_lines import raw_lines
-from oulipoly_engine.core.rewrite.replacement_input import Wanted, parse, wanted_of
+from oulipoly_engine.core.rewrite.replacement_input import Wanted, keep_unchanged, parse
 from oulipoly_engine.core.rewrite.rewrite import read, rewrite
 from oulipoly_engine.core.transcripts.canonical import Chunk, Origin, render
 from oulipoly_engine.errors import ReplacementInvalid
@@ -32,7 +32,7 @@ class Real:
         self.data = path.read_bytes()
         self.origin = Origin(path.stem[-36:], "acc", str(path))
         self.records = read(self.kind, self.data, self.origin).records
-        self.wanted = wanted_of(self.records)
+        self.wanted = keep_unchanged(self.records)
         self.entries = [one for one in self.wanted if not one.is_unsupported]
 
     def rewrite(self, wanted):

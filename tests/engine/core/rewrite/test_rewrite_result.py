@@ -6,7 +6,7 @@ import json
 import pytest
 
 from oulipoly_engine.core.accounts.accounts import StorageType
-from oulipoly_engine.core.rewrite.replacement_input import Wanted, wanted_of
+from oulipoly_engine.core.rewrite.replacement_input import Wanted, keep_unchanged
 from oulipoly_engine.core.rewrite.rewrite import read, rewrite
 from oulipoly_engine.core.rewrite.steps import Kind
 from oulipoly_engine.core.transcripts.canonical import Chunk, Origin, render
@@ -44,7 +44,7 @@ def new(name="n"):
 
 def replaced(data, *names, kind=CLAUDE):
     """Replace by entries: a name stands for one of the transcript, anything else for itself."""
-    known = {one.entry_id: one for one in wanted_of(read(kind, data, ORIGIN).records)}
+    known = {one.entry_id: one for one in keep_unchanged(read(kind, data, ORIGIN).records)}
     return rewrite(kind, data, [known[name] if isinstance(name, str) else name for name in names], ORIGIN)
 
 
@@ -166,7 +166,7 @@ def test_rollout_whose_message_would_lie_in_the_past_is_refused():
 
 def test_message_without_an_id_of_its_own_may_get_another_name():
     data = rollout("", "b")
-    known = wanted_of(read(CODEX, data, ORIGIN).records)
+    known = keep_unchanged(read(CODEX, data, ORIGIN).records)
 
     result = rewrite(CODEX, data, [new(), *known], ORIGIN)
 

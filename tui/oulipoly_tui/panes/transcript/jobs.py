@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.transcripts.dialogue import Kind
-from oulipoly_engine.core.transcripts.document_head import fenced
+from oulipoly_engine.core.transcripts.document_head import split_fences
 from oulipoly_tui.view.transcript.transcript import Target
 from oulipoly_tui.widgets.transcript_entries import PAGE
 
@@ -35,7 +35,7 @@ def read_page(follower: TranscriptFollower, number: int, *, redacting: bool) -> 
     placed_entries = follower.page(number * PAGE, PAGE, redacting=redacting)
     parts = (part for placed in placed_entries if placed.entry is not None for part in placed.entry.parts)
     texts = (part.text for part in parts if part.kind is Kind.TEXT)
-    for language in {language for text in texts for language, _ in fenced(text) if language}:
+    for language in {language for text in texts for language, _ in split_fences(text) if language}:
         prepare(language)
     return placed_entries
 

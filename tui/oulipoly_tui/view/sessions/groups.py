@@ -17,12 +17,12 @@ from oulipoly_engine.core.sessions.session_table import short_path
 from oulipoly_engine.core.sessions.sessions import (
     Session,
     Sort,
+    compose_searched_text,
     field_fits,
     field_texts,
     flags_fit,
-    ordered,
     risk_fits,
-    searched_text,
+    sort_sessions,
 )
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.records import Record, replace
@@ -84,7 +84,7 @@ class SessionIndex:
             known = old.get(chain)
             is_same = known is not None and known.listed is one
             self._known[chain] = (
-                known if is_same and known is not None else _Known(one, searched_text(one.session, one.kind))
+                known if is_same and known is not None else _Known(one, compose_searched_text(one.session, one.kind))
             )
         self._has_pins = any(one.session.pinned_at is not None for one in board.rows)
         self._orders: dict[tuple[Sort, bool], list[_Known]] = {}
@@ -132,7 +132,7 @@ class SessionIndex:
                 replace(one.session, pinned_at=None) if one.session.pinned_at else one.session
                 for one in self.board.rows
             )
-            found = ordered(unpinned, sort, is_reversed=is_reversed)
+            found = sort_sessions(unpinned, sort, is_reversed=is_reversed)
             self._orders[order] = [self._known[one.chain_id] for one in found]
         return self._orders[order]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from oulipoly_engine.core.transcripts.document_head import fenced
+from oulipoly_engine.core.transcripts.document_head import split_fences
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, fitted
 
@@ -38,7 +38,7 @@ class Written(Record):
 def markdown(text: str, width: int) -> Iterator[Written]:
     """Yield the lines of a text, none wider than so many columns."""
     block = 0
-    for language, part in fenced(text):
+    for language, part in split_fences(text):
         if language is None:
             yield from (Written(line) for line in _prose(part.strip("\n"), width))
         else:
@@ -50,7 +50,7 @@ def markdown(text: str, width: int) -> Iterator[Written]:
 
 def code_blocks(text: str) -> list[str]:
     """Return the code of each block, in the order in which `markdown` numbers them."""
-    return [part for language, part in fenced(text) if language is not None]
+    return [part for language, part in split_fences(text) if language is not None]
 
 
 def bar(text: str, width: int, tone: Tone = "dim", inner: Tone = "") -> Iterator[Line]:
