@@ -10,7 +10,7 @@ from oulipoly_engine.errors import ConfigInvalid, RequestRefused, UsageInvalid
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.accounts.settings import Settings
 
-MINE = SavedView('today\'s "work"', "date:<1d -ci", "day", Sort.TURNS, is_reversed=True)
+MINE = SavedView('today\'s "work"', "date:<1d -ci", "day", Sort.ENTRIES, is_reversed=True)
 
 
 @pytest.fixture

@@ -297,9 +297,7 @@ class Replacer(Record):
                         undoes=undoes,
                         at_step=self.at_step,
                     )
-                    return _receipt(
-                        target, operation, operation_uuid, run.carry_out(compose, preimage_sha256, staged)
-                    )
+                    return _receipt(target, operation, operation_uuid, run.carry_out(compose, preimage_sha256, staged))
 
     @contextmanager
     def _stage(self, operation_uuid: str, target: Target, wanted: Sequence[Wanted]) -> Iterator[bytes]:

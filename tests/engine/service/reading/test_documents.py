@@ -24,7 +24,7 @@ from oulipoly_engine.service.transcripts.files import homes
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.testing import FakeClock
 
-FIXTURES = str(Path(__file__).resolve().parents[2] / "fixtures")
+FIXTURES = str(Path(__file__).resolve().parents[3] / "fixtures")
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
 FOUND = ResolvedSession("c1", "opus", "acc", SESSION, datetime(2026, 11, 20, 12, tzinfo=UTC))
 AT = "2026-11-20T11:00:00.000000Z"

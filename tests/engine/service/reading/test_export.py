@@ -18,7 +18,7 @@ from oulipoly_engine.service.reading.export import Exporter, canonical_records
 from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.store.base.db import open_store
 
-FIXTURES = str(Path(__file__).resolve().parents[2] / "fixtures")
+FIXTURES = str(Path(__file__).resolve().parents[3] / "fixtures")
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
 FOUND = ResolvedSession("c1", "m", "acc", SESSION, datetime(2026, 11, 20, 12, tzinfo=UTC))
 

@@ -12,7 +12,7 @@ from oulipoly_engine.errors import TranscriptMalformed
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
 OTHER = "6169694d-de0f-40d1-890c-6e28e55bab27"
 ORIGIN = Origin(SESSION, "acc", "/p/x.jsonl")
-TRANSCRIPTS = Path(__file__).resolve().parents[4] / "shared" / "fixtures" / "transcripts"
+TRANSCRIPTS = Path(__file__).resolve().parents[5] / "shared" / "fixtures" / "transcripts"
 # claude 2.1.50 leaves the old session's id in the records that a fork copies: they belong to another session.
 FORK_OF_2_1_50 = "8e42083e-410b-4a06-a982-57b55ca3fa8c"
 

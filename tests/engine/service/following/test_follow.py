@@ -26,7 +26,7 @@ from oulipoly_engine.service.transcripts.ingest import Ingester
 from oulipoly_engine.store.base.db import open_store
 
 PATIENCE_S = 15.0
-OPENCODE = Path(__file__).parents[2] / "fixtures" / "transcripts" / "opencode" / "opencode-1.18.33.sql"
+OPENCODE = Path(__file__).parents[3] / "fixtures" / "transcripts" / "opencode" / "opencode-1.18.33.sql"
 GEMINI = OPENCODE.parents[1] / "gemini/tmp/proj/chats/session-2026-11-21T04-07-8dd3ea41.jsonl"
 
 

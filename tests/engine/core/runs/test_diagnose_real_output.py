@@ -7,7 +7,7 @@ import pytest
 
 from oulipoly_engine.core.runs.diagnose import classify
 
-RECORDED = Path(__file__).resolve().parents[4] / "shared" / "fixtures" / "transcripts" / "stdout"
+RECORDED = Path(__file__).resolve().parents[5] / "shared" / "fixtures" / "transcripts" / "stdout"
 
 EXPECTED = {
     "claude/401": "auth_expired",

@@ -234,7 +234,7 @@ def test_bundled_adapter_named_bare_starts_no_process(bench):
 
 def test_bundled_adapter_and_its_script_store_the_same(bench):
     path = bench.claude("c", record("1") + record("2", session_id="T"))
-    script = Path(__file__).resolve().parents[3] / "scripts" / "claude-code-turns"
+    script = Path(__file__).resolve().parents[4] / "scripts" / "claude-code-turns"
     bench.scripts["s"] = SessionScripts(f"'{script}' '{path.parent}'")
     bench.ingest("c", "s")
 
