@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "engine"), str(ROOT / "tui")]
 
-from oulipoly_tui.keys.keymap import TABLE, shown_all  # noqa: E402
+from oulipoly_tui.keys.keymap import TABLE, format_keys  # noqa: E402
 from oulipoly_tui.view.frame.help import place_title  # noqa: E402
 
 README = ROOT / "README.md"
@@ -21,7 +21,7 @@ def section() -> str:
     parts = []
     for place in dict.fromkeys(row.where for row in TABLE):
         keys = (row for row in TABLE if row.where == place)
-        rows = "".join(f"| {_cell(shown_all(row.keys))} | {row.description} | `{row.id}` |\n" for row in keys)
+        rows = "".join(f"| {_cell(format_keys(row.keys))} | {row.description} | `{row.id}` |\n" for row in keys)
         parts.append(f"\n**{place_title(place)}**\n\n| key | does | name in `[keys]` |\n|---|---|---|\n{rows}")
     return "".join(parts)
 

@@ -192,7 +192,7 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
         self.key_actions.press_hint(message.identity)
 
     @on(Wish)
-    def _wished(self, message: Wish) -> None:
+    def _run_wish(self, message: Wish) -> None:
         """Run a command that a pane asked for."""
         self.order(message.name, message.arguments)
 

@@ -11,7 +11,7 @@ from oulipoly_tui.jobs import Jobs
 from oulipoly_tui.keys import keymap
 from oulipoly_tui.toasts import Toasts, toast_room
 from oulipoly_tui.view.frame import words
-from oulipoly_tui.view.frame.attention import PROBLEMS, Attention, alerts_text, everything, following
+from oulipoly_tui.view.frame.attention import PROBLEMS, Attention, alerts_text, collect_attention, find_next
 from oulipoly_tui.view.frame.header import worst_window
 from oulipoly_tui.widgets.standing import is_standing
 
@@ -44,7 +44,7 @@ class Alerts:
     def wanted(self) -> tuple[Attention, ...]:
         """Return everything that wants the user now."""
         of_panes = (one for pane in self._app.frame.panes for one in pane.attention())
-        return everything(self._app.snapshot, of_panes)
+        return collect_attention(self._app.snapshot, of_panes)
 
     def troubles(self) -> tuple[Problem, ...]:
         """Return everything that is wrong, for the problems list."""
@@ -54,7 +54,7 @@ class Alerts:
 
     async def go_on(self) -> None:
         """Go to the next thing that wants the user, and say what it is."""
-        found = following(self.wanted(), self._last)
+        found = find_next(self.wanted(), self._last)
         self._last = found
         if found is None:
             return
@@ -83,7 +83,7 @@ class Alerts:
         engine = self._app.engine
         if engine is not None and not self._is_asking:
             self._is_asking = True
-            self._app.work("alerts", engine.quota.raise_alerts, self._raised, failed=self._raised)
+            self._app.work("alerts", engine.quota.raise_alerts, self._finish_asking, failed=self._finish_asking)
 
     def alert(self, event: Any) -> None:  # noqa: ANN401 - AlertRaised, known by its name alone so far
         """Tell an alert; those that one question brought are told together, once its answer is complete."""
@@ -97,7 +97,7 @@ class Alerts:
         from oulipoly_tui.view.frame.problems import problem_lines  # noqa: PLC0415 - only when it is opened
 
         self._list = Reading("Problems", problem_lines(self.troubles()))
-        self._app.push_screen(self._list, self._closed)
+        self._app.push_screen(self._list, self._forget_list)
 
     def take(self, snapshot: Snapshot) -> None:
         """Bring the open list of problems up to date, and the window's title; say which file has become broken.
@@ -114,10 +114,10 @@ class Alerts:
         count = len(self.wanted())
         self.notices.entitle(f"agents{told}" + (f" · ! {count}" if count else ""))
 
-    def _closed(self, _result: None) -> None:
+    def _forget_list(self, _result: None) -> None:
         self._list = None
 
-    def _raised(self, _result: object) -> None:
+    def _finish_asking(self, _result: object) -> None:
         self._is_asking = False
         self._tell_alerts()
 
@@ -125,11 +125,11 @@ class Alerts:
         before, self._broken = self._broken, tuple((one.place, one.cause) for one in snapshot.stand_ins)
         new = [one for one in snapshot.stand_ins if (one.place, one.cause) not in before]
         if new:
-            from oulipoly_tui.view.frame.problems import broken_text  # noqa: PLC0415 - files are rarely broken
+            from oulipoly_tui.view.frame.problems import format_broken_file  # noqa: PLC0415 - files are rarely broken
 
             room, row = toast_room(self._app.size.width), self._app.keys.find("frame.problems")
-            key = None if row is None else keymap.shown(row.keys)
-            self._app.say(broken_text(new[0], snapshot.at, room, key), severity="error")
+            key = None if row is None else keymap.format_first_key(row.keys)
+            self._app.say(format_broken_file(new[0], snapshot.at, room, key), severity="error")
 
     def _tell_alerts(self) -> None:
         """Tell in one line here what is new, and outside where the terminal is not looked at."""
@@ -137,7 +137,7 @@ class Alerts:
         if not new:
             return
         row = self._app.keys.find("frame.attention")
-        key = None if row is None else keymap.shown(row.keys)
+        key = None if row is None else keymap.format_first_key(row.keys)
         self._app.say(alerts_text(new, key, toast_room(self._app.size.width)), severity="warning")
         if not self._app.app_focus:
             self.notices.tell("agents", alerts_text(new, None, _OUTSIDE))

@@ -57,7 +57,9 @@ class Bars:
 
         now, stop = monotonic(), self._app.keys.find("frame.stop")
         told = [Job(one.title, timedelta(seconds=now - one.since), one.can_stop, one.asked.is_set()) for one in jobs]
-        self._draw_jobs(jobs_line(told, self._app.size.width, "" if stop is None else keymap.shown(stop.keys)))
+        self._draw_jobs(
+            jobs_line(told, self._app.size.width, "" if stop is None else keymap.format_first_key(stop.keys))
+        )
 
     def _draw_jobs(self, line: Line) -> None:
         """Draw the row above the footer; an empty one takes it away."""

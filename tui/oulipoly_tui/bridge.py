@@ -38,7 +38,7 @@ class EngineBridge:
 
     def open(self) -> None:
         """Open the engine in a thread: it takes longer than the first frame."""
-        self._app.work("open", self._open_engine, self._opened)
+        self._app.work("open", self._open_engine, self._take_engine)
 
     def take_snapshot(self) -> None:
         """Ask for a new snapshot; one that is being taken is followed by one more at most."""
@@ -48,7 +48,7 @@ class EngineBridge:
         self._is_dirty = self._is_taking
         if not self._is_taking:
             self._is_taking = True
-            self._app.work("snapshot", engine.snapshot, self._took, self._missed)
+            self._app.work("snapshot", engine.snapshot, self._apply_snapshot, self._skip_snapshot)
 
     def take_event(self, event: Event) -> None:
         """Pass an event on, and take a new snapshot where it may have changed anything in it."""
@@ -69,12 +69,12 @@ class EngineBridge:
         if engine is not None and options.reads_quota and not options.read_only:
             self._app.work("read old", engine.quota.refresh_for_display, title="reading quota", can_stop=True)
 
-    def _opened(self, engine: Engine) -> None:
+    def _take_engine(self, engine: Engine) -> None:
         self._app.engine = engine
         connect(engine.listeners, self._app)
         self.take_snapshot()
 
-    def _took(self, snapshot: Snapshot) -> None:
+    def _apply_snapshot(self, snapshot: Snapshot) -> None:
         app = self._app
         self._is_taking = False
         is_first, app.snapshot = app.snapshot is None, snapshot
@@ -89,7 +89,7 @@ class EngineBridge:
             self.read_old_quota()
         self._take_next()
 
-    def _missed(self, _error: Exception) -> None:
+    def _skip_snapshot(self, _error: Exception) -> None:
         self._is_taking = False
         self._take_next()
 

@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
 from oulipoly_tui.actions.action import FRAME
-from oulipoly_tui.keys.keymap import TABLE, shown_one
+from oulipoly_tui.keys.keymap import TABLE, format_key
 from oulipoly_tui.panes.pane import Pane
 from oulipoly_tui.panes.table import PaneEntry
 from oulipoly_tui.view.frame.layout import Present
@@ -152,7 +152,7 @@ class Frame(Screen[None], inherit_bindings=False):
         app: Any = self.app
         row = app.keys.withheld_at(event.key, self.area.focused_pane)
         if row is not None:
-            app.say(f"{shown_one(event.key)} ({row.label}) changes something, and this app is read-only")
+            app.say(f"{format_key(event.key)} ({row.label}) changes something, and this app is read-only")
 
     def on_descendant_focus(self) -> None:
         """Follow the mouse: the pane that was clicked has the keys."""

@@ -30,7 +30,7 @@ class LiveSettings:
         self._is_dirty = self._is_reading
         if not self._is_reading:
             self._is_reading = True
-            self._app.work("look", self._read, self._arrived, self._ended)
+            self._app.work("look", self._read, self._apply_options, self._finish_reading)
 
     def warn(self) -> None:
         """Say what is wrong in the files: whoever has written a setting believes that it holds."""
@@ -39,14 +39,14 @@ class LiveSettings:
             count = f"{len(warnings)} problems, the first: " if len(warnings) > 1 else ""
             self._app.say(f"{count}{warnings[0]}", severity="warning")
 
-    def _arrived(self, found: Options) -> None:
+    def _apply_options(self, found: Options) -> None:
         before = self._app.options.warnings
         change(self._app, found)
         if tuple(found.warnings) != tuple(before):
             self.warn()
-        self._ended()
+        self._finish_reading()
 
-    def _ended(self, _error: Exception | None = None) -> None:
+    def _finish_reading(self, _error: Exception | None = None) -> None:
         self._is_reading = False
         if self._is_dirty:
             self.read()

@@ -7,7 +7,7 @@ import pytest
 from textual.actions import parse
 from textual.fuzzy import Matcher
 
-from oulipoly_tui.actions.action import ANYWHERE, FRAME, LISTS, found_by
+from oulipoly_tui.actions.action import ANYWHERE, FRAME, LISTS, find_term
 from oulipoly_tui.actions.registry import ACTIONS, commands, search
 from oulipoly_tui.commands import line, palette
 from oulipoly_tui.commands.choices import CHOICES
@@ -107,4 +107,4 @@ async def test_the_palette_offers_what_a_synonym_means(app_world, running, settl
 def test_found_by_says_what_was_meant():
     drain = next(action for action in ACTIONS if action.id == "pools.drain")
 
-    assert ("drain", "stop using", None) == tuple(found_by(drain, wanted) for wanted in ("dra", "stop", "zzz"))
+    assert ("drain", "stop using", None) == tuple(find_term(drain, wanted) for wanted in ("dra", "stop", "zzz"))

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from oulipoly_tui.actions.action import FRAME
-from oulipoly_tui.keys.keymap import TABLE, resolve, shown_all, shown_one
-from oulipoly_tui.keys.names import named
+from oulipoly_tui.keys.keymap import TABLE, format_key, format_keys, resolve
+from oulipoly_tui.keys.names import read_key
 from oulipoly_tui.panes.table import PANES
 from oulipoly_tui.view.frame.footer import hints, line
 from oulipoly_tui.view.frame.help import help_rows
@@ -104,7 +104,7 @@ def test_a_key_is_understood_as_people_write_it(written, key):
 def test_every_key_of_ours_is_understood_by_both_its_names():
     ours = {key for row in TABLE for keys in (row.keys, row.vim, row.emacs) if keys for key in keys.split(",")}
 
-    assert [] == [key for key in ours if (named(key), named(shown_one(key))) != (key, key)]
+    assert [] == [key for key in ours if (read_key(key), read_key(format_key(key))) != (key, key)]
 
 
 def test_a_key_that_is_none_is_told_and_the_preset_s_stays():
@@ -174,7 +174,7 @@ def test_every_key_is_shown_in_the_help():
     rows = help_rows(resolve(), "pools", (), "")
 
     assert {row.id for row in TABLE} <= {row.key for row in rows}
-    assert all(shown_all(row.keys) for row in TABLE)
+    assert all(format_keys(row.keys) for row in TABLE)
 
 
 def test_every_pane_has_a_number_of_its_own():

@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from oulipoly_tui.driver import clipboard
-from oulipoly_tui.view.frame.chords import eaten_by, from_tmux, named, offered, shown
+from oulipoly_tui.view.frame.chords import describe_interceptor, format_chord, from_tmux, read_chord, suggest_chord
 from oulipoly_tui.view.terminal.repl import Tab, tab_line
 from oulipoly_tui.view.transcript.spans import plain
 
@@ -15,7 +15,7 @@ from oulipoly_tui.view.transcript.spans import plain
     [("ctrl+right_square_bracket", "ctrl+]"), ("f12", "f12"), ("ctrl+shift+x", "ctrl+shift+x")],
 )
 def test_a_chord_is_shown_as_people_write_it(chord, text):
-    assert text == shown(chord)
+    assert text == format_chord(chord)
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_a_chord_is_shown_as_people_write_it(chord, text):
     ids=["tmux", "no tmux", "screen", "own prefix", "xoff", "ours"],
 )
 def test_a_chord_that_never_reaches_us_is_told(chord, environ, prefix, is_eaten):
-    assert is_eaten == (eaten_by(chord, environ, None if prefix is None else (prefix,)) is not None)
+    assert is_eaten == (describe_interceptor(chord, environ, None if prefix is None else (prefix,)) is not None)
 
 
 @pytest.mark.parametrize(
@@ -50,12 +50,12 @@ def test_tmuxs_words_for_keys_are_understood(key, chord):
     ],
 )
 def test_another_chord_is_offered(chord, prefixes, instead):
-    assert instead == offered(chord, {"TMUX": "x"}, prefixes)
+    assert instead == suggest_chord(chord, {"TMUX": "x"}, prefixes)
 
 
 @pytest.mark.parametrize("written", ["ctrl+]", "ctrl+\\", "ctrl+^", "ctrl+_", "ctrl+@", "ctrl+g", "f12"])
 def test_a_written_chord_has_textuals_name_and_back(written):
-    assert written == shown(named(written))
+    assert written == format_chord(read_chord(written))
 
 
 def test_the_clipboard_gets_the_text_and_tmux_its_wrapping():

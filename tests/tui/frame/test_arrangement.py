@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_tui.view.frame.layout import Placed, Present, arrange
+from oulipoly_tui.view.frame.layout import PaneRectangle, Present, arrange
 
 PANES = (
     Present("pools", "list"),
@@ -32,7 +32,7 @@ def test_columns_come_with_the_width(width, expected):
 
 
 def test_zoom_gives_everything_to_one():
-    assert (Placed("repl", 0, 0, 300, 80),) == tuple(arrange(PANES, (300, 80), "repl", None, zoomed=True))
+    assert (PaneRectangle("repl", 0, 0, 300, 80),) == tuple(arrange(PANES, (300, 80), "repl", None, zoomed=True))
 
 
 def test_the_detail_looked_at_last_stays_while_a_list_has_the_keys():

@@ -8,7 +8,7 @@ from oulipoly_engine.records import replace
 from oulipoly_tui.driver.notices import GIVE_TITLE_BACK, KEEP_TITLE, Notices, sequence
 from oulipoly_tui.screens.jump import Jump
 from oulipoly_tui.screens.reading import Reading
-from oulipoly_tui.view.frame.attention import Attention, everything, following
+from oulipoly_tui.view.frame.attention import Attention, collect_attention, find_next
 
 BELL = "\a"
 
@@ -74,12 +74,12 @@ def test_the_window_s_title_is_kept_and_given_back():
 
 def test_going_through_comes_round_and_is_not_confused_by_new_words():
     one, two = Attention("94 % used", "quota", "ada"), Attention("ended", "repl", "1")
-    found = everything(None, (one, two))
+    found = collect_attention(None, (one, two))
 
-    assert one == following(found, None)
-    assert two == following(found, replace(one, text="95 % used"))
-    assert one == following(found, two)
-    assert None is following((), two)
+    assert one == find_next(found, None)
+    assert two == find_next(found, replace(one, text="95 % used"))
+    assert one == find_next(found, two)
+    assert None is find_next((), two)
 
 
 async def test_n_goes_to_the_window_of_an_alert(app_world, running, settled, screen_text):

@@ -3,7 +3,7 @@
 from textual.widgets import Input
 
 from oulipoly_tui.keys.keymap import resolve
-from oulipoly_tui.view.frame.settings import clash_text, setting_rows
+from oulipoly_tui.view.frame.settings import clash_text, format_setting_rows
 from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.widgets.lines import VirtualList
 
@@ -104,8 +104,8 @@ async def test_read_only_shows_and_changes_nothing(app_world, running, settled, 
 
 
 def test_filter_finds_keys_by_what_they_do():
-    rows = setting_rows((), resolve(), 100, "wait for nobody")
-    found = setting_rows((), resolve(), 100, "drain")
+    rows = format_setting_rows((), resolve(), 100, "wait for nobody")
+    found = format_setting_rows((), resolve(), 100, "drain")
 
     assert () == rows
     assert any(row.key == "key:pools.drain" for row in found)

@@ -19,7 +19,7 @@ def log(one):
 async def test_why_and_what_if_open_over_the_account_of_the_cursor(app_world, hand):
     async with hand() as one:
         await one.choose("pools", "bob")
-        pool = one.app.frame.current._chosen()[0]
+        pool = one.app.frame.current._find_member()[0]
         await one.press("w")
         await one.at("Reading")
         assert f"Why {pool.next_account}" == one.title

@@ -42,7 +42,7 @@ async def test_w_shows_the_whole_decision(app_world, running, screen_text, settl
 
 async def test_d_drains_and_gives_work_again(app_world, running, settled):
     async with running() as (app, pilot):
-        name = app.frame.current._chosen()[2].name
+        name = app.frame.current._find_member()[2].name
         await pilot.press("d")
         await settled(pilot, lambda: app.snapshot.account(name).wishes.drained)
         await pilot.press("d")
@@ -51,7 +51,7 @@ async def test_d_drains_and_gives_work_again(app_world, running, settled):
 
 async def test_x_disables_and_takes_in_again(app_world, running, settled):
     async with running() as (app, pilot):
-        name = app.frame.current._chosen()[2].name
+        name = app.frame.current._find_member()[2].name
         await pilot.press("x")
         await settled(pilot, lambda: app.snapshot.account(name).wishes.disabled)
         await settled(pilot, lambda: not app.busy)
@@ -64,7 +64,7 @@ async def test_x_disables_and_takes_in_again(app_world, running, settled):
 async def test_i_pins_the_account_and_marks_it_next(app_world, running, settled):
     async with running() as (app, pilot):
         await pilot.press("g", "j")
-        pool, _, view = app.frame.current._chosen()
+        pool, _, view = app.frame.current._find_member()
         await pilot.press("i")
         await settled(pilot, lambda: app.snapshot.pool(pool.model.name).pin == view.name)
         assert view.name == app.snapshot.pool(pool.model.name).next_account
@@ -74,7 +74,7 @@ async def test_i_pins_the_account_and_marks_it_next(app_world, running, settled)
 
 async def test_e_asks_for_the_reserve_and_refuses_nonsense(app_world, running, settled):
     async with running() as (app, pilot):
-        name = app.frame.current._chosen()[2].name
+        name = app.frame.current._find_member()[2].name
         await pilot.press("e")
         await settled(pilot, lambda: isinstance(app.screen, Question))
         await pilot.press("backspace", *"much", "enter")
@@ -106,7 +106,7 @@ async def test_what_if_names_what_it_cannot_read(app_world, running, screen_text
 async def test_u_reads_the_account_and_the_row_shows_it(app_world, running, settled):
     async with running() as (app, pilot):
         await settled(pilot, lambda: app.snapshot.account("bob").quota.refreshed_at is not None)
-        name = app.frame.current._chosen()[2].name
+        name = app.frame.current._find_member()[2].name
         before = app.snapshot.account(name).quota.refreshed_at
         await pilot.press("u")
         await settled(pilot, lambda: app.snapshot.account(name).quota.refreshed_at != before)

@@ -16,7 +16,7 @@ from oulipoly_tui.keys import keymap
 from oulipoly_tui.view.frame.problems import of_app, problem_lines
 from oulipoly_tui.view.quota.pools import member_details, pool_rows
 from oulipoly_tui.view.quota.why import why_lines
-from oulipoly_tui.view.transcript.spans import cells, plain, wrapped
+from oulipoly_tui.view.transcript.spans import cells, plain, wrap_lines
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -284,7 +284,7 @@ def test_a_lost_state_file_is_listed_once(crowd, snapshot_of):
 def test_wrapping_loses_no_word_and_keeps_the_width(width):
     line = (("    several words of one line, ", ""), ("and a wide 日本語 word at its end", "dim"))
 
-    found = wrapped((line,), width)
+    found = wrap_lines((line,), width)
 
     assert "".join(plain(line).split()) == "".join("".join(plain(part) for part in found).split())
     assert all(cells(plain(part).rstrip()) <= width for part in found)

@@ -14,7 +14,7 @@ from oulipoly_engine.records import replace
 from oulipoly_tui.commands import line
 from oulipoly_tui.panes.terminal.open_terminal import label_of, program_of
 from oulipoly_tui.view.frame.attention import of_snapshot, risk_text
-from oulipoly_tui.view.sessions.columns import arrow, heading_at, heading_line, headings
+from oulipoly_tui.view.sessions.columns import arrow, find_sort_at, format_headings, headings
 from oulipoly_tui.view.sessions.groups import Group, Grouping
 from oulipoly_tui.view.sessions.look import Look
 from oulipoly_tui.view.sessions.sessions import Item, Kind, row_line
@@ -58,16 +58,16 @@ def test_of_one_account_or_model_the_latest_leads():
 @pytest.mark.parametrize("grouping", list(Grouping))
 def test_headings_stand_over_their_columns_and_the_one_that_sorts_is_marked(width, sort, grouping):
     look = Look(width, NOW, grouping, sort=sort, is_reversed=True)
-    line, known = plain(heading_line(look)), headings(look)
+    line, known = plain(format_headings(look)), headings(look)
 
     assert width == cells(line) == known[-1].end
     assert (sort in [each.sort for each in known]) == (arrow(sort, is_reversed=True) in line)
-    assert [each.sort for each in known] == [heading_at(look, each.end - 1) for each in known]
+    assert [each.sort for each in known] == [find_sort_at(look, each.end - 1) for each in known]
 
 
 @pytest.mark.parametrize("sort", list(Sort))
 def test_headings_are_whole_words_apart_from_each_other(sort):
-    known = plain(heading_line(Look(120, NOW, Grouping.NONE, sort=sort))).replace("▼", "").replace("▲", "").split()
+    known = plain(format_headings(Look(120, NOW, Grouping.NONE, sort=sort))).replace("▼", "").replace("▲", "").split()
 
     assert ["title", "account", "model", "turns", "created" if sort is Sort.CREATED else "used"] == known
 

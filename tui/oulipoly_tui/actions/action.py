@@ -72,7 +72,7 @@ class Action(Record):
         return (self.label, *self.synonyms, *name, self.description, self.command_summary, self.id)
 
 
-def found_by(action: Action, wanted: str) -> str | None:
+def find_term(action: Action, wanted: str) -> str | None:
     """Return by what a search finds an action, the label first; None: it does not.
 
     What is wanted stands in it as it is typed, or each of its words begins one, in any order and case.

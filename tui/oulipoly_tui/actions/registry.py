@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from oulipoly_tui.actions import frame, pools, quota, session_files, sessions, terminals, transcript, views
-from oulipoly_tui.actions.action import Action, Command, found_by
+from oulipoly_tui.actions.action import Action, Command, find_term
 
 ACTIONS: tuple[Action, ...] = (
     *frame.ACTIONS,
@@ -31,4 +31,4 @@ def commands() -> dict[str, tuple[Command, Action]]:
 
 def search(wanted: str) -> tuple[Action, ...]:
     """Return the actions that some words find by label, synonym, command, description or id."""
-    return tuple(action for action in ACTIONS if found_by(action, wanted) is not None)
+    return tuple(action for action in ACTIONS if find_term(action, wanted) is not None)

@@ -22,7 +22,7 @@ _SEARCHED_FROM = 3  # letters: what fewer find is mostly not meant
 
 
 @cache
-def _meant() -> dict[str, tuple[str, ...]]:
+def _map_spellings() -> dict[str, tuple[str, ...]]:
     """Return what may be typed for which commands' names: a name, or the same without the word for what it acts on."""
     found: dict[str, tuple[str, ...]] = {name: (name,) for name in commands()}
     for name in tuple(found):
@@ -38,10 +38,10 @@ def split(text: str) -> tuple[str, list[str]]:
     `resume 9e69` gives `session resume`, for there is no other command that ends so.
     """
     text = text.strip().removeprefix(":").strip()
-    typed = sorted(_meant(), key=len, reverse=True)
+    typed = sorted(_map_spellings(), key=len, reverse=True)
     begun = next((one for one in typed if text == one or text.startswith(one + " ")), text.partition(" ")[0])
     rest = text[len(begun) :].strip()
-    name = meant[0] if len(meant := _meant().get(begun, ())) == 1 else begun
+    name = meant[0] if len(meant := _map_spellings().get(begun, ())) == 1 else begun
     command = _command(name)
     if command is not None and command.arguments and command.arguments[-1].is_rest:
         return name, rest.split(maxsplit=len(command.arguments) - 1)
@@ -55,7 +55,7 @@ def run(app: AppInterface, name: str, arguments: list[str]) -> str | None:
     """Run a command; return what is wrong with the wish."""
     found = commands().get(name)
     if found is None:
-        if meant := _meant().get(name):
+        if meant := _map_spellings().get(name):
             return f"{name!r} may be {' or '.join(map(repr, meant))}"
         near = get_close_matches(name, list(commands()), n=1)
         return f"there is no command {name!r}" + (f": did you mean {near[0]!r}?" if near else ": see ctrl+p")
@@ -89,7 +89,7 @@ def completions(text: str, snapshot: Snapshot | None) -> tuple[str, ...]:
     name, arguments = split(typed)
     command = _command(name)
     if command is None or (typed == name and not text.endswith(" ")):
-        return _completed_names(typed)
+        return _complete_name(typed)
     ends_open = text.endswith(" ") or not arguments
     place = len(arguments) if ends_open else len(arguments) - 1
     if place >= len(command.arguments) or snapshot is None:
@@ -100,7 +100,7 @@ def completions(text: str, snapshot: Snapshot | None) -> tuple[str, ...]:
     return tuple(f"{head} {one}" for one in choices if one.startswith(begun))
 
 
-def _completed_names(typed: str) -> tuple[str, ...]:
+def _complete_name(typed: str) -> tuple[str, ...]:
     lines = {name: name + (" " if command.arguments else "") for name, (command, _) in commands().items()}
     begun = [line for line in lines.values() if line.startswith(typed) and line.strip() != typed]
     ended = [line for line in lines.values() if typed and line.partition(" ")[2].startswith(typed)]

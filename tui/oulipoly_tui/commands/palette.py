@@ -14,7 +14,7 @@ from oulipoly_engine.records import Record
 from oulipoly_tui.actions.action import Action, Command
 from oulipoly_tui.actions.registry import ACTIONS
 from oulipoly_tui.commands.choices import choices_of
-from oulipoly_tui.keys.keymap import shown
+from oulipoly_tui.keys.keymap import format_first_key
 from oulipoly_tui.screens.command_line import ask
 
 if TYPE_CHECKING:
@@ -69,7 +69,9 @@ def offers(app: AppInterface) -> Iterator[Offer]:
     for one in app.works_now():
         press = partial(app.call_later, app.action_press, one.id)
         # Numbers lead to the panes, and each pane's title has its own: they need not be offered unasked.
-        yield Offer(one.description, f"key {shown(one.keys)}", press, one, not one.method.startswith("pane("))
+        yield Offer(
+            one.description, f"key {format_first_key(one.keys)}", press, one, not one.method.startswith("pane(")
+        )
     for one in ACTIONS:
         if one.command is not None and not (one.writes and app.options.read_only):
             yield from _of_command(app, one, one.command)

@@ -45,14 +45,14 @@ def refresh(app: AppInterface, arguments: list[str]) -> None:
             text = words.local(failed[0].text or "", datetime.now(UTC))
             app.say(f"{failed[0].account}: {text}", severity="warning")
         else:
-            app.say(_told_read(done))
+            app.say(_format_read(done))
         app.take_snapshot()
 
     title = f"reading {', '.join(arguments) or 'every account'}"
     app.work("reading quota", partial(engine.quota.refresh, tuple(arguments)), said, title=title, can_stop=True)
 
 
-def _told_read(done: tuple[Refreshed, ...]) -> str:
+def _format_read(done: tuple[Refreshed, ...]) -> str:
     """Say how many accounts were read; another process, or an earlier wish, may be reading some right now."""
     by_others = [one.account for one in done if one.kind == "in-flight"]
     count = len(done) - len(by_others)

@@ -110,13 +110,13 @@ def unbundle(app: AppInterface, arguments: list[str]) -> None:
                     app, "unbundle", work, lambda _: app.say(f"unpacked on {plan.account}"), f"unpacking {source.name}"
                 )
 
-        app.push_screen(Confirm("Unpack this conversation?", unpacking_text(plan), "unpack"), answered)
+        app.push_screen(Confirm("Unpack this conversation?", format_unpacking(plan), "unpack"), answered)
 
     work = partial(sessions.bundles.plan, source, folder=folder)
     _start(app, "unbundle", work, planned, f"checking {source.name}")
 
 
-def unpacking_text(plan: Unpacked) -> str:
+def format_unpacking(plan: Unpacked) -> str:
     """Say what unpacking a bundle would do."""
     known = " A conversation here has it already." if plan.was_known else ""
     warned = "".join(f" {text}." for text in plan.warnings)

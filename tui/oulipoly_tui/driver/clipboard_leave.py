@@ -35,9 +35,9 @@ class ClipboardLeave:
         from oulipoly_tui.screens.clipboard_question import ClipboardQuestion  # noqa: PLC0415 - only to ask
 
         self._question = ClipboardQuestion(question)
-        app.push_screen(self._question, self._answered)
+        app.push_screen(self._question, self._take_answer)
 
-    def _answered(self, yes: bool | None) -> None:
+    def _take_answer(self, yes: bool | None) -> None:
         self._answer, self._question = bool(yes), None
         if yes:
             self._copy(self._text)

@@ -253,9 +253,9 @@ class LoopDriver(LinuxDriver):
         self._tick = None
         if parser._timeout_time is not None:
             delay = max(constants.ESCAPE_DELAY, _MARK_S) if self._pastes.is_beginning else constants.ESCAPE_DELAY
-            self._tick = self._loop.call_later(delay, self._timed_out)
+            self._tick = self._loop.call_later(delay, self._handle_timeout)
 
-    def _timed_out(self) -> None:
+    def _handle_timeout(self) -> None:
         if self._parser is not None:
             self._hand_on(self._parser.tick)
             if self._parser._timeout_time is None:  # what had begun is typed by now

@@ -29,7 +29,7 @@ _OPENING_S = 0.5  # for a dialog to come up and take the focus
 _PATIENCE_S = 2.0  # with a key whose handler hangs, before the others go on without it
 
 
-class _OnItsWay(Record, frozen=False, eq=False):
+class _PendingKey(Record, frozen=False, eq=False):
     """A key that has been handed out."""
 
     target: Widget
@@ -44,7 +44,7 @@ class KeysInTurn(App[str]):
     def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the app's own
         super().__init__(**more)
         self._typed_ahead: deque[events.Key | events.Paste] = deque()
-        self._on_its_way: _OnItsWay | None = None
+        self._on_its_way: _PendingKey | None = None
 
     @property
     def has_keys_under_way(self) -> bool:
@@ -72,24 +72,24 @@ class KeysInTurn(App[str]):
             if not self._typed_ahead:
                 return
             event = self._typed_ahead.popleft()
-        now = self._on_its_way = _OnItsWay(self.focused or self.screen, self.screen, monotonic())
+        now = self._on_its_way = _PendingKey(self.focused or self.screen, self.screen, monotonic())
         await super().on_event(event)
         self._climb(now, now.target, _ROUNDS)
         if self._typed_ahead:
             self._look_after(now)
 
-    def _climb(self, now: _OnItsWay, at: MessagePump, rounds: int) -> None:
+    def _climb(self, now: _PendingKey, at: MessagePump, rounds: int) -> None:
         """Go up behind the key, from queue to queue, until nothing of it is left on the way."""
         if at is self or not at.call_later(self._climb, now, at._parent or self, rounds):
-            self.call_later(self._arrived, now, rounds)
+            self.call_later(self._climb_again_or_settle, now, rounds)
 
-    async def _arrived(self, now: _OnItsWay, rounds: int) -> None:
+    async def _climb_again_or_settle(self, now: _PendingKey, rounds: int) -> None:
         if rounds > 1 and not self._is_gone(now):
             self._climb(now, now.target, rounds - 1)
         else:
             await self._settle(now)
 
-    async def _settle(self, now: _OnItsWay) -> None:
+    async def _settle(self, now: _PendingKey) -> None:
         """Go on with the next key; while a dialog that this one has opened has not got the focus yet, later."""
         if now is not self._on_its_way:
             return
@@ -100,11 +100,11 @@ class KeysInTurn(App[str]):
             return
         await self._hand_out()
 
-    def _look_after(self, now: _OnItsWay) -> None:
+    def _look_after(self, now: _PendingKey) -> None:
         """See that the keys that wait are not forgotten: what they wait behind may be taken away with its queue."""
         get_running_loop().call_later(_LOOK_AGAIN_S, self._look, now)
 
-    def _look(self, now: _OnItsWay) -> None:
+    def _look(self, now: _PendingKey) -> None:
         if now is not self._on_its_way or not self.is_running:
             return
         if now.has_been_done or self._is_gone(now) or monotonic() - now.since > _PATIENCE_S:
@@ -112,7 +112,7 @@ class KeysInTurn(App[str]):
             self.call_later(self._settle, now)
         self._look_after(now)
 
-    def _is_gone(self, now: _OnItsWay) -> bool:
+    def _is_gone(self, now: _PendingKey) -> bool:
         return now.screen not in self.screen_stack or not now.target.is_attached
 
 

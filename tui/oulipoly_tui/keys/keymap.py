@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from oulipoly_engine.records import Record, replace
 from oulipoly_tui.actions.action import FRAME, LISTS, Action
 from oulipoly_tui.actions.registry import ACTIONS
-from oulipoly_tui.keys.names import named, near
+from oulipoly_tui.keys.names import near, read_key
 
 TABLE: tuple[Action, ...] = tuple(action for action in ACTIONS if action.keys)
 UNBOUND = "none"
@@ -48,7 +48,7 @@ class Clash(Record):
     second: str
 
 
-class Slip(Record):
+class KeymapProblem(Record):
     """What `[keys]` says that cannot be meant, and the way out."""
 
     cause: str
@@ -61,7 +61,7 @@ class Keymap(Record):
     rows: tuple[Action, ...]  # with the user's own keys; those without any left out
     changed: Mapping[str, str]  # id -> keys, for what differs from the preset `default`; "none" takes all away
     clashes: tuple[Clash, ...] = ()
-    slips: tuple[Slip, ...] = ()  # ids of app.toml that are none, and keys that are none
+    slips: tuple[KeymapProblem, ...] = ()  # ids of app.toml that are none, and keys that are none
     withheld: tuple[Action, ...] = ()  # what read-only mode takes away, with its keys
 
     def of(self, where: str) -> tuple[Action, ...]:
@@ -116,20 +116,20 @@ def resolve(preset: str = "default", own: Mapping[str, str] | None = None, *, re
     return Keymap(tuple(rows), changed, tuple(_clashes(rows, wishes)), tuple(slips(own or {})), tuple(withheld))
 
 
-def shown(keys: str) -> str:
+def format_first_key(keys: str) -> str:
     """Return the first of some keys as people write it: `?`, `ctrl+p`, `esc`."""
-    return shown_one(keys.split(",")[0])
+    return format_key(keys.split(",")[0])
 
 
-def shown_one(key: str) -> str:
+def format_key(key: str) -> str:
     """Return one key as people write it."""
     *modifiers, last = key.split("+") if key != "+" else ["+"]
     return "+".join((*modifiers, _SHOWN.get(last, last)))
 
 
-def shown_all(keys: str) -> str:
+def format_keys(keys: str) -> str:
     """Return all of some keys as people write them."""
-    return " ".join(shown_one(key) for key in keys.split(","))
+    return " ".join(format_key(key) for key in keys.split(","))
 
 
 def _clashes(rows: Iterable[Action], own: Mapping[str, str]) -> Iterable[Clash]:
@@ -149,21 +149,21 @@ def _clashes(rows: Iterable[Action], own: Mapping[str, str]) -> Iterable[Clash]:
             taken.setdefault((row.where, key), row.id)
 
 
-def slips(own: Mapping[str, str]) -> Iterable[Slip]:
+def slips(own: Mapping[str, str]) -> Iterable[KeymapProblem]:
     """Find what nobody understands in a user's own keys: it counts as not written."""
     known = [row.id for row in TABLE]
     for identity, written in own.items():
         if identity not in known:
             found = get_close_matches(identity, known, n=1)
             fix = f"write {found[0]!r}" if found else "see the ids in the help (?)"
-            yield Slip(f"[keys] has {identity!r}, which is no binding", fix)
+            yield KeymapProblem(f"[keys] has {identity!r}, which is no binding", fix)
             continue
         for key in _parts(written):
-            if named(key) is None and _understood(written) != UNBOUND:
+            if read_key(key) is None and _understood(written) != UNBOUND:
                 like = near(key)
                 fix = "write it as the help (?) does, `ctrl+d` or `slash`, and several by comma"
                 fix = fix if like is None else f"write {like!r}"
-                yield Slip(f"[keys] gives {identity} the key {key!r}, which there is not", fix)
+                yield KeymapProblem(f"[keys] gives {identity} the key {key!r}, which there is not", fix)
 
 
 def _understood(written: str) -> str:
@@ -171,7 +171,7 @@ def _understood(written: str) -> str:
     parts = _parts(written)
     if [part.lower() for part in parts] == [UNBOUND]:
         return UNBOUND
-    return ",".join(dict.fromkeys(key for part in parts if (key := named(part)) is not None))
+    return ",".join(dict.fromkeys(key for part in parts if (key := read_key(part)) is not None))
 
 
 def _parts(written: str) -> list[str]:

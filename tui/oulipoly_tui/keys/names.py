@@ -29,10 +29,10 @@ _OWN = {
 _ASCII = {chr(number) for number in range(33, 127)}
 
 
-def named(written: str) -> str | None:
+def read_key(written: str) -> str | None:
     """Return Textual's name of a key that people wrote, `ctrl+g` for `Ctrl+G`; None: there is no such key."""
     if len(written) == 2 and written[0] == "^":
-        return named(f"ctrl+{written[1]}")
+        return read_key(f"ctrl+{written[1]}")
     *held, last = written.split("+")
     if written == "+" or written.endswith("++"):
         held, last = held[:-1], "+"
@@ -56,7 +56,7 @@ def near(written: str) -> str | None:
     *held, last = written.lower().split("+")
     found = get_close_matches(last, (*_NAMED, *_ALSO, *map(_character_name, sorted(_ASCII))), n=1)
     chord = "+".join((*held, *found))
-    return chord if found and named(chord) is not None else None
+    return chord if found and read_key(chord) is not None else None
 
 
 def _key(word: str) -> str | None:

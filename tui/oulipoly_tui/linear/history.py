@@ -15,7 +15,7 @@ _BURNERS = 5  # of each kind that are read out
 
 def quota_history(talk: Talk, snapshot: Snapshot) -> None:
     """Say how a window burned: its cycles, what is expected, how far off that was, and who burned it."""
-    from oulipoly_tui.view.quota.quota import RANGES, left_words, record  # noqa: PLC0415 - only who looks back
+    from oulipoly_tui.view.quota.quota import RANGES, format_unused, record  # noqa: PLC0415 - only who looks back
 
     names = [f"{view.name} {window.name}" for view in snapshot.accounts for window in view.quota.windows]
     window = talk.choose("Window", names)
@@ -26,7 +26,7 @@ def quota_history(talk: Talk, snapshot: Snapshot) -> None:
     account = next(view.name for view in snapshot.accounts if window.startswith(f"{view.name} "))
     found = talk.engine.quota.burning(account, window.removeprefix(f"{account} "), span.back, span.ahead, 200)
     for cycle in found.cycles:
-        left = "" if cycle.ended is None else f" Unused at the reset: {left_words(cycle.ended)}."
+        left = "" if cycle.ended is None else f" Unused at the reset: {format_unused(cycle.ended)}."
         last = words.percent(cycle.points[-1].used)
         talk.say(f"Cycle until {words.clock(cycle.resets_at, found.at)}. Last reading {last}.{left}")
     for line in record(found):

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import AccountView, PoolView
 
 
-class Deed(Record):
+class MenuEntry(Record):
     """One entry of a menu."""
 
     label: str
@@ -43,7 +43,7 @@ class Menu(Record):
 
     title: str
     lines: Callable[[Snapshot], Iterator[str]]
-    deeds: tuple[Deed, ...]
+    deeds: tuple[MenuEntry, ...]
 
 
 def run(*, read_only: bool, surroundings: Surroundings | None = None) -> int:
@@ -89,7 +89,7 @@ def quota_lines(snapshot: Snapshot) -> Iterator[str]:
             yield "  Windows unknown."
 
 
-def running_lines(snapshot: Snapshot) -> Iterator[str]:
+def format_invocations(snapshot: Snapshot) -> Iterator[str]:
     """Yield a line an invocation that runs."""
     for row in snapshot.running:
         age = words.age(row.created_at, snapshot.at)
@@ -111,11 +111,11 @@ def problem_lines(snapshot: Snapshot) -> Iterator[str]:
 
 
 def _member(snapshot: Snapshot, pool: PoolView, place: int) -> str:
-    from oulipoly_tui.view.quota.pools import standing  # noqa: PLC0415 - beside its only use
+    from oulipoly_tui.view.quota.pools import choose_standing  # noqa: PLC0415 - beside its only use
 
     verdict = pool.decision.verdicts[place]
     view = snapshot.account(verdict.candidate.account)
-    state = standing(pool, verdict, view, snapshot.at).text
+    state = choose_standing(pool, verdict, view, snapshot.at).text
     binding = verdict.binding
     score = "unknown" if verdict.score is None else words.hours(verdict.score)
     window = (
@@ -267,7 +267,7 @@ def _prompt(talk: Talk, snapshot: Snapshot) -> None:
 
 
 def _hear(talk: Talk, events: SimpleQueue[Event], number: int) -> None:
-    from oulipoly_tui.view.sessions.one_shots import OneShot, ending  # noqa: PLC0415 - only where a prompt is sent
+    from oulipoly_tui.view.sessions.one_shots import OneShot, format_ending  # noqa: PLC0415 - only where a prompt is sent
     from oulipoly_tui.view.transcript.spans import plain  # noqa: PLC0415 - as above
 
     ends_line, shot = True, OneShot(number, "", "")
@@ -283,7 +283,7 @@ def _hear(talk: Talk, events: SimpleQueue[Event], number: int) -> None:
                     ("" if ends_line else "\n") + f"Ended with exit code {code}." + (f" {failure}." if failure else "")
                 )
                 shot.exit_code, shot.failure = code, failure
-                told = [plain(line).strip() for line in ending(shot)]
+                told = [plain(line).strip() for line in format_ending(shot)]
                 for line in (one for one in told if one[:1] not in ("✓", "✗")):
                     talk.say(line.replace("→ ", "Fix: ", 1))
                 return
@@ -330,9 +330,9 @@ SESSIONS = Menu(
     "Sessions",
     session_lines,
     (
-        Deed("List, read, change", _sessions),
-        Deed("Archive everything", _archive_all, writes=True),
-        Deed("Unpack a bundle", _unbundle, writes=True),
+        MenuEntry("List, read, change", _sessions),
+        MenuEntry("Archive everything", _archive_all, writes=True),
+        MenuEntry("Unpack a bundle", _unbundle, writes=True),
     ),
 )
 
@@ -348,18 +348,20 @@ MENUS: tuple[Menu, ...] = (
         "Pools",
         pool_lines,
         (
-            Deed("Why", _why),
-            Deed("What if", _what_if),
-            Deed("Send a prompt", _prompt, writes=True),
-            Deed("Pin an account, or take the pin away", _pin, writes=True),
-            Deed("Drain an account, or give it work again", _drain, writes=True),
-            Deed("Disable an account, or take it in again", _disable, writes=True),
-            Deed("Keep a reserve of an account", _reserve, writes=True),
+            MenuEntry("Why", _why),
+            MenuEntry("What if", _what_if),
+            MenuEntry("Send a prompt", _prompt, writes=True),
+            MenuEntry("Pin an account, or take the pin away", _pin, writes=True),
+            MenuEntry("Drain an account, or give it work again", _drain, writes=True),
+            MenuEntry("Disable an account, or take it in again", _disable, writes=True),
+            MenuEntry("Keep a reserve of an account", _reserve, writes=True),
         ),
     ),
-    Menu("Quota", quota_lines, (Deed("Read now", _refresh, writes=True), Deed("How a window burned", _history))),
+    Menu(
+        "Quota", quota_lines, (MenuEntry("Read now", _refresh, writes=True), MenuEntry("How a window burned", _history))
+    ),
     SESSIONS,
-    Menu("Running invocations", running_lines, ()),
+    Menu("Running invocations", format_invocations, ()),
     Menu("Problems", problem_lines, ()),
-    Menu("Settings", settings_lines, (Deed("Show and change", _settings),)),
+    Menu("Settings", settings_lines, (MenuEntry("Show and change", _settings),)),
 )

@@ -21,7 +21,7 @@ def open_settings(talk: Talk, _snapshot: Snapshot) -> None:
         return
     if section.failure is not None:
         talk.say(f"Error. {section.failure}.")
-    setting = _chosen(talk, section)
+    setting = _choose_setting(talk, section)
     if setting is not None:
         _change(talk, setting)
 
@@ -32,7 +32,7 @@ def line(setting: Setting) -> str:
     return f"{setting.name}: {setting.shown or 'not set'}. From {setting.source}.{fault}"
 
 
-def _chosen(talk: Talk, section: Section) -> Setting | None:
+def _choose_setting(talk: Talk, section: Section) -> Setting | None:
     lines = [line(one) for one in section.settings]
     if talk.read_only:
         for text in lines:

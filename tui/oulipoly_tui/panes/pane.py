@@ -124,9 +124,9 @@ class Pane(Widget, can_focus=False):
         if self.inner_keys() is None:
             app: Any = self.app
             event.stop()
-            app.call_next(self._turned_to_menu)
+            app.call_next(self._open_menu)
 
-    async def _turned_to_menu(self) -> None:
+    async def _open_menu(self) -> None:
         app: Any = self.app
         await app.frame.turn_to(self.id)
         app.action_menu()

@@ -52,5 +52,5 @@ class Choice(ModalScreen[str | None]):
             self.dismiss(None)
 
     @on(VirtualList.Chosen)
-    def _chosen(self, event: VirtualList.Chosen) -> None:
+    def _handle_choice(self, event: VirtualList.Chosen) -> None:
         self.dismiss(event.key)

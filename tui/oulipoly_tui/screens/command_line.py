@@ -103,11 +103,11 @@ class CommandLine(ModalScreen[str | None]):
         offers.show_rows([Row(one, ((one, ""), (_summary(one), "dim"))) for one in found])
 
     @on(Input.Submitted)
-    def _submitted(self, event: Input.Submitted) -> None:
+    def _handle_submit(self, event: Input.Submitted) -> None:
         self.dismiss(event.value if event.value.strip() else None)
 
     @on(VirtualList.Chosen)
-    def _chosen(self, event: VirtualList.Chosen) -> None:
+    def _handle_choice(self, event: VirtualList.Chosen) -> None:
         self.action_take()
         self.query_one(Input).focus()
 

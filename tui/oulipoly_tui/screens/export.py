@@ -18,7 +18,7 @@ from oulipoly_engine.core.sessions.session_table import short_path
 from oulipoly_engine.facade.sessions.values import Exported, ExportWish, FileExists
 from oulipoly_tui.view.frame.hints import BACK, link
 from oulipoly_tui.view.sessions.export import FORMATS, LOSSLESS, option_lines, preview_lines
-from oulipoly_tui.view.transcript.spans import wrapped
+from oulipoly_tui.view.transcript.spans import wrap_lines
 from oulipoly_tui.widgets.lines import Lines
 from oulipoly_tui.widgets.standing import is_standing
 
@@ -66,7 +66,7 @@ class Export(ModalScreen[Mapping[str, Path]]):
             box.border_title = "Export" if count == 1 else f"Export {count} conversations"
             box.border_subtitle = f"{link('enter or F2 writes', 'screen.write')}, {BACK}"
             yield Lines(id="export-options")
-            yield Input(self._offered())
+            yield Input(self._suggest_path())
             preview = Lines(id="export-preview")
             preview.border_title = " preview of the first one " if count > 1 else " preview "
             yield preview
@@ -82,7 +82,7 @@ class Export(ModalScreen[Mapping[str, Path]]):
         from oulipoly_engine.records import replace  # noqa: PLC0415 - loaded already
 
         line = self.query_one(Input)
-        was_offered = line.value == self._offered()
+        was_offered = line.value == self._suggest_path()
         if what == "format":
             following = FORMATS[(FORMATS.index(self._wish.format) + 1) % len(FORMATS)]
             self._wish = replace(self._wish, format=following)
@@ -93,7 +93,7 @@ class Export(ModalScreen[Mapping[str, Path]]):
         else:
             self._wish = replace(self._wish, thinking=not self._wish.thinking)
         if was_offered:
-            line.value = self._offered()
+            line.value = self._suggest_path()
         self._draw()
         self._ask()
 
@@ -123,13 +123,13 @@ class Export(ModalScreen[Mapping[str, Path]]):
         asked = (text, self._wish.format)
         force = self._force == asked
         title = f"writing {Path(text).name}"
-        app.work("export", partial(work, force=force), partial(self._written, asked), title=title, can_stop=True)
+        app.work("export", partial(work, force=force), partial(self._report_export, asked), title=title, can_stop=True)
 
     @on(Input.Submitted)
-    def _submitted(self) -> None:
+    def _handle_submit(self) -> None:
         self.action_write()
 
-    def _written(self, asked: tuple[str, str], done: Sequence[Exported] | str) -> None:
+    def _report_export(self, asked: tuple[str, str], done: Sequence[Exported] | str) -> None:
         app: Any = self.app
         if isinstance(done, str):
             self._force = asked
@@ -144,7 +144,7 @@ class Export(ModalScreen[Mapping[str, Path]]):
             chains = [one.chain_id for one in self._chosen_sessions]
             self.dismiss(dict(zip(chains, (one.path for one in done), strict=True)) if is_lossless else {})
 
-    def _offered(self) -> str:
+    def _suggest_path(self) -> str:
         if len(self._chosen_sessions) > 1:
             return "exports/"
         app: Any = self.app
@@ -167,7 +167,7 @@ class Export(ModalScreen[Mapping[str, Path]]):
         if is_standing(self):
             shown = self.query_one("#export-preview", Lines)
             width = max(20, shown.scrollable_content_region.width - 1)
-            shown.show_lines(wrapped(preview_lines(found, width), width))
+            shown.show_lines(wrap_lines(preview_lines(found, width), width))
         if self._is_dirty:
             self._is_dirty = False
             self._ask()

@@ -82,5 +82,5 @@ class Help(ModalScreen[str | None]):
         self.dismiss(self.query_one(VirtualList).cursor_key)
 
     @on(VirtualList.Chosen)
-    def _chosen(self, event: VirtualList.Chosen) -> None:
+    def _handle_choice(self, event: VirtualList.Chosen) -> None:
         self.dismiss(event.key)

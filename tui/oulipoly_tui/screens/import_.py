@@ -14,7 +14,7 @@ from textual.widgets import Button
 
 from oulipoly_tui.view.frame.hints import link
 from oulipoly_tui.view.sessions.import_diff import diff_lines, summary
-from oulipoly_tui.view.transcript.spans import wrapped
+from oulipoly_tui.view.transcript.spans import wrap_lines
 from oulipoly_tui.widgets.lines import Lines
 from oulipoly_tui.widgets.standing import is_standing
 
@@ -80,7 +80,7 @@ class ImportScreen(ModalScreen[bool]):
         self.query_one("#import-diff", Lines).scroll_relative(y=by, animate=False)
 
     @on(Button.Pressed)
-    def _pressed(self, event: Button.Pressed) -> None:
+    def _handle_press(self, event: Button.Pressed) -> None:
         self.action_answer(event.button.id == "yes")
 
     def _fit(self) -> None:
@@ -88,7 +88,7 @@ class ImportScreen(ModalScreen[bool]):
             return
         head, shown = self.query_one("#import-summary", Lines), self.query_one("#import-diff", Lines)
         width = max(20, shown.scrollable_content_region.width - 1)
-        lines = wrapped(summary(self._plan), width)
+        lines = wrap_lines(summary(self._plan), width)
         head.styles.height = min(8, len(lines)) + 1
         head.show_lines(lines)
-        shown.show_lines(wrapped(diff_lines(self._plan.steps), width))
+        shown.show_lines(wrap_lines(diff_lines(self._plan.steps), width))

@@ -16,8 +16,8 @@ from textual.markup import escape
 from textual.screen import ModalScreen
 from textual.widgets import Input
 
-from oulipoly_tui.actions.action import LISTS, Action, found_by
-from oulipoly_tui.keys.keymap import shown
+from oulipoly_tui.actions.action import LISTS, Action, find_term
+from oulipoly_tui.keys.keymap import format_first_key
 from oulipoly_tui.view.frame.hints import BACK, link
 from oulipoly_tui.view.frame.menu import menu_rows
 from oulipoly_tui.view.transcript.spans import plain
@@ -110,11 +110,11 @@ class Menu(ModalScreen[str | None]):
             rows.action_up()
 
     @on(Input.Submitted)
-    def _submitted(self) -> None:
+    def _handle_submit(self) -> None:
         self.dismiss(self.query_one(VirtualList).cursor_key)
 
     @on(VirtualList.Chosen)
-    def _chosen(self, event: VirtualList.Chosen) -> None:
+    def _handle_choice(self, event: VirtualList.Chosen) -> None:
         self.dismiss(event.key)
 
     @on(Input.Changed)
@@ -126,7 +126,7 @@ class Menu(ModalScreen[str | None]):
         width = rows.scrollable_content_region.width - GUTTER
         if width > 0:  # before it is laid out nobody knows how much fits
             wanted = self.query_one(Input).value
-            found = [row for row in self._offered if found_by(row, wanted) is not None]
+            found = [row for row in self._offered if find_term(row, wanted) is not None]
             rows.show_rows(menu_rows(found, width))
 
 
@@ -135,7 +135,7 @@ def offer(app: AppInterface) -> None:
     pane = app.frame.current
     keys = [row for row in app.works_now() if row.where == pane.id]
     if not keys:
-        app.say(f"nothing can be done here: {shown('question_mark')} shows every key")
+        app.say(f"nothing can be done here: {format_first_key('question_mark')} shows every key")
         return
     lists = [one for one in pane.query(VirtualList) if one.has_focus]
     words = " ".join(plain(lists[0].cursor_line).split())[:_LONGEST] if lists else ""

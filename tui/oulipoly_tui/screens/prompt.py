@@ -48,5 +48,5 @@ class Prompt(ModalScreen[str | None]):
         app.say("type a prompt first")
 
     @on(Button.Pressed)
-    def _pressed(self) -> None:
+    def _handle_press(self) -> None:
         self.action_send()

@@ -50,7 +50,7 @@ class Confirm(ModalScreen[bool]):
         self.dismiss(yes)
 
     @on(Button.Pressed)
-    def _pressed(self, event: Button.Pressed) -> None:
+    def _handle_press(self, event: Button.Pressed) -> None:
         self.dismiss(event.button.id == "yes")
 
 

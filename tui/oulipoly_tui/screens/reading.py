@@ -13,7 +13,7 @@ from textual.markup import escape
 from textual.screen import ModalScreen
 
 from oulipoly_tui.view.frame.hints import CLOSE
-from oulipoly_tui.view.transcript.spans import Line, wrapped
+from oulipoly_tui.view.transcript.spans import Line, wrap_lines
 from oulipoly_tui.widgets.lines import Lines
 from oulipoly_tui.widgets.standing import is_standing
 
@@ -72,6 +72,6 @@ class Reading(ModalScreen[None]):
             return
         shown = self.query_one(Lines)
         width = shown.scrollable_content_region.width
-        lines = wrapped(self._content, width) if self._wraps and width else self._content
+        lines = wrap_lines(self._content, width) if self._wraps and width else self._content
         shown.styles.height = len(lines)
         shown.show_lines(lines)

@@ -80,20 +80,20 @@ class Search(ModalScreen["Hit | None"]):
         self._open(self.query_one(VirtualList).cursor_key)
 
     @on(Input.Changed)
-    def _changed(self) -> None:
+    def _handle_change(self) -> None:
         if self._timer is not None:
             self._timer.stop()
         self._timer = self.set_timer(_PAUSE_S, self._search)
 
     @on(Input.Submitted)
-    def _submitted(self) -> None:
+    def _handle_submit(self) -> None:
         if self._asked == self.query_one(Input).value and self._hits:
             self.action_open()
         else:
             self._search()
 
     @on(VirtualList.Chosen)
-    def _chosen(self, event: VirtualList.Chosen) -> None:
+    def _handle_choice(self, event: VirtualList.Chosen) -> None:
         self._open(event.key)
 
     def _open(self, key: str | None) -> None:
@@ -114,9 +114,9 @@ class Search(ModalScreen["Hit | None"]):
             return
         self._is_searching, self._asked = True, text
         self.query_one("#search-state", Static).update("searching …")
-        app.work("search", partial(_ask, app.engine.sessions, text), self._found)
+        app.work("search", partial(_ask, app.engine.sessions, text), self._take_hits)
 
-    def _found(self, found: Found | str) -> None:
+    def _take_hits(self, found: Found | str) -> None:
         self._is_searching = False
         if not is_standing(self):
             return

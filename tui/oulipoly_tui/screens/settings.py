@@ -16,7 +16,7 @@ from oulipoly_engine.records import replace
 from oulipoly_tui.keys import keymap
 from oulipoly_tui.screens.question import Question
 from oulipoly_tui.view.frame.hints import CLOSE, link
-from oulipoly_tui.view.frame.settings import KEY_ROW, about, clash_text, next_choice, setting_rows
+from oulipoly_tui.view.frame.settings import KEY_ROW, about, clash_text, format_setting_rows, next_choice
 from oulipoly_tui.widgets import theming
 from oulipoly_tui.widgets.lines import GUTTER, VirtualList
 from oulipoly_tui.widgets.standing import is_standing
@@ -93,10 +93,10 @@ class SettingsScreen(ModalScreen[None]):
             return
         rows = self.query_one(VirtualList)
         width = max(40, rows.scrollable_content_region.width - GUTTER)
-        rows.show_rows(setting_rows(self._sections, self._app.keys, width, self.query_one(Input).value))
+        rows.show_rows(format_setting_rows(self._sections, self._app.keys, width, self.query_one(Input).value))
 
     @on(Input.Submitted)
-    def _filtered(self) -> None:
+    def _focus_list(self) -> None:
         self.query_one(VirtualList).focus()
 
     @on(VirtualList.Chosen)
@@ -160,12 +160,12 @@ class SettingsScreen(ModalScreen[None]):
 
     def _save(self, setting: Setting, typed: str) -> None:
         def saved(_result: None) -> None:
-            self._app.work("settings", self._app.engine.configuration.app, self._applied)
+            self._app.work("settings", self._app.engine.configuration.app, self._apply_app_settings)
             self._app.say(f"{setting.file.name}: {setting.name} {'is saved' if typed else 'is back at its default'}")
 
         self._app.work("settings", partial(self._settings.save, setting, typed), saved)
 
-    def _applied(self, found: Any) -> None:  # noqa: ANN401 - Loaded[AppSettings]
+    def _apply_app_settings(self, found: Any) -> None:  # noqa: ANN401 - Loaded[AppSettings]
         """Let the app look and listen as app.toml says now; what it cannot change while it runs waits for a start."""
         wishes: AppSettings = found.value
         app = self._app
@@ -177,9 +177,9 @@ class SettingsScreen(ModalScreen[None]):
         self._read()
 
     def _read(self) -> None:
-        self._app.work("settings", self._settings.sections, self._arrived)
+        self._app.work("settings", self._settings.sections, self._take_sections)
 
-    def _arrived(self, sections: tuple[Section, ...]) -> None:
+    def _take_sections(self, sections: tuple[Section, ...]) -> None:
         self._sections = sections
         self._by_identity = {one.identity: one for section in sections for one in section.settings}
         self._draw()

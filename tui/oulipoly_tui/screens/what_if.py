@@ -14,8 +14,8 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Input
 
 from oulipoly_tui.view.frame.hints import BACK, link
-from oulipoly_tui.view.quota.what_if import compared
-from oulipoly_tui.view.transcript.spans import Line, wrapped
+from oulipoly_tui.view.quota.what_if import format_comparison
+from oulipoly_tui.view.transcript.spans import Line, wrap_lines
 from oulipoly_tui.widgets.lines import Lines
 from oulipoly_tui.widgets.standing import is_standing
 
@@ -76,7 +76,7 @@ class WhatIf(ModalScreen[None]):
         app: Any = self.app
         self._asked += 1
         texts = self.query_one(Input).value.split()
-        app.work("what-if", partial(self._decide, self._asked, texts), self._decided)
+        app.work("what-if", partial(self._decide, self._asked, texts), self._take_decision)
 
     def _decide(self, asked: int, texts: list[str]) -> tuple[int, Decision | str]:
         app: Any = self.app
@@ -87,7 +87,7 @@ class WhatIf(ModalScreen[None]):
                 raise
             return asked, str(error.message)
 
-    def _decided(self, answer: tuple[int, Decision | str]) -> None:
+    def _take_decision(self, answer: tuple[int, Decision | str]) -> None:
         asked, found = answer
         if asked != self._asked or not is_standing(self):
             return  # a later one is on its way
@@ -99,16 +99,20 @@ class WhatIf(ModalScreen[None]):
             return
         forms, outcome = self.query_one("#forms", Lines), self.query_one("#outcome", Lines)
         width = outcome.scrollable_content_region.width or 60
-        told = wrapped((((_FORMS, "dim"),),), width)
+        told = wrap_lines((((_FORMS, "dim"),),), width)
         forms.styles.height = len(told)
         forms.show_lines(told)
         # The buttons must stay in sight in a small terminal.
         outcome.styles.height = max(_OUTCOME_LEAST, min(_OUTCOME_MOST, int(self.size.height * 0.9) - 8 - len(told)))
         if self._then is not None:
-            outcome.show_lines(wrapped(self._outcome(self._then, width), width))
+            outcome.show_lines(wrap_lines(self._outcome(self._then, width), width))
 
     def _outcome(self, then: Decision | str, width: int) -> tuple[Line, ...]:
-        return ((("! " + then, "warn"),),) if isinstance(then, str) else compared(self._pool.decision, then, width)
+        return (
+            ((("! " + then, "warn"),),)
+            if isinstance(then, str)
+            else format_comparison(self._pool.decision, then, width)
+        )
 
     def action_apply(self) -> None:
         """Make it true."""
@@ -126,11 +130,11 @@ class WhatIf(ModalScreen[None]):
         app.work("apply", partial(app.engine.pools.apply, self._pool.model.name, texts), done)
 
     @on(Input.Submitted)
-    def _submitted(self) -> None:
+    def _handle_submit(self) -> None:
         self._try()
 
     @on(Button.Pressed)
-    def _pressed(self, event: Button.Pressed) -> None:
+    def _handle_press(self, event: Button.Pressed) -> None:
         if event.button.id == "apply":
             self.action_apply()
             return

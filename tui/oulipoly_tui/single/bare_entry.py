@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _ELSEWHERE = ("--detach", "--plain", "-h", "--help")  # answered without a pane
 
 
-class Shown(Record):
+class TerminalOutcome(Record):
     """What came of a terminal that was shown."""
 
     exit_code: int  # 0 when the user has left it running
@@ -28,14 +28,14 @@ class BarePane(Record):
 
     lines_kept: int = 1  # below the terminal
 
-    def show(self, socket: Path, terminal: Terminal, key: str) -> Shown:
+    def show(self, socket: Path, terminal: Terminal, key: str) -> TerminalOutcome:
         """Show a terminal until its program ends or the user leaves. key: a name of `core.text.leave_key`."""
         from oulipoly_tui.single.bare_terminal import BareTerminal  # noqa: PLC0415 - Textual, 200 ms, once the program is on its way
-        from oulipoly_tui.view.frame.chords import named  # noqa: PLC0415 - beside the app
+        from oulipoly_tui.view.frame.chords import read_chord  # noqa: PLC0415 - beside the app
 
-        app = BareTerminal(socket, terminal, named(key))
+        app = BareTerminal(socket, terminal, read_chord(key))
         code = app.run(mouse=True)
-        return Shown((app.return_code or 0) if code is None else code, app.last_lines, app.farewell)
+        return TerminalOutcome((app.return_code or 0) if code is None else code, app.last_lines, app.farewell)
 
 
 def is_for_pane(arguments: Sequence[str]) -> bool:

@@ -17,7 +17,7 @@ from oulipoly_tui.driver import clipboard, driver, signals
 from oulipoly_tui.driver.clipboard_leave import ClipboardLeave
 from oulipoly_tui.driver.terminal_link import TerminalLink
 from oulipoly_tui.gc_tuning import let_strips_go
-from oulipoly_tui.view.frame.chords import detour, from_tmux, shown
+from oulipoly_tui.view.frame.chords import detour, format_chord, from_tmux
 from oulipoly_tui.view.terminal.repl import COPYING
 from oulipoly_tui.widgets.terminal_view import LEAVE, TerminalView
 
@@ -67,7 +67,7 @@ class BareTerminal(App[int], inherit_bindings=False):
     def on_mount(self) -> None:
         """Connect before the terminal tells its size."""
         signals.give_the_terminal_back(self)
-        self._link = TerminalLink(self._socket, self._take, self._gone)
+        self._link = TerminalLink(self._socket, self._take, self._exit_with)
         self._say()
         self._view.focus()
         self.run_worker(self._check_chord())
@@ -189,7 +189,7 @@ class BareTerminal(App[int], inherit_bindings=False):
             self.farewell = f"{self._terminal.id} ended: killed by signal {exited.signal}"
         self.exit(exited.code)
 
-    def _gone(self, text: str) -> None:
+    def _exit_with(self, text: str) -> None:
         if not self._is_leaving:
             self.farewell = text
             self.exit(1)
@@ -197,4 +197,4 @@ class BareTerminal(App[int], inherit_bindings=False):
     def _say(self, text: str | None = None) -> None:
         view = self._view
         status = text or (self._title if view.copy_mode is None else COPYING)
-        self.screen_stack[0].query_one("#line", Static).update(f" {shown(self._leave)} leaves · {status}")
+        self.screen_stack[0].query_one("#line", Static).update(f" {format_chord(self._leave)} leaves · {status}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from oulipoly_engine.core.text import leave_key
 from oulipoly_engine.errors import Interrupted, RunnerError
 from oulipoly_engine.facade.terminals.terminals import Terminal, show
-from oulipoly_tui.view.frame.chords import shown
+from oulipoly_tui.view.frame.chords import format_chord
 
 
 def hand_over(socket: Path, terminal: Terminal, chord: str, *, only_reads: bool) -> str:
@@ -17,7 +17,7 @@ def hand_over(socket: Path, terminal: Terminal, chord: str, *, only_reads: bool)
     chord: as Textual names it; one that is no single byte in every terminal is replaced by the default.
     Raises Interrupted for a signal that ends the app.
     """
-    name = shown(chord)
+    name = format_chord(chord)
     leave = name if name in leave_key.BYTES else leave_key.DEFAULT
     try:
         result = show(socket, terminal, leave, _write, name="app, whole screen", only_reads=only_reads)

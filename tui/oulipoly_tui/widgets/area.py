@@ -9,7 +9,7 @@ from textual.geometry import NULL_OFFSET, NULL_SPACING, Region, Size
 from textual.layout import ArrangeResult, Layout, WidgetPlacement
 from textual.widget import Widget
 
-from oulipoly_tui.view.frame.layout import Placed, Present, arrange
+from oulipoly_tui.view.frame.layout import PaneRectangle, Present, arrange
 
 
 class _Placing(Layout):
@@ -48,7 +48,7 @@ class Area(Container):
         """Return our own way to place children, instead of the style sheet's."""
         return self._placing
 
-    def places(self, size: Size) -> dict[str, Placed]:
+    def places(self, size: Size) -> dict[str, PaneRectangle]:
         """Return each visible pane's place."""
         placed = arrange(
             self._panes,

@@ -82,14 +82,14 @@ class BurnChart(Lines):
     def _draw(self, place: int, width: int) -> Strip:
         """Draw a line of thousands of pieces: nothing is measured, for it is as wide as was asked."""
         if width != self._wide or place >= len(self._lines):
-            return Strip(self._filtered(list(super()._draw(place, width))), width)
+            return Strip(self._apply_filters(list(super()._draw(place, width))), width)
         return Strip(map(self._pieces.__getitem__, self._lines[place]), width)
 
     def _piece(self, span: Span) -> Segment:
-        (segment,) = self._filtered([Segment(span[0], self.toned(span[1], self.base_style))])
+        (segment,) = self._apply_filters([Segment(span[0], self.toned(span[1], self.base_style))])
         return segment
 
-    def _filtered(self, segments: list[Segment]) -> list[Segment]:
+    def _apply_filters(self, segments: list[Segment]) -> list[Segment]:
         for change in self._filters:
             segments = list(change.apply(segments, self._background))
         return segments

@@ -23,7 +23,7 @@ _AT_REST = ("_layout_required", "_scroll_required", "_repaint_required")
 _Update: Any = getattr(import_module("textual._compositor"), "CompositorUpdate", None)
 
 
-def _waiting_to_be_drawn(screen: Screen[Any]) -> set[Widget] | None:
+def _find_dirty_widgets(screen: Screen[Any]) -> set[Widget] | None:
     """Return the widgets that Textual draws next; None where it keeps them otherwise, or holds its pictures back."""
     dirty = getattr(screen, "_dirty_widgets", None)
     is_free = getattr(screen.app, "_batch_count", None) == 0
@@ -44,7 +44,7 @@ def paint_at_once(widget: Widget, regions: Sequence[Region], row: Callable[[int]
     screen = widget.app.screen
     if widget.screen is not screen or not screen.is_current or not widget.display:
         return False
-    waiting = _waiting_to_be_drawn(screen)
+    waiting = _find_dirty_widgets(screen)
     if waiting is None:
         return False
     if widget not in waiting and _paint_alone(widget, screen, regions, row):

@@ -10,11 +10,11 @@ from collections import OrderedDict
 from collections.abc import Iterator
 
 from oulipoly_engine.records import replace
-from oulipoly_tui.view.transcript.transcript import SIDE_CHAIN, Drawn, Folds, entry_lines, foldable, part_with
+from oulipoly_tui.view.transcript.transcript import SIDE_CHAIN, Folds, TranscriptLine, entry_lines, foldable, part_with
 from oulipoly_tui.widgets.transcript_entries import PAGE, Entries
 
 Position = tuple[int, int]  # a place and a line of it
-WAITING = (Drawn((("…", "dim"),)),)
+WAITING = (TranscriptLine((("…", "dim"),)),)
 _LAID_KEPT = 3_000  # places
 
 
@@ -27,7 +27,7 @@ class Layout:
         self._width = 0
         self._unfolded: set[Position] = set()
         self._folds = Folds(self._unfolded)
-        self._laid: OrderedDict[int, tuple[Drawn, ...]] = OrderedDict()
+        self._laid: OrderedDict[int, tuple[TranscriptLine, ...]] = OrderedDict()
 
     def begin(self, *, is_side: bool) -> None:
         """Fold everything."""
@@ -48,7 +48,7 @@ class Layout:
         """Lay one place out anew."""
         self._laid.pop(place, None)
 
-    def lines_at(self, place: int) -> tuple[Drawn, ...]:
+    def lines_at(self, place: int) -> tuple[TranscriptLine, ...]:
         """Return the lines of a place; of one that has not come, that it is waited for."""
         lines = self._laid.get(place)
         if lines is not None:
@@ -86,7 +86,7 @@ class Layout:
                 return above, len(lines) - 1
         return None
 
-    def walk(self, top: Position, count: int) -> Iterator[tuple[int, int, Drawn]]:
+    def walk(self, top: Position, count: int) -> Iterator[tuple[int, int, TranscriptLine]]:
         """Yield so many lines from a position on."""
         place, line = top
         while count > 0 and place < self._entries.length:

@@ -20,7 +20,7 @@ from textual.message import Message
 from textual.strip import Strip
 
 from oulipoly_tui.view.transcript.spans import Line, Span, cells, cut
-from oulipoly_tui.view.transcript.transcript import Drawn, marked
+from oulipoly_tui.view.transcript.transcript import TranscriptLine, mark_matches
 from oulipoly_tui.widgets.lines import Lines, VirtualList
 from oulipoly_tui.widgets.standing import is_standing
 from oulipoly_tui.widgets.transcript_entries import PAGE, Entries
@@ -60,7 +60,7 @@ class TranscriptView(Lines, can_focus=True):
         self._row = 0  # of the cursor on the screen
         self._width = 0  # that the lines were laid out for
         self._from_below = False  # the top came into view from below
-        self._view: list[tuple[int, int, Drawn]] | None = None
+        self._view: list[tuple[int, int, TranscriptLine]] | None = None
 
     @property
     def length(self) -> int:
@@ -124,7 +124,7 @@ class TranscriptView(Lines, can_focus=True):
         return self._entries.at(place)
 
     @property
-    def here(self) -> tuple[int, Drawn] | None:
+    def here(self) -> tuple[int, TranscriptLine] | None:
         """Return the place of the cursor and its line."""
         view = self._lines_of_view()
         if not view:
@@ -278,7 +278,7 @@ class TranscriptView(Lines, can_focus=True):
         base = self.base_style
         under = base + self.get_component_rich_style("transcript--cursor") if is_cursor else base
         mark: Span = (_CURSOR, "accent") if is_cursor else (_NO_CURSOR, "")
-        spans = (mark, *marked(drawn.line, self._pattern))
+        spans = (mark, *mark_matches(drawn.line, self._pattern))
         thumb = Segment("┃" if has_thumb else " ", base + self._style("dim"))
         found = Strip([*self._strip(spans, max(0, width - 1), under), thumb], width)
         if len(self._strips) > _STRIPS_KEPT:
@@ -370,7 +370,7 @@ class TranscriptView(Lines, can_focus=True):
     def _measure(self) -> None:
         self.virtual_size = Size(self.size.width, self.size.height)
 
-    def _lines_of_view(self) -> list[tuple[int, int, Drawn]]:
+    def _lines_of_view(self) -> list[tuple[int, int, TranscriptLine]]:
         if self._view is None:
             self._view = list(self._laid.walk(self._top, self.size.height))
             self.call_after_refresh(self._look_ahead)  # the reader would keep the screen waiting

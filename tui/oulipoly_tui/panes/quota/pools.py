@@ -15,7 +15,7 @@ from oulipoly_tui.messages import ReplWanted
 from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.sessions.one_shots import OneShot, log_lines
-from oulipoly_tui.view.transcript.spans import wrapped
+from oulipoly_tui.view.transcript.spans import wrap_lines
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
 from oulipoly_tui.widgets.standing import is_standing
 
@@ -57,7 +57,7 @@ class PoolsPane(Pane):
     @property
     def model(self) -> str | None:
         """Return the model under the cursor."""
-        found = self._chosen()
+        found = self._find_member()
         return None if found is None else found[0].model.name
 
     def take(self, snapshot: Snapshot) -> None:
@@ -112,7 +112,7 @@ class PoolsPane(Pane):
             app: Any = self.app
             if not app.has_pane("repl"):
                 return "this version has no terminals yet"
-        found = self._chosen()
+        found = self._find_member()
         if action in _NEEDS_MEMBER and found is None:
             return "choose an account first"
         if action in ("one_shot", "start_repl") and found is not None and found[0].next_account is None:
@@ -159,16 +159,16 @@ class PoolsPane(Pane):
             self._draw()
 
     @on(VirtualList.Highlighted, "#pools-list")
-    def _moved(self) -> None:
+    def _handle_highlight(self) -> None:
         self._draw_details()
 
     @on(VirtualList.Chosen, "#pools-list")
-    def _opened(self) -> None:
+    def _handle_choice(self) -> None:
         self.action_why()
 
     def action_why(self) -> None:
         """Show the whole decision."""
-        found = self._chosen()
+        found = self._find_member()
         if found is None or self._snapshot is None:
             return
         from oulipoly_tui.screens.reading import Reading  # noqa: PLC0415 - only when it is opened
@@ -179,7 +179,7 @@ class PoolsPane(Pane):
 
     def action_what_if(self) -> None:
         """Try something before it is true."""
-        found = self._chosen()
+        found = self._find_member()
         app: Any = self.app
         if found is None or app.engine is None:
             return
@@ -189,7 +189,7 @@ class PoolsPane(Pane):
 
     def action_one_shot(self) -> None:
         """Ask for a prompt and send it."""
-        found = self._chosen()
+        found = self._find_member()
         if found is None:
             return
         from oulipoly_tui.screens.prompt import Prompt  # noqa: PLC0415 - TextArea, 40 ms, only here
@@ -204,13 +204,13 @@ class PoolsPane(Pane):
 
     def action_start_repl(self) -> None:
         """Let the REPL pane open a terminal for this model."""
-        found = self._chosen()
+        found = self._find_member()
         if found is not None:
             self.post_message(ReplWanted(found[0].model.name, found[0].pin))
 
     def action_pin(self) -> None:
         """Pin the account, or take the pin away."""
-        found = self._chosen()
+        found = self._find_member()
         if found is None:
             return
         pool, _, view = found
@@ -229,7 +229,7 @@ class PoolsPane(Pane):
 
     def action_reserve(self) -> None:
         """Ask how much of the account stays unspent."""
-        found = self._chosen()
+        found = self._find_member()
         if found is None:
             return
         from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
@@ -245,13 +245,13 @@ class PoolsPane(Pane):
 
     def action_clear(self) -> None:
         """Take the account's mark and pause away."""
-        found = self._chosen()
+        found = self._find_member()
         if found is not None:
             self.wish("account clear", found[2].name)
 
     def action_refresh(self) -> None:
         """Read the account now."""
-        found = self._chosen()
+        found = self._find_member()
         if found is not None:
             self.wish("refresh", found[2].name)
 
@@ -278,14 +278,14 @@ class PoolsPane(Pane):
 
     def action_copy(self) -> None:
         """Copy the account's name, or where the configuration lies."""
-        found = self._chosen()
+        found = self._find_member()
         app: Any = self.app
         text = found[2].name if found is not None else "" if app.engine is None else str(app.engine.paths.config)
         if text:
             app.copy_to_clipboard(text)
             app.say(f"copied {text}")
 
-    def _chosen(self) -> tuple[PoolView, int, AccountView] | None:
+    def _find_member(self) -> tuple[PoolView, int, AccountView] | None:
         """Return the member under the cursor: its pool, its place and its account."""
         snapshot = self._snapshot
         key = self.query_one("#pools-list", VirtualList).cursor_key if is_standing(self) else None
@@ -315,7 +315,7 @@ class PoolsPane(Pane):
         return None
 
     def _toggle(self, on_name: str, off_name: str, is_on: Any) -> None:  # noqa: ANN401 - a question to an account
-        found = self._chosen()
+        found = self._find_member()
         if found is not None:
             self.wish(f"account {off_name if is_on(found[2]) else on_name}", found[2].name)
 
@@ -339,7 +339,7 @@ class PoolsPane(Pane):
         lost = snapshot.store_failure
         wrong, read_only = bool(snapshot.problems), app.options.read_only
         lines = first_run(folder, has_problems=wrong, read_only=read_only) if lost is None else store_lost(lost)
-        shown.show_lines(wrapped(lines, max(20, self.size.width - 6)))
+        shown.show_lines(wrap_lines(lines, max(20, self.size.width - 6)))
 
     def _draw(self) -> None:
         snapshot = self._snapshot
@@ -359,7 +359,7 @@ class PoolsPane(Pane):
         return self.query_one("#pools-list", VirtualList).scrollable_content_region.width or self.size.width
 
     def _draw_details(self) -> None:
-        found = self._chosen()
+        found = self._find_member()
         details = self.query_one("#pools-details", Lines)
         if found is None or self._snapshot is None:
             details.show_lines(())
@@ -367,12 +367,12 @@ class PoolsPane(Pane):
         from oulipoly_tui.view.quota.pools import member_details  # noqa: PLC0415 - loaded already where there are rows
 
         width = details.scrollable_content_region.width or 40
-        details.show_lines(wrapped(member_details(self._snapshot, found[0], found[1]), width))
+        details.show_lines(wrap_lines(member_details(self._snapshot, found[0], found[1]), width))
 
     def _draw_log(self) -> None:
         log = self.query_one("#pools-log", Lines)
         width = (log.scrollable_content_region.width or self.size.width) - 1
-        log.show_lines(wrapped(log_lines(tuple(self._shots.values())), width))
+        log.show_lines(wrap_lines(log_lines(tuple(self._shots.values())), width))
         log.call_after_refresh(log.scroll_end, animate=False)
 
 

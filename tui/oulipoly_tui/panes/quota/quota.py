@@ -15,7 +15,7 @@ from textual.containers import Container
 from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.view.quota.consumers import ORDER, burner_lines
 from oulipoly_tui.view.quota.quota import RANGES, chart_of, chart_title, parse_key, quota_rows, record
-from oulipoly_tui.view.transcript.spans import Line, wrapped
+from oulipoly_tui.view.transcript.spans import Line, wrap_lines
 from oulipoly_tui.widgets.burn_chart import BurnChart
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
 from oulipoly_tui.widgets.standing import is_standing
@@ -130,11 +130,11 @@ class QuotaPane(Pane):
         self.call_after_refresh(self._draw_all)
 
     @on(VirtualList.Highlighted, "#quota-list")
-    def _moved(self) -> None:
+    def _handle_highlight(self) -> None:
         self._ask()
 
     @on(VirtualList.Chosen, "#quota-list")
-    def _opened(self) -> None:
+    def _handle_choice(self) -> None:
         self.action_pools()
 
     def action_refresh(self) -> None:
@@ -190,7 +190,7 @@ class QuotaPane(Pane):
         self._draw_burners()
         self._draw_title()
         self._draw_record()
-        self.query_one("#quota-empty", Lines).show_lines(wrapped(_EMPTY, max(20, self.size.width - 6)))
+        self.query_one("#quota-empty", Lines).show_lines(wrap_lines(_EMPTY, max(20, self.size.width - 6)))
 
     def _draw_title(self) -> None:
         chart, found, name = self.query_one("#quota-chart", BurnChart), self._burning, RANGES[self._range].name
@@ -215,7 +215,7 @@ class QuotaPane(Pane):
             self._is_dirty = True
             return
         self._is_asking = True
-        app.work("chart", partial(self._read, app.engine, *parse_key(key)), self._answered, self._failed)
+        app.work("chart", partial(self._read, app.engine, *parse_key(key)), self._take_answer, self._handle_failure)
 
     def _read(self, engine: Engine, account: str, window: str) -> _Answer:
         """Read chart and burners, in the worker's thread."""
@@ -224,18 +224,18 @@ class QuotaPane(Pane):
         found = engine.quota.burning(account, window, shown.back, shown.ahead, steps) if window else None
         return found, engine.ledger.burners(account, now - shown.back, now) if self._by is not None else None
 
-    def _answered(self, answer: _Answer) -> None:
+    def _take_answer(self, answer: _Answer) -> None:
         self._is_asking = False
-        self._arrived(*answer)
+        self._show_burning(*answer)
         if self._is_dirty:
             self._is_dirty = False
             self._ask()
 
-    def _failed(self, _error: Exception) -> None:
+    def _handle_failure(self, _error: Exception) -> None:
         """Let the last good chart stay; the next reading is asked for as ever."""
         self._is_asking = self._is_dirty = False
 
-    def _arrived(self, found: Burning | None, burned: Burners | None) -> None:
+    def _show_burning(self, found: Burning | None, burned: Burners | None) -> None:
         self._burning = found
         self._burners = burned
         self._draw_burners()
@@ -249,9 +249,9 @@ class QuotaPane(Pane):
         # Not the record's own width, which a scroll bar makes narrower while its height still follows its lines.
         width, found = max(_RECORD_LEAST, self.size.width - _RECORD_EDGES), self._burning
         if found is None:
-            shown.show_lines(wrapped(_NO_HISTORY, width))
+            shown.show_lines(wrap_lines(_NO_HISTORY, width))
         elif self.size.height >= _WRAPS_FROM:
-            shown.show_lines(wrapped(record(found), width))
+            shown.show_lines(wrap_lines(record(found), width))
         else:
             shown.show_lines(record(found, width))
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _NEEDS_TRANSCRIPT = frozenset(("resume", "resume_elsewhere", "fork", "move", "edit_file"))
 
 
-class SessionDeeds(SessionUndo):
+class SessionActions(SessionUndo):
     """The deeds of the Sessions pane, which has the cursor and the marks."""
 
     app: Any
@@ -178,16 +178,16 @@ class SessionDeeds(SessionUndo):
         found = [] if self.board is None else [self.board.of_chain(chain) for chain in self.chosen_chains]
         chosen_sessions = [one.session for one in found if one is not None]
         if chosen_sessions:
-            self.app.push_screen(Export(chosen_sessions), self._exported_all)
+            self.app.push_screen(Export(chosen_sessions), self._add_exports)
 
     def exported(self, chain_id: str, path: Path) -> None:
         """Remember where a session was written without loss: it may be imported from there."""
         self._exports[chain_id] = path
 
-    def _exported_all(self, done: Mapping[str, Path] | None) -> None:
+    def _add_exports(self, done: Mapping[str, Path] | None) -> None:
         self._exports.update(done or {})
 
-    def _edited_export(self, one: Session) -> str:
+    def _find_export(self, one: Session) -> str:
         """Return the file that an import most likely means; empty: none is known."""
         from oulipoly_engine.facade.sessions.values import ExportWish  # noqa: PLC0415 - loaded already
         from oulipoly_tui.view.sessions.export import LOSSLESS  # noqa: PLC0415 - with all of Markdown
@@ -212,7 +212,7 @@ class SessionDeeds(SessionUndo):
         text = (
             "File of canonical JSON lines, as an export in that format writes them. Nothing is changed before you agree"
         )
-        offered = self._edited_export(listed.session)
+        offered = self._find_export(listed.session)
         self.app.push_screen(Question(f"Import into {cut(title_of(listed.session), 40)}", text, offered), asked)
 
     def action_edit_file(self) -> None:
@@ -253,9 +253,9 @@ class SessionDeeds(SessionUndo):
             "workspace": one.workspace or "",
             "title": one.title or "",
         }
-        self._choose("Copy", [name for name, text in texts.items() if text], texts, self._copied)
+        self._choose("Copy", [name for name, text in texts.items() if text], texts, self._copy_text)
 
-    def _copied(self, text: str) -> None:
+    def _copy_text(self, text: str) -> None:
         from oulipoly_tui.driver.copying import copy  # noqa: PLC0415 - only when something is copied
 
         copy(self.app, text)

@@ -12,7 +12,7 @@ from textual.widgets import Static
 from oulipoly_engine.core.search.query import Query
 from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.errors import UsageInvalid
-from oulipoly_tui.view.sessions.groups import Arranged, Grouping, Order, SessionIndex
+from oulipoly_tui.view.sessions.groups import Arrangement, Grouping, Order, SessionIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,7 +39,7 @@ class SessionReading:
     _sort: Sort
     _grouping: Grouping
     _is_reversed: bool
-    _found: Arranged
+    _found: Arrangement
     _index: SessionIndex | None
     _opened: set[str]
     _inside: dict[str, Inside]
@@ -83,14 +83,14 @@ class SessionReading:
         self._is_reading, self._is_stale = True, False
         board = partial(app.engine.sessions.catalogue.board, self.board, looks=self._looks_again)
         self._looks_again = False
-        app.work("sessions", partial(_reading, board, self.board, self._index), self._arrived)
+        app.work("sessions", partial(_read_board, board, self.board, self._index), self._take_board)
 
     def _look_again(self) -> None:
         """Read the list and look at every transcript: no event tells that one was deleted."""
         self._looks_again = True
         self._read()
 
-    def _arrived(self, found: tuple[Board, SessionIndex] | Exception) -> None:
+    def _take_board(self, found: tuple[Board, SessionIndex] | Exception) -> None:
         self._is_reading = False
         if isinstance(found, Exception):
             app: Any = self.app
@@ -125,9 +125,9 @@ class SessionReading:
         self._is_arranging = True
         self._is_arranged.clear()
         order = Order(query, self._sort, self._grouping, self._now(), self._is_reversed)
-        app.work("arrange", partial(self._index.arranged, order), self._arranged)
+        app.work("arrange", partial(self._index.arranged, order), self._take_arrangement)
 
-    def _arranged(self, found: Arranged) -> None:
+    def _take_arrangement(self, found: Arrangement) -> None:
         self._is_arranging = False
         self._found = found
         if self._is_changed:
@@ -149,7 +149,7 @@ class SessionReading:
         self.query_one("#sessions-wrong", Static).remove_class("-wrong")
         return query
 
-    def _filtered(self) -> None:
+    def _apply_filter(self) -> None:
         before, self._text = self._text, self.query_one("#sessions-filter").value
         if self._text != before:
             self._leads_to_first = bool(self._text.strip())
@@ -194,7 +194,7 @@ class SessionReading:
             )
 
 
-def _reading(
+def _read_board(
     read: Callable[[], Board],
     before: Board | None,
     index: SessionIndex | None,

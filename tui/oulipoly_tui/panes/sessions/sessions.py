@@ -18,13 +18,13 @@ from textual.widgets import Input, Static
 from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.records import replace
 from oulipoly_tui.panes.pane import Pane, bindings
-from oulipoly_tui.panes.sessions.actions import SessionDeeds
+from oulipoly_tui.panes.sessions.actions import SessionActions
 from oulipoly_tui.panes.sessions.reading import SessionReading
 from oulipoly_tui.panes.sessions.sorting import SessionOrder
-from oulipoly_tui.view.sessions.groups import Arranged, Grouping, SessionIndex
+from oulipoly_tui.view.sessions.groups import Arrangement, Grouping, SessionIndex
 from oulipoly_tui.view.sessions.look import Look
 from oulipoly_tui.view.sessions.sessions import Item, Kind, SessionRows, title_of
-from oulipoly_tui.view.transcript.spans import Line, whole_words
+from oulipoly_tui.view.transcript.spans import Line, cut_to_words
 from oulipoly_tui.view.transcript.transcript import Target
 from oulipoly_tui.widgets.heading_line import HeadingLine
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
@@ -52,7 +52,7 @@ _EMPTY: tuple[Line, ...] = (
 )
 
 
-class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
+class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
     """Sessions."""
 
     DEFAULT_CSS = Path(__file__).with_suffix(".tcss").read_text(encoding="utf-8")
@@ -66,7 +66,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
         self._text = ""
         self._sort = Sort.USED
         self._grouping = Grouping.WORKSPACE
-        self._found = Arranged()
+        self._found = Arrangement()
         self._index: SessionIndex | None = None
         self._folded: set[str] = set()
         self._opened: set[str] = set()
@@ -316,29 +316,29 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
     # ---- what the widgets say
 
     @on(Input.Changed, "#sessions-filter")
-    def _typed(self) -> None:
-        self._soon("type", _TYPING_S, self._filtered)
+    def _handle_filter_change(self) -> None:
+        self._soon("type", _TYPING_S, self._apply_filter)
 
     @on(Input.Submitted, "#sessions-filter")
-    async def _submitted(self) -> None:
+    async def _handle_filter_submit(self) -> None:
         self.focus_inside()
         line = self.query_one("#sessions-filter", Input)
         if not line.value:
             line.remove_class("-filter")
-        await self._narrowed()  # the next key is for what was found, however fast it comes
+        await self._wait_for_filter()  # the next key is for what was found, however fast it comes
 
     @on(HeadingLine.Clicked)
-    def _heading_clicked(self, message: HeadingLine.Clicked) -> None:
+    def _handle_heading_click(self, message: HeadingLine.Clicked) -> None:
         self._sort_at(message.column)
 
     @on(VirtualList.Highlighted, "#sessions-list")
-    def _moved(self) -> None:
+    def _handle_highlight(self) -> None:
         if self._range_from is not None:
             self._mark_range()
         self._soon("preview", _PREVIEW_S, self._preview)
 
     @on(VirtualList.Chosen, "#sessions-list")
-    def _chosen_row(self) -> None:
+    def _handle_row_choice(self) -> None:
         item = self.item
         if item is not None and item.kind is Kind.GROUP:
             (self._folded.discard if item.key in self._folded else self._folded.add)(item.key)
@@ -350,7 +350,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
 
     def on_resize(self, _event: events.Resize) -> None:
         """Fit the rows, and what the filter takes."""
-        self.query_one("#sessions-filter", Input).placeholder = whole_words(_FILTER_HINT, self.size.width - 2)
+        self.query_one("#sessions-filter", Input).placeholder = cut_to_words(_FILTER_HINT, self.size.width - 2)
         self.call_after_refresh(self._draw)
 
     # ---- drawing
@@ -450,12 +450,12 @@ class SessionsPane(SessionOrder, SessionReading, SessionDeeds, Pane):
 
         self._timers_of[name] = self.set_timer(delay_s, done)
 
-    async def _narrowed(self) -> None:
+    async def _wait_for_filter(self) -> None:
         """Wait until the list shows what the filter finds."""
         waiting = self._timers_of.pop("type", None)
         if waiting is not None:
             waiting.stop()
-            self._filtered()
+            self._apply_filter()
         with suppress(TimeoutError):
             async with timeout(_PATIENCE_S):
                 await self._is_arranged.wait()

@@ -9,7 +9,7 @@ from textual.widgets import Input
 
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.core.sessions.sessions import Sort
-from oulipoly_tui.view.sessions.columns import arrow, heading_at, heading_line, sort_word
+from oulipoly_tui.view.sessions.columns import arrow, find_sort_at, format_headings, sort_word
 from oulipoly_tui.view.sessions.groups import Grouping
 from oulipoly_tui.view.sessions.sessions import SessionRows
 from oulipoly_tui.view.transcript.spans import Row
@@ -58,7 +58,7 @@ class SessionOrder:
 
     def _sort_at(self, column: int) -> None:
         """Sort by the column whose heading was clicked."""
-        sort = None if self._rows is None else heading_at(self._rows.look, column)
+        sort = None if self._rows is None else find_sort_at(self._rows.look, column)
         if sort is not None:
             self.action_sort_by(str(sort))
 
@@ -73,7 +73,7 @@ class SessionOrder:
         if head.display is not is_shown:
             head.display = is_shown
         if is_shown and self._rows is not None:
-            head.show(heading_line(self._rows.look))
+            head.show(format_headings(self._rows.look))
 
     def _order_text(self) -> str:
         """Return what the pane's edge says of the order."""
@@ -110,7 +110,7 @@ class SessionOrder:
 
     def action_views(self) -> None:
         """Choose a saved view, keep what is shown as one, or forget one."""
-        self._offer("Views", [*self._view_rows(), *self._deed_rows()], self._chosen_view)
+        self._offer("Views", [*self._view_rows(), *self._list_action_rows()], self._handle_view_choice)
 
     def _view_rows(self) -> Iterator[Row]:
         shown = self.view_name
@@ -119,14 +119,14 @@ class SessionOrder:
             order = f"{sort_word(one.sort)} {arrow(one.sort, is_reversed=one.is_reversed)}, by {one.group}"
             yield Row(_VIEW + one.name, ((f"{mark}{one.name}", "strong"), (f"  {one.filter or 'all'}  {order}", "dim")))
 
-    def _deed_rows(self) -> Iterator[Row]:
+    def _list_action_rows(self) -> Iterator[Row]:
         if self.app.options.read_only:
             return
         yield Row(_KEEP, (("+ keep what is shown under a name …", "key"),))
         if self._views:
             yield Row(_FORGET, (("- forget a view …", "key"),))
 
-    def _chosen_view(self, key: str) -> None:
+    def _handle_view_choice(self, key: str) -> None:
         if key == _KEEP:
             self._ask_name()
         elif key == _FORGET:

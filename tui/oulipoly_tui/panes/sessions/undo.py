@@ -22,7 +22,7 @@ _AT_ONCE_S = 30.0  # after that nobody remembers for sure what was done last
 _TICK_S = 1.0
 
 
-class _Deed(Record):
+class _UndoStep(Record):
     text: str
     take_back: Callable[[], object]
     at: float  # monotonic seconds
@@ -42,7 +42,7 @@ class SessionUndo:
 
     def __init__(self, **more: Any) -> None:  # noqa: ANN401 - the pane's own
         super().__init__(**more)
-        self._undo: list[_Deed] = []
+        self._undo: list[_UndoStep] = []
 
     @property
     def listed(self) -> Listed | None:
@@ -63,7 +63,7 @@ class SessionUndo:
         if take_back is None:
             return
         until = self.app.now().astimezone() + timedelta(seconds=_AT_ONCE_S)
-        self._undo = [*self._undo[-_KEPT:], _Deed(text, take_back, monotonic(), until)]
+        self._undo = [*self._undo[-_KEPT:], _UndoStep(text, take_back, monotonic(), until)]
         self._count_down()
         if self._countdown is None:
             self._countdown = self.set_interval(_TICK_S, self._count_down)
@@ -74,7 +74,7 @@ class SessionUndo:
             listed = self.listed
             if listed is not None:
                 self.wish("session undo", listed.session.chain_id)
-        elif self._left_s() > 0:
+        elif self._measure_left_s() > 0:
             self._take_back(self._undo[-1])
         else:
             self._ask_first(self._undo[-1])
@@ -84,7 +84,7 @@ class SessionUndo:
 
         In reduced motion it says until when: a text that never changes.
         """
-        left = self._left_s()
+        left = self._measure_left_s()
         if left <= 0:
             return ""
         return f"u undoes until {self._undo[-1].until:%H:%M:%S}" if self._is_still else f"u undoes: {ceil(left)} s"
@@ -93,18 +93,18 @@ class SessionUndo:
     def _is_still(self) -> bool:
         return bool(self.app.options.reduced_motion)
 
-    def _left_s(self) -> float:
+    def _measure_left_s(self) -> float:
         return self._undo[-1].at + _AT_ONCE_S - monotonic() if self._undo else 0.0
 
     def _count_down(self) -> None:
         text = self._edge()
         if text != self.border_subtitle:  # each change draws the pane's frame
             self.border_subtitle = text
-        if self._countdown is not None and self._left_s() <= 0:
+        if self._countdown is not None and self._measure_left_s() <= 0:
             self._countdown.stop()
             self._countdown = None
 
-    def _ask_first(self, deed: _Deed) -> None:
+    def _ask_first(self, deed: _UndoStep) -> None:
         from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when it is asked
 
         def answered(yes: bool | None) -> None:
@@ -115,7 +115,7 @@ class SessionUndo:
         when = f"{minutes} min ago" if minutes else "less than a minute ago"
         self.app.push_screen(Confirm("Take this back?", f"{deed.text}, {when}.", "take back"), answered)
 
-    def _take_back(self, deed: _Deed) -> None:
+    def _take_back(self, deed: _UndoStep) -> None:
         def taken_back(_: object) -> None:
             self.app.take_snapshot()
             self.app.say(f"taken back: {deed.text}")

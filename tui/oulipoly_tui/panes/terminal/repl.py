@@ -261,7 +261,7 @@ class ReplPane(TerminalTabs):
         self.app.push_screen(Question("Search", "The whole text of this terminal, any case", ""), answer)
 
     @on(TerminalView.Copied)
-    def _copied(self, message: TerminalView.Copied) -> None:
+    def _handle_copy(self, message: TerminalView.Copied) -> None:
         open_terminal = next((item for item in self._terminals.values() if item.view is message.view), None)
         if not message.by_child:
             self._to_clipboard(message.text)

@@ -18,8 +18,8 @@ from oulipoly_tui.driver.terminal_link import TerminalLink
 from oulipoly_tui.panes.pane import Pane
 from oulipoly_tui.panes.terminal.open_terminal import OpenTerminal, label_of, title_in
 from oulipoly_tui.view.frame import chords
-from oulipoly_tui.view.terminal.repl import COPYING, EMPTY, Tab, opening_line, tab_line
-from oulipoly_tui.view.transcript.spans import wrapped
+from oulipoly_tui.view.terminal.repl import COPYING, EMPTY, Tab, format_opening, tab_line
+from oulipoly_tui.view.transcript.spans import wrap_lines
 from oulipoly_tui.widgets.lines import Lines
 from oulipoly_tui.widgets.standing import is_standing
 from oulipoly_tui.widgets.tab_line import TabLine
@@ -219,7 +219,7 @@ class TerminalTabs(Pane):
         app: Any = self.app
         own = app.options.leave_chord
         if own is None:
-            own = LEAVE if app.engine is None else chords.named(app.engine.terminals.leave_key)
+            own = LEAVE if app.engine is None else chords.read_chord(app.engine.terminals.leave_key)
         return (own,) if self._offered is None else (own, self._offered)
 
     def _check_chord(self, prefixes: Sequence[str]) -> None:
@@ -306,13 +306,13 @@ class TerminalTabs(Pane):
         if not is_standing(self):
             return
         self.set_class(not self._terminals, "-empty")
-        self.query_one("#repl-empty", Lines).show_lines(wrapped(EMPTY, max(20, self.size.width - 6)))
+        self.query_one("#repl-empty", Lines).show_lines(wrap_lines(EMPTY, max(20, self.size.width - 6)))
         tabs = tab_line(self._tab_values, self._chosen, self._tabs.size.width)
-        self._tabs.show_lines(((*tabs, *opening_line(self._opening)),))
+        self._tabs.show_lines(((*tabs, *format_opening(self._opening)),))
         current = self._current
         title = str(self.border_title or "").partition(" · ")[0]
         if current is None:
             self.border_title, self.border_subtitle = title, ""
             return
-        self.border_title = f"{title} · {chords.shown(self.leave_chords[-1])} leaves"
+        self.border_title = f"{title} · {chords.format_chord(self.leave_chords[-1])} leaves"
         self.border_subtitle = escape(current.size_note if current.view.copy_mode is None else COPYING)

@@ -18,7 +18,7 @@ from oulipoly_engine.records import replace
 from oulipoly_tui.driver.copying import copy
 from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.panes.transcript.jobs import entry_from, find_around, inside_of, open_followed, read_page
-from oulipoly_tui.view.transcript.spans import Line, Row, wrapped
+from oulipoly_tui.view.transcript.spans import Line, Row, wrap_lines
 from oulipoly_tui.view.transcript.transcript import (
     Target,
     code_of,
@@ -102,7 +102,7 @@ class TranscriptPane(Pane):
             self._wanted = target
             return
         self._is_opening, self._wanted = True, None
-        app.work("transcript", partial(open_followed, app.engine, target), partial(self._opened, target))
+        app.work("transcript", partial(open_followed, app.engine, target), partial(self._take_follower, target))
 
     def happened(self, event: Event) -> None:
         """Take what was appended."""
@@ -264,7 +264,7 @@ class TranscriptPane(Pane):
     # ---- what the widgets say
 
     @on(Input.Submitted, "#transcript-find")
-    def _submitted(self, event: Input.Submitted) -> None:
+    def _handle_find_submit(self, event: Input.Submitted) -> None:
         self.remove_class("-find")
         self.focus_inside()
         if event.value:
@@ -272,7 +272,7 @@ class TranscriptPane(Pane):
             self._find(1, is_first=True)
 
     @on(TranscriptView.Moved)
-    def _moved(self) -> None:
+    def _handle_move(self) -> None:
         if self.view.is_following or self.view.is_at_end:
             self._new = 0
         self._tell()
@@ -280,7 +280,7 @@ class TranscriptPane(Pane):
 
     # ---- opening
 
-    def _opened(self, target: Target, follower: TranscriptFollower | Exception) -> None:
+    def _take_follower(self, target: Target, follower: TranscriptFollower | Exception) -> None:
         app: Any = self.app
         self._is_opening = False
         waiting = self._wanted
@@ -290,7 +290,7 @@ class TranscriptPane(Pane):
             self.border_subtitle = ""
             text = str(getattr(follower, "message", follower))
             lines: tuple[Line, ...] = (((target.title, "strong"),), (), ((text, "warn"),))
-            self.query_one("#transcript-empty", Lines).show_lines(wrapped(lines, max(20, self.size.width - 6)))
+            self.query_one("#transcript-empty", Lines).show_lines(wrap_lines(lines, max(20, self.size.width - 6)))
             self.add_class("-empty")
         else:
             self._close()
@@ -389,9 +389,11 @@ class TranscriptPane(Pane):
             return
         place = 0 if found is None else found[0]
         start = place if is_first else place + step
-        app.work("find", partial(find_around, follower, self._needle, start, step), partial(self._found, follower))
+        app.work(
+            "find", partial(find_around, follower, self._needle, start, step), partial(self._take_find_result, follower)
+        )
 
-    def _found(self, follower: TranscriptFollower, place: int | None) -> None:
+    def _take_find_result(self, follower: TranscriptFollower, place: int | None) -> None:
         app: Any = self.app
         if follower is not self._follower:
             return

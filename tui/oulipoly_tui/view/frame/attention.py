@@ -66,12 +66,12 @@ def alerts_text(alerts: Sequence[AlertRaised], key: str | None, room: int) -> st
     return text if cells(text := f"{head}: {names}") <= room else head
 
 
-def everything(snapshot: Snapshot | None, of_panes: Iterable[Attention]) -> tuple[Attention, ...]:
+def collect_attention(snapshot: Snapshot | None, of_panes: Iterable[Attention]) -> tuple[Attention, ...]:
     """Return all of it, what panes tell of first: a terminal that rings is what the user waits for."""
     return (*of_panes, *of_snapshot(snapshot))
 
 
-def following(found: tuple[Attention, ...], last: Attention | None) -> Attention | None:
+def find_next(found: tuple[Attention, ...], last: Attention | None) -> Attention | None:
     """Return the next one after the last that was gone to; one that is no more begins again."""
     if not found:
         return None

@@ -24,13 +24,13 @@ _OFFERED = ("ctrl+right_square_bracket", "ctrl+backslash", "ctrl+circumflex_acce
 _TMUX_HELD = {"C": "ctrl", "M": "alt", "S": "shift"}
 
 
-def shown(chord: str) -> str:
+def format_chord(chord: str) -> str:
     """Return a chord as people write it: `ctrl+]`."""
     *held, name = chord.split("+")
     return "+".join([*held, _WORDS.get(name, name)])
 
 
-def named(written: str) -> str:
+def read_chord(written: str) -> str:
     """Return Textual's name of a chord that people wrote: `ctrl+]` is `ctrl+right_square_bracket`."""
     *held, key = written.split("+") if not written.endswith("+") else [written[:-1].rstrip("+"), "+"]
     return "+".join([*held, _NAMES.get(key, key)])
@@ -40,26 +40,28 @@ def from_tmux(key: str) -> str:
     """Return Textual's name of a key that tmux names: `C-b` is `ctrl+b`."""
     *held, last = key.split("-") if not key.endswith("-") else [*key[:-2].split("-"), "-"]
     words = [_TMUX_HELD[word] for word in held if word in _TMUX_HELD]
-    return named("+".join([*words, last.lower() if words else last]))
+    return read_chord("+".join([*words, last.lower() if words else last]))
 
 
-def offered(chord: str, environ: Mapping[str, str], tmux_prefixes: Collection[str] = ()) -> str:
+def suggest_chord(chord: str, environ: Mapping[str, str], tmux_prefixes: Collection[str] = ()) -> str:
     """Return a chord to take in place of one that never reaches us."""
-    free = (one for one in _OFFERED if one != chord and eaten_by(one, environ, tmux_prefixes) is None)
+    free = (one for one in _OFFERED if one != chord and describe_interceptor(one, environ, tmux_prefixes) is None)
     return next(free, "f12")
 
 
 def detour(own: str, environ: Mapping[str, str], tmux_prefixes: Collection[str]) -> tuple[str, str] | None:
     """Return a chord that leads out where one's own may never arrive, and the sentence that says so; None: it does."""
-    eater = eaten_by(own, environ, tmux_prefixes)
+    eater = describe_interceptor(own, environ, tmux_prefixes)
     if eater is None:
         return None
-    other = offered(own, environ, tmux_prefixes)
-    text = f"{shown(own)} may never come here: {eater}; {shown(other)} leaves a terminal too"
+    other = suggest_chord(own, environ, tmux_prefixes)
+    text = f"{format_chord(own)} may never come here: {eater}; {format_chord(other)} leaves a terminal too"
     return other, f"{text} (attach_leave_key in config.toml changes it)"
 
 
-def eaten_by(chord: str, environ: Mapping[str, str], tmux_prefixes: Collection[str] | None = None) -> str | None:
+def describe_interceptor(
+    chord: str, environ: Mapping[str, str], tmux_prefixes: Collection[str] | None = None
+) -> str | None:
     """Say who would take a chord before it reaches us; None: nobody that we know.
 
     tmux_prefixes: as Textual names them, where the app runs inside tmux and they are known.

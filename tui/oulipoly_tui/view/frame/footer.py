@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from oulipoly_engine.records import Record
 from oulipoly_tui.actions.action import Action
-from oulipoly_tui.keys.keymap import shown
+from oulipoly_tui.keys.keymap import format_first_key
 from oulipoly_tui.view.transcript.spans import Line, cells
 
 
@@ -31,7 +31,9 @@ def hints(actions: Sequence[Action], width: int, *, density: str = "full") -> tu
     at = 0
     for action in chosen:
         wide = _width(action, density)
-        found.append(Hint(action.id, shown(action.keys), action.label if density == "full" else "", at, at + wide))
+        found.append(
+            Hint(action.id, format_first_key(action.keys), action.label if density == "full" else "", at, at + wide)
+        )
         at += wide
     return tuple(found)
 
@@ -44,4 +46,4 @@ def line(found: Sequence[Hint]) -> Line:
 
 
 def _width(action: Action, density: str) -> int:
-    return cells(shown(action.keys)) + (cells(action.label) + 3 if density == "full" else 2)
+    return cells(format_first_key(action.keys)) + (cells(action.label) + 3 if density == "full" else 2)

@@ -40,7 +40,7 @@ def header(
     if wants:
         parts.append((1, (f"· ! {wants} ", "bad")))
     parts.append((4, (f"· {_age(snapshot, now)} ", "dim")))
-    return tuple(part for _, part in _fitting(parts, width))
+    return tuple(part for _, part in _drop_until_fit(parts, width))
 
 
 def worst_window(snapshot: Snapshot) -> tuple[str, Window] | None:
@@ -79,7 +79,7 @@ def _age(snapshot: Snapshot, now: datetime) -> str:
     return f"read {words.age(max(read), now)}" if read else "never read"
 
 
-def _fitting(parts: list[tuple[int, Span]], width: int) -> list[tuple[int, Span]]:
+def _drop_until_fit(parts: list[tuple[int, Span]], width: int) -> list[tuple[int, Span]]:
     while len(parts) > 1 and sum(cells(part[0]) for _, part in parts) > width:
         parts.remove(max(parts, key=lambda one: one[0]))
     return parts

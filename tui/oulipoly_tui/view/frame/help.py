@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from oulipoly_tui.actions.action import FRAME, LISTS, Action, found_by
-from oulipoly_tui.keys.keymap import Keymap, shown_all
-from oulipoly_tui.view.transcript.spans import Line, Row, cells, fitted, wrapped
+from oulipoly_tui.actions.action import FRAME, LISTS, Action, find_term
+from oulipoly_tui.keys.keymap import Keymap, format_keys
+from oulipoly_tui.view.transcript.spans import Line, Row, cells, fit_text, wrap_lines
 
 _TITLES = {FRAME: "Everywhere", LISTS: "In every list"}
 _KEY_WIDTH = 16
@@ -38,8 +38,8 @@ def _section(rows: tuple[Action, ...], place: str, works: Collection[str], wante
     yield Row(f"# {place}", ((place_title(place), "heading"),), is_selectable=False)
     for row in found:
         is_dim = place != LISTS and row.id not in works
-        first, *more = wrapped([((row.description, "dim" if is_dim else ""),)], max(20, width - _KEY_WIDTH))
-        line: Line = ((fitted(shown_all(row.keys), _KEY_WIDTH), "key"), *first)
+        first, *more = wrap_lines([((row.description, "dim" if is_dim else ""),)], max(20, width - _KEY_WIDTH))
+        line: Line = ((fit_text(format_keys(row.keys), _KEY_WIDTH), "key"), *first)
         has_room = not more and _KEY_WIDTH + cells(row.description) + 2 + cells(row.id) <= width
         yield Row(row.id, (*line, (f"  {row.id}", "dim")) if has_room else line)
         for number, rest in enumerate(more):
@@ -50,6 +50,6 @@ def _holds(row: Action, wanted: str) -> bool:
     """Tell whether a row is meant: a single character is a key first of all."""
     if not wanted:
         return True
-    if wanted in shown_all(row.keys).split() or wanted.lower() in (key.lower() for key in row.keys.split(",")):
+    if wanted in format_keys(row.keys).split() or wanted.lower() in (key.lower() for key in row.keys.split(",")):
         return True
-    return len(wanted) > 1 and found_by(row, wanted) is not None
+    return len(wanted) > 1 and find_term(row, wanted) is not None

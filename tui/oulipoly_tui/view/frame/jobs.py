@@ -28,7 +28,7 @@ def jobs_line(jobs: Sequence[Job], width: int, key: str) -> Line:
     left = max(0, width - cells(hint))
     spans: list[Span] = []
     for number, one in enumerate(jobs):
-        text = _told(one)
+        text = _format_job(one)
         others = len(jobs) - number - 1
         room = left - (cells(f" +{others} more") if others else 0)
         if spans and cells(text) > room:
@@ -43,6 +43,6 @@ def jobs_line(jobs: Sequence[Job], width: int, key: str) -> Line:
     return tuple(spans)
 
 
-def _told(one: Job) -> str:
+def _format_job(one: Job) -> str:
     doing = f"stopping: {one.title}" if one.is_stopping else one.title
     return f" … {doing} {span(one.passed)} "

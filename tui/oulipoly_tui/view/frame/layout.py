@@ -17,7 +17,7 @@ _LIST_SHARE = 0.45
 _LIST_SHARE_OF_THREE = 0.34
 
 
-class Placed(Record):
+class PaneRectangle(Record):
     """A pane's rectangle."""
 
     id: str
@@ -42,7 +42,7 @@ def arrange(
     *,
     zoomed: bool = False,
     listed: str | None = None,
-) -> tuple[Placed, ...]:
+) -> tuple[PaneRectangle, ...]:
     """Return the visible panes with their rectangles, which fill the size.
 
     focused: the pane that must be visible. detail, listed: which of the detail panes, and of the
@@ -52,22 +52,24 @@ def arrange(
     if not panes or width < 1 or height < 1:
         return ()
     if zoomed or width < SINGLE_BELOW:
-        return (Placed(focused, 0, 0, width, height),)
+        return (PaneRectangle(focused, 0, 0, width, height),)
     if width < STACKED_BELOW:
-        return _stacked(panes, size, focused, detail)
+        return _stack_panes(panes, size, focused, detail)
     tall = focused if listed is None or any(one.id == focused and one.column == "list" for one in panes) else listed
     columns = _columns(panes, height, focused, detail, tall, has_aside=width >= TWO_BELOW)
-    return tuple(_placed(columns, size, tall))
+    return tuple(_place_columns(columns, size, tall))
 
 
-def _stacked(panes: Sequence[Present], size: tuple[int, int], focused: str, detail: str | None) -> tuple[Placed, ...]:
+def _stack_panes(
+    panes: Sequence[Present], size: tuple[int, int], focused: str, detail: str | None
+) -> tuple[PaneRectangle, ...]:
     width, height = size
     lists, details, _ = _columns(panes, _LEAST_HEIGHT, focused, detail, focused, has_aside=False)
     shown = [*lists[:1], *details[:1]]
     if len(shown) < 2 or height < 2 * _LEAST_HEIGHT:
-        return (Placed(focused, 0, 0, width, height),)
+        return (PaneRectangle(focused, 0, 0, width, height),)
     upper = height // 2
-    return Placed(shown[0], 0, 0, width, upper), Placed(shown[1], 0, upper, width, height - upper)
+    return PaneRectangle(shown[0], 0, 0, width, upper), PaneRectangle(shown[1], 0, upper, width, height - upper)
 
 
 def _columns(
@@ -77,10 +79,14 @@ def _columns(
     asides = [pane.id for pane in panes if pane.column == "aside"] if has_aside else []
     details = [pane.id for pane in panes if pane.id not in lists and pane.id not in asides]
     active = focused if focused in details else detail if detail in details else next(iter(details), None)
-    return _fitting(lists, height, tall), [] if active is None else [active], _fitting(asides, height, focused)
+    return (
+        _choose_panes(lists, height, tall),
+        [] if active is None else [active],
+        _choose_panes(asides, height, focused),
+    )
 
 
-def _fitting(ids: list[str], height: int, focused: str) -> list[str]:
+def _choose_panes(ids: list[str], height: int, focused: str) -> list[str]:
     """Keep as many as have room, the focused one among them."""
     room = max(1, height // _LEAST_HEIGHT)
     if len(ids) <= room:
@@ -89,20 +95,20 @@ def _fitting(ids: list[str], height: int, focused: str) -> list[str]:
     return ids[first : first + room]
 
 
-def _placed(columns: Sequence[list[str]], size: tuple[int, int], tall: str) -> list[Placed]:
+def _place_columns(columns: Sequence[list[str]], size: tuple[int, int], tall: str) -> list[PaneRectangle]:
     width, height = size
     shown = [column for column in columns if column]
     share = _LIST_SHARE_OF_THREE if len(shown) > 2 else _LIST_SHARE
     first = width if len(shown) == 1 else round(width * share)
     widths = [first] + [(width - first) // max(1, len(shown) - 1)] * (len(shown) - 1)
     widths[-1] += width - sum(widths)
-    found: list[Placed] = []
+    found: list[PaneRectangle] = []
     x = 0
     for column, wide in zip(shown, widths, strict=True):
         y = 0
         for place, (pane, high) in enumerate(zip(column, _heights(column, height, tall), strict=True)):
             high = height - y if place == len(column) - 1 else high
-            found.append(Placed(pane, x, y, wide, high))
+            found.append(PaneRectangle(pane, x, y, wide, high))
             y += high
         x += wide
     return found

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.records import Record
-from oulipoly_tui.keys.keymap import shown
+from oulipoly_tui.keys.keymap import format_first_key
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.frame.attention import PROBLEMS
 from oulipoly_tui.view.transcript.spans import Line, cells, cut
@@ -51,7 +51,7 @@ def of_app(
         if not any(cause in text for cause in known)  # what was said of it in a line stands there already, with its fix
     ]
     row = keys.find("frame.attention")
-    way = "it is in its pane" if row is None else f"{shown(row.keys)} goes there"
+    way = "it is in its pane" if row is None else f"{format_first_key(row.keys)} goes there"
     found += [Problem(one.text, way, is_error=False) for one in wanted if one.pane != PROBLEMS]
     found += [
         Problem(f"the key {clash.key} means both {clash.first} and {clash.second}", "change one in [keys]", "app.toml")
@@ -68,7 +68,7 @@ def cause_of(trouble: Trouble, now: datetime) -> str:
     return f"{trouble.cause}; what was read {_ago(trouble.stood_in_at, now)} stays in use"
 
 
-def broken_text(trouble: Trouble, now: datetime, width: int, key: str | None = None) -> str:
+def format_broken_file(trouble: Trouble, now: datetime, width: int, key: str | None = None) -> str:
     """Return one line on a broken file for which an earlier reading stands in. key: what opens the problems list."""
     name = PurePath(trouble.place).name
     read = "" if trouble.stood_in_at is None else f"as read {_ago(trouble.stood_in_at, now)}"

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from oulipoly_tui.view.frame import words
-from oulipoly_tui.view.transcript.spans import Row, Tone, cells, fitted
+from oulipoly_tui.view.transcript.spans import Row, Tone, cells, fit_text
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import AccountView, Snapshot
@@ -18,12 +18,12 @@ def room_rows(names: Sequence[str], snapshot: Snapshot | None) -> tuple[Row, ...
     width = max(map(cells, names), default=0) + 2
     if snapshot is None:
         return tuple(Row(name, ((name, ""),)) for name in names)
-    found = [(name, *_told(snapshot.account(name), snapshot.at)) for name in names]
+    found = [(name, *_rank_and_describe(snapshot.account(name), snapshot.at)) for name in names]
     found.sort(key=lambda one: one[1])  # stable: equals keep their order
-    return tuple(Row(name, ((fitted(name, width), ""), (text, tone))) for name, _, text, tone in found)
+    return tuple(Row(name, ((fit_text(name, width), ""), (text, tone))) for name, _, text, tone in found)
 
 
-def _told(view: AccountView | None, now: datetime) -> tuple[float, str, Tone]:
+def _rank_and_describe(view: AccountView | None, now: datetime) -> tuple[float, str, Tone]:
     """Return the place in the order, 0 for an unused account, then what is said of it."""
     if view is not None and (view.is_exhausted or view.wishes.disabled or view.wishes.drained):
         return 3.0, "exhausted" if view.is_exhausted else view.wishes.words, "bad"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from oulipoly_tui.keys.keymap import TABLE, UNBOUND, Keymap, shown_all
-from oulipoly_tui.view.transcript.spans import Line, Row, fitted, wrapped
+from oulipoly_tui.keys.keymap import TABLE, UNBOUND, Keymap, format_keys
+from oulipoly_tui.view.transcript.spans import Line, Row, fit_text, wrap_lines
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.configuration import Section, Setting
@@ -15,7 +15,7 @@ KEY_ROW = "key:"  # begins the key of a row that binds a key of the app
 _NAME_WIDTH, _SOURCE_WIDTH = 24, 10
 
 
-def setting_rows(sections: Sequence[Section], keys: Keymap, width: int, wanted: str = "") -> tuple[Row, ...]:
+def format_setting_rows(sections: Sequence[Section], keys: Keymap, width: int, wanted: str = "") -> tuple[Row, ...]:
     """Return the rows that hold a word: the files' settings, then the keys.
 
     A setting's row has its identity for a key, a key's row its id behind KEY_ROW.
@@ -71,15 +71,15 @@ def _row(setting: Setting, width: int) -> Iterator[Row]:
     room = max(10, width - _NAME_WIDTH - _SOURCE_WIDTH - 2)
     member = f"{int(setting.path[1]) + 1}. " if len(setting.path) == 3 and isinstance(setting.path[1], int) else ""
     line: Line = (
-        (fitted(member + setting.name, _NAME_WIDTH), "strong" if is_set else ""),
-        (" " + fitted(setting.source, _SOURCE_WIDTH), "dim"),
-        (" " + fitted(value, room), "" if is_set else "dim"),
+        (fit_text(member + setting.name, _NAME_WIDTH), "strong" if is_set else ""),
+        (" " + fit_text(setting.source, _SOURCE_WIDTH), "dim"),
+        (" " + fit_text(value, room), "" if is_set else "dim"),
     )
     if setting.fault is None:
         yield Row(setting.identity, line)
         return
-    yield Row(setting.identity, (*line[:2], (" " + fitted(f"✗ {value}", room), "bad")))
-    for number, part in enumerate(wrapped([((f"    {setting.fault}", "bad"),)], width)):
+    yield Row(setting.identity, (*line[:2], (" " + fit_text(f"✗ {value}", room), "bad")))
+    for number, part in enumerate(wrap_lines([((f"    {setting.fault}", "bad"),)], width)):
         yield Row(f"{setting.identity} {number}", part, is_selectable=False)
 
 
@@ -87,14 +87,14 @@ def _keys(keys: Keymap, word: str) -> Iterator[Row]:
     rows = []
     for row in TABLE:
         bound = keys.find(row.id)
-        text = UNBOUND if bound is None else shown_all(bound.keys)
+        text = UNBOUND if bound is None else format_keys(bound.keys)
         if not _holds(word, "keys", row.id, row.description, text):
             continue
         clash = clash_text(keys, row.id)
         source = "changed" if row.id in keys.changed else "preset"
         end: Line = ((f" {row.description}", "dim"),) if clash is None else ((f" ✗ {clash}", "bad"),)
-        head: Line = ((fitted(row.id, _NAME_WIDTH), ""), (" " + fitted(source, _SOURCE_WIDTH), "dim"))
-        rows.append(Row(KEY_ROW + row.id, (*head, (" " + fitted(text, 18), "key"), *end)))
+        head: Line = ((fit_text(row.id, _NAME_WIDTH), ""), (" " + fit_text(source, _SOURCE_WIDTH), "dim"))
+        rows.append(Row(KEY_ROW + row.id, (*head, (" " + fit_text(text, 18), "key"), *end)))
     if rows:
         count = len(keys.clashes)
         title = "keys" if not count else f"keys · {count} clash{'' if count == 1 else 'es'}"

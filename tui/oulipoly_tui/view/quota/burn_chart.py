@@ -133,7 +133,7 @@ def burn_chart(burn: Burn, width: int, height: int) -> tuple[Line, ...]:
         return ()
     plot = _Plot(burn, width - _AXIS, height - 1)
     layers = _layers(burn, plot)
-    shaded = _shaded(burn, plot)
+    shaded = _find_band_columns(burn, plot)
     uprights = _uprights(burn, plot)
     said = _words(burn, plot, uprights, layers[0])
     lines = [
@@ -162,7 +162,7 @@ def _layers(burn: Burn, plot: _Plot) -> tuple[_Layer, ...]:
     return used, expected, even, kept
 
 
-def _shaded(burn: Burn, plot: _Plot) -> list[set[int]]:
+def _find_band_columns(burn: Burn, plot: _Plot) -> list[set[int]]:
     """Return, for each row of cells, the columns inside the forecast's band."""
     rows: list[set[int]] = [set() for _ in range(plot.height)]
     ahead = burn.ahead

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.ledger.report import Grouping
 from oulipoly_tui.view.frame import words
-from oulipoly_tui.view.transcript.spans import Line, Span, cells, cut, fitted, wrapped
+from oulipoly_tui.view.transcript.spans import Line, Span, cells, cut, fit_text, wrap_lines
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.ledger.report import Line as Total
@@ -27,7 +27,7 @@ def burner_lines(found: Burners, by: Grouping, range_name: str, width: int) -> t
     heading: Line = ((f"{_PLURAL[by]} that burned {found.account}, {range_name}", "heading"),)
     if not rows:
         text = "no API call is known in this range: transcripts tell of them, once sessions.toml names the account"
-        return wrapped((heading, ((text, "dim"),)), width)
+        return wrap_lines((heading, ((text, "dim"),)), width)
     whole: Line = ((f"parts of {_amounts(found.whole)}, by {'API value' if found.is_by_value else 'tokens'}", "dim"),)
     numbers = max(cells(_amounts(row.line)) for row in rows)
     return (heading, whole, *(_row(row, by, width, numbers) for row in rows))
@@ -42,13 +42,13 @@ def tokens(count: int) -> str:
 
 
 def _row(row: Burner, by: Grouping, width: int, numbers_width: int) -> Line:
-    spans: list[Span] = [(fitted(words.percent(row.share), 5, right=True) + " ", "strong")]
+    spans: list[Span] = [(fit_text(words.percent(row.share), 5, right=True) + " ", "strong")]
     if width >= _BAR_FROM:
         filled = round(row.share * _BAR)
         spans.append(("█" * filled + "░" * (_BAR - filled) + " ", "accent"))
-    numbers = fitted(_amounts(row.line), numbers_width)
+    numbers = fit_text(_amounts(row.line), numbers_width)
     left = max(10, width - sum(cells(text) for text, _ in spans) - numbers_width - 1)
-    name = fitted(_name(row, by, left), left)
+    name = fit_text(_name(row, by, left), left)
     return (*spans, (name, ""), (" " + numbers, "dim"))
 
 

@@ -13,8 +13,8 @@ from oulipoly_engine.core.balance.decision import Decision, ExclusionKind, Metho
 from oulipoly_engine.core.balance.explain import exclusion_text, why_not
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.frame import words
-from oulipoly_tui.view.frame.problems import broken_text
-from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fitted, plain
+from oulipoly_tui.view.frame.problems import format_broken_file
+from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fit_text, plain
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import AccountView, PoolView, Snapshot
@@ -82,9 +82,9 @@ def pool_rows(snapshot: Snapshot, width: int) -> tuple[Row, ...]:
     brief = _columns(width - name_width - 3 - _state_width(snapshot, is_brief=True))
     is_brief = len(columns) < len(brief) and "projected" not in columns
     columns = brief if is_brief else columns
-    rows = [Row(HEADING_KEY, _heading(name_width, columns), is_selectable=False)]
+    rows = [Row(HEADING_KEY, _format_heading(name_width, columns), is_selectable=False)]
     for place, one in enumerate(snapshot.stand_ins):
-        text = f"! {broken_text(one, snapshot.at, width - 2)}"
+        text = f"! {format_broken_file(one, snapshot.at, width - 2)}"
         rows.append(Row(f"broken\n{place}", ((text, "bad"),), is_selectable=False))
     for pool in snapshot.pools:
         rows.append(Row(pool.model.name, _within(_model_line(pool, width), width), is_selectable=False))
@@ -98,7 +98,7 @@ def pool_rows(snapshot: Snapshot, width: int) -> tuple[Row, ...]:
     return tuple(rows)
 
 
-def standing(pool: PoolView, verdict: Verdict, view: AccountView | None, now: datetime) -> Standing:
+def choose_standing(pool: PoolView, verdict: Verdict, view: AccountView | None, now: datetime) -> Standing:
     """Return what is to be said of a member first."""
     decision = pool.decision
     is_next = verdict.candidate.index == decision.index
@@ -110,7 +110,7 @@ def standing(pool: PoolView, verdict: Verdict, view: AccountView | None, now: da
             return Standing("▶", f"next{pinned}, erring ({verdict.candidate.recent_errors})", "warn")
         return Standing("▶", f"next{pinned}", "good")
     if verdict.exclusion is not None:
-        return _excluded(verdict, now)
+        return _choose_exclusion_standing(verdict, now)
     if verdict.is_erring:
         return Standing("!", f"erring ({verdict.candidate.recent_errors})", "bad")
     if verdict.candidate.account == pool.pin:
@@ -130,7 +130,7 @@ def member_details(snapshot: Snapshot, pool: PoolView, index: int) -> tuple[Line
     """Return the chosen member in full: state, windows with their numbers, wishes, how reading it goes."""
     verdict = next(one for one in pool.decision.verdicts if one.candidate.index == index)
     view = snapshot.account(verdict.candidate.account)
-    found = standing(pool, verdict, view, snapshot.at)
+    found = choose_standing(pool, verdict, view, snapshot.at)
     lines: list[Line] = [
         ((verdict.candidate.account, "heading"), (f" in {pool.model.name}", "dim")),
         ((f"{found.mark} {found.text}", found.tone),),
@@ -161,8 +161,8 @@ def _window_lines(verdict: Verdict, now: datetime) -> Iterator[Line]:
         is_binding = verdict.binding is not None and one.window.position == verdict.binding.window.position
         mark = "*" if is_binding else " "
         yield (
-            (f"{mark}{fitted(one.window.name, 10)}", "strong" if is_binding else ""),
-            (fitted(words.percent(one.window.used), 7, right=True), words.use_tone(one.window.used)),
+            (f"{mark}{fit_text(one.window.name, 10)}", "strong" if is_binding else ""),
+            (fit_text(words.percent(one.window.used), 7, right=True), words.use_tone(one.window.used)),
             (f"  {words.reset(one.window.resets_at, now)}", ""),
         )
         rate = "burn not learned" if one.rate is None else f"{100 * one.rate:.2f} % a turn ({one.rate_source.value})"
@@ -192,7 +192,7 @@ def _state_width(snapshot: Snapshot, *, is_brief: bool = False, has_asides: bool
     """Return what the longest state takes, so that none is cut while there are numbers to leave out."""
     said = _brief if is_brief else str
     widths = [
-        cells(said(standing(pool, verdict, view, snapshot.at).text))
+        cells(said(choose_standing(pool, verdict, view, snapshot.at).text))
         + (cells(plain(_asides(view, verdict))) if has_asides else 0)
         for pool in snapshot.pools
         for verdict in pool.decision.verdicts
@@ -210,9 +210,9 @@ def _columns(room: int) -> tuple[str, ...]:
     return tuple(kept)
 
 
-def _heading(name_width: int, columns: Sequence[str]) -> Line:
-    texts = [fitted(_HEADINGS[one], _WIDTHS[one], right=True) for one in columns]
-    return ((" ".join([fitted("  account", name_width + 2), *texts, "state"]), "dim"),)
+def _format_heading(name_width: int, columns: Sequence[str]) -> Line:
+    texts = [fit_text(_HEADINGS[one], _WIDTHS[one], right=True) for one in columns]
+    return ((" ".join([fit_text("  account", name_width + 2), *texts, "state"]), "dim"),)
 
 
 def _model_line(pool: PoolView, width: int) -> Line:
@@ -230,13 +230,13 @@ def _member_line(
     snapshot: Snapshot, pool: PoolView, verdict: Verdict, name_width: int, columns: Sequence[str], *, is_brief: bool
 ) -> Line:
     view = snapshot.account(verdict.candidate.account)
-    found = standing(pool, verdict, view, snapshot.at)
+    found = choose_standing(pool, verdict, view, snapshot.at)
     dim: Tone = "dim" if verdict.exclusion is not None or (view is not None and view.is_stale) else ""
     values = _values(verdict)
-    cells_of: list[Span] = [(f"{found.mark} ", found.tone), (fitted(verdict.candidate.account, name_width), dim)]
+    cells_of: list[Span] = [(f"{found.mark} ", found.tone), (fit_text(verdict.candidate.account, name_width), dim)]
     for name in columns:
         text, tone = values[name]
-        cells_of.append((" " + fitted(text, _WIDTHS[name], right=True), tone or dim))
+        cells_of.append((" " + fit_text(text, _WIDTHS[name], right=True), tone or dim))
     state = _brief(found.text)
     cells_of.append((f" {state}", found.tone))
     if not is_brief:
@@ -295,7 +295,7 @@ def _use(view: AccountView | None) -> str:
     return f"{_ASIDE}in use by {len(view.running)}" if view is not None and view.running else ""
 
 
-def _excluded(verdict: Verdict, now: datetime) -> Standing:
+def _choose_exclusion_standing(verdict: Verdict, now: datetime) -> Standing:
     match verdict.exclusion:
         case ExclusionKind.UNKNOWN:
             return Standing("✗", "not configured", "bad")

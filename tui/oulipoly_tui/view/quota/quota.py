@@ -12,7 +12,7 @@ from oulipoly_engine.core.quota.windows import length_h
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.quota.burn_chart import Ahead, Burn
-from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fitted, plain
+from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fit_text, plain
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.quota.window_cycles import Ended
@@ -75,7 +75,7 @@ def parse_key(key: str) -> tuple[str, str]:
 def quota_rows(snapshot: Snapshot, width: int) -> tuple[Row, ...]:
     """Return a heading and a row for each account and window; what does not fit is left out, the use never."""
     columns = _columns(snapshot, width)
-    rows = [Row("heading", _heading(columns), is_selectable=False)]
+    rows = [Row("heading", _format_heading(columns), is_selectable=False)]
     for view in snapshot.accounts:
         if not view.quota.windows:
             rows.append(
@@ -85,7 +85,7 @@ def quota_rows(snapshot: Snapshot, width: int) -> tuple[Row, ...]:
                 )
             )
         for place, window in enumerate(view.quota.windows):
-            line = _window_line(view, window, _expected(view, window), columns, snapshot.at, is_first=place == 0)
+            line = _window_line(view, window, _find_forecast(view, window), columns, snapshot.at, is_first=place == 0)
             rows.append(Row(window_key(view.name, window.name), line))
     return tuple(rows)
 
@@ -151,7 +151,7 @@ def record(found: Burning, width: int = 1000) -> tuple[Line, ...]:
     head = (heading, *_now_words(found, is_short=False))
     if cells(plain(head)) > width:
         head = (heading, *_now_words(found, is_short=True))
-    return (head, *_expectation(found, width), _honesty(found, width), _left(found, width))
+    return (head, *_expectation(found, width), _honesty(found, width), _format_unused_line(found, width))
 
 
 def _now_words(found: Burning, *, is_short: bool) -> tuple[Span, ...]:
@@ -194,16 +194,16 @@ def _honesty(found: Burning, width: int) -> Line:
     return ((_shortest(width, full, f"{head}, {found.score.cycles} cycles", head), "dim"),)
 
 
-def _left(found: Burning, width: int) -> Line:
+def _format_unused_line(found: Burning, width: int) -> Line:
     left = [cycle.ended for cycle in found.cycles if cycle.ended is not None]
     if not left:
         return (("unused    no reset in this range", "dim"),)
-    shown = [f"{left_words(one)} at {words.clock(one.resets_at, found.at)}" for one in left[-3:]]
+    shown = [f"{format_unused(one)} at {words.clock(one.resets_at, found.at)}" for one in left[-3:]]
     texts = [f"unused    {', '.join(shown[place:])}" for place in range(len(shown))]
     return ((_shortest(width, *texts), "dim"),)
 
 
-def left_words(ended: Ended) -> str:
+def format_unused(ended: Ended) -> str:
     """Say what a reset threw away: at most so much, where the last reading lies too far before it."""
     return f"{'' if ended.is_exact else 'at most '}{words.percent(ended.unused)}"
 
@@ -231,9 +231,9 @@ def _columns(snapshot: Snapshot, width: int) -> Columns:
     rows = [(view, window) for view in snapshot.accounts for window in view.quota.windows]
     wanted = max([_NAME_LEAST, *(cells(view.name) for view in snapshot.accounts)])
     window = min(_WINDOW_MOST, max([len("window"), *(cells(one.name) for _, one in rows)]))
-    resets = max([len("resets in"), *(len(_left_of(one, now)) for _, one in rows)])
+    resets = max([len("resets in"), *(len(_format_reset(one, now)) for _, one in rows)])
     age = max([len("read"), *(len(words.age(view.quota.refreshed_at, now)) for view, _ in rows)])
-    told = [_marks(view, one, _expected(view, one), now, has_words=True) for view, one in rows]
+    told = [_marks(view, one, _find_forecast(view, one), now, has_words=True) for view, one in rows]
     marks = max((cells(plain(one)) for one in told), default=0)
     least = max((2 * len(tuple(one)) for one in told), default=0)
     # Names that differ at their ends alone must not be cut: they come before all but the use.
@@ -258,21 +258,21 @@ def _columns(snapshot: Snapshot, width: int) -> Columns:
     )
 
 
-def _expected(view: AccountView, window: Window) -> WindowForecast | None:
+def _find_forecast(view: AccountView, window: Window) -> WindowForecast | None:
     return next((one for one in view.forecasts if one.window.name == window.name), None)
 
 
-def _heading(columns: Columns) -> Line:
-    texts = [fitted("account", columns.name), fitted("window", columns.window)]
+def _format_heading(columns: Columns) -> Line:
+    texts = [fit_text("account", columns.name), fit_text("window", columns.window)]
     if columns.bar:
-        texts.append(fitted("", columns.bar))
-    texts.append(fitted("used", _USED, right=True))
+        texts.append(fit_text("", columns.bar))
+    texts.append(fit_text("used", _USED, right=True))
     if columns.pace:
-        texts.append(fitted("pace", columns.pace))
+        texts.append(fit_text("pace", columns.pace))
     if columns.resets:
-        texts.append(fitted("resets in", columns.resets))
+        texts.append(fit_text("resets in", columns.resets))
     if columns.age:
-        texts.append(fitted("read", columns.age))
+        texts.append(fit_text("read", columns.age))
     return ((" ".join(texts), "dim"),)
 
 
@@ -288,31 +288,31 @@ def _window_line(
     is_over = window.resets_at <= now
     tone: Tone = "dim" if view.is_stale or is_over or view.wishes.disabled else ""
     used = None if is_over else window.used
-    name = fitted(view.name, columns.name) if is_first else " " * columns.name
-    spans: list[Span] = [(name, tone or "strong"), (" " + fitted(window.name, columns.window), tone)]
+    name = fit_text(view.name, columns.name) if is_first else " " * columns.name
+    spans: list[Span] = [(name, tone or "strong"), (" " + fit_text(window.name, columns.window), tone)]
     if columns.bar:
         spans.append((" " + bar(used, columns.bar, even_pace(window, now)), tone or words.use_tone(used, "dim")))
-    spans.append((" " + fitted(words.percent(used), _USED, right=True), tone or words.use_tone(used, "dim")))
+    spans.append((" " + fit_text(words.percent(used), _USED, right=True), tone or words.use_tone(used, "dim")))
     if columns.pace:
         spans.append(_pace(window, now, tone, is_over=is_over))
     if columns.resets:
-        spans.append((" " + fitted(_left_of(window, now), columns.resets), tone))
+        spans.append((" " + fit_text(_format_reset(window, now), columns.resets), tone))
     if columns.age:
-        read = fitted(words.age(view.quota.refreshed_at, now), columns.age)
+        read = fit_text(words.age(view.quota.refreshed_at, now), columns.age)
         spans.append((" " + read, "warn" if view.is_stale else "dim"))
     return (*spans, *_marks(view, window, expected, now, has_words=columns.has_words))
 
 
-def _left_of(window: Window, now: datetime) -> str:
+def _format_reset(window: Window, now: datetime) -> str:
     """Return what stands under `resets in`."""
     return "has reset" if window.resets_at <= now else words.until(window.resets_at, now)
 
 
 def _pace(window: Window, now: datetime, tone: Tone, *, is_over: bool) -> Span:
     if is_over:
-        return (" " + fitted("?", _PACE), "dim")
+        return (" " + fit_text("?", _PACE), "dim")
     text, own = pace_word(window, now)
-    return (" " + fitted(text, _PACE), tone or own)
+    return (" " + fit_text(text, _PACE), tone or own)
 
 
 def _unknown_line(view: AccountView, columns: Columns, width: int, *, is_store_lost: bool) -> Line:
@@ -325,10 +325,10 @@ def _unknown_line(view: AccountView, columns: Columns, width: int, *, is_store_l
         said = "no quota script"
     elif view.attempts.last_failure is not None:
         said = "could not be read"
-    spans: list[Span] = [(fitted(view.name, columns.name), "strong"), (" " + fitted("-", columns.window), "dim")]
+    spans: list[Span] = [(fit_text(view.name, columns.name), "strong"), (" " + fit_text("-", columns.window), "dim")]
     if columns.bar:
         spans.append((" " + bar(None, columns.bar), "dim"))
-    spans.append((" " + fitted("?", _USED, right=True), "dim"))
+    spans.append((" " + fit_text("?", _USED, right=True), "dim"))
     text = f" unknown: {said}"
     if cells(plain(spans)) + cells(text) <= width:
         return (*spans, (text, "warn"))

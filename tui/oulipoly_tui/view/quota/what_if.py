@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.balance.explain import exclusion_text
 from oulipoly_tui.view.frame import words
-from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, fitted
+from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, fit_text
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.balance.decision import Decision, Verdict
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _TABLE = 61  # columns of the table beside the names
 
 
-def compared(now: Decision, then: Decision, columns: int = 1000) -> tuple[Line, ...]:
+def format_comparison(now: Decision, then: Decision, columns: int = 1000) -> tuple[Line, ...]:
     """Return who would serve, then each account's score, projected use and standing, before and after.
 
     columns: that there are; where a table finds no room, an account has two lines.
@@ -35,7 +35,7 @@ def compared(now: Decision, then: Decision, columns: int = 1000) -> tuple[Line, 
             lines += _two_lines(now, then, one, after.get(one.candidate.index))
         reason = lines.pop(1)
         return (*lines, (), reason)
-    lines.append(((f"  {fitted('account', width)}  {'score':>17}  {'projected':>22}  standing", "dim"),))
+    lines.append(((f"  {fit_text('account', width)}  {'score':>17}  {'projected':>22}  standing", "dim"),))
     return (*lines, *(_row(now, then, one, after.get(one.candidate.index), width) for one in now.verdicts))
 
 
@@ -43,19 +43,19 @@ def _two_lines(now: Decision, then: Decision, before: Verdict, after: Verdict | 
     name = before.candidate.account
     if after is None:
         return (((f"✗ {name}", "dim"), ("  out: another account is pinned", "dim")),)
-    standing, tone = _standing(then, after)
+    standing, tone = _describe_standing(then, after)
     score, projected = _changes(before, after)
     head: Line = ((f"{_mark(now, then, after)} {name}", tone), (f"  {standing}", tone))
-    return (head, ((f"    score {score}, projected {projected}", _changed(before, after)),))
+    return (head, ((f"    score {score}, projected {projected}", _choose_tone(before, after)),))
 
 
 def _row(now: Decision, then: Decision, before: Verdict, after: Verdict | None, width: int) -> Line:
-    name = fitted(before.candidate.account, width)
+    name = fit_text(before.candidate.account, width)
     if after is None:
         return ((f"✗ {name}", "dim"), ("  out: another account is pinned", "dim"))
     score, projected = _changes(before, after)
-    standing, tone = _standing(then, after)
-    numbers: Span = (f"  {score:>17}  {projected:>22}", _changed(before, after))
+    standing, tone = _describe_standing(then, after)
+    numbers: Span = (f"  {score:>17}  {projected:>22}", _choose_tone(before, after))
     return ((f"{_mark(now, then, after)} {name}", tone), numbers, (f"  {standing}", tone))
 
 
@@ -64,16 +64,16 @@ def _changes(before: Verdict, after: Verdict) -> tuple[str, str]:
     window = after.binding or before.binding
     if window is None:
         return score, "?"
-    use = (_projected(one, window.window.position) for one in (before, after))
+    use = (_find_projected_used(one, window.window.position) for one in (before, after))
     return score, f"{window.window.name} {_pair(*map(words.percent, use))}"
 
 
-def _projected(verdict: Verdict, position: int) -> float | None:
+def _find_projected_used(verdict: Verdict, position: int) -> float | None:
     """Return the projected use of one window: the one that decides afterwards, so that like is put beside like."""
     return next((one.projected_used for one in verdict.windows if one.window.position == position), None)
 
 
-def _changed(before: Verdict, after: Verdict) -> Tone:
+def _choose_tone(before: Verdict, after: Verdict) -> Tone:
     return "strong" if before.score != after.score or before.exclusion != after.exclusion else ""
 
 
@@ -85,7 +85,7 @@ def _pair(before: str, after: str) -> str:
     return before if before == after else f"{before} → {after}"
 
 
-def _standing(then: Decision, after: Verdict) -> tuple[str, Tone]:
+def _describe_standing(then: Decision, after: Verdict) -> tuple[str, Tone]:
     if after.candidate.index == then.index:
         return "next", "good"
     if after.exclusion is not None:

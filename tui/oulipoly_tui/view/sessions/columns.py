@@ -10,7 +10,7 @@ from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.sessions.groups import Grouping
 from oulipoly_tui.view.sessions.look import Look
-from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, fitted
+from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, fit_text
 
 _AGE_WIDTH, _CREATED_WIDTH = 7, 9  # a space before it; "created" and its mark take more than an age
 _ACCOUNT_WIDTH, _MODEL_WIDTH, _ENTRIES_WIDTH = 14, 16, 6
@@ -40,13 +40,13 @@ def columns(one: Session, look: Look) -> list[Span]:
     """Return what stands behind a title."""
     found: list[Span] = []
     if has_account(look):
-        found.append((fitted(plain(one.active.account), _ACCOUNT_WIDTH), "dim"))
+        found.append((fit_text(plain(one.active.account), _ACCOUNT_WIDTH), "dim"))
     if look.width >= _MODEL_FROM:
-        found.append((" " + fitted(plain(one.shown_model or "?"), _MODEL_WIDTH), "dim"))
+        found.append((" " + fit_text(plain(one.shown_model or "?"), _MODEL_WIDTH), "dim"))
     if look.width >= _ENTRIES_FROM:
-        found.append((fitted(f"{one.entries:,}", _ENTRIES_WIDTH, right=True), "dim"))
+        found.append((fit_text(f"{one.entries:,}", _ENTRIES_WIDTH, right=True), "dim"))
     at = one.first_used_at if look.sort is Sort.CREATED else one.last_used_at
-    found.append((fitted(short_age(at, look.now), _age_width(look), right=True), "dim"))
+    found.append((fit_text(short_age(at, look.now), _age_width(look), right=True), "dim"))
     return found
 
 
@@ -66,9 +66,9 @@ def headings(look: Look) -> tuple[Heading, ...]:
     return tuple(found)
 
 
-def heading_line(look: Look) -> Line:
+def format_headings(look: Look) -> Line:
     """Return the line of headings, the one that sorts marked: ▼ the latest, the most or Z first, ▲ the other way."""
-    return tuple(span for one in headings(look) for span in _heading(one, look))
+    return tuple(span for one in headings(look) for span in _format_heading(one, look))
 
 
 def sort_word(sort: Sort) -> str:
@@ -81,7 +81,7 @@ def arrow(sort: Sort, *, is_reversed: bool) -> str:
     return _RISING if is_reversed is not (sort in _TEXTS) else _FALLING
 
 
-def heading_at(look: Look, column: int) -> Sort | None:
+def find_sort_at(look: Look, column: int) -> Sort | None:
     """Return what a click on the line of headings sorts by."""
     return next((one.sort for one in headings(look) if one.start <= column < one.end), None)
 
@@ -108,7 +108,7 @@ def short_age(at: str, now: datetime) -> str:
     return f"{local:%d %b}" if local.year == now.year else f"{local:%b%Y}"[:3] + f" {local:%y}"
 
 
-def _heading(one: Heading, look: Look) -> Line:
+def _format_heading(one: Heading, look: Look) -> Line:
     begin, letter, rest = _LETTERS[one.sort]
     is_sorted = one.sort is look.sort
     mark = arrow(one.sort, is_reversed=look.is_reversed) if is_sorted else ""

@@ -48,7 +48,7 @@ class Group(Record):
     members: tuple[Listed, ...]
 
 
-class Arranged(Record):
+class Arrangement(Record):
     """Groups, and where each session stands in them."""
 
     groups: tuple[Group, ...] = ()
@@ -91,9 +91,9 @@ class SessionIndex:
         self._headings: dict[tuple[Grouping, date | None], dict[str, str]] = {}
         self._last: tuple[Query, tuple[Sort, bool], list[_Known]] | None = None
 
-    def arranged(self, order: Order) -> Arranged:
+    def arranged(self, order: Order) -> Arrangement:
         """Return what fits, under the headings of a grouping."""
-        chosen = self._fitting(order.query, (order.sort, order.is_reversed))
+        chosen = self._find_matches(order.query, (order.sort, order.is_reversed))
         headings = self._headings_of(order.grouping, order.now)
         found: dict[str, list[Listed]] = {}
         for known in chosen:
@@ -102,9 +102,9 @@ class SessionIndex:
             for members in found.values():
                 members.sort(key=_is_unpinned)
         put = tuple(Group(f"g:{title}", title, tuple(members)) for title, members in found.items())
-        return Arranged(put, places_of(put))
+        return Arrangement(put, places_of(put))
 
-    def _fitting(self, query: Query, order: tuple[Sort, bool]) -> list[_Known]:
+    def _find_matches(self, query: Query, order: tuple[Sort, bool]) -> list[_Known]:
         last = self._last
         is_narrower = last is not None and last[1] == order and narrows(last[0], query)
         found = last[2] if is_narrower and last is not None else self._in_order(order)
@@ -140,7 +140,8 @@ class SessionIndex:
         key = (grouping, now.date() if grouping is Grouping.DAY else None)
         if key not in self._headings:
             self._headings[key] = {
-                one.session.chain_id: _heading(one.session, grouping, self.board.home, now) for one in self.board.rows
+                one.session.chain_id: _format_heading(one.session, grouping, self.board.home, now)
+                for one in self.board.rows
             }
         return self._headings[key]
 
@@ -241,7 +242,7 @@ def _is_unpinned(one: Listed) -> bool:
     return one.session.pinned_at is None
 
 
-def _heading(one: Session, grouping: Grouping, home: str, now: datetime) -> str:
+def _format_heading(one: Session, grouping: Grouping, home: str, now: datetime) -> str:
     match grouping:
         case Grouping.WORKSPACE:
             return "workspace unknown" if one.workspace is None else plain(short_path(one.workspace, home))

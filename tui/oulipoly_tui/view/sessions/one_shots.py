@@ -50,12 +50,12 @@ def log_lines(shots: Sequence[OneShot]) -> tuple[Line, ...]:
     return tuple(line for shot in shots for line in _lines(shot))
 
 
-def ending(shot: OneShot) -> tuple[Line, ...]:
+def format_ending(shot: OneShot) -> tuple[Line, ...]:
     """Return how one ended: what was said beside the answer as far as it matters, who answered or the way out."""
     notes = _notes(shot)
     if shot.failure is not None:
         return (((f"✗ {shot.failure}", "bad"),),)
-    return tuple(_done(notes) if shot.exit_code == 0 else _failed(notes, shot.exit_code))
+    return tuple(_format_success(notes) if shot.exit_code == 0 else _format_failure(notes, shot.exit_code))
 
 
 def _lines(shot: OneShot) -> Iterator[Line]:
@@ -66,7 +66,7 @@ def _lines(shot: OneShot) -> Iterator[Line]:
         notes = _notes(shot)
         yield (("… runs", "accent"), (f"  {notes[-1].strip()}" if notes else "", "dim"))
     else:
-        yield from ending(shot)
+        yield from format_ending(shot)
     yield ()
 
 
@@ -74,14 +74,14 @@ def _notes(shot: OneShot) -> list[str]:
     return [line for text in shot.notes.split("\n") if (line := text.rstrip())]
 
 
-def _done(notes: Sequence[str]) -> Iterator[Line]:
+def _format_success(notes: Sequence[str]) -> Iterator[Line]:
     """Say who answered, and before it who refused."""
     answered = [found[1] for text in notes if (found := _ANSWERED.match(text))]
     yield from (((text, "dim"),) for text in notes if text.startswith(_OURS) and not _ANSWERED.match(text))
     yield (("✓ done" + (f" by {answered[-1]}" if answered else ""), "good"),)
 
 
-def _failed(notes: Sequence[str], exit_code: int | None) -> Iterator[Line]:
+def _format_failure(notes: Sequence[str], exit_code: int | None) -> Iterator[Line]:
     """Say what the CLI and the runner said of it, what kind of failure it is, and the way out."""
     categories = [found[1] for text in notes if (found := _CATEGORY.match(text))]
     said = [text for text in notes if not _CATEGORY.match(text)]

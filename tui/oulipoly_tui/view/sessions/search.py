@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.search.query import SHORTEST_PREFIX
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_tui.view.sessions.columns import short_age
-from oulipoly_tui.view.transcript.spans import Row, Span, cut, fitted
+from oulipoly_tui.view.transcript.spans import Row, Span, cut, fit_text
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import Hit
@@ -42,24 +42,24 @@ def hit_rows(hits: Sequence[Hit], width: int, now: datetime) -> tuple[Row, ...]:
 def _rows(hit: Hit, width: int, now: datetime) -> Iterator[Row]:
     one = hit.session
     title = "" if one is None or one.title is None else plain(one.title)
-    head = f"{fitted(short_age(hit.timestamp, now), 6, right=True)}  {fitted(_ROLES.get(hit.role, hit.role), 4)} "
+    head = f"{fit_text(short_age(hit.timestamp, now), 6, right=True)}  {fit_text(_ROLES.get(hit.role, hit.role), 4)} "
     account = f"{plain(hit.account)}  "
     yield Row(
         str(hit.row_id),
         ((head, "dim"), (account, "dim"), (cut(title, max(1, width - len(head) - len(account))), "strong")),
     )
-    yield Row(f"{hit.row_id} text", (("    ", ""), *_marked(hit)), is_selectable=False)
+    yield Row(f"{hit.row_id} text", (("    ", ""), *_format_snippet(hit)), is_selectable=False)
 
 
-def _marked(hit: Hit) -> Iterator[Span]:
+def _format_snippet(hit: Hit) -> Iterator[Span]:
     place = 0
     for begin, end in hit.snippet.marks:
-        yield (_kept(hit.snippet.text[place:begin]), "")
-        yield (_kept(hit.snippet.text[begin:end]), "accent")
+        yield (_replace_controls(hit.snippet.text[place:begin]), "")
+        yield (_replace_controls(hit.snippet.text[begin:end]), "accent")
         place = end
-    yield (_kept(hit.snippet.text[place:]), "")
+    yield (_replace_controls(hit.snippet.text[place:]), "")
 
 
-def _kept(text: str) -> str:
+def _replace_controls(text: str) -> str:
     """Return a text without signs that a terminal would obey, its outer spaces kept."""
     return "".join(sign if sign.isprintable() else " " for sign in text)

@@ -18,9 +18,9 @@ from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.transcripts.entry_tree import EntryLine, LineKind
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.sessions.columns import columns, short_age
-from oulipoly_tui.view.sessions.groups import Arranged, Group, Grouping, places_of
+from oulipoly_tui.view.sessions.groups import Arrangement, Group, Grouping, places_of
 from oulipoly_tui.view.sessions.look import Look
-from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fitted
+from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fit_text
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import Board, Listed
@@ -56,15 +56,15 @@ class Item(Record):
 class SessionRows(Sequence[Row]):
     """The rows. One is made when it is asked for: what stands between them is counted by group, never by row."""
 
-    def __init__(self, board: Board, found: Arranged | Sequence[Group], look: Look) -> None:
-        put = found if isinstance(found, Arranged) else Arranged(tuple(found), places_of(found))
+    def __init__(self, board: Board, found: Arrangement | Sequence[Group], look: Look) -> None:
+        put = found if isinstance(found, Arrangement) else Arrangement(tuple(found), places_of(found))
         self.board = board
         self.look = look
         self.total = len(put.places)
         self._groups = put.groups
         self._places = put.places
         self._heading = int(look.grouping is not Grouping.NONE)
-        self._open = self._opened()
+        self._open = self._list_opened_items()
         self._starts = [0, *accumulate(map(self._length, range(len(put.groups))))]
         self._by_key = {group.key: number for number, group in enumerate(put.groups)}
 
@@ -136,7 +136,7 @@ class SessionRows(Sequence[Row]):
         items = (self.item(place) for place in range(places[0], places[-1] + 1))
         return [item.listed.session.chain_id for item in items if item.kind is Kind.SESSION and item.listed is not None]
 
-    def _opened(self) -> dict[int, list[tuple[int, list[Item]]]]:
+    def _list_opened_items(self) -> dict[int, list[tuple[int, list[Item]]]]:
         """Return what lies in the opened sessions: by group, with the place of each in it, in order."""
         found: dict[int, list[tuple[int, list[Item]]]] = {}
         for chain in self.look.opened:
@@ -264,13 +264,13 @@ def _session_line(listed: Listed, board: Board, look: Look) -> Line:
     head: list[Span] = [(_indent(look), ""), mark, (fold, "dim")]
     behind = columns(one, look)
     left = look.width - sum(cells(text) for text, _ in (*head, *behind)) - 1
-    said = _said(listed, board, look, left)
+    said = _format_badges(listed, board, look, left)
     room = left - sum(cells(text) for text, _ in said)
     name: Tone = "strong" if one.name else ""
-    return (*head, (fitted(title_of(one), max(1, room)), name), *said, (" ", ""), *behind)
+    return (*head, (fit_text(title_of(one), max(1, room)), name), *said, (" ", ""), *behind)
 
 
-def _said(listed: Listed, board: Board, look: Look, left: int) -> list[Span]:
+def _format_badges(listed: Listed, board: Board, look: Look, left: int) -> list[Span]:
     """Return the badges that have room beside a title; what is pressing takes the title's room."""
     found = list(badges(listed, board, look.now))
     pressing = [text for text, tone in found if tone in _PRESSING]

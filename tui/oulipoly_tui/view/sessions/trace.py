@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_tui.view.sessions.columns import short_age
-from oulipoly_tui.view.transcript.spans import Row, Span, Tone, fitted
+from oulipoly_tui.view.transcript.spans import Row, Span, Tone, fit_text
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import Spawned
@@ -53,7 +53,7 @@ def _rows(
     is_closed = one.uuid in closed
     fold = "  " if not own else "▸ " if is_closed else "▾ "
     state, tone = _STATES.get(one.status, (one.status, "warn"))
-    age = fitted(short_age(one.created_at, now), 7, right=True)
+    age = fit_text(short_age(one.created_at, now), 7, right=True)
     told: list[Span] = [(f" {state}", tone)]
     if own and is_closed:
         told.append((f" +{len(own)}", "dim"))
@@ -67,7 +67,7 @@ def _rows(
         if room - len(reason) >= min(_NAME_LEAST, len(name)):
             told.append((reason, "dim"))
             room -= len(reason)
-    yield Row(f"i:{one.uuid}", ((head, "dim"), (fitted(text, max(4, room)), ""), *told, (age, "dim")))
+    yield Row(f"i:{one.uuid}", ((head, "dim"), (fit_text(text, max(4, room)), ""), *told, (age, "dim")))
     if not is_closed:
         for child in own:
             yield from _rows(child, depth + 1, children, titles, closed, width, now)

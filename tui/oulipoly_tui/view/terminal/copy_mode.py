@@ -24,13 +24,13 @@ class Spot(NamedTuple):
     x: int
 
 
-class Asked(Record):
+class KeyOutcome(Record):
     """What follows from a key."""
 
     kind: Literal["nothing", "moved", "copy", "search", "leave"]
 
 
-NOTHING, MOVED, COPY, SEARCH, LEAVE = (Asked(kind) for kind in ("nothing", "moved", "copy", "search", "leave"))
+NOTHING, MOVED, COPY, SEARCH, LEAVE = (KeyOutcome(kind) for kind in ("nothing", "moved", "copy", "search", "leave"))
 
 
 class CopyMode(Record, frozen=False):
@@ -50,7 +50,7 @@ class CopyMode(Record, frozen=False):
     wrapped_at: int = 0  # the terminal's own columns
     goes_on: dict[int, bool] = field(default_factory=dict)  # of lines that were told: broken because they were full
 
-    def press(self, key: str) -> Asked:
+    def press(self, key: str) -> KeyOutcome:
         """Take a key, by Textual's name."""
         if (step := _STEPS.get(key)) is not None:
             return self._walk(*step)
@@ -87,12 +87,12 @@ class CopyMode(Record, frozen=False):
             case _:
                 return NOTHING
 
-    def select(self, begin: Spot, end: Spot) -> Asked:
+    def select(self, begin: Spot, end: Spot) -> KeyOutcome:
         """Select from one cell to another, both included, as a mouse does."""
         self.anchor, self.by_line = begin, False
         return self._land(end)
 
-    def found(self, hits: Sequence[Hit]) -> Asked:
+    def found(self, hits: Sequence[Hit]) -> KeyOutcome:
         """Take the hits of a search, newest first, and go to the nearest one above the cursor."""
         self.hits = hits
         if not hits:
@@ -139,7 +139,7 @@ class CopyMode(Record, frozen=False):
         for line in range(first, first + count):
             begin, end = self.selected(line) or (0, 0)
             goes_on = self.goes_on.get(line, False)
-            parts.append(_cut(self._filled(line) if goes_on else self._runs(line), begin, end))
+            parts.append(_cut(self._fill_line(line) if goes_on else self._runs(line), begin, end))
             if not goes_on or line == first + count - 1:
                 found.append("".join(parts).rstrip())
                 parts.clear()
@@ -148,7 +148,7 @@ class CopyMode(Record, frozen=False):
     def _runs(self, line: int) -> Runs:
         return self.lines.get(line, ())
 
-    def _filled(self, line: int) -> Runs:
+    def _fill_line(self, line: int) -> Runs:
         """Return a line with the blanks at its end, which belong to the text where that goes on."""
         runs = self._runs(line)
         left = self.wrapped_at - sum(width for _, _, width in runs)
@@ -157,17 +157,17 @@ class CopyMode(Record, frozen=False):
             return runs  # the last cell is left free because what follows is wider
         return runs if left <= 0 else (*runs, (" " * left, 0, left))
 
-    def _kept(self, line: int) -> int:
+    def _find_visible_line(self, line: int) -> int:
         """Return the nearest line that can be seen: one that is kept, or was seen before it was trimmed."""
         if line >= self.first or line in self.lines:
             return line
         return min((seen for seen in self.lines if line < seen < self.first), default=self.first)
 
-    def _walk(self, down: int, right: int) -> Asked:
+    def _walk(self, down: int, right: int) -> KeyOutcome:
         return self._land(Spot(self.cursor.line + down, self.cursor.x + right))
 
-    def _land(self, spot: Spot) -> Asked:
-        line = self._kept(min(max(0, spot.line), max(0, self.total - 1)))
+    def _land(self, spot: Spot) -> KeyOutcome:
+        line = self._find_visible_line(min(max(0, spot.line), max(0, self.total - 1)))
         self.cursor = Spot(line, min(max(0, spot.x), max(0, self.columns - 1)))
         if line < self.top:
             self.top = line
@@ -175,14 +175,14 @@ class CopyMode(Record, frozen=False):
             self.top = line - self.height + 1
         return MOVED
 
-    def _mark(self, *, by_line: bool) -> Asked:
+    def _mark(self, *, by_line: bool) -> KeyOutcome:
         if self.anchor is not None and self.by_line == by_line:
             self.anchor = None
         else:
             self.anchor, self.by_line = self.cursor if self.anchor is None else self.anchor, by_line
         return MOVED
 
-    def _next_hit(self, step: int) -> Asked:
+    def _next_hit(self, step: int) -> KeyOutcome:
         if not self.hits:
             return NOTHING
         self.hit = (self.hit + step) % len(self.hits)

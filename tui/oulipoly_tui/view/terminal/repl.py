@@ -57,7 +57,7 @@ def inside(leave_chords: Sequence[str], *, is_copying: bool) -> tuple[Action, ..
     return (*leave, back, palette)
 
 
-def opening_line(name: str) -> Line:
+def format_opening(name: str) -> Line:
     """Say that a terminal is being opened."""
     return ((f" opening {name} … ", "dim"),) if name else ()
 

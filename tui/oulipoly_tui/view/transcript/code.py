@@ -21,7 +21,7 @@ _DIFF_TONES: tuple[tuple[str, Tone], ...] = (("+", "good"), ("-", "bad"), ("@", 
 
 
 @lru_cache(maxsize=64)
-def toned(code: str, language: str) -> tuple[Line, ...] | None:
+def highlight_code(code: str, language: str) -> tuple[Line, ...] | None:
     """Return the lines of a block; None where its language is not known, or it is too long to be looked at.
 
     language: the fence's first word, as written: `python`, `ts`, `console`.
@@ -42,7 +42,7 @@ def prepare(language: str) -> None:
         _lexer(name)
 
 
-def broken(line: Line, width: int) -> tuple[Line, ...]:
+def break_line(line: Line, width: int) -> tuple[Line, ...]:
     """Break a line anywhere, so that no piece takes more columns than `width`; an empty line is one piece."""
     if sum(cells(text) for text, _ in line) <= width:
         return (line,)
@@ -56,7 +56,7 @@ def broken(line: Line, width: int) -> tuple[Line, ...]:
                 left = width
             pieces[-1].append((sign, tone))
             left -= wide
-    return tuple(tuple(_joined(piece)) for piece in pieces)
+    return tuple(tuple(_join_spans(piece)) for piece in pieces)
 
 
 def _name(language: str) -> str:
@@ -82,9 +82,9 @@ def _lines(tokens: Any) -> list[Line]:  # noqa: ANN401 - Pygments' pairs of toke
         first, *rest = text.split("\n")
         current.append((first, tone))
         for piece in rest:
-            lines.append(tuple(_joined(current)))
+            lines.append(tuple(_join_spans(current)))
             current = [(piece, tone)]
-    lines.append(tuple(_joined(current)))
+    lines.append(tuple(_join_spans(current)))
     return lines
 
 
@@ -114,6 +114,6 @@ def _diff_line(line: str) -> Line:
     return ((line, tone),) if line else ()
 
 
-def _joined(spans: list[Span]) -> list[Span]:
+def _join_spans(spans: list[Span]) -> list[Span]:
     found = ((tone, "".join(text for text, _ in group)) for tone, group in groupby(spans, key=lambda span: span[1]))
     return [(text, tone) for tone, text in found if text]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from oulipoly_engine.core.transcripts.document_head import split_fences
 from oulipoly_engine.records import Record
-from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, fitted
+from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, fit_text
 
 _HEADING = re.compile(r" {0,3}(#{1,6})\s+(.*?)\s*#*$")
 _ITEM = re.compile(r"(\s*)([-*+]|\d{1,4}[.)])\s+(.*)")
@@ -28,23 +28,23 @@ _LONGEST_INLINE = 4_000  # characters of a line in which emphasis is looked for
 _BAR = "│ "
 
 
-class Written(Record):
+class MarkdownLine(Record):
     """One line, and which code block it belongs to."""
 
     line: Line
     block: int = -1  # from 0; -1: none
 
 
-def markdown(text: str, width: int) -> Iterator[Written]:
+def markdown(text: str, width: int) -> Iterator[MarkdownLine]:
     """Yield the lines of a text, none wider than so many columns."""
     block = 0
     for language, part in split_fences(text):
         if language is None:
-            yield from (Written(line) for line in _prose(part.strip("\n"), width))
+            yield from (MarkdownLine(line) for line in _prose(part.strip("\n"), width))
         else:
             if language:
-                yield Written(((_BAR, "accent"), (printable(language)[: width - 2], "dim")), block)
-            yield from (Written(line, block) for line in _code(part, language, width))
+                yield MarkdownLine(((_BAR, "accent"), (printable(language)[: width - 2], "dim")), block)
+            yield from (MarkdownLine(line, block) for line in _code(part, language, width))
             block += 1
 
 
@@ -91,21 +91,21 @@ def flow(spans: Sequence[Span], width: int, first: str = "", rest: str = "", ton
                 current.append((word, own))
                 left -= wide
                 has_words = True
-    yield tuple(_joined(current))
+    yield tuple(_join_spans(current))
 
 
 def _code(text: str, language: str, width: int) -> Iterator[Line]:
     if not language:
         yield from bar(text, width, "accent")
         return
-    from oulipoly_tui.view.transcript.code import broken, toned  # noqa: PLC0415 - the lexers, at the first block of code alone
+    from oulipoly_tui.view.transcript.code import break_line, highlight_code  # noqa: PLC0415 - the lexers, at the first block of code alone
 
-    lines = toned("\n".join(map(printable, text.split("\n"))), language)
+    lines = highlight_code("\n".join(map(printable, text.split("\n"))), language)
     if lines is None:
         yield from bar(text, width, "accent")
         return
     room = max(8, width - len(_BAR))
-    yield from (((_BAR, "accent"), *piece) for line in lines for piece in broken(line, room))
+    yield from (((_BAR, "accent"), *piece) for line in lines for piece in break_line(line, room))
 
 
 def _prose(text: str, width: int) -> Iterator[Line]:
@@ -151,7 +151,7 @@ def _table(raws: Sequence[str], width: int) -> Iterator[Line]:
         return
     is_headed = len(rows) > 1 and rows[0] in told and rows[1] not in told
     for number, row in enumerate(told):
-        texts = [fitted(row[place] if place < len(row) else "", wide) for place, wide in enumerate(widths)]
+        texts = [fit_text(row[place] if place < len(row) else "", wide) for place, wide in enumerate(widths)]
         yield ((" │ ".join(texts).rstrip(), "strong" if is_headed and number == 0 else ""),)
         if is_headed and number == 0:
             yield (("─┼─".join("─" * wide for wide in widths), "dim"),)
@@ -204,7 +204,7 @@ def _head(text: str, width: int) -> str:
     return text
 
 
-def _joined(spans: Sequence[Span]) -> Iterator[Span]:
+def _join_spans(spans: Sequence[Span]) -> Iterator[Span]:
     """Put neighbours of one tone together: fewer segments to draw."""
     text, tone = "", None
     for piece, own in spans:

@@ -42,7 +42,7 @@ def cells(text: str) -> int:
     return sum(_cells_of(character) for character in text)
 
 
-def fitted(text: str, width: int, *, right: bool = False) -> str:
+def fit_text(text: str, width: int, *, right: bool = False) -> str:
     """Return a text that takes exactly so many columns: filled up, or cut with an ellipsis."""
     taken = cells(text)
     if taken > width:
@@ -66,7 +66,7 @@ def cut(text: str, width: int) -> str:
     return text
 
 
-def whole_words(text: str, width: int) -> str:
+def cut_to_words(text: str, width: int) -> str:
     """Return as many words of a text as fit, from its beginning."""
     while cells(text) > width and text:
         text = text.rpartition(" ")[0]
@@ -80,7 +80,7 @@ def _cells_of(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
 
 
-def wrapped(lines: Iterable[Line], width: int) -> tuple[Line, ...]:
+def wrap_lines(lines: Iterable[Line], width: int) -> tuple[Line, ...]:
     """Return lines broken at spaces so that none is wider; what follows a break is indented like its line."""
     return tuple(part for line in lines for part in _wrap(line, max(10, width)))
 

@@ -51,7 +51,7 @@ class Target(Record):
         return f"{self.account}\n{self.session_id}\n{self.side}"
 
 
-class Drawn(Record):
+class TranscriptLine(Record):
     """One line, and what of the turn it belongs to."""
 
     line: Line
@@ -71,7 +71,7 @@ class Folds(Record):
         return ((place, part) in self.opened) is not self.is_all
 
 
-def entry_lines(placed: PlacedEntry, width: int, folds: Folds) -> tuple[Drawn, ...]:
+def entry_lines(placed: PlacedEntry, width: int, folds: Folds) -> tuple[TranscriptLine, ...]:
     """Return the lines of one place; none where there is nothing to show."""
     entry = placed.entry
     if entry is None or not any(part.text.strip() or part.kind is not Kind.TEXT for part in entry.parts):
@@ -79,10 +79,10 @@ def entry_lines(placed: PlacedEntry, width: int, folds: Folds) -> tuple[Drawn, .
     width = max(12, width)
     if entry.is_sidechain and not folds.is_side:
         if not folds.is_open(placed.place, SIDE_CHAIN):
-            return (Drawn(_side_line(entry, width), SIDE_CHAIN),)
-        head = Drawn((("┆▾ side chain", "dim"),), SIDE_CHAIN)
+            return (TranscriptLine(_side_line(entry, width), SIDE_CHAIN),)
+        head = TranscriptLine((("┆▾ side chain", "dim"),), SIDE_CHAIN)
         inner = _entry_lines(placed.place, entry, width - 2, folds)
-        return (head, *(Drawn((("┆ ", "dim"), *one.line), one.part, one.block) for one in inner))
+        return (head, *(TranscriptLine((("┆ ", "dim"), *one.line), one.part, one.block) for one in inner))
     return tuple(_entry_lines(placed.place, entry, width, folds))
 
 
@@ -110,7 +110,7 @@ def part_with(entry: Entry | None, text: str) -> int | None:
     return next((number for number, part in enumerate(parts) if wanted in f"{part.label} {part.text}".casefold()), None)
 
 
-def marked(line: Line, pattern: re.Pattern[str] | None) -> Line:
+def mark_matches(line: Line, pattern: re.Pattern[str] | None) -> Line:
     """Return a line with what fits a pattern set apart."""
     if pattern is None:
         return line
@@ -169,15 +169,15 @@ def provenance_lines(entry: Entry | None, found: Provenance, target: Target) -> 
     return tuple(((f"{name:<10}", "dim"), (plain(text), "")) for name, text in rows)
 
 
-def _entry_lines(place: int, entry: Entry, width: int, folds: Folds) -> Iterator[Drawn]:
+def _entry_lines(place: int, entry: Entry, width: int, folds: Folds) -> Iterator[TranscriptLine]:
     if any(part.kind in (Kind.TEXT, Kind.IMAGE, Kind.SUMMARY) for part in entry.parts):
-        yield Drawn(())
-        yield Drawn(_heading(entry, width))
+        yield TranscriptLine(())
+        yield TranscriptLine(_format_heading(entry, width))
     for number, part in enumerate(entry.parts):
         yield from _part_lines(place, number, part, width, folds)
 
 
-def _heading(entry: Entry, width: int) -> Line:
+def _format_heading(entry: Entry, width: int) -> Line:
     is_user = entry.role == "user"
     name: Span = ("▌ you", "good") if is_user else ("▌ assistant", "accent")
     asides = [
@@ -189,20 +189,20 @@ def _heading(entry: Entry, width: int) -> Line:
     return (name, (cut(f"  {told}", max(0, width - len(name[0]))), "dim"))
 
 
-def _part_lines(place: int, number: int, part: Part, width: int, folds: Folds) -> Iterator[Drawn]:
+def _part_lines(place: int, number: int, part: Part, width: int, folds: Folds) -> Iterator[TranscriptLine]:
     if part.kind is Kind.TEXT:
         for written in markdown(part.text.strip("\n"), width - len(_INDENT)):
-            yield Drawn(((_INDENT, ""), *written.line), number, written.block)
+            yield TranscriptLine(((_INDENT, ""), *written.line), number, written.block)
     elif part.kind is Kind.IMAGE:
-        yield Drawn(
+        yield TranscriptLine(
             ((_INDENT, ""), (f"[image {plain(part.label)} {plain(part.text)}]".replace(" ]", "]"), "dim")), number
         )
     else:
         is_open = folds.is_open(place, number)
-        yield Drawn(_fold_line(part, width, is_open=is_open), number)
+        yield TranscriptLine(_fold_line(part, width, is_open=is_open), number)
         if is_open:
             inside = bar(part.text.rstrip("\n"), width - 4, "dim", "")
-            yield from (Drawn((("    ", ""), *line), number) for line in inside)
+            yield from (TranscriptLine((("    ", ""), *line), number) for line in inside)
 
 
 def _fold_line(part: Part, width: int, *, is_open: bool) -> Line:
