@@ -9,7 +9,7 @@ import pytest
 from oulipoly_engine.core.search.query import Query
 from oulipoly_engine.errors import RequestRefused, SessionNotFound
 from oulipoly_engine.facade.engine import Engine, Surroundings
-from oulipoly_engine.facade.sessions.values import CANONICAL, ExportWish
+from oulipoly_engine.facade.sessions.values import CANONICAL, ExportOptions
 from oulipoly_engine.paths import from_environment
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
@@ -27,7 +27,7 @@ OF_ONE = {
     "locate": lambda sessions: sessions.locations.locate(SESSION),
     "deleted copy": lambda sessions: sessions.locations.deleted_copy(SESSION),
     "read": lambda sessions: lend(sessions.transcripts.shown(SESSION, with_side_chains=False)),
-    "canonical lines": lambda sessions: lend(sessions.files.blocks(SESSION, ExportWish(CANONICAL), is_exact=True)),
+    "canonical lines": lambda sessions: lend(sessions.files.blocks(SESSION, ExportOptions(CANONICAL), is_exact=True)),
     "document": lambda sessions: sessions.files.document(SESSION),
     "plan of a move": lambda sessions: sessions.moves.plan(SESSION, "acc"),
     "plan of an import": lambda sessions: sessions.edits.plan(SESSION, bytes),
@@ -40,7 +40,7 @@ ORDERS_OF_ONE = {
     "rename": lambda sessions: sessions.notes.rename(SESSION, "a name"),
     "annotate": lambda sessions: sessions.notes.annotate(SESSION, "a note"),
     "pin": lambda sessions: sessions.notes.pin([SESSION], on=True),
-    "export": lambda sessions: sessions.files.export(SESSION, ExportWish(), NOWHERE),
+    "export": lambda sessions: sessions.files.export(SESSION, ExportOptions(), NOWHERE),
     "pack": lambda sessions: sessions.bundles.pack(SESSION, NOWHERE),
     "move": lambda sessions: sessions.moves.move(SESSION, "acc"),
     "replace": lambda sessions: sessions.edits.replace(SESSION, bytes),

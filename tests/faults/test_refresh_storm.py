@@ -15,7 +15,7 @@ import pytest
 
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.core.accounts.accounts import Account
-from oulipoly_engine.service.quota.refresh import Kind, Refresher, Wish
+from oulipoly_engine.service.quota.refresh import Kind, Refresher, RefreshOptions
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.quota import quotas, readings
 
@@ -144,7 +144,7 @@ def test_a_state_file_that_is_locked_for_a_moment_is_waited_for(reader):
     store, refresher = reader
     thread, _ = hold(store.path, 1.0)
     begun = time.monotonic()
-    results = refresher.refresh(("good", "bad"), Wish())
+    results = refresher.refresh(("good", "bad"), RefreshOptions())
     waited = time.monotonic() - begun
     thread.join()
 
@@ -156,11 +156,11 @@ def test_a_state_file_that_is_locked_for_a_moment_is_waited_for(reader):
 
 def test_a_state_file_that_stays_locked_keeps_its_last_state_and_the_reading_is_shown(reader):
     store, refresher = reader
-    refresher.refresh(("good", "bad"), Wish())
+    refresher.refresh(("good", "bad"), RefreshOptions())
     before = store.rows("SELECT * FROM account_quotas"), store.rows("SELECT * FROM quota_windows")
     history = store.rows("SELECT * FROM readings")
     thread, let_go = hold(store.path, 20.0)
-    good, bad = refresher.refresh(("good", "bad"), Wish(insist=True))
+    good, bad = refresher.refresh(("good", "bad"), RefreshOptions(insist=True))
     let_go.set()
     thread.join()
 

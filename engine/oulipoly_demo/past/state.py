@@ -17,7 +17,7 @@ from oulipoly_demo.past.quota import UNITS_A_TURN
 from oulipoly_demo.world import World
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.config import small_files
-from oulipoly_engine.core.quota.window_cycles import Ended
+from oulipoly_engine.core.quota.window_cycles import EndedCycle
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
@@ -139,7 +139,7 @@ def _quota(store: Store, past: AccountPast, anchor: float) -> None:
             turns=reading.turns,
             duration_ms=int(reading.at * 7) % 90 + 60,
         )
-    ended = (Ended(one.label, _at(one.resets_at), one.unused, _at(one.last_read_at)) for one in past.ended)
+    ended = (EndedCycle(one.label, _at(one.resets_at), one.unused, _at(one.last_read_at)) for one in past.ended)
     readings.record_unused(store, past.account, ended)
     last = past.readings[-1]
     learned = tuple(_learned(window, past) for window in _windows(last))

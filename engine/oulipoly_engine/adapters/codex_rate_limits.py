@@ -88,7 +88,7 @@ def _rollouts(root: Path, since: datetime | None) -> Iterator[_Rollout]:
 def _of_rollout(path: Path, since: datetime | None, limits: ScanLimits) -> Iterator[CodexReading]:
     """Yield one rollout's readings from its end backwards, without repeats."""
     last: CodexReading | None = None
-    for line in _marked_lines(_tail(path, limits.tail_bytes), limits.line_bytes):
+    for line in _find_marked_lines(_tail(path, limits.tail_bytes), limits.line_bytes):
         reading = _parse(line, path)
         if reading is None or (since is not None and reading.at <= since):
             continue
@@ -114,7 +114,7 @@ def _tail(path: Path, limit: int) -> bytes:
     return content if start == 0 else content.partition(b"\n")[2]
 
 
-def _marked_lines(content: bytes, longest: int) -> Iterator[bytes]:
+def _find_marked_lines(content: bytes, longest: int) -> Iterator[bytes]:
     """Yield the lines that hold the mark, last first; found forwards, because searching backwards is slower."""
     spans = []
     mark = content.find(_MARK)

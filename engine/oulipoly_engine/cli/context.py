@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.terminals.terminals import Terminal
 
 
-class Shown(Protocol):
+class TerminalResult(Protocol):
     """What came of a terminal that was shown."""
 
     @property
@@ -39,7 +39,7 @@ class Pane(Protocol):
     def lines_kept(self) -> int:
         """Return how many of the window's rows it keeps for itself."""
 
-    def show(self, socket: Path, terminal: Terminal, key: str) -> Shown:
+    def show(self, socket: Path, terminal: Terminal, key: str) -> TerminalResult:
         """Show a terminal until its program ends or the user leaves."""
 
 

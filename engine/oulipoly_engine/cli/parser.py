@@ -56,13 +56,13 @@ class Parser(argparse.ArgumentParser):
 
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Parse arguments; an unknown option names its nearest known one."""
-        return self._known(self.parse_known_intermixed_args(list(arguments)))
+        return self._refuse_unknown(self.parse_known_intermixed_args(list(arguments)))
 
     def parse_plain(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Parse arguments of a command that has commands of its own."""
-        return self._known(self.parse_known_args(list(arguments)))
+        return self._refuse_unknown(self.parse_known_args(list(arguments)))
 
-    def _known(self, parsed: tuple[argparse.Namespace, list[str]]) -> argparse.Namespace:
+    def _refuse_unknown(self, parsed: tuple[argparse.Namespace, list[str]]) -> argparse.Namespace:
         found, unknown = parsed
         if unknown:
             strangers = [word for word in unknown if word not in commands.OF_THE_APP]

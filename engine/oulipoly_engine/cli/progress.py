@@ -51,7 +51,7 @@ class Progress:
 
 
 @contextmanager
-def reading_quota(total: int) -> Iterator[Callable[[object], None]]:
+def show_quota_progress(total: int) -> Iterator[Callable[[object], None]]:
     """Count the accounts whose quota is read."""
     with Progress("reading quota", total) as progress:
         yield progress.step

@@ -27,11 +27,11 @@ def is_piped() -> bool:
     return sys.stdin is not None and not sys.stdin.isatty()
 
 
-def piped() -> BinaryIO:
+def choose_input() -> BinaryIO:
     """Return what was piped in, to be read once; nothing where stdin is closed or a terminal."""
     return sys.stdin.buffer if is_piped() else io.BytesIO()
 
 
-def piped_text() -> str:
+def read_piped_text() -> str:
     """Return what was piped in as text; bytes that are no UTF-8 come out again as they went in."""
-    return piped().read().decode("utf-8", "surrogateescape")
+    return choose_input().read().decode("utf-8", "surrogateescape")

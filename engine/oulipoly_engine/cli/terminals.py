@@ -56,7 +56,7 @@ def attach(context: Context, terminal: Terminal, *, only_reads: bool = False) ->
         return 0
     if left.last_lines:
         output.write_line("\n".join(left.last_lines))
-    diagnostics.note(f"[{terminal.id} ended: {ending(left.exited.code, left.exited.signal)}]")
+    diagnostics.note(f"[{terminal.id} ended: {describe_end(left.exited.code, left.exited.signal)}]")
     return left.exited.code
 
 
@@ -105,7 +105,7 @@ def _kill(context: Context, prog: str, arguments: list[str]) -> int:
     if ended is None:
         output.write_line(f"sent {options.signal} to {terminal.id} (process {terminal.pid}); it runs on")
     else:
-        output.write_line(f"{terminal.id} ended: {ending(ended.code, ended.signal)}")
+        output.write_line(f"{terminal.id} ended: {describe_end(ended.code, ended.signal)}")
     return 0
 
 
@@ -183,7 +183,7 @@ def _age(seconds: float) -> str:
     return f"{max(0, int(seconds))}s"
 
 
-def ending(code: int, number: int | None) -> str:
+def describe_end(code: int, number: int | None) -> str:
     """Say how a program ended."""
     return f"exit code {code}" if number is None else f"killed by signal {number}"
 

@@ -29,15 +29,15 @@ def check(
     known = _names_in(paths.providers)
     return (
         *accounts.problems,
-        *_located(paths.providers, _account_faults(accounts.value, which), in_tables=True),
+        *_locate_faults(paths.providers, _account_faults(accounts.value, which), in_tables=True),
         *_odd_entries(models_dir or paths.models, ".toml", "model"),
         *_odd_entries(folder, ".md", "agent"),
         *(problem for loaded in models.values() for problem in _model_problems(loaded, known)),
         *(problem for loaded in agents for problem in _agent_problems(loaded, names)),
         *sessions.problems,
-        *_located(paths.sessions, _session_faults(sessions.value, known), in_tables=True),
+        *_locate_faults(paths.sessions, _session_faults(sessions.value, known), in_tables=True),
         *settings.problems,
-        *_located(paths.settings, _settings_faults(settings.value, known, names)),
+        *_locate_faults(paths.settings, _settings_faults(settings.value, known, names)),
         *app_file.read(paths).problems,
         *app_file.read_themes(paths).problems,
     )
@@ -59,7 +59,7 @@ def _names_in(providers: Path) -> tuple[str, ...] | None:
     return None if file.failure is not None else tuple(file.data)
 
 
-def _located(path: Path, faults: Iterator[Fault], *, in_tables: bool = False) -> tuple[Problem, ...]:
+def _locate_faults(path: Path, faults: Iterator[Fault], *, in_tables: bool = False) -> tuple[Problem, ...]:
     found = tuple(faults)
     return toml_file.read(path).problems(found, in_tables=in_tables) if found else ()
 
@@ -106,7 +106,7 @@ def _tool_filter_faults(name: str, account: Account) -> Iterator[Fault]:
 def _model_problems(loaded: Loaded[Model | None], known: Sequence[str] | None) -> Iterator[Problem]:
     yield from loaded.problems
     if loaded.value is not None and loaded.value.path is not None and known is not None:
-        yield from _located(loaded.value.path, _member_faults(loaded.value, known))
+        yield from _locate_faults(loaded.value.path, _member_faults(loaded.value, known))
 
 
 def _member_faults(model: Model, known: Sequence[str]) -> Iterator[Fault]:

@@ -67,7 +67,7 @@ def load_model(
     if not model_files.is_name(name) or not _exists(path):
         by = f" referenced by agent {agent!r}" if agent is not None else ""
         raise ModelUnknown(f"Unknown model {_short(name)!r}{by}: {_way_out(name, model_files.names(folder), folder)}")
-    return _settled_model(paths, path, accounts)
+    return _settle_model(paths, path, accounts)
 
 
 def load_models(paths: Paths, models_dir: Path | None = None) -> Loaded[Mapping[str, Model]]:
@@ -112,7 +112,7 @@ def load_agent(paths: Paths, name: str, agents_dir: Path | None = None) -> Loade
     path = folder / f"{name}.md"
     if not model_files.is_name(name) or not _exists(path):
         raise AgentUnknown(f"Unknown agent {_short(name)!r}: {_way_out(name, agent_files.names(folder), folder)}")
-    return _settled_agent(agent_files.read(path, paths), f"agent {name!r}")
+    return _require_agent(agent_files.read(path, paths), f"agent {name!r}")
 
 
 def load_agent_file(path: Path, paths: Paths | None = None) -> Loaded[Agent]:
@@ -121,7 +121,7 @@ def load_agent_file(path: Path, paths: Paths | None = None) -> Loaded[Agent]:
     paths: whose snapshot may have it; None: the file is read.
     Raises AgentFileInvalid when the file is missing or has an error.
     """
-    return _settled_agent(agent_files.read(path, paths), f"agent file {path}")
+    return _require_agent(agent_files.read(path, paths), f"agent file {path}")
 
 
 def _exists(path: Path) -> bool:
@@ -138,13 +138,13 @@ def _short(name: str) -> str:
     return name if len(name) <= 60 else f"{name[:57]}..."
 
 
-def _settled_model(paths: Paths, path: Path, accounts: Mapping[str, Account] | None) -> Loaded[Model]:
+def _settle_model(paths: Paths, path: Path, accounts: Mapping[str, Account] | None) -> Loaded[Model]:
     loaded = settle(read_model(paths, path.stem, path.parent, accounts))
     assert loaded.value is not None  # noqa: S101 - no value always comes with an error
     return Loaded(loaded.value, loaded.problems)
 
 
-def _settled_agent(loaded: Loaded[Agent | None], name: str) -> Loaded[Agent]:
+def _require_agent(loaded: Loaded[Agent | None], name: str) -> Loaded[Agent]:
     if loaded.value is None:
         raise AgentFileInvalid(f"{name}: {summary(loaded.errors)}")
     return Loaded(loaded.value, loaded.problems)

@@ -85,7 +85,7 @@ def summary(errors: tuple[Problem, ...]) -> str:
     return errors[0].text + (f" (and {more} more: run `agents config check`)" if more else "")
 
 
-def shown(value: object) -> str:
+def describe_value(value: object) -> str:
     """Describe an offending value in a few words, on one line, as TOML people would call it."""
     match value:
         case bool():

@@ -80,12 +80,12 @@ def _paths(paths: Paths, models: Path, agents: Path) -> dict[str, str]:
 
 def _account(account: Account) -> dict[str, Any]:
     return {
-        "command": _masked(account.command),
+        "command": _mask_text(account.command),
         "args": mask.words(account.args),
         "interactive_args": None if account.interactive_args is None else mask.words(account.interactive_args),
         "prompt_mode": account.prompt_mode.value,
-        "quota_script": _masked(account.quota_script),
-        "auth_refresh_command": _masked(account.auth_refresh_command),
+        "quota_script": _mask_text(account.quota_script),
+        "auth_refresh_command": _mask_text(account.auth_refresh_command),
         "resume": _resume(account.resume),
         "session_capture": _capture(account.capture),
         "resume_acceptance": _acceptance(account.acceptance),
@@ -96,7 +96,7 @@ def _account(account: Account) -> dict[str, Any]:
     }
 
 
-def _masked(text: str | None) -> str | None:
+def _mask_text(text: str | None) -> str | None:
     return None if text is None else mask.text(text)
 
 
@@ -140,7 +140,7 @@ def _storage(storage: StorageSpec | None) -> dict[str, Any] | None:
     return {
         "kind": "script",
         "cwd_script": mask.text(storage.cwd_script),
-        "transcript_script": _masked(storage.transcript_script),
+        "transcript_script": _mask_text(storage.transcript_script),
         "storage_type": storage.storage_type.value,
     }
 
@@ -185,7 +185,7 @@ def _agent(agent: Agent) -> dict[str, Any]:
 def _scripts(paths: Paths, name: str, scripts: SessionScripts) -> dict[str, Any]:
     return {
         "turn_script": mask.text(scripts.turn_script),
-        "transcript_locator": _masked(scripts.transcript_locator),
+        "transcript_locator": _mask_text(scripts.transcript_locator),
         "state_dir": str(scripts.state_dir or paths.data / "sessions" / name),
     }
 

@@ -39,23 +39,23 @@ class CheckedFiles(Record):
 
     def accounts(self) -> Mapping[str, Account]:
         """Return the accounts by name."""
-        return self._shown(load.load_accounts(self.paths))
+        return self._report_problems(load.load_accounts(self.paths))
 
     def scripts(self) -> Mapping[str, SessionScripts]:
         """Return the accounts' scripts by account."""
-        return self._shown(load.load_sessions(self.paths))
+        return self._report_problems(load.load_sessions(self.paths))
 
     def settings(self) -> Settings:
         """Return the settings; a broken config.toml gives the defaults and a warning."""
-        return self._shown(load.load_settings(self.paths))
+        return self._report_problems(load.load_settings(self.paths))
 
     def models(self) -> Mapping[str, Model]:
         """Return every model by name."""
-        return self._shown(load.load_models(self.paths, self.models_dir))
+        return self._report_problems(load.load_models(self.paths, self.models_dir))
 
     def model(self, name: str, accounts: Mapping[str, Account] | None = None, agent: str | None = None) -> Model:
         """Return one model. accounts: read already. agent: who names it. Raises ModelUnknown."""
-        return self._shown(load.load_model(self.paths, name, self.models_dir, accounts=accounts, agent=agent))
+        return self._report_problems(load.load_model(self.paths, name, self.models_dir, accounts=accounts, agent=agent))
 
     def model_names(self) -> tuple[str, ...]:
         """Return the names of the models, sorted; none of their files is read."""
@@ -63,23 +63,23 @@ class CheckedFiles(Record):
 
     def agent(self, name: str) -> Agent:
         """Return one agent. Raises AgentUnknown and AgentFileInvalid."""
-        return self._shown(load.load_agent(self.paths, name, self.agents_dir))
+        return self._report_problems(load.load_agent(self.paths, name, self.agents_dir))
 
     def agent_file(self, path: Path) -> Agent:
         """Return the agent in a file anywhere. Raises AgentFileInvalid."""
-        return self._shown(load.load_agent_file(path, self.paths))
+        return self._report_problems(load.load_agent_file(path, self.paths))
 
     def prices(self) -> Mapping[str, Rate]:
         """Return the user's own prices by model."""
         from oulipoly_engine.config.prices_file import read_prices  # noqa: PLC0415 - only who reckons needs them
 
-        return self._shown(read_prices(self.paths))
+        return self._report_problems(read_prices(self.paths))
 
     def quiet(self) -> CheckedFiles:
         """Return the same files without a word about warnings."""
         return replace(self, note=_ignore)
 
-    def _shown(self, loaded: Loaded[T]) -> T:
+    def _report_problems(self, loaded: Loaded[T]) -> T:
         for problem in loaded.problems[:_SHOWN_WARNINGS]:
             self.note(f"Warning: {problem.text}")
         if len(loaded.problems) > _SHOWN_WARNINGS:

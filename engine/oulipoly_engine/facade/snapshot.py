@@ -132,7 +132,7 @@ class SnapshotMaker(Record, frozen=False):
     def make(self, store: Store, configured: Configured, pins: Mapping[str, str], now: datetime) -> Snapshot:
         """Return the snapshot of this instant. Raises StoreUnusable."""
         names = _names(configured)
-        running = tuple(row for row in activity.running(store) if row.owner_pid is None or is_alive(row.owner_pid))
+        running = tuple(row for row in activity.find_running(store) if row.owner_pid is None or is_alive(row.owner_pid))
         states, wishes = quotas.states(store, names), controls.of(store, names)
         made = quotas.attempts(store, names)
         accounts = tuple(
@@ -145,7 +145,7 @@ class SnapshotMaker(Record, frozen=False):
                 has_source=_has_source(configured, name),
                 is_stale=is_stale(states[name], now),
                 is_exhausted=mark_holds(states[name], now),
-                forecasts=self._expected(store, states[name], now),
+                forecasts=self._find_forecasts(store, states[name], now),
                 running=tuple(row for row in running if row.account == name),
             )
             for name in names
@@ -182,7 +182,7 @@ class SnapshotMaker(Record, frozen=False):
         troubles = (trouble, *_of_files(configured))
         return replace(base, at=now, problems=troubles, store_failure=failure)
 
-    def _expected(self, store: Store, state: QuotaState, now: datetime) -> tuple[WindowForecast, ...]:
+    def _find_forecasts(self, store: Store, state: QuotaState, now: datetime) -> tuple[WindowForecast, ...]:
         kept = self._forecasts.get(state.account)
         if kept is not None and kept[0] == state.refreshed_at and timedelta(0) <= now - kept[1] < _FORECAST_AGE:
             return kept[2]

@@ -169,7 +169,7 @@ def _safe(text: str, terms: Sequence[Term]) -> str:
     return redact(text)
 
 
-def _resolve_scope(store: Store, query: Query, kinds: Kinds) -> index.Wanted:
+def _resolve_scope(store: Store, query: Query, kinds: Kinds) -> index.SearchScope:
     """Resolve what only configuration, facts and notes know into accounts and sessions."""
     roles = query.of(FieldName.ROLE)
     sessions: index.Sessions | None = None
@@ -179,7 +179,7 @@ def _resolve_scope(store: Store, query: Query, kinds: Kinds) -> index.Wanted:
         sessions = index.sessions(store, query.fields, pinned=query.pinned, accounts=accounts)
         since, until = _narrow_time(sessions, since, until)
         accounts = None  # the sessions are theirs
-    return index.Wanted(
+    return index.SearchScope(
         terms=query.terms,
         accounts=accounts,
         sessions=None if sessions is None else sessions.numbers,

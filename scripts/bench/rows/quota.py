@@ -41,7 +41,7 @@ def _refresh(folder: Path, rounds: int) -> dict[str, object]:
     from oulipoly_engine.clock import SystemClock  # noqa: PLC0415 - the harness itself must stay small (measure.py)
     from oulipoly_engine.core.accounts.accounts import Account  # noqa: PLC0415 - as above
     from oulipoly_engine.process.command import inherited_environment  # noqa: PLC0415 - as above
-    from oulipoly_engine.service.quota.refresh import Kind, Refresher, Wish  # noqa: PLC0415 - as above
+    from oulipoly_engine.service.quota.refresh import Kind, Refresher, RefreshOptions  # noqa: PLC0415 - as above
     from oulipoly_engine.store.base.db import open_store  # noqa: PLC0415 - as above
 
     resets = (datetime.now(UTC) + timedelta(hours=5)).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -55,7 +55,7 @@ def _refresh(folder: Path, rounds: int) -> dict[str, object]:
     )
 
     def once() -> None:
-        done = reader.refresh(names, Wish(insist=True))
+        done = reader.refresh(names, RefreshOptions(insist=True))
         if {result.kind for result in done} != {Kind.UPDATED}:
             raise BenchBroken(f"not every account was read: {done}")
 

@@ -14,7 +14,7 @@ from oulipoly_engine.core.quota.readings import parse_reading
 from oulipoly_engine.core.quota.staleness import dynamic_ttl_s, is_routing_stale, is_stale
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.errors import AdapterOutputInvalid
-from oulipoly_engine.service.quota.refresh import Refresher, Wish
+from oulipoly_engine.service.quota.refresh import Refresher, RefreshOptions
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.testing import FakeClock
@@ -136,7 +136,7 @@ def drive_auth_refresh(vector, tmp_path):
     reader = Refresher(
         store, {"a": account}, {}, FakeClock(NOW), home=tmp_path, environ=dict(os.environ), locks=tmp_path / "locks"
     )
-    (done,) = reader.refresh(("a",), Wish())
+    (done,) = reader.refresh(("a",), RefreshOptions())
     used = [window.used for window in quotas.states(store, ("a",))["a"].windows]
     store.close()
 

@@ -11,7 +11,17 @@ from oulipoly_engine.config.problem import Fault, Level
 from oulipoly_engine.config.schema.accounts import AccountTable
 from oulipoly_engine.config.schema.app import AppTable, ThemeTable, ViewTable
 from oulipoly_engine.config.schema.faults import check
-from oulipoly_engine.config.schema.fields import AboveZero, Count, Filled, Number, OneOf, Table, Text, Variable, whole
+from oulipoly_engine.config.schema.fields import (
+    AboveZero,
+    Count,
+    Filled,
+    Number,
+    OneOf,
+    Table,
+    Text,
+    Variable,
+    make_whole_check,
+)
 from oulipoly_engine.config.schema.models import ModelTable
 from oulipoly_engine.config.schema.settings import PriceTable, ScriptsTable, SettingsTable
 
@@ -39,7 +49,7 @@ class Cart(Table):
     label: Label | None = None
     pace: Annotated[str, OneOf("walk", "trot")] = "walk"
     is_open: bool = False
-    notes: Annotated[dict[str, str], whole("a table of texts")] = Field({})
+    notes: Annotated[dict[str, str], make_whole_check("a table of texts")] = Field({})
     variables: dict[Variable, Text] = Field({})
 
     def refusals(self):

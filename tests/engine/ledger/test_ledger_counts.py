@@ -153,7 +153,7 @@ def test_a_spoiled_line_counts_all_the_same(tmp_path, make_bench, spoil):
     bench.ledger.update()
 
     assert (1, Tokens(3, 4)) == bench.found()["claude"]
-    assert 0 == rows.damaged_lines(bench.store)
+    assert 0 == rows.count_damaged_lines(bench.store)
 
 
 def test_a_record_behind_half_a_line_counts_and_the_half_is_told(bench):
@@ -167,7 +167,7 @@ def test_a_record_behind_half_a_line_counts_and_the_half_is_told(bench):
     updated = bench.ledger.update()
 
     assert bench.truth()["claude"][0] + 1 == bench.found()["claude"][0]
-    assert 1 == updated.damaged == rows.damaged_lines(bench.store)
+    assert 1 == updated.damaged == rows.count_damaged_lines(bench.store)
 
 
 def test_a_total_told_again_after_other_lines_is_no_call():

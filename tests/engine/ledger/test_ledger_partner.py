@@ -8,7 +8,7 @@ import pytest
 
 from oulipoly_engine.process.worker_process import WorkerProcess
 from oulipoly_engine.service.ledger.files import LONGEST_LINE, walk
-from oulipoly_engine.service.ledger.worker import Frame, shared
+from oulipoly_engine.service.ledger.worker import Frame, share_work
 from oulipoly_engine.store.ledger import calls as rows
 
 ALL = 0  # new bytes from which on a second process is asked
@@ -24,7 +24,7 @@ def frames(bench, known=None, batch_bytes=1):
     files = walk(bench.sources, known or {}).changed
     sizes = {seen.path: seen.size for seen in files}
     settings = (bench.clock.now().timestamp(), batch_bytes, LONGEST_LINE)
-    with shared((files, []), sizes, known or {}, bench.sources, {}, settings) as (_, partner):
+    with share_work((files, []), sizes, known or {}, bench.sources, {}, settings) as (_, partner):
         return [Frame(raw) for raw in iter(partner.next, None)]
 
 
@@ -98,7 +98,7 @@ def test_unreadable_files_are_noted_by_a_partner(bench):
     gone.unlink()
     sizes = {seen.path: seen.size for seen in files}
     settings = (0.0, 1, LONGEST_LINE)
-    with shared((files,), sizes, {}, bench.sources, {}, settings) as (_, partner):
+    with share_work((files,), sizes, {}, bench.sources, {}, settings) as (_, partner):
         notes = [note for raw in iter(partner.next, None) for note in Frame(raw).notes]
 
     assert [f"{gone}: No such file or directory"] == notes

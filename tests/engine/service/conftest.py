@@ -10,7 +10,7 @@ import pytest
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.accounts.accounts import Account, StorageSpec
 from oulipoly_engine.events import Listeners
-from oulipoly_engine.service.quota.refresh import Refresher, Wish
+from oulipoly_engine.service.quota.refresh import Refresher, RefreshOptions
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.quota import quotas, readings
 from oulipoly_engine.testing import FakeClock
@@ -82,7 +82,7 @@ class QuotaBench:
 
     def refresh(self, *names, **wish):
         """Read accounts; one name gives its result, several give all."""
-        found = self.refresher().refresh(names, Wish(**wish))
+        found = self.refresher().refresh(names, RefreshOptions(**wish))
         return found[0] if len(names) == 1 else found
 
     def state(self, name):

@@ -120,7 +120,7 @@ def test_what_lies_in_the_file_is_what_the_functions_return(older, version):
         [(window.position, window.used, window.label) for window in state.windows],
     )
     assert ["turn_id-1"] == [entry.entry_id for entry in entries.of_session(store, "provider_name-1", "session_id-1")]
-    (chain,) = chains.owning(store, "session_id-1")
+    (chain,) = chains.find_owning_chains(store, "session_id-1")
     assert ("chain_id-1", "model_name-1", 1) == (chain.chain_id, chain.model, chain.entries)
     assert {"chain_id-1", "chain_id-2"} == {one.chain_id for one in sessions.list_sessions(store)}
     store.close()
@@ -134,7 +134,7 @@ def test_what_came_later_is_what_the_functions_return(older):
     assert "name-1" == notes.of_chain(store, "chain_id-1").name
     assert "chain_id-1" == replacements.find(store, "operation_uuid-1").chain_id
     assert {"path-1", "path-2"} == set(calls.cursors(store))
-    assert 0.25 == prices.known(store, "list-1")["model-1"][0].input
-    assert ["version_id-1"] == [receipt.version_id for receipt in artifacts.returned_by(store, 1)]
+    assert 0.25 == prices.find_rates(store, "list-1")["model-1"][0].input
+    assert ["version_id-1"] == [receipt.version_id for receipt in artifacts.find_returned_artifacts(store, 1)]
     assert ["session_id-1"] == [copy.session_id for copy in copies.latest_of(store, "account-1").values()]
     store.close()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.quota.window_cycles import Ended
+from oulipoly_engine.core.quota.window_cycles import EndedCycle
 from oulipoly_engine.core.quota.windows import Window
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.quota import readings
@@ -210,10 +210,10 @@ def test_a_chart_of_nothing_is_empty(store):
 def test_unused_quota_is_kept_once_a_reset_with_the_latest_word(store):
     early, late = NOW - timedelta(days=2), NOW - timedelta(days=1)
     with store.write():
-        readings.record_unused(store, "a", [Ended("w", late, 0.3, early), Ended("w", early, 0.5, early)])
-        readings.record_unused(store, "a", [Ended("w", late, 0.2, late)])
+        readings.record_unused(store, "a", [EndedCycle("w", late, 0.3, early), EndedCycle("w", early, 0.5, early)])
+        readings.record_unused(store, "a", [EndedCycle("w", late, 0.2, late)])
 
-    latest = Ended("w", late, 0.2, late)
-    assert (Ended("w", early, 0.5, early), latest) == readings.unused(store, "a", EVER)
-    assert (latest,) == readings.unused(store, "a", late)
-    assert () == readings.unused(store, "b", EVER)
+    latest = EndedCycle("w", late, 0.2, late)
+    assert (EndedCycle("w", early, 0.5, early), latest) == readings.find_unused_quota(store, "a", EVER)
+    assert (latest,) == readings.find_unused_quota(store, "a", late)
+    assert () == readings.find_unused_quota(store, "b", EVER)

@@ -58,15 +58,15 @@ def test_receipts_come_back_as_they_were_given_in_their_order(store, run):
     given = (receipt("z"), receipt("a", 2, None, scratchpad), receipt("m"))
     artifacts.record_returned(store, run, given)
 
-    assert given == artifacts.returned_by(store, run)
-    assert () == artifacts.returned_by(store, run + 1)
+    assert given == artifacts.find_returned_artifacts(store, run)
+    assert () == artifacts.find_returned_artifacts(store, run + 1)
 
 
 def test_receipts_replace_those_that_were_kept_before(store, run):
     artifacts.record_returned(store, run, [receipt("z"), receipt("y")])
     artifacts.record_returned(store, run, [receipt("y")])
 
-    assert (receipt("y"),) == artifacts.returned_by(store, run)
+    assert (receipt("y"),) == artifacts.find_returned_artifacts(store, run)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_receipts_of_which_one_is_unfit_change_nothing(store, run, unfit):
 
     with pytest.raises(StoreUnusable):
         artifacts.record_returned(store, run, unfit)
-    assert (receipt("z"),) == artifacts.returned_by(store, run)
+    assert (receipt("z"),) == artifacts.find_returned_artifacts(store, run)
 
 
 def test_receipts_of_an_unknown_invocation_are_refused(store):

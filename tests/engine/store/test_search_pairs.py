@@ -14,7 +14,7 @@ from oulipoly_engine.core.search.snippet import snippet
 from oulipoly_engine.core.transcripts.turn_script import EntryLine
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.search import index as search_index
-from oulipoly_engine.store.search.search import Wanted, search
+from oulipoly_engine.store.search.search import SearchScope, search
 from oulipoly_engine.store.transcripts import entries
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -50,7 +50,7 @@ class Rows:
     def found(self, *terms):
         self.index()
         wanted = tuple(term if isinstance(term, Term) else Term(term) for term in terms)
-        return [match.entry_id for match in search(self.store, Wanted(wanted), 9)]
+        return [match.entry_id for match in search(self.store, SearchScope(wanted), 9)]
 
 
 @pytest.fixture

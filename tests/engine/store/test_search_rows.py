@@ -13,7 +13,7 @@ from oulipoly_engine.core.search.query import Term
 from oulipoly_engine.core.transcripts.turn_script import EntryLine
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.search import index as search_index
-from oulipoly_engine.store.search.search import Wanted, numbers_of, search
+from oulipoly_engine.store.search.search import SearchScope, numbers_of, search
 from oulipoly_engine.store.transcripts import entries
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -46,7 +46,7 @@ class Rows:
     def found(self, word=None, limit=100, sessions=None, **more):
         terms = () if word is None else (Term(word),)
         more["sessions"] = None if sessions is None else numbers_of(self.store, sessions)
-        return [match.entry_id for match in search(self.store, Wanted(terms, **more), limit)]
+        return [match.entry_id for match in search(self.store, SearchScope(terms, **more), limit)]
 
     def is_sound(self):
         """Whether the index holds exactly what is stored, told by the index's own words and their counts."""
@@ -275,7 +275,7 @@ def test_no_text_of_a_user_becomes_syntax(tmp_path_factory, word, is_prefix, is_
         rows.index()
     terms = (Term(word, is_prefix, is_negated), Term("needle"))
 
-    found = search(rows.store, Wanted(terms, roles=(word or "r",)), 5)
+    found = search(rows.store, SearchScope(terms, roles=(word or "r",)), 5)
     rows.store.close()
 
     assert len(found) <= 1

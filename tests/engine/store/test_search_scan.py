@@ -16,7 +16,7 @@ from oulipoly_engine.core.sessions.sessions import Sort, field_fits, sort_sessio
 from oulipoly_engine.core.transcripts.turn_script import EntryLine
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.search import index
-from oulipoly_engine.store.search.search import Wanted, numbers_of, search, sessions
+from oulipoly_engine.store.search.search import SearchScope, numbers_of, search, sessions
 from oulipoly_engine.store.sessions import facts, imported
 from oulipoly_engine.store.sessions.sessions import latest, list_sessions
 from oulipoly_engine.store.transcripts import entries
@@ -80,7 +80,7 @@ def stored(path, found):
 def told_by_the_index(store, terms, never, keys, role, limit):
     wanted = (*terms, *([] if never is None else [Term(never.text, never.is_prefix, is_negated=True)]))
     numbers = None if keys is None else numbers_of(store, keys)
-    matches = search(store, Wanted(wanted, roles=role and (role,), sessions=numbers), limit)
+    matches = search(store, SearchScope(wanted, roles=role and (role,), sessions=numbers), limit)
     return [match.entry_id for match in matches]
 
 

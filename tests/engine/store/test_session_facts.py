@@ -115,21 +115,21 @@ def test_counts_are_right_after_any_mixture_of_changes(tmp_path_factory, steps):
 def test_a_session_is_to_be_described_again_when_it_has_grown(store):
     add(store, entry(1))
     count(store)
-    (one,) = facts.undescribed(store, 10)
+    (one,) = facts.find_undescribed(store, 10)
     facts.describe(store, [facts.Description(one, title="first words", cwd="/work")])
-    assert () == facts.undescribed(store, 10)
+    assert () == facts.find_undescribed(store, 10)
     add(store, entry(2))
     count(store)
 
-    (again,) = facts.undescribed(store, 10)
+    (again,) = facts.find_undescribed(store, 10)
     assert ("first words", "/work", 2) == (again.title, again.cwd, again.entries)
-    assert () == facts.undescribed(store, 10, without={"acc"})
+    assert () == facts.find_undescribed(store, 10, without={"acc"})
 
 
 def test_a_description_that_comes_too_late_does_not_hide_newer_turns(store):
     add(store, entry(1))
     count(store)
-    (one,) = facts.undescribed(store, 10)
+    (one,) = facts.find_undescribed(store, 10)
     add(store, entry(2))
     count(store)
     facts.describe(store, [facts.Description(one)])

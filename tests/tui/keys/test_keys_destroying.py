@@ -3,7 +3,7 @@
 import pytest
 from textual.drivers.headless_driver import HeadlessDriver
 
-from oulipoly_engine.facade.sessions.values import ExportWish
+from oulipoly_engine.facade.sessions.values import ExportOptions
 from oulipoly_tui.actions.registry import ACTIONS
 from oulipoly_tui.widgets.terminal_view import TerminalView
 
@@ -45,7 +45,7 @@ async def test_what_replaces_turns_shows_the_difference_and_asks(sessions, talks
     target = tmp_path / "edited.jsonl"
     before = talks.door.path.read_bytes()
     async with sessions("Paint") as one:
-        one.app.engine.sessions.files.export(DOOR, ExportWish("canonical-jsonl"), target)
+        one.app.engine.sessions.files.export(DOOR, ExportOptions("canonical-jsonl"), target)
         target.write_text(target.read_text().replace("Paint the door", "Paint the gate"))
         one.app.order("session import", [DOOR, str(target)])
         await asked(one, "sessions.import")

@@ -4,7 +4,7 @@ import pytest
 from textual.widgets import Input
 
 from oulipoly_engine import stopping
-from oulipoly_engine.facade.sessions.values import ExportWish
+from oulipoly_engine.facade.sessions.values import ExportOptions
 from oulipoly_tui.screens import export
 from oulipoly_tui.view.transcript.spans import cells, plain
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
@@ -327,7 +327,7 @@ async def test_a_difference_is_scrolled_refused_and_taken(sessions, talks, tmp_p
         talks.door.say("user", f"word {number}", minutes_ago=4)
     before, target = talks.door.path.read_bytes(), tmp_path / "edited.jsonl"
     async with sessions("Paint", size=(100, 24)) as one:
-        one.app.engine.sessions.files.export(talks.door.id, ExportWish("canonical-jsonl"), target)
+        one.app.engine.sessions.files.export(talks.door.id, ExportOptions("canonical-jsonl"), target)
         target.write_text(target.read_text().replace("word", "work").replace("Paint the door", "Paint the gate"))
 
         async def look():

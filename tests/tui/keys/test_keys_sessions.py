@@ -3,7 +3,7 @@
 import pytest
 
 from oulipoly_engine.clock import SystemClock, to_text
-from oulipoly_engine.facade.sessions.values import ExportWish
+from oulipoly_engine.facade.sessions.values import ExportOptions
 from oulipoly_engine.store.base.db import open_store
 
 keys = pytest.mark.keys
@@ -169,7 +169,7 @@ async def test_an_edited_export_is_put_in_place_after_a_look_and_taken_back(sess
     before = talks.door.path.read_bytes()
     async with sessions("Paint") as one:
         target = tmp_path / "edited.jsonl"
-        one.app.engine.sessions.files.export(DOOR, ExportWish("canonical-jsonl"), target)
+        one.app.engine.sessions.files.export(DOOR, ExportOptions("canonical-jsonl"), target)
         target.write_text(target.read_text().replace("Paint the door", "Paint the gate"))
         await one.press("i")
         await answer(one, "Import into Paint", str(target))
@@ -188,7 +188,7 @@ async def test_u_offers_a_replacement_of_an_earlier_day_and_nothing_where_none_s
     async with sessions("Paint") as one:
         assert "nothing was done here yet" == one.app.frame.find("sessions").obstacle("undo")
         target = tmp_path / "edited.jsonl"
-        one.app.engine.sessions.files.export(DOOR, ExportWish("canonical-jsonl"), target)
+        one.app.engine.sessions.files.export(DOOR, ExportOptions("canonical-jsonl"), target)
         target.write_text(target.read_text().replace("Paint the door", "Paint the gate"))
         one.app.order("session import", [DOOR, str(target)])
         await one.at("ImportScreen")

@@ -6,9 +6,9 @@ import pytest
 
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.controls import Controls
-from oulipoly_engine.core.quota.window_cycles import Ended
+from oulipoly_engine.core.quota.window_cycles import EndedCycle
 from oulipoly_engine.core.quota.windows import QuotaState, Window
-from oulipoly_engine.facade.quota.quota import Burning
+from oulipoly_engine.facade.quota.quota import BurnHistory
 from oulipoly_engine.facade.snapshot import AccountView, Snapshot
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.quota.burn_history import Cycle
@@ -108,9 +108,9 @@ def test_an_even_pace_needs_a_known_length():
 def test_what_a_reset_threw_away_is_at_most_what_an_old_reading_left(read_before, said):
     reset = NOW - 2 * HOUR
     read = reset - timedelta(minutes=read_before)
-    ended = Ended("5h", reset, 0.46, read)
+    ended = EndedCycle("5h", reset, 0.46, read)
     past = Cycle(reset - 5 * HOUR, reset, (Point(read, 0.54, reset),), ended)
 
-    told = plain(record(Burning("a", "5h", NOW - 9 * HOUR, NOW, NOW, 5 * HOUR, (past,)))[-1])
+    told = plain(record(BurnHistory("a", "5h", NOW - 9 * HOUR, NOW, NOW, 5 * HOUR, (past,)))[-1])
 
     assert f"unused    {said}" in told

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from oulipoly_engine.facade.sessions.values import ExportWish
+from oulipoly_engine.facade.sessions.values import ExportOptions
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="paths of temporary folders are longer elsewhere"),
@@ -145,7 +145,7 @@ async def import_diff(walk):
     await walk.press("3", "home", "down")
     chain = walk.app.frame.find("sessions").listed.session.chain_id
     path = walk.root / "edited.jsonl"
-    walk.engine.sessions.files.export(chain, ExportWish(format="canonical-jsonl", redacting=False), path, force=True)
+    walk.engine.sessions.files.export(chain, ExportOptions(format="canonical-jsonl", redacting=False), path, force=True)
     text = path.read_text()
     assert "Now measure it." in text
     path.write_text(text.replace("Now measure it.", "Now measure it twice."))

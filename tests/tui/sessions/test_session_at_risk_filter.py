@@ -6,7 +6,7 @@ import pytest
 
 from oulipoly_engine.core.search.query import parse
 from oulipoly_engine.core.sessions.sessions import Part, Session, Sort
-from oulipoly_engine.facade.sessions.types import Board, Listed
+from oulipoly_engine.facade.sessions.types import Board, ListedSession
 from oulipoly_tui.view.sessions.groups import Grouping, Order, SessionIndex
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -15,7 +15,7 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 def listed(name, purges_in):
     at = "2026-11-01T00:00:00Z"
     one = Session(f"{name}-c", "opus", at, at, (Part("ada", f"{name}-s", at, None, title=name),))
-    return Listed(one, "claude", has_transcript=True, purge_at=None if purges_in is None else NOW + purges_in)
+    return ListedSession(one, "claude", has_transcript=True, purge_at=None if purges_in is None else NOW + purges_in)
 
 
 BOARD = Board(

@@ -8,7 +8,7 @@ import pytest
 
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.core.sessions.sessions import Part, Session, Sort, sort_sessions
-from oulipoly_engine.facade.sessions.types import Board, Listed
+from oulipoly_engine.facade.sessions.types import Board, ListedSession
 from oulipoly_engine.facade.snapshot import AtRisk
 from oulipoly_engine.records import replace
 from oulipoly_tui.commands import line
@@ -73,7 +73,7 @@ def test_headings_are_whole_words_apart_from_each_other(sort):
 
 
 def test_a_closed_heading_says_what_is_at_risk_behind_it():
-    listed = Listed(one("a"), "claude", has_transcript=True, purge_at=NOW + timedelta(days=1))
+    listed = ListedSession(one("a"), "claude", has_transcript=True, purge_at=NOW + timedelta(days=1))
     board = Board(NOW, (listed,), by_chain={"a-c": listed})
     item = Item("g:/w", Kind.GROUP, Group("g:/w", "/w", (listed,)))
 

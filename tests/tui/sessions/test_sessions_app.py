@@ -8,7 +8,7 @@ from hashlib import sha256
 import pytest
 
 from oulipoly_engine.clock import SystemClock, to_text
-from oulipoly_engine.facade.sessions.values import ExportWish
+from oulipoly_engine.facade.sessions.values import ExportOptions
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.sessions.lease import Leases
 from oulipoly_engine.store.base.db import open_store
@@ -335,7 +335,7 @@ async def test_an_edited_export_is_shown_done_and_taken_back(talks, listed, sett
     before = first.path.read_bytes()
     async with listed() as (app, pilot):
         sessions, target = app.engine.sessions, tmp_path / "edited.jsonl"
-        sessions.files.export(FIRST, ExportWish("canonical-jsonl"), target)
+        sessions.files.export(FIRST, ExportOptions("canonical-jsonl"), target)
         target.write_text(target.read_text().replace("Mend the roof please", "Mend the wall please"))
         await choose(app, pilot, settled, "Mend")
         app.order("session import", [FIRST, str(target)])
@@ -353,7 +353,7 @@ async def test_what_could_not_be_taken_back_now_can_be_later(talks, listed, sett
     before, target = first.path.read_bytes(), tmp_path / "edited.jsonl"
     leases = Leases(from_environment().data / "locks", SystemClock())
     async with listed() as (app, pilot):
-        app.engine.sessions.files.export(FIRST, ExportWish("canonical-jsonl"), target)
+        app.engine.sessions.files.export(FIRST, ExportOptions("canonical-jsonl"), target)
         target.write_text(target.read_text().replace("Mend the roof please", "Mend the wall please"))
         await choose(app, pilot, settled, "Mend")
         app.order("session import", [FIRST, str(target)])

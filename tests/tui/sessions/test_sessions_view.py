@@ -7,7 +7,7 @@ import pytest
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.search.query import Query, parse
 from oulipoly_engine.core.sessions.sessions import Part, Session, Sort, fits
-from oulipoly_engine.facade.sessions.types import Board, Listed, Spawned
+from oulipoly_engine.facade.sessions.types import Board, ListedSession, Spawned
 from oulipoly_tui.view.sessions import groups as groups_module
 from oulipoly_tui.view.sessions import sessions as view
 from oulipoly_tui.view.sessions.groups import Grouping, Order, SessionIndex, groups, narrows
@@ -33,7 +33,7 @@ def listed(number, *, hours=0.0, cwd="/home/ada/work", account="ada", purge_days
     )
     one = Session(f"{number:08x}-c", "opus", at, at, (part,), **more)
     ends = None if purge_days is None else NOW + timedelta(days=purge_days)
-    return Listed(one, "claude", has_transcript=here, purge_at=ends)
+    return ListedSession(one, "claude", has_transcript=here, purge_at=ends)
 
 
 def board(*rows, **more):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from oulipoly_engine.facade.configuration import SetUp
     from oulipoly_engine.facade.engine import Engine
-    from oulipoly_engine.facade.quota.quota import Refreshed
+    from oulipoly_engine.facade.quota.quota import RefreshResult
     from oulipoly_tui.app_interface import AppInterface
 
 
@@ -39,7 +39,7 @@ def refresh(app: AppInterface, arguments: list[str]) -> None:
     engine = _engine(app)
     app.say(f"reading {', '.join(arguments) or 'every account'} …")
 
-    def said(done: tuple[Refreshed, ...]) -> None:
+    def said(done: tuple[RefreshResult, ...]) -> None:
         failed = [one for one in done if one.text is not None and one.kind != "updated"]
         if failed:
             text = words.local(failed[0].text or "", datetime.now(UTC))
@@ -52,7 +52,7 @@ def refresh(app: AppInterface, arguments: list[str]) -> None:
     app.work("reading quota", partial(engine.quota.refresh, tuple(arguments)), said, title=title, can_stop=True)
 
 
-def _format_read(done: tuple[Refreshed, ...]) -> str:
+def _format_read(done: tuple[RefreshResult, ...]) -> str:
     """Say how many accounts were read; another process, or an earlier wish, may be reading some right now."""
     by_others = [one.account for one in done if one.kind == "in-flight"]
     count = len(done) - len(by_others)

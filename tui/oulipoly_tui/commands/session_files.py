@@ -12,7 +12,7 @@ from oulipoly_tui.view.sessions.export import FORMATS, LOSSLESS
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Session
-    from oulipoly_engine.facade.sessions.archive import Kept
+    from oulipoly_engine.facade.sessions.archive import KeepResult
     from oulipoly_engine.facade.sessions.bundles import Packed
     from oulipoly_engine.facade.sessions.values import Exported, Import, Unpacked
     from oulipoly_tui.app_interface import AppInterface
@@ -34,7 +34,7 @@ def archive_all(app: AppInterface, _arguments: list[str]) -> None:
     app.say("archiving …")
     title, work = "archiving every conversation", sessions_of(app).archive.keep_all
 
-    def done(kept: Kept) -> None:
+    def done(kept: KeepResult) -> None:
         app.say(f"{kept.kept} of {kept.looked_at} files kept anew")
 
     app.work("archive", work, done, title=title, can_stop=True)
@@ -62,7 +62,7 @@ def export(app: AppInterface, arguments: list[str]) -> str | None:
     text, form, path = arguments
     if form not in FORMATS:
         return f"there is no format {form!r}: {', '.join(FORMATS)}"
-    from oulipoly_engine.facade.sessions.values import ExportWish  # noqa: PLC0415 - loaded already
+    from oulipoly_engine.facade.sessions.values import ExportOptions  # noqa: PLC0415 - loaded already
 
     sessions, target = sessions_of(app), Path(path).expanduser()
 
@@ -73,7 +73,7 @@ def export(app: AppInterface, arguments: list[str]) -> str | None:
                 pane.exported(one.chain_id, file.path)
             app.say(f"{file.path}: {file.size_bytes:,} bytes")
 
-        work = partial(sessions.files.export, one.chain_id, ExportWish(form), target)
+        work = partial(sessions.files.export, one.chain_id, ExportOptions(form), target)
         _start(app, "export", work, done, f"writing {target.name}")
 
     find_session(app, text, found)

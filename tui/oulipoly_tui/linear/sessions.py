@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.sessions.sessions import Session, Sort, fits, sort_sessions
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.transcripts.dialogue import Kind
-from oulipoly_engine.facade.sessions.values import ExportWish
+from oulipoly_engine.facade.sessions.values import ExportOptions
 from oulipoly_tui.view.sessions.columns import short_age
 from oulipoly_tui.view.sessions.sessions import badges, title_of
 
@@ -102,10 +102,10 @@ def _fork(talk: Talk, one: Session) -> None:
 def _interactive(talk: Talk, one: Session, *, is_fork: bool = False) -> None:
     """Give the terminal to the CLI until it ends, as `agents repl` does."""
     from oulipoly_engine.facade import diagnostics, own_process  # noqa: PLC0415 - as the next
-    from oulipoly_engine.facade.runs.interactive import InteractiveRequest, Wish  # noqa: PLC0415 - 100 ms, only who talks to a CLI
+    from oulipoly_engine.facade.runs.interactive import InteractiveRequest, ResumeRequest  # noqa: PLC0415 - 100 ms, only who talks to a CLI
 
     own_process.require_terminal()
-    wish, parent = Wish(one.active.session_id, is_fork=is_fork), own_process.parent_invocation()
+    wish, parent = ResumeRequest(one.active.session_id, is_fork=is_fork), own_process.parent_invocation()
     request = InteractiveRequest(Path.cwd(), wish=wish, parent=parent, is_shown=diagnostics.is_terminal())
     talk.say(f"Ended with exit code {talk.engine.interactive.attend(request)}.")
 
@@ -136,7 +136,7 @@ def _restore(talk: Talk, one: Session) -> None:
 def _export(talk: Talk, one: Session) -> None:
     path = talk.ask("File")
     if path:
-        done = talk.engine.sessions.files.export(one.chain_id, ExportWish(), Path(path).expanduser())
+        done = talk.engine.sessions.files.export(one.chain_id, ExportOptions(), Path(path).expanduser())
         talk.say(f"{done.path}. {done.size_bytes} bytes.")
 
 

@@ -15,7 +15,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from oulipoly_engine.core.sessions.session_table import short_path
-from oulipoly_engine.facade.sessions.values import Exported, ExportWish, FileExists
+from oulipoly_engine.facade.sessions.values import Exported, ExportOptions, FileExists
 from oulipoly_tui.view.frame.hints import BACK, link
 from oulipoly_tui.view.sessions.export import FORMATS, LOSSLESS, option_lines, preview_lines
 from oulipoly_tui.view.transcript.spans import wrap_lines
@@ -55,7 +55,7 @@ class Export(ModalScreen[Mapping[str, Path]]):
     def __init__(self, chosen_sessions: Sequence[Session]) -> None:
         super().__init__()
         self._chosen_sessions = tuple(chosen_sessions)
-        self._wish = ExportWish()
+        self._wish = ExportOptions()
         self._force = ("", "")  # place and format that may be written over: it was said that there is something
         self._is_asking = self._is_dirty = False
 
@@ -176,7 +176,7 @@ class Export(ModalScreen[Mapping[str, Path]]):
         self.query_one("#export-options", Lines).show_lines(option_lines(self._wish))
 
 
-def _preview(sessions: Any, chain: str, wish: ExportWish) -> object:  # noqa: ANN401 - engine.sessions, deferred
+def _preview(sessions: Any, chain: str, wish: ExportOptions) -> object:  # noqa: ANN401 - engine.sessions, deferred
     from oulipoly_engine.errors import RunnerError  # noqa: PLC0415 - loaded already
 
     try:
@@ -189,7 +189,7 @@ def _preview(sessions: Any, chain: str, wish: ExportWish) -> object:  # noqa: AN
 def _write(
     sessions: Any,  # noqa: ANN401 - as above
     chosen_sessions: Sequence[Session],
-    wish: ExportWish,
+    wish: ExportOptions,
     target: Path,
     *,
     force: bool,

@@ -29,7 +29,7 @@ def _claude(text: bytes, place: Place) -> Sequence[Told]:
     except EntryRefused as refused:
         return (_error(refused, place),)
     if turn is None:
-        place.problem = lacks(claude.lacking(line))
+        place.problem = lacks(claude.find_missing_texts(line))
         return ()
     return ((turn, None),)
 
@@ -46,7 +46,7 @@ def _codex(text: bytes, place: Place) -> Sequence[Told]:
     except EntryRefused as refused:
         return (_error(refused, place),)
     if turn is None:
-        missing = codex.lacking(line)
+        missing = codex.find_missing_texts(line)
         place.problem = None if missing is None else lacks(missing) or NO_META
         return ()
     return ((turn, None),)
@@ -59,7 +59,7 @@ def _gemini(text: bytes, place: Place) -> Sequence[Told]:
         return ()
     place.session_id = gemini.session_of(line) or place.session_id
     found = [told for message in gemini.messages_of(line) for told in _gemini_message(message, place)]
-    missing = gemini.lacking(line)
+    missing = gemini.find_missing_texts(line)
     if not found and missing is not None:
         place.problem = lacks(missing) or (None if place.session_id else NO_SESSION)
     return found

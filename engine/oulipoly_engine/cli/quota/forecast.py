@@ -9,7 +9,7 @@ from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.quota.forecast import forecast_text, forecast_to_json
 from oulipoly_engine.core.quota.forecast_score import score_text, score_to_json
-from oulipoly_engine.core.quota.window_cycles import Ended
+from oulipoly_engine.core.quota.window_cycles import EndedCycle
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.quota.quota import WindowForecast
 
@@ -30,7 +30,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         return 0
     rows = [_row(one, (one.window.resets_at - now).total_seconds() / 3600) for one in found]
     rows += [(name, "-", "unknown", "-", "never read", "-", "-") for name in _unread(names, found)]
-    output.write_bytes(_drawn(rows).encode("utf-8", "replace"))
+    output.write_bytes(_format_table(rows).encode("utf-8", "replace"))
     return 0
 
 
@@ -42,16 +42,16 @@ def _unread(names: Sequence[str], found: Sequence[WindowForecast]) -> list[str]:
 def _row(one: WindowForecast, hours: float) -> tuple[str, ...]:
     reset = "past" if hours <= 0 else f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} d"
     used = f"{100 * one.window.used:.1f} %"
-    left = ", ".join(_left(cycle) for cycle in one.ended[-3:]) or "not known yet"
+    left = ", ".join(_format_unused(cycle) for cycle in one.ended[-3:]) or "not known yet"
     error = "not enough data" if one.score is None else score_text(one.score)
     return one.account, one.window.name, used, reset, forecast_text(one.forecast), error, left
 
 
-def _left(cycle: Ended) -> str:
+def _format_unused(cycle: EndedCycle) -> str:
     return f"{'' if cycle.is_exact else 'at most '}{100 * cycle.unused:.0f} %"
 
 
-def _drawn(rows: Sequence[tuple[str, ...]]) -> str:
+def _format_table(rows: Sequence[tuple[str, ...]]) -> str:
     lines = [_HEADINGS, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADINGS))]
     return "".join(
@@ -68,11 +68,11 @@ def _document(one: WindowForecast) -> Mapping[str, object]:
         "refreshed_at": None if one.refreshed_at is None else to_text(one.refreshed_at),
         "forecast": forecast_to_json(one.forecast),
         "score": None if one.score is None else score_to_json(one.score),
-        "unused_at_resets": [_ended(cycle) for cycle in one.ended],
+        "unused_at_resets": [_describe_cycle(cycle) for cycle in one.ended],
     }
 
 
-def _ended(cycle: Ended) -> Mapping[str, object]:
+def _describe_cycle(cycle: EndedCycle) -> Mapping[str, object]:
     return {
         "resets_at": to_text(cycle.resets_at),
         "unused": cycle.unused,

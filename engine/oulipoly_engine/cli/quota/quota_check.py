@@ -7,14 +7,14 @@ from datetime import datetime
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.cli.progress import reading_quota
+from oulipoly_engine.cli.progress import show_quota_progress
 from oulipoly_engine.cli.quota.account import fraction_of
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.balance.explain import decision_to_json
 from oulipoly_engine.core.balance.why_table import why_text
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.facade import diagnostics, output
-from oulipoly_engine.facade.quota.quota import Kind, Quota, QuotaCheck, Refreshed
+from oulipoly_engine.facade.quota.quota import Kind, Quota, QuotaCheck, RefreshResult
 
 _WORDS = {Kind.NO_SCRIPT: "NO_SCRIPT", Kind.IN_FLIGHT: "IN_FLIGHT", Kind.DISABLED: "DISABLED"}
 
@@ -37,7 +37,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     threshold = fraction_of(options.threshold, "threshold")
     quota = context.engine.quota
     names = quota.names(options.accounts)
-    done = () if options.cached else quota.refresh(names, progress=reading_quota)
+    done = () if options.cached else quota.refresh(names, progress=show_quota_progress)
     if options.notify:
         _notify(quota, names, threshold, done)
         return 0
@@ -49,7 +49,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     return 0
 
 
-def _notify(quota: Quota, names: Sequence[str], threshold: float, done: Sequence[Refreshed]) -> None:
+def _notify(quota: Quota, names: Sequence[str], threshold: float, done: Sequence[RefreshResult]) -> None:
     for result in done:
         if result.kind is Kind.FAILED:
             diagnostics.note(f"Warning: {result.account}: {result.text}")
@@ -62,14 +62,14 @@ def _notify(quota: Quota, names: Sequence[str], threshold: float, done: Sequence
         quota.withdraw_alerts(untold, threshold)
 
 
-def _show(context: Context, done: Sequence[Refreshed], found: QuotaCheck) -> None:
+def _show(context: Context, done: Sequence[RefreshResult], found: QuotaCheck) -> None:
     output.write_line(f"config: {context.paths.config}")
     output.write_line(f"state: {context.paths.state_db}")
     for result in done:
         output.write_line(f"{result.account}: {_outcome(result, found.at)}")
     output.write_line("stored:")
     for state in found.states.values():
-        output.write_line(f"  {state.account}: {_stored(state, found.at)}")
+        output.write_line(f"  {state.account}: {_format_state(state, found.at)}")
     for decision in found.decisions:
         output.write_line("")
         output.write_bytes(why_text(decision).encode("utf-8", "replace"))
@@ -77,14 +77,14 @@ def _show(context: Context, done: Sequence[Refreshed], found: QuotaCheck) -> Non
         output.write_line(f"! {alert.text}")
 
 
-def _outcome(result: Refreshed, now: datetime) -> str:
+def _outcome(result: RefreshResult, now: datetime) -> str:
     if result.kind is Kind.UPDATED:
         shown = ", ".join(_window(window.as_window(), now) for window in result.windows)
         return f"UPDATED windows=[{shown}]"
     return _WORDS.get(result.kind) or f"FAILED: {result.text}"
 
 
-def _stored(state: QuotaState, now: datetime) -> str:
+def _format_state(state: QuotaState, now: datetime) -> str:
     if state.refreshed_at is None:
         return "never read"
     age = (now - state.refreshed_at).total_seconds()
@@ -98,7 +98,7 @@ def _window(window: Window, now: datetime) -> str:
     return f"{100 * window.used:g}%@{hours:.1f}h"
 
 
-def _document(context: Context, done: Sequence[Refreshed], found: QuotaCheck) -> dict[str, object]:
+def _document(context: Context, done: Sequence[RefreshResult], found: QuotaCheck) -> dict[str, object]:
     outcomes = {result.account: result for result in done}
     return {
         "config": str(context.paths.config),
@@ -109,7 +109,7 @@ def _document(context: Context, done: Sequence[Refreshed], found: QuotaCheck) ->
     }
 
 
-def _account(state: QuotaState, result: Refreshed | None) -> dict[str, object]:
+def _account(state: QuotaState, result: RefreshResult | None) -> dict[str, object]:
     return {
         "account": state.account,
         "outcome": None if result is None else result.kind.value,

@@ -49,7 +49,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         options.model,
         options.cli,
     )
-    found = context.engine.ledger.report(question, _reading)
+    found = context.engine.ledger.report(question, _show_reading_progress)
     if options.json:
         output.write_json(_document(context, question, found))
     elif options.csv:
@@ -60,7 +60,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
 
 
 @contextmanager
-def _reading() -> Iterator[Callable[[int, int], None]]:
+def _show_reading_progress() -> Iterator[Callable[[int, int], None]]:
     with Progress("reading transcripts, percent", _STEPS) as progress:
         shown = 0
 
@@ -98,7 +98,7 @@ def _tell(question: Question, found: LedgerReport) -> None:
         keys = COLUMNS[question.by]
         if question.by is not Grouping.WINDOW and len(rows) > 1:  # windows share calls
             rows.append(("total", *[""] * (len(keys) - 1), *_cells(report.total(found.lines))))
-        output.write_bytes(_drawn((*keys, *_NUMBERS), rows, len(keys)).encode("utf-8", "backslashreplace"))
+        output.write_bytes(_format_table((*keys, *_NUMBERS), rows, len(keys)).encode("utf-8", "backslashreplace"))
     for account, reason in found.absent.items():
         diagnostics.note(f"{account}: {reason}")
     if updated.damaged:
@@ -121,7 +121,7 @@ def _value(line: Line) -> str:
     return f"${line.value:,.2f}" + (f" + {line.unpriced} unknown" if line.unpriced else "")
 
 
-def _drawn(head: Sequence[str], rows: Sequence[Sequence[str]], keys: int) -> str:
+def _format_table(head: Sequence[str], rows: Sequence[Sequence[str]], keys: int) -> str:
     table = [head, *([*map(plain, row)] for row in rows)]
     widths = [max(width(row[column]) for row in table) for column in range(len(head))]
     drawn = []

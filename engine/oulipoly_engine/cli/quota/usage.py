@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.progress import reading_quota
+from oulipoly_engine.cli.progress import show_quota_progress
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.quota import usage_table
 from oulipoly_engine.core.quota.usage_table import AccountUsage
@@ -12,7 +12,7 @@ from oulipoly_engine.facade import output
 
 def run(context: Context, *, as_json: bool) -> int:
     """Read every account that a model names and print what its windows show; a row's error keeps exit 0."""
-    usages = context.engine.quota.read_usage(reading_quota)
+    usages = context.engine.quota.read_usage(show_quota_progress)
     if as_json:
         output.write_json({"generated_at": to_text(context.clock.now()), "accounts": [*map(_document, usages)]})
     else:

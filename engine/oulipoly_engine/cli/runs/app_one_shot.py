@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(context: Context, name: str, pin: str | None, folder: Path) -> int:
     face = Terminal()
     with context.engine.one_shots.open(face) as runner:
-        model = _pinned(runner.model(name), pin)
+        model = _restrict_to_pin(runner.model(name), pin)
         text = prompt.choose(None, [], sys.stdin.buffer.read().decode("utf-8", "surrogateescape"))
         input_args = inputs.resolve(model.inputs, inputs.collect([]), text)
         done = runner.run(Request(model, text, folder.absolute(), input_args), asks_diagnosis=False)
@@ -54,7 +54,7 @@ def _run(context: Context, name: str, pin: str | None, folder: Path) -> int:
         return done.exit_code
 
 
-def _pinned(model: Model, pin: str | None) -> Model:
+def _restrict_to_pin(model: Model, pin: str | None) -> Model:
     """Return the model with the pinned account alone; the places of its members stay what they were."""
     if pin is None:
         return model

@@ -10,7 +10,7 @@ from oulipoly_engine.cli.runs.run import folder
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.own_process import interruptible, parent_invocation, require_terminal
-from oulipoly_engine.facade.runs.interactive import InteractiveRequest, Wish
+from oulipoly_engine.facade.runs.interactive import InteractiveRequest, ResumeRequest
 
 DETACHED_SIZE = (120, 40)  # columns and rows until somebody attaches
 
@@ -44,7 +44,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         message = "--new opens a session on the default account: it takes neither a model nor --resume"
         raise UsageInvalid(message)
     if options.resume is not None:
-        wish = Wish(options.resume, model, _project(options.project), options.to, is_fork=options.fork)
+        wish = ResumeRequest(options.resume, model, _project(options.project), options.to, is_fork=options.fork)
         return _resume(context, wish, is_detached=options.detach)
     if options.fork:
         message = "--fork copies a session's past, so it needs --resume"
@@ -77,10 +77,10 @@ def new(context: Context, project: Path | None, *, is_detached: bool = False) ->
 
 def resume(context: Context, session: str, model: str | None, project: Path | None) -> int:
     """Go on with a session."""
-    return _resume(context, Wish(session, model, _project(project)), is_detached=False)
+    return _resume(context, ResumeRequest(session, model, _project(project)), is_detached=False)
 
 
-def _resume(context: Context, wish: Wish, *, is_detached: bool) -> int:
+def _resume(context: Context, wish: ResumeRequest, *, is_detached: bool) -> int:
     _check(is_detached=is_detached)
     return _go(context, _request(folder(wish.project), wish=wish), is_detached=is_detached)
 
@@ -92,7 +92,7 @@ def _check(*, is_detached: bool) -> None:
 
 
 def _request(
-    place: Path, *, model: str | None = None, account: str | None = None, wish: Wish | None = None
+    place: Path, *, model: str | None = None, account: str | None = None, wish: ResumeRequest | None = None
 ) -> InteractiveRequest:
     return InteractiveRequest(place, model, account, wish, parent_invocation(), is_shown=diagnostics.is_terminal())
 

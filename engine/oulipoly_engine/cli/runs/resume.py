@@ -15,7 +15,7 @@ from oulipoly_engine.core.runs.failure_categories import Category
 from oulipoly_engine.errors import PromptMissing, RequestRefused, SessionAmbiguous, SessionNotFound
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.own_process import parent_invocation
-from oulipoly_engine.facade.runs.interactive import Wish
+from oulipoly_engine.facade.runs.interactive import ResumeRequest
 from oulipoly_engine.facade.runs.one_shots import DispatchFailed, OneShotRunner
 
 _RECENT = 3
@@ -65,7 +65,7 @@ def resume(context: Context, options: Namespace) -> int:
 
 def _resume(context: Context, options: Namespace, runner: OneShotRunner, text: str) -> int:
     project = None if options.project is None else folder(options.project)
-    wish = Wish(options.resume, options.model, project, getattr(options, "to", None))
+    wish = ResumeRequest(options.resume, options.model, project, getattr(options, "to", None))
     invoked = runner.resume(
         wish, text, folder(project), parent_invocation(), options.timeout, is_shown=diagnostics.is_terminal()
     )
@@ -95,7 +95,7 @@ def _answer(options: Namespace) -> str:
         text = " ".join(options.words)
         source = "the answer is empty"
     else:
-        text = stdio.piped_text()
+        text = stdio.read_piped_text()
         source = "there is no answer payload"
     if not text.strip():
         message = f"{source}: give one with -f FILE, --prompt TEXT or on stdin"

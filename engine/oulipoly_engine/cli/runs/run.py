@@ -125,7 +125,7 @@ def _prompt(options: Namespace, words: list[str]) -> str:
     from_file = None if options.file is None else read_prompt(options.file)
     piped = None
     if from_file is None and not words and stdio.is_piped():
-        piped = stdio.piped_text()
+        piped = stdio.read_piped_text()
     return prompt.choose(from_file, words, piped)
 
 

@@ -6,7 +6,7 @@ import uuid
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.cli.progress import reading_quota
+from oulipoly_engine.cli.progress import show_quota_progress
 from oulipoly_engine.core.balance.explain import decision_to_json
 from oulipoly_engine.core.balance.what_if import FORMS
 from oulipoly_engine.core.balance.why_table import why_table
@@ -36,7 +36,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         document = pools.past_decision(options.subject)
     else:
         texts = [text for group in options.what_if for text in group]
-        found = pools.next_decision(options.subject, texts, reading_quota if options.refresh else None)
+        found = pools.next_decision(options.subject, texts, show_quota_progress if options.refresh else None)
         if found.stale:
             diagnostics.note(
                 f"Note: by stored readings; a run of {options.subject} would first read {', '.join(found.stale)} "

@@ -12,18 +12,25 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.text.columns import size_text
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import output
-from oulipoly_engine.facade.sessions.archive import ArchiveList, ArchiveStatus, Keeping, Kept, Pruned, SessionArchive
+from oulipoly_engine.facade.sessions.archive import (
+    ArchiveList,
+    ArchiveStatus,
+    CopyState,
+    KeepResult,
+    PruneResult,
+    SessionArchive,
+)
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
 _WORDS = {
-    Keeping.KEPT: "kept",
-    Keeping.BEHIND: "kept, an earlier state",
-    Keeping.ONLY_COPY: "the only copy",
-    Keeping.GIVEN_UP: "NOT kept (size limit)",
-    Keeping.NOT_KEPT: "NOT kept yet",
-    Keeping.LOST: "LOST: deleted, and not kept",
+    CopyState.KEPT: "kept",
+    CopyState.BEHIND: "kept, an earlier state",
+    CopyState.ONLY_COPY: "the only copy",
+    CopyState.GIVEN_UP: "NOT kept (size limit)",
+    CopyState.NOT_KEPT: "NOT kept yet",
+    CopyState.LOST: "LOST: deleted, and not kept",
 }
 
 
@@ -70,7 +77,7 @@ def _refuse_strays(options: Namespace) -> None:
 def _keep(kept: SessionArchive, *, as_json: bool) -> int:
     done = kept.keep_all()
     if as_json:
-        output.write_json(_kept_document(done))
+        output.write_json(_describe_keep_result(done))
         return 0
     output.write_line(
         f"{done.kept} of {done.looked_at} files kept anew; the archive takes {size_text(done.stored_bytes)}"
@@ -82,7 +89,7 @@ def _keep(kept: SessionArchive, *, as_json: bool) -> int:
     return 0
 
 
-def _kept_document(done: Kept) -> dict[str, object]:
+def _describe_keep_result(done: KeepResult) -> dict[str, object]:
     return {
         "looked_at": done.looked_at,
         "kept": done.kept,
@@ -114,7 +121,7 @@ def _at_risk(archive: SessionArchive, days: float, *, as_json: bool) -> int:
         output.write_json({"within_days": days, "transcripts": [_entry(one) for one in found]})
         return 0
     _show(found)
-    kept = sum(one.keeping is Keeping.KEPT for one in found)
+    kept = sum(one.keeping is CopyState.KEPT for one in found)
     output.write_line(f"{len(found)} transcripts may be deleted by their CLI within {days:g} days; {kept} are kept")
     return 0
 
@@ -151,7 +158,7 @@ def _restore(kept: SessionArchive, options: Namespace) -> int:
 def _prune(kept: SessionArchive, *, only_copies: bool, as_json: bool) -> int:
     done = kept.prune(only_copies=only_copies)
     if as_json:
-        output.write_json(_pruned_document(done))
+        output.write_json(_describe_prune_result(done))
         return 0
     output.write_line(
         f"{len(done.copies)} copies given up, {size_text(done.freed_bytes)} freed; "
@@ -166,7 +173,7 @@ def _prune(kept: SessionArchive, *, only_copies: bool, as_json: bool) -> int:
     return 0
 
 
-def _pruned_document(done: Pruned) -> dict[str, object]:
+def _describe_prune_result(done: PruneResult) -> dict[str, object]:
     return {
         "given_up": len(done.copies),
         "only_copies": [{"session_id": one.session_id, "provider_name": one.account} for one in done.only_copies],

@@ -41,11 +41,11 @@ def _bundle(context: Context, program: str, arguments: list[str]) -> int:
         bundles.send(options.session, output.write_bytes)
     else:
         packed = bundles.pack(options.session, Path(options.output), force=options.force)
-        output.write_json(_packed(packed), pretty=False)
+        output.write_json(_describe_bundle(packed), pretty=False)
     return 0
 
 
-def _packed(packed: Packed) -> dict[str, object]:
+def _describe_bundle(packed: Packed) -> dict[str, object]:
     manifest = packed.manifest
     return {
         "path": str(packed.path.absolute()),
@@ -67,20 +67,20 @@ def _unbundle(context: Context, program: str, arguments: list[str]) -> int:
     options = parser.parse(arguments)
     bundles = context.engine.sessions.bundles
     cwd = None if options.cwd is None else Path(options.cwd)
-    with _opened(options) as raw:
+    with _open_bundle(options) as raw:
         receipt = bundles.receive(raw, options.account, cwd, dry_run=options.dry_run)
-    output.write_json(_unpacked(receipt, dry_run=options.dry_run), pretty=False)
+    output.write_json(_describe_receipt(receipt, dry_run=options.dry_run), pretty=False)
     if receipt.chain_id is not None:
         bundles.read_unpacked(receipt)
     return 0
 
 
-def _opened(options: Namespace) -> AbstractContextManager[BinaryIO]:
+def _open_bundle(options: Namespace) -> AbstractContextManager[BinaryIO]:
     if options.file == "-":
         if not stdio.is_piped():
             message = "no bundle: name a FILE, or pipe one in"
             raise UsageInvalid(message)
-        return nullcontext(stdio.piped())
+        return nullcontext(stdio.choose_input())
     try:
         return Path(options.file).open("rb")
     except OSError as error:
@@ -88,7 +88,7 @@ def _opened(options: Namespace) -> AbstractContextManager[BinaryIO]:
         raise RunnerError(message) from error
 
 
-def _unpacked(receipt: Receipt, *, dry_run: bool) -> dict[str, object]:
+def _describe_receipt(receipt: Receipt, *, dry_run: bool) -> dict[str, object]:
     active = receipt.placements[-1]
     return {
         "dry_run": dry_run,

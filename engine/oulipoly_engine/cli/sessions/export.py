@@ -9,7 +9,7 @@ from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.core.sessions.resolve import session_uuid
 from oulipoly_engine.errors import FormatInvalid, UsageInvalid
 from oulipoly_engine.facade import output
-from oulipoly_engine.facade.sessions.values import CANONICAL, ExportWish, written
+from oulipoly_engine.facade.sessions.values import CANONICAL, ExportOptions, write_file
 
 _FORMATS = (CANONICAL, "markdown", "html")
 _WITH = ("tools", "thinking", "all")
@@ -41,7 +41,7 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
         if options.no_redact or options.more:
             message = f"--no-redact and --with go with --format markdown or html: {CANONICAL} is always whole"
             raise UsageInvalid(message)
-    wish = ExportWish(
+    wish = ExportOptions(
         options.format,
         redacting=not options.no_redact,
         tools="tools" in options.more,
@@ -53,5 +53,5 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
             for block in blocks:
                 output.write_bytes(block)
         else:
-            written(Path(options.output), blocks, force=options.force)
+            write_file(Path(options.output), blocks, force=options.force)
     return 0

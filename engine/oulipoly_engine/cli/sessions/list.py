@@ -17,7 +17,7 @@ from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.facade import diagnostics, output
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.sessions.types import Listed
+    from oulipoly_engine.facade.sessions.types import ListedSession
 
 _SHOWN = 50
 _AT_RISK_DAYS = 7.0  # a deletion that is nearer is shown in the table; the JSON form always has it
@@ -67,7 +67,7 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     return 0
 
 
-def document(listed: Listed, now: datetime) -> dict[str, object]:
+def document(listed: ListedSession, now: datetime) -> dict[str, object]:
     """Return a session as its JSON form."""
     one = listed.session
     active = one.active
@@ -113,7 +113,7 @@ def _segments(one: Session) -> Iterator[dict[str, object]]:
         }
 
 
-def _row(context: Context, listed: Listed, now: datetime) -> SessionRow:
+def _row(context: Context, listed: ListedSession, now: datetime) -> SessionRow:
     one = listed.session
     return SessionRow(
         is_pinned=one.pinned_at is not None,

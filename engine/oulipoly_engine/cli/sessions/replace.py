@@ -78,7 +78,7 @@ def _input(name: str | None) -> bytes:
     if not stdio.is_piped():
         message = "give the canonical lines on stdin, or name their file with --from-file"
         raise UsageInvalid(message)
-    return stdio.piped().read()
+    return stdio.choose_input().read()
 
 
 def _tell(receipt: Receipt, **more: object) -> int:

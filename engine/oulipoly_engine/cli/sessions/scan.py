@@ -10,7 +10,7 @@ from oulipoly_engine.cli.progress import Progress
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.transcripts.turn_script import LineError
 from oulipoly_engine.facade import output
-from oulipoly_engine.facade.sessions.scans import Ingested, Kind, Scanned
+from oulipoly_engine.facade.sessions.scans import IngestResult, Kind, ScanResult
 from oulipoly_engine.records import asdict
 
 _SHOWN_ERRORS = 3
@@ -37,7 +37,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     return int(any(one.result.kind is Kind.FAILED for one in done))
 
 
-def _show(context: Context, done: Sequence[Scanned]) -> None:
+def _show(context: Context, done: Sequence[ScanResult]) -> None:
     if not done:
         output.write_line(f"no turn scripts: add one to {context.paths.sessions}")
     for one in done:
@@ -56,7 +56,7 @@ def _show(context: Context, done: Sequence[Scanned]) -> None:
         output.write_line(f"  {one.entries} turns in all, {one.answers_since} assistant turns since {moment}")
 
 
-def _outcome(result: Ingested) -> str:
+def _outcome(result: IngestResult) -> str:
     if result.kind is Kind.FAILED and not result.script_lines:
         return "FAILED"
     if result.kind in _WORDS:
@@ -73,7 +73,7 @@ def _error(error: LineError) -> dict[str, object]:
     return {**at, "line": error.line, "text": error.text}
 
 
-def _entry(one: Scanned) -> dict[str, object]:
+def _entry(one: ScanResult) -> dict[str, object]:
     return {
         **asdict(one.result),
         "kind": one.result.kind.value,

@@ -63,7 +63,7 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
         return 0
     for hit in found.hits:
         output.write_line(fit(_head(context, hit), person.columns()))
-        output.write_line(f"    {_marked(hit.snippet)}")
+        output.write_line(f"    {_format_snippet(hit.snippet)}")
     if not found.hits:
         output.write_line("nothing was found")
     for text in result.unknown:
@@ -95,7 +95,7 @@ def _head(context: Context, hit: Hit) -> str:
     return "  ".join(plain(part) for part in parts if part)
 
 
-def _marked(snippet: Snippet) -> str:
+def _format_snippet(snippet: Snippet) -> str:
     shown, place = [], 0
     for begin, end in snippet.marks:
         shown += [snippet.text[place:begin], "«", snippet.text[begin:end], "»"]

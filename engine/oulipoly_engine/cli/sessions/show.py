@@ -21,8 +21,8 @@ from oulipoly_engine.core.transcripts.entry_tree import EntryTree, LineKind
 from oulipoly_engine.facade import output
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.sessions.transcripts import Shown
-    from oulipoly_engine.facade.sessions.types import Entry, EntryPages, Listed
+    from oulipoly_engine.facade.sessions.transcripts import StoredTranscript
+    from oulipoly_engine.facade.sessions.types import Entry, EntryPages, ListedSession
 
 _ENTRIES = 20
 _PAGE = 200  # entries read at once
@@ -61,7 +61,7 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     return 0
 
 
-def _lines(context: Context, shown: Shown, start: int, *, raw: bool) -> Iterator[str]:
+def _lines(context: Context, shown: StoredTranscript, start: int, *, raw: bool) -> Iterator[str]:
     pages = shown.entries
     now = context.clock.now().astimezone()
     yield from _head(shown.listed, shown.tree, now, str(context.paths.home))
@@ -76,7 +76,7 @@ def _lines(context: Context, shown: Shown, start: int, *, raw: bool) -> Iterator
         yield "\nno turn of it is stored: session-scan reads what the CLI has written"
 
 
-def _head(listed: Listed, tree: EntryTree, now: datetime, home: str) -> Iterator[str]:
+def _head(listed: ListedSession, tree: EntryTree, now: datetime, home: str) -> Iterator[str]:
     one = listed.session
     active = one.active
     yield plain(redact(one.title or "(no name)")) + ("  *" if one.pinned_at is not None else "")
@@ -98,7 +98,7 @@ def _head(listed: Listed, tree: EntryTree, now: datetime, home: str) -> Iterator
         yield f"  segment    {part.session_id}  {plain(part.account)} ({listed.kind}), {state}, {part.entries} turns"
 
 
-def _file(listed: Listed, now: datetime, home: str) -> str:
+def _file(listed: ListedSession, now: datetime, home: str) -> str:
     path = listed.session.active.transcript
     if path is None:
         return "?"
@@ -122,7 +122,7 @@ def _entries(pages: EntryPages, start: int) -> Iterator[tuple[int, Entry]]:
         yield from enumerate(pages.page(begin, _PAGE), begin)
 
 
-def _print_json(context: Context, shown: Shown, start: int, *, raw: bool) -> None:
+def _print_json(context: Context, shown: StoredTranscript, start: int, *, raw: bool) -> None:
     pages = shown.entries
     entries = [_entry_document(position, entry, raw=raw) for position, entry in _entries(pages, start)]
     lines = [

@@ -48,7 +48,7 @@ def _has_remains(folder: str) -> bool:
         return False
     if not names:
         return False
-    kept = _listed(f"{folder}/quarantine")
+    kept = _list_names(f"{folder}/quarantine")
     return any(not _is_kept(name, kept) for name in names)
 
 
@@ -62,7 +62,7 @@ def _is_kept(name: str, quarantined: frozenset[str]) -> bool:
     return name.endswith(".canonical.jsonl") and name.removesuffix(".canonical.jsonl") in quarantined
 
 
-def _listed(folder: str) -> frozenset[str]:
+def _list_names(folder: str) -> frozenset[str]:
     try:
         return frozenset(name.partition(".")[0] for name in os.listdir(folder))  # noqa: PTH208 - as above
     except OSError:

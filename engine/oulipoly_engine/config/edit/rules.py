@@ -11,7 +11,7 @@ from oulipoly_engine.config.problem import Fault, KeyPath, Level
 from oulipoly_engine.config.schema.accounts import AccountTable
 from oulipoly_engine.config.schema.app import AppTable
 from oulipoly_engine.config.schema.faults import check
-from oulipoly_engine.config.schema.fields import Table, nested_table
+from oulipoly_engine.config.schema.fields import Table, find_nested_table
 from oulipoly_engine.config.schema.models import MemberTable, ModelTable
 from oulipoly_engine.config.schema.settings import SettingsTable
 from oulipoly_engine.config.toml.toml_file import TomlFile
@@ -22,7 +22,7 @@ __all__ = ["AccountTable", "AppTable", "MemberTable", "ModelTable", "SettingsTab
 def single_keys(table: type[Table]) -> Iterator[tuple[str, object]]:
     """Return the keys of a table that hold no tables of ours, with their defaults; None where there is none."""
     for name, field in table.model_fields.items():
-        if nested_table(table, name) is None:
+        if find_nested_table(table, name) is None:
             yield name, _default(field.default)
 
 

@@ -29,7 +29,7 @@ def save(paths: Paths, view: SavedView) -> bool:
         raise UsageInvalid(message)
     from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - 60 ms, only a change needs it
 
-    file, document = _opened(app_file.path_of(paths))
+    file, document = _read_document(app_file.path_of(paths))
     values = {"filter": view.filter, "group": view.group, "sort": str(view.sort), "reversed": view.is_reversed}
     was_there = view.name in document.get("views", {})
     try:
@@ -44,7 +44,7 @@ def save(paths: Paths, view: SavedView) -> bool:
     except ValueError as error:  # tables in braces take no others
         message = f"{file.path} cannot be edited here: {error}; write its views as `[views.NAME]`"
         raise ConfigInvalid(message) from error
-    _written(file, document)
+    _write_document(file, document)
     return was_there
 
 
@@ -56,15 +56,15 @@ def delete(paths: Paths, name: str) -> SavedView:
         raise RequestRefused(message)
     from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - as in `save`
 
-    file, document = _opened(app_file.path_of(paths))
+    file, document = _read_document(app_file.path_of(paths))
     toml_edit.remove(document["views"], name)
     if not document["views"]:
         toml_edit.remove(document, "views")
-    _written(file, document)
+    _write_document(file, document)
     return found
 
 
-def _opened(path: Path) -> tuple[TomlFile, Any]:
+def _read_document(path: Path) -> tuple[TomlFile, Any]:
     from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - as in `save`
 
     file = toml_file.read(path)
@@ -77,7 +77,7 @@ def _opened(path: Path) -> tuple[TomlFile, Any]:
     return file, toml_edit.parse(file.text)
 
 
-def _written(file: TomlFile, document: Any) -> None:  # noqa: ANN401 - tomlkit's
+def _write_document(file: TomlFile, document: Any) -> None:  # noqa: ANN401 - tomlkit's
     from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - as in `save`
 
     try:

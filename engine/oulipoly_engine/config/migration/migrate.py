@@ -116,14 +116,14 @@ class _Migration:
         ):
             if value is not None:
                 plain = list(value) if isinstance(value, tuple) else value
-                wanted[key] = _Wish(plain, path, self._written(document, entry, key))
+                wanted[key] = _Wish(plain, path, self._find_item(document, entry, key))
         for key, place in entry.blocks.items():
             item = self.edit.at(document, place)
             wanted[key] = _Wish(_as_script(key, item.unwrap(), self.paths.home), path, item)
         for key, wish in wanted.items():
             self._wish(entry.account, key, wish)
 
-    def _written(self, document: Document, entry: OldEntry, key: str) -> Any:  # noqa: ANN401 - any TOML item
+    def _find_item(self, document: Document, entry: OldEntry, key: str) -> Any:  # noqa: ANN401 - any TOML item
         own = {} if entry.index is None else self.edit.at(document, ("providers", entry.index))
         return own.get(key, document.get(key))
 
@@ -135,8 +135,8 @@ class _Migration:
 
     def _conflict(self, account: str, key: str, one: tuple[Path, object], other: tuple[Path, object]) -> None:
         self.conflicts.append(
-            f"[{account}].{key}: {one[0]} says {mask.text(_written_as(one[1]))}, "
-            f"{other[0]} says {mask.text(_written_as(other[1]))}"
+            f"[{account}].{key}: {one[0]} says {mask.text(_format_value(one[1]))}, "
+            f"{other[0]} says {mask.text(_format_value(other[1]))}"
         )
 
     # What the accounts have
@@ -159,7 +159,7 @@ class _Migration:
         if key not in old_models.BLOCKS:
             self.edit.set_value(table, key, wish.value, like=wish.item)
         elif _plain(wish.item) == wish.value:
-            self.edit.add_table(table, key, self.edit.detached(wish.item))
+            self.edit.add_table(table, key, self.edit.copy_table(wish.item))
         else:
             self.edit.add_table(table, key, wish.value)
 
@@ -324,5 +324,5 @@ def _plain(item: Any) -> Any:  # noqa: ANN401 - any TOML item
     return item.unwrap() if hasattr(item, "unwrap") else item
 
 
-def _written_as(value: object) -> str:
+def _format_value(value: object) -> str:
     return repr(value)

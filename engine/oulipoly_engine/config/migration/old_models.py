@@ -11,7 +11,7 @@ from typing import Any
 
 from oulipoly_engine.config import legacy
 from oulipoly_engine.config.legacy import OLD_TOP_KEYS
-from oulipoly_engine.config.problem import Fault, KeyPath, shown
+from oulipoly_engine.config.problem import Fault, KeyPath, describe_value
 from oulipoly_engine.records import Record
 
 BLOCKS = ("resume", "session_capture", "session_storage", "resume_acceptance")
@@ -126,7 +126,7 @@ def _faults(index: int | None, own: Mapping[str, Any], top: Mapping[str, Any]) -
 
 def _wrong(index: int | None, key: str, own: Mapping[str, Any], top: Mapping[str, Any], wanted: str) -> Fault:
     place: KeyPath = ("providers", index, key) if key in own and index is not None else (key,)
-    return Fault(place, f"it must be {wanted}, not {shown(own.get(key, top.get(key)))}", f"write {wanted}")
+    return Fault(place, f"it must be {wanted}, not {describe_value(own.get(key, top.get(key)))}", f"write {wanted}")
 
 
 def _entry(index: int | None, own: Mapping[str, Any], top: Mapping[str, Any]) -> OldEntry:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from oulipoly_engine.config import legacy
-from oulipoly_engine.config.problem import Fault, KeyPath, Level, Loaded, nearest, shown
+from oulipoly_engine.config.problem import Fault, KeyPath, Level, Loaded, describe_value, nearest
 from oulipoly_engine.config.schema.accounts import (
     AcceptanceTable,
     AccountTable,
@@ -56,7 +56,7 @@ def name_faults(name: str) -> Iterator[Fault]:
 def _warnings(name: str, table: AccountTable) -> Iterator[Fault]:
     if table.prompt_mode not in ("stdin", "arg"):
         found = nearest(table.prompt_mode, ("stdin", "arg")) or ("stdin",)
-        message = f'{shown(table.prompt_mode)} counts as "stdin"'
+        message = f'{describe_value(table.prompt_mode)} counts as "stdin"'
         yield Fault((name, "prompt_mode"), message, f'write "{found[0]}"', Level.WARNING)
     for variable in sorted(set(table.environment) & set(table.unset_environment)):
         message = f"the variable {variable} is also in `unset_environment`, which wins"
@@ -81,8 +81,8 @@ def _account(name: str, table: AccountTable, paths: Paths) -> Account:
         args=tuple(table.args),
         interactive_args=None if table.interactive_args is None else tuple(table.interactive_args),
         prompt_mode=PromptMode.ARG if table.prompt_mode == "arg" else PromptMode.STDIN,
-        quota_script=filled(table.quota_script),
-        auth_refresh_command=filled(table.auth_refresh_command),
+        quota_script=drop_blank(table.quota_script),
+        auth_refresh_command=drop_blank(table.auth_refresh_command),
         resume=_resume(table.resume),
         capture=_capture(table.session_capture),
         acceptance=_acceptance(table.resume_acceptance),
@@ -94,14 +94,14 @@ def _account(name: str, table: AccountTable, paths: Paths) -> Account:
     )
 
 
-def filled(text: str | None) -> str | None:
+def drop_blank(text: str | None) -> str | None:
     """Return a text, None when it is blank."""
     return text if text is not None and text.strip() else None
 
 
 def _command(command: str | None, home: Path) -> str | None:
     """Replace a leading `~/`, which no shell will do for a spawned command."""
-    known = filled(command)
+    known = drop_blank(command)
     return str(legacy.expand(known, home)) if known is not None and known.startswith("~/") else known
 
 

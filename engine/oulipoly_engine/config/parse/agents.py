@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from oulipoly_engine.config.problem import Level, Loaded, Problem, nearest, shown
+from oulipoly_engine.config.problem import Level, Loaded, Problem, describe_value, nearest
 from oulipoly_engine.config.schema.agents import AgentKeys
 from oulipoly_engine.config.schema.faults import check
 from oulipoly_engine.core.accounts.accounts import Agent
@@ -22,10 +22,10 @@ def parse(path: Path, raw: bytes | None) -> Loaded[Agent | None]:
         text = (path.read_bytes() if raw is None else raw).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        return _failed(path, line, "the file is not UTF-8 text", "save it as UTF-8")
+        return _make_failure(path, line, "the file is not UTF-8 text", "save it as UTF-8")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        return _failed(path, None, f"the file cannot be read: {reason}", "check the path and its permissions")
+        return _make_failure(path, None, f"the file cannot be read: {reason}", "check the path and its permissions")
     return _parse_text(path, text)
 
 
@@ -34,10 +34,10 @@ def _parse_text(path: Path, text: str) -> Loaded[Agent | None]:
     opening = _FENCE.match(text)
     if opening is None:
         fix = "begin the file with a `---` line, the keys, and a `---` line"
-        return _failed(path, 1, "the file has no frontmatter", fix)
+        return _make_failure(path, 1, "the file has no frontmatter", fix)
     closing = _CLOSING.search(text, opening.end())
     if closing is None:
-        return _failed(path, 1, "the frontmatter has no end", "put a `---` line after its last key")
+        return _make_failure(path, 1, "the frontmatter has no end", "put a `---` line after its last key")
     keys = _yaml(path, text[opening.end() : closing.start()])
     if isinstance(keys, Problem):
         return Loaded(None, (keys,))
@@ -70,7 +70,9 @@ def _yaml(path: Path, text: str) -> Mapping[str, str] | Problem:
     if keys is None:
         return {}
     if not isinstance(keys, dict):
-        return _problem(path, 2, "", f"the frontmatter is {shown(keys)}, not keys with values", "write `key: value`")
+        return _problem(
+            path, 2, "", f"the frontmatter is {describe_value(keys)}, not keys with values", "write `key: value`"
+        )
     return keys
 
 
@@ -80,7 +82,7 @@ def _problems(path: Path, keys: Mapping[str, object], text: str) -> list[Problem
     found: list[Problem] = []
     for key, value in keys.items():
         if key in wrong:
-            message = f"in the frontmatter it must be a text, not {shown(value)}"
+            message = f"in the frontmatter it must be a text, not {describe_value(value)}"
             found.append(_problem(path, find_line(text, key), key, message, "put it in quotes"))
         elif key in _KEYS:
             continue
@@ -95,5 +97,5 @@ def _problem(path: Path, line: int | None, key: str, message: str, fix: str) -> 
     return Problem(Level.ERROR, path, line, key, message, fix)
 
 
-def _failed(path: Path, line: int | None, message: str, fix: str) -> Loaded[Agent | None]:
+def _make_failure(path: Path, line: int | None, message: str, fix: str) -> Loaded[Agent | None]:
     return Loaded(None, (_problem(path, line, "", message, fix),))

@@ -112,7 +112,7 @@ def _input_warnings(specs: Sequence[InputSpec]) -> Iterator[Fault]:
             message = f"a second input is called {spec.name!r}, and only the first is looked at"
             yield Fault(("inputs", place, "name"), message, "rename or remove it", Level.WARNING)
         seen.add(spec.name)
-        yield from _bound_warnings(place, spec)
+        yield from _check_bounds(place, spec)
         if spec.default is not None:
             try:
                 inputs.check(spec, (spec.default,) if isinstance(spec.default, str) else spec.default)
@@ -121,7 +121,7 @@ def _input_warnings(specs: Sequence[InputSpec]) -> Iterator[Fault]:
                 yield Fault(("inputs", place, "default"), message, "correct the default or the rule", Level.WARNING)
 
 
-def _bound_warnings(place: int, spec: InputSpec) -> Iterator[Fault]:
+def _check_bounds(place: int, spec: InputSpec) -> Iterator[Fault]:
     if spec.minimum is not None and spec.maximum is not None and spec.minimum > spec.maximum:
         yield Fault(("inputs", place, "min"), "`min` is above `max`, so no value fits", "swap them", Level.WARNING)
     if spec.min_items is not None and spec.max_items is not None and spec.min_items > spec.max_items:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from oulipoly_engine.config import legacy
-from oulipoly_engine.config.parse.accounts import filled, name_faults
+from oulipoly_engine.config.parse.accounts import drop_blank, name_faults
 from oulipoly_engine.config.problem import Fault, Level, Loaded
 from oulipoly_engine.config.schema.faults import check
 from oulipoly_engine.config.schema.settings import PriceTable, ScriptsTable, SettingsTable
@@ -26,8 +26,8 @@ def parse_settings(paths: Paths, raw: bytes | None) -> Loaded[Settings]:
     if table is None:
         return Loaded(Settings(), file.problems(faults))
     settings = Settings(
-        diagnostics_model=filled(table.diagnostics_model),
-        default_provider=filled(table.default_provider),
+        diagnostics_model=drop_blank(table.diagnostics_model),
+        default_provider=drop_blank(table.default_provider),
         tie_rule=table.tie_rule,
         routing_ttl_s=table.routing_ttl_seconds,
         attach_leave_key=table.attach_leave_key,
@@ -51,7 +51,7 @@ def parse_sessions(paths: Paths, raw: bytes | None) -> Loaded[Mapping[str, Sessi
         faults += (*named, *found)
         if table is not None and not named:
             state_dir = None if table.state_dir is None else legacy.expand(table.state_dir, paths.home)
-            scripts[name] = SessionScripts(table.turn_script, filled(table.transcript_locator), state_dir)
+            scripts[name] = SessionScripts(table.turn_script, drop_blank(table.transcript_locator), state_dir)
     return Loaded(scripts, file.problems(faults, in_tables=True))
 
 

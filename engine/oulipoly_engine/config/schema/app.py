@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from oulipoly_engine.config.app_settings import PRESETS, PROGRESS
-from oulipoly_engine.config.schema.fields import OneOf, Table, Text, whole
+from oulipoly_engine.config.schema.fields import OneOf, Table, Text, make_whole_check
 from oulipoly_engine.core.sessions.saved_view import GROUPINGS
 from oulipoly_engine.core.sessions.sessions import Sort
 
@@ -21,17 +21,17 @@ class AppTable(Table):
     motion: Annotated[str, OneOf("full", "reduced")] = Field("full", description="Whether anything moves by itself.")
     read_only: bool = Field(False, description="Whether the app changes nothing.")
     escape_leaves: bool = Field(False, description="Whether Escape, pressed twice in haste, leads out of a terminal.")
-    keys: Annotated[dict[str, str], whole('a table of texts, `"pools.drain" = "ctrl+d"`')] = Field(
+    keys: Annotated[dict[str, str], make_whole_check('a table of texts, `"pools.drain" = "ctrl+d"`')] = Field(
         {}, description='The keys of an action, separated by commas, or "none".'
     )
     progress: Annotated[str, OneOf(*PROGRESS)] = Field(
         "auto", description="Whether the outer terminal is told that work is under way."
     )
-    status: Annotated[dict[str, str], whole('a table of texts, `tmux = "{worst}"`')] = Field(
+    status: Annotated[dict[str, str], make_whole_check('a table of texts, `tmux = "{worst}"`')] = Field(
         {}, description="Templates of status lines by name."
     )
     # Each view is looked at alone, so that a slip in one costs that one and not the file.
-    views: Annotated[dict[str, dict[str, Any]], whole("tables with names, `[views.mine]`")] = Field(
+    views: Annotated[dict[str, dict[str, Any]], make_whole_check("tables with names, `[views.mine]`")] = Field(
         {}, description="Views of the list of sessions by name."
     )
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import ValidationError
 
-from oulipoly_engine.config.problem import Fault, KeyPath, Level, nearest, shown
-from oulipoly_engine.config.schema.fields import REFUSED, Table, nested_table
+from oulipoly_engine.config.problem import Fault, KeyPath, Level, describe_value, nearest
+from oulipoly_engine.config.schema.fields import REFUSED, Table, find_nested_table
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -60,7 +60,7 @@ def _fault(table: type[Table], at: KeyPath, details: ErrorDetails) -> Fault:
             return _out_of_bounds(path, value, "should be a finite number")
         case kind if kind in _WANTED:
             wanted = _WANTED[kind]
-            return Fault(path, f"it must be {wanted}, not {shown(value)}", f"write {wanted}")
+            return Fault(path, f"it must be {wanted}, not {describe_value(value)}", f"write {wanted}")
         case _:
             return _out_of_bounds(path, value, details["msg"].removeprefix("Input "))
 
@@ -68,11 +68,11 @@ def _fault(table: type[Table], at: KeyPath, details: ErrorDetails) -> Fault:
 def _not_one_of(path: KeyPath, value: object, choices: list[str]) -> Fault:
     found = nearest(value, choices) if isinstance(value, str) else ()
     fix = f'write "{found[0]}"' if found else "write one of these in quotes"
-    return Fault(path, f"{shown(value)} is not one of {', '.join(choices)}", fix)
+    return Fault(path, f"{describe_value(value)} is not one of {', '.join(choices)}", fix)
 
 
 def _out_of_bounds(path: KeyPath, value: object, wanted: str) -> Fault:
-    return Fault(path, f"{shown(value)} is wrong: it {wanted}", "correct the value")
+    return Fault(path, f"{describe_value(value)} is wrong: it {wanted}", "correct the value")
 
 
 def _place(details: ErrorDetails) -> KeyPath:
@@ -85,7 +85,7 @@ def _place(details: ErrorDetails) -> KeyPath:
 def _owner(table: type[Table], place: KeyPath) -> type[Table]:
     """Return the table to which the last key of a place belongs."""
     for part in place[:-1]:
-        table = nested_table(table, part) or table if isinstance(part, str) else table
+        table = find_nested_table(table, part) or table if isinstance(part, str) else table
     return table
 
 
@@ -95,7 +95,7 @@ def _unknown_keys(table: type[Table], raw: object, at: KeyPath) -> Iterator[Faul
         return
     for name, value in raw.items():
         place = (*at, name)
-        nested = nested_table(table, name)
+        nested = find_nested_table(table, name)
         if name not in table.model_fields:
             yield _unknown_key(table, place, Level.WARNING)
         elif nested is not None and isinstance(value, list):

@@ -19,7 +19,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from oulipoly_engine.config.problem import Fault, shown
+from oulipoly_engine.config.problem import Fault, describe_value
 
 REFUSED = "refused"  # the kind of the errors that `refusal` makes
 
@@ -50,7 +50,7 @@ def refusal(message: str, fix: str, *at: str | int) -> PydanticCustomError:
     return PydanticCustomError(REFUSED, "{message}", {"message": message, "fix": fix, "at": at})
 
 
-def nested_table(table: type[Table], key: str) -> type[Table] | None:
+def find_nested_table(table: type[Table], key: str) -> type[Table] | None:
     """Return what a key's value, or each of its items, is a table of; None where it is none."""
     field = table.model_fields.get(key)
     return None if field is None else _table_in(field.annotation)
@@ -82,14 +82,14 @@ class OneOf:
         return {"type": "string", "enum": list(self.choices)}
 
 
-def whole(wanted: str) -> WrapValidator:
+def make_whole_check(wanted: str) -> WrapValidator:
     """Return a check that refuses a value as a whole, saying what is wanted, whatever within it is wrong."""
 
     def read(value: object, handler: ValidatorFunctionWrapHandler) -> object:
         try:
             return handler(value)
         except ValidationError:
-            raise refusal(f"it must be {wanted}, not {shown(value)}", "change it") from None
+            raise refusal(f"it must be {wanted}, not {describe_value(value)}", "change it") from None
 
     return WrapValidator(read)
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from oulipoly_engine.config.problem import Fault
-from oulipoly_engine.config.schema.fields import Count, Filled, Number, OneOf, Table, Text, whole
+from oulipoly_engine.config.schema.fields import Count, Filled, Number, OneOf, Table, Text, make_whole_check
 
 Scalar = str | bool | int | float
 
@@ -33,9 +33,9 @@ class InputTable(Table):
     flag: Filled | None = Field(None, description="The CLI's flag for it; without one, `--NAME`.")
     required: bool = Field(False, description="Whether a run without it is refused.")
     default_input: bool = Field(False, description="Whether the prompt counts as this input.")
-    default: Annotated[Scalar | list[Scalar], whole("a text, a number, a boolean or a list of these")] | None = Field(
-        None, description="The value where none is given."
-    )
+    default: (
+        Annotated[Scalar | list[Scalar], make_whole_check("a text, a number, a boolean or a list of these")] | None
+    ) = Field(None, description="The value where none is given.")
     description: str = Field("", description="What it is for.")
     options: list[str] | None = Field(None, description="enum: the words that it may be.")
     min: Number | None = Field(None, description="The least number.")

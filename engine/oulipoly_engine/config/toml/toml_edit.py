@@ -94,7 +94,7 @@ def new_pool_entry(document: Document) -> Any:  # noqa: ANN401 - a table
     return found[0]
 
 
-def detached(table: AbstractTable) -> Table:
+def copy_table(table: AbstractTable) -> Table:
     """Copy a table, comments and all, so that it can be put under another name.
 
     Moving the original would keep the heading it was parsed with.
@@ -107,7 +107,7 @@ def detached(table: AbstractTable) -> Table:
         if isinstance(item, Comment):
             copy.add(item)
         elif isinstance(item, AbstractTable) and key is not None:
-            copy.append(key.key, detached(item))
+            copy.append(key.key, copy_table(item))
         elif key is not None:
             copy.append(key.key, item)
     return copy

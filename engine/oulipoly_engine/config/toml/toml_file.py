@@ -56,10 +56,10 @@ def read(path: Path, raw: bytes | None = None) -> TomlFile:
         return TomlFile(path, exists=False)
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
-        return _failed(path, line, "the file is not UTF-8 text", "save it as UTF-8")
+        return _make_failure(path, line, "the file is not UTF-8 text", "save it as UTF-8")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        return _failed(path, None, f"the file cannot be read: {reason}", "make it a readable file, or remove it")
+        return _make_failure(path, None, f"the file cannot be read: {reason}", "make it a readable file, or remove it")
     return parse(path, text)
 
 
@@ -69,9 +69,9 @@ def parse(path: Path, text: str) -> TomlFile:
         return TomlFile(path, tomllib.loads(text), text)
     except tomllib.TOMLDecodeError as error:
         line, message = _place(str(error), text)
-        return _failed(path, line, f"the file is not valid TOML: {message}", "correct the text there")
+        return _make_failure(path, line, f"the file is not valid TOML: {message}", "correct the text there")
     except RecursionError:
-        return _failed(path, None, "lists or tables are nested too deeply", "flatten them")
+        return _make_failure(path, None, "lists or tables are nested too deeply", "flatten them")
 
 
 def render_key(path: KeyPath, *, in_tables: bool = False) -> str:
@@ -99,5 +99,5 @@ def _place(message: str, text: str) -> tuple[int | None, str]:
     return None, message
 
 
-def _failed(path: Path, line: int | None, message: str, fix: str) -> TomlFile:
+def _make_failure(path: Path, line: int | None, message: str, fix: str) -> TomlFile:
     return TomlFile(path, failure=Problem(Level.ERROR, path, line, "", message, fix))

@@ -101,7 +101,7 @@ class _Scanner:
         while True:
             quoted = self.text.startswith(('"', "'"), self.at)
             part = self.take(_STRING if quoted else _BARE_KEY)
-            parts.append(_unquoted(part) if quoted else part)
+            parts.append(_unquote(part) if quoted else part)
             if not self.skip(_DOT):
                 return tuple(parts)
 
@@ -160,11 +160,11 @@ class _Scanner:
         self.at += len(mark)
 
 
-def _unquoted(part: str) -> str:
+def _unquote(part: str) -> str:
     if part.startswith("'"):
         return part[1:-1]
-    return _ESCAPE.sub(lambda match: _unescaped(match.group(1)), part[1:-1])
+    return _ESCAPE.sub(lambda match: _unescape(match.group(1)), part[1:-1])
 
 
-def _unescaped(code: str) -> str:
+def _unescape(code: str) -> str:
     return chr(int(code[1:], 16)) if code[0] in "uU" else _ESCAPED.get(code, code)

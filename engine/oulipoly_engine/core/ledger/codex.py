@@ -65,7 +65,7 @@ class CodexReader:
         self._stand_in_ms = stand_in_ms
         self._begin(stem[-36:])
         if state is not None:
-            *names, last, self._has_meta, self._runs, self._is_new_entry, self._has_forgotten = _told(state)
+            *names, last, self._has_meta, self._runs, self._is_new_entry, self._has_forgotten = _read_state(state)
             self._session, self._root, self._family, self._model, self._project = names
             self._last = None if last is None else (last[0], last[1], last[2], last[3])
 
@@ -113,7 +113,7 @@ class CodexReader:
                 before = self._last
                 self._line(view[start:stop], offset + start - first)
                 if self._last is not before:
-                    self._told = _told_again(buffer, at, stop)
+                    self._told = _make_repeat_prefix(buffer, at, stop)
                 begin = stop + 1
                 at = find_mark(buffer, _MARK, begin, end)
 
@@ -217,13 +217,13 @@ def _key(family: str, total: Vector) -> str:
     return f"\0codex\0{family}\0{fresh},{cached},{output},{reasoning}"
 
 
-def _told(state: str) -> list[Any]:
+def _read_state(state: str) -> list[Any]:
     """Return the values of a state; those that a state of before 1.0 has not are none."""
     values: list[Any] = json.loads(state)
     return values + [0, False, False][len(values) - 7 :]
 
 
-def _told_again(buffer: bytearray, begin: int, end: int) -> bytes:
+def _make_repeat_prefix(buffer: bytearray, begin: int, end: int) -> bytes:
     """Return how an event begins that repeats the total of this line; nothing where that cannot be said."""
     find = buffer.find
     if buffer[begin + 14] == _U:

@@ -129,7 +129,7 @@ class _Reader:
         label, window_s = self._text(entry, "label", where), self._seconds(entry, where)
         return ParsedWindow(
             position=position,
-            used=self._used(entry, where),
+            used=self._read_used(entry, where),
             resets_at=self._reset(entry, where),
             label=duration_label(window_s) if label is None and window_s is not None else label,
             limit=self._number(entry, "limit", where),
@@ -138,7 +138,7 @@ class _Reader:
             window_s=window_s,
         )
 
-    def _used(self, entry: Mapping[str, object], where: str) -> float:
+    def _read_used(self, entry: Mapping[str, object], where: str) -> float:
         percent = self._number(entry, "used_percent", where)
         if percent is None:
             self._refuse(f"gave no used_percent for {where}")

@@ -48,12 +48,12 @@ def vendor_of(command: str | None) -> str:
 
 def format_failure(reason: str) -> str:
     """Return the state of an account whose script failed; the reason is put on one line."""
-    return f"(error: {_one_line(reason)})"
+    return f"(error: {_join_lines(reason)})"
 
 
 def not_committed(reason: str) -> str:
     """Return the warning for a reading that could be shown and not stored."""
-    return f"(warning: {_one_line(reason)}, cache not committed)"
+    return f"(warning: {_join_lines(reason)}, cache not committed)"
 
 
 def usage_rows(usages: Iterable[AccountUsage]) -> tuple[UsageRow, ...]:
@@ -116,5 +116,5 @@ def _with_unit(text: str, unit: str | None) -> str:
     return text if unit is None else f"{text} {unit}"
 
 
-def _one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(text.split())

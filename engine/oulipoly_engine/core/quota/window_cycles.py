@@ -14,7 +14,7 @@ _NEAR_SHARE = 0.05  # of a window's length: a last reading this close to the res
 _NEAR_LEAST = timedelta(minutes=15)
 
 
-class Ended(Record):
+class EndedCycle(Record):
     """A cycle that a reset has ended."""
 
     window: str  # its name
@@ -34,7 +34,7 @@ def near(length: timedelta) -> timedelta:
     return max(_NEAR_LEAST, length * _NEAR_SHARE)
 
 
-def find_ended_cycles(prior: QuotaState, now_shown: Sequence[Window], now: datetime) -> tuple[Ended, ...]:
+def find_ended_cycles(prior: QuotaState, now_shown: Sequence[Window], now: datetime) -> tuple[EndedCycle, ...]:
     """Return the cycles that have ended between the prior reading and this one.
 
     A window that is not shown any more says nothing: a vendor may hide it for a while.
@@ -49,5 +49,5 @@ def find_ended_cycles(prior: QuotaState, now_shown: Sequence[Window], now: datet
         has_ended = before.resets_at <= now and after.resets_at - before.resets_at > TOLERANCE
         if has_ended and prior.refreshed_at < before.resets_at:
             unused = max(0.0, 1.0 - before.used)
-            ended.append(Ended(before.name, before.resets_at, unused, prior.refreshed_at))
+            ended.append(EndedCycle(before.name, before.resets_at, unused, prior.refreshed_at))
     return tuple(ended)

@@ -16,7 +16,7 @@ from typing import Any
 
 from oulipoly_engine.core.rewrite.content import TEXT, Place, changes, new_blocks
 from oulipoly_engine.core.rewrite.draft_lines import Draft
-from oulipoly_engine.core.rewrite.replacement_input import Wanted, refuse
+from oulipoly_engine.core.rewrite.replacement_input import ReplacementRecord, refuse
 from oulipoly_engine.core.rewrite.steps import Kind, Step
 from oulipoly_engine.core.text.json_splice import Path, to_json
 from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Origin, chunks
@@ -68,7 +68,7 @@ def _change(draft: Draft, step: Step) -> None:
     draft.change(number, values)
 
 
-def _place(data: dict[str, Any], wanted: Wanted) -> Place:
+def _place(data: dict[str, Any], wanted: ReplacementRecord) -> Place:
     """Return where the content stands that an export shows: the first place that is not empty."""
     message = data.get("message")
     places = [Place(("message",), message)] if isinstance(message, str) else []
@@ -138,7 +138,7 @@ def _model(data: dict[str, Any]) -> str | None:
     return model if isinstance(model, str) else None
 
 
-def _record(wanted: Wanted, parent: str | None, near: dict[str, Any], origin: Origin) -> dict[str, object]:
+def _record(wanted: ReplacementRecord, parent: str | None, near: dict[str, Any], origin: Origin) -> dict[str, object]:
     blocks = new_blocks(wanted, _block)
     inherited = {key: near[key] for key in _INHERITED if key in near}
     message: dict[str, object] = {"role": wanted.role, "content": blocks}

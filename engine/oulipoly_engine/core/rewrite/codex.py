@@ -14,7 +14,7 @@ from typing import Any
 
 from oulipoly_engine.core.rewrite.content import Place, changes, new_blocks
 from oulipoly_engine.core.rewrite.draft_lines import Draft
-from oulipoly_engine.core.rewrite.replacement_input import Wanted
+from oulipoly_engine.core.rewrite.replacement_input import ReplacementRecord
 from oulipoly_engine.core.rewrite.steps import Kind, Step, texts
 from oulipoly_engine.core.text.json_splice import Path, to_json, with_values
 from oulipoly_engine.core.transcripts.canonical import Origin
@@ -133,7 +133,7 @@ def _is_head(document: dict[str, Any]) -> bool:
     return is_event or document.get("type") in ("turn_context", "world_state")
 
 
-def _message(wanted: Wanted, near: dict[str, Any] | None) -> dict[str, object]:
+def _message(wanted: ReplacementRecord, near: dict[str, Any] | None) -> dict[str, object]:
     blocks = new_blocks(wanted, _block(wanted.role, near))
     payload: dict[str, object] = {"type": "message", "id": wanted.entry_id, "role": wanted.role, "content": blocks}
     beside = near["payload"] if near is not None else {}
@@ -150,7 +150,7 @@ def _message(wanted: Wanted, near: dict[str, Any] | None) -> dict[str, object]:
 
 
 def _copy_for_screen(
-    wanted: Wanted, documents: dict[int, dict[str, Any]], copies: dict[int, list[Copy]], near: Sequence[int]
+    wanted: ReplacementRecord, documents: dict[int, dict[str, Any]], copies: dict[int, list[Copy]], near: Sequence[int]
 ) -> dict[str, object] | None:
     """Return a copy for the screens, made like the one of the nearest message that has one; None if none has."""
     models = (copy for line in near for copy in copies.get(line, ()) if not copy.elements and not copy.is_mention)

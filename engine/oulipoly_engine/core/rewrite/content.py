@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from oulipoly_engine.core.rewrite.replacement_input import Wanted, refuse
+from oulipoly_engine.core.rewrite.replacement_input import ReplacementRecord, refuse
 from oulipoly_engine.core.text.json_splice import Path, elements, to_json, with_values
 from oulipoly_engine.core.transcripts.canonical import Chunk, chunks
 from oulipoly_engine.records import Record
@@ -26,7 +26,9 @@ class Place(Record):
         return self.value if isinstance(self.value, list) else [self.value]
 
 
-def changes(text: str, place: Place, wanted: Wanted, block: Callable[[str], Mapping[str, object]]) -> dict[Path, str]:
+def changes(
+    text: str, place: Place, wanted: ReplacementRecord, block: Callable[[str], Mapping[str, object]]
+) -> dict[Path, str]:
     """Return the values to put into a line so that an export of it gives the wanted content.
 
     text: the line; block: makes a native block of a text.
@@ -45,7 +47,7 @@ def changes(text: str, place: Place, wanted: Wanted, block: Callable[[str], Mapp
     return {place.path: _rebuilt(text, place, shown, wanted, block)}
 
 
-def new_blocks(wanted: Wanted, block: Callable[[str], Mapping[str, object]]) -> list[Mapping[str, object]]:
+def new_blocks(wanted: ReplacementRecord, block: Callable[[str], Mapping[str, object]]) -> list[Mapping[str, object]]:
     """Return the blocks of a turn that is added. Raises ReplacementInvalid for anything but text."""
     if not wanted.content:
         refuse(wanted.line, f"turn {wanted.entry_id} is not in the transcript, and it has no content to add")
@@ -53,7 +55,7 @@ def new_blocks(wanted: Wanted, block: Callable[[str], Mapping[str, object]]) -> 
 
 
 def _of_single(
-    place: Place, old: Sequence[Chunk], wanted: Wanted, block: Callable[[str], Mapping[str, object]]
+    place: Place, old: Sequence[Chunk], wanted: ReplacementRecord, block: Callable[[str], Mapping[str, object]]
 ) -> dict[Path, str]:
     first = wanted.content[0]
     if len(wanted.content) == 1 and old and old[0].type == first.type:
@@ -66,7 +68,7 @@ def _of_single(
     return {place.path: to_json(new_blocks(wanted, block))}
 
 
-def _in_place(place: Place, shown: Sequence[Chunk], wanted: Wanted) -> dict[Path, str]:
+def _in_place(place: Place, shown: Sequence[Chunk], wanted: ReplacementRecord) -> dict[Path, str]:
     items = place.items
     values: dict[Path, str] = {}
     for number, (before, after) in enumerate(zip(shown, wanted.content, strict=True)):
@@ -75,7 +77,7 @@ def _in_place(place: Place, shown: Sequence[Chunk], wanted: Wanted) -> dict[Path
     return values
 
 
-def _edit(item: Any, before: Chunk, after: Chunk, wanted: Wanted) -> dict[Path, str]:  # noqa: ANN401 - JSON
+def _edit(item: Any, before: Chunk, after: Chunk, wanted: ReplacementRecord) -> dict[Path, str]:  # noqa: ANN401 - JSON
     """Return what to put where inside one block."""
     if before == after:
         return {}
@@ -89,7 +91,11 @@ def _edit(item: Any, before: Chunk, after: Chunk, wanted: Wanted) -> dict[Path, 
 
 
 def _rebuilt(
-    text: str, place: Place, shown: Sequence[Chunk], wanted: Wanted, block: Callable[[str], Mapping[str, object]]
+    text: str,
+    place: Place,
+    shown: Sequence[Chunk],
+    wanted: ReplacementRecord,
+    block: Callable[[str], Mapping[str, object]],
 ) -> str:
     """Return the JSON text of a list with other blocks than before: known ones as they stood, new ones of text."""
     from difflib import SequenceMatcher  # noqa: PLC0415 - 3 ms, only a changed number of blocks needs it
@@ -118,7 +124,7 @@ def _can_become(before: Chunk, after: Chunk) -> bool:
     return before.type == after.type and before.text is not None and after.text is not None
 
 
-def _new_text(chunk: Chunk, wanted: Wanted) -> str:
+def _new_text(chunk: Chunk, wanted: ReplacementRecord) -> str:
     if chunk.text is None:
         refuse(wanted.line, f"a {chunk.type} chunk of turn {wanted.entry_id} has no text, so it cannot be rendered")
     if chunk.type != TEXT:

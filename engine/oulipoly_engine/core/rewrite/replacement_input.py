@@ -14,7 +14,7 @@ _SOURCE = {"storage_type": str, "jsonl_path": str, "line": int, "byte_start": in
 _SHOWN = 60  # characters of a foreign value in a message
 
 
-class Wanted(Record):
+class ReplacementRecord(Record):
     """One record as it is wanted."""
 
     line: int  # of the input, from 1; 0: from no input
@@ -26,10 +26,10 @@ class Wanted(Record):
     is_unsupported: bool = False
 
 
-def keep_unchanged(records: Iterable[CanonicalRecord]) -> tuple[Wanted, ...]:
+def keep_unchanged(records: Iterable[CanonicalRecord]) -> tuple[ReplacementRecord, ...]:
     """Return records as they are wanted back, unchanged."""
     return tuple(
-        Wanted(
+        ReplacementRecord(
             number,
             record.entry_id,
             record.role,
@@ -42,7 +42,7 @@ def keep_unchanged(records: Iterable[CanonicalRecord]) -> tuple[Wanted, ...]:
     )
 
 
-def parse(data: bytes, session_id: str, account: str) -> tuple[Wanted, ...]:
+def parse(data: bytes, session_id: str, account: str) -> tuple[ReplacementRecord, ...]:
     """Read canonical JSON lines that are to replace the entries of one account's session.
 
     Raises ReplacementInvalid, naming the line, for anything that `session export` would not have written.
@@ -71,7 +71,7 @@ def _lines(data: bytes) -> Iterator[tuple[int, str]]:
         yield number, text
 
 
-def _record(line: int, text: str, session_id: str, account: str) -> Wanted:
+def _record(line: int, text: str, session_id: str, account: str) -> ReplacementRecord:
     data = _document(line, text)
     is_unsupported = _field(line, data, "unsupported_record", bool)
     _is_ours(line, _field(line, data, "session_id", str).lower(), session_id, "session")
@@ -85,7 +85,7 @@ def _record(line: int, text: str, session_id: str, account: str) -> Wanted:
     for key, kind in _SOURCE.items():
         _field(line, source, key, kind, "source.")
     content = tuple(_chunk(line, item) for item in _field(line, data, "content", list))
-    return Wanted(line, entry_id, role, _timestamp(line, data), content, source["sha256"], is_unsupported)
+    return ReplacementRecord(line, entry_id, role, _timestamp(line, data), content, source["sha256"], is_unsupported)
 
 
 def _document(line: int, text: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.rewrite import claude, codex
 from oulipoly_engine.core.rewrite.draft_lines import Draft, raw_lines
-from oulipoly_engine.core.rewrite.replacement_input import Wanted, refuse
+from oulipoly_engine.core.rewrite.replacement_input import ReplacementRecord, refuse
 from oulipoly_engine.core.rewrite.steps import Kind, Step, steps
 from oulipoly_engine.core.transcripts import claude as claude_lines
 from oulipoly_engine.core.transcripts import codex as codex_lines
@@ -70,7 +70,7 @@ def read(storage_type: StorageType, data: bytes, origin: Origin) -> Reading:
     return Reading(tuple(records[start:]), frozenset(record.entry_id for record in records[:start]))
 
 
-def rewrite(storage_type: StorageType, data: bytes, wanted: Sequence[Wanted], origin: Origin) -> Rewrite:
+def rewrite(storage_type: StorageType, data: bytes, wanted: Sequence[ReplacementRecord], origin: Origin) -> Rewrite:
     """Return a transcript with the wanted entries.
 
     Raises ReplacementInvalid, naming the input line, for what cannot be written without loss; TranscriptMalformed when

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
-from oulipoly_engine.core.rewrite.replacement_input import Wanted, keep_unchanged, refuse
+from oulipoly_engine.core.rewrite.replacement_input import ReplacementRecord, keep_unchanged, refuse
 from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Chunk
 from oulipoly_engine.records import Record
 
@@ -24,7 +24,7 @@ class Step(Record):
 
     kind: Kind
     old: CanonicalRecord | None  # None: added
-    new: Wanted | None  # None: removed, or a record that is no entry and was not mentioned
+    new: ReplacementRecord | None  # None: removed, or a record that is no entry and was not mentioned
 
     @property
     def entry_id(self) -> str:
@@ -42,7 +42,7 @@ class Step(Record):
         return not (self.old is not None and self.old.is_unsupported)
 
 
-def steps(old: Sequence[CanonicalRecord], wanted: Sequence[Wanted]) -> tuple[Step, ...]:
+def steps(old: Sequence[CanonicalRecord], wanted: Sequence[ReplacementRecord]) -> tuple[Step, ...]:
     """Return every record's part, in the order of the new transcript.
 
     Records that are no entries (attachments, system notes) stay where they are, mentioned or not; a mentioned one must
@@ -55,12 +55,12 @@ def steps(old: Sequence[CanonicalRecord], wanted: Sequence[Wanted]) -> tuple[Ste
     return found
 
 
-def _align(old: Sequence[CanonicalRecord], wanted: Sequence[Wanted]) -> Iterator[Step]:
+def _align(old: Sequence[CanonicalRecord], wanted: Sequence[ReplacementRecord]) -> Iterator[Step]:
     places: dict[str, list[int]] = {}
     for place, record in enumerate(old):
         places.setdefault(record.entry_id, []).append(place)
-    added: dict[str, Wanted] = {}
-    pending: list[Wanted] = []  # added ones go right before the next known one, behind what is no entry
+    added: dict[str, ReplacementRecord] = {}
+    pending: list[ReplacementRecord] = []  # added ones go right before the next known one, behind what is no entry
     here = 0
     for one in wanted:
         known = next((place for place in places.get(one.entry_id, ()) if place >= here), None)
@@ -81,7 +81,7 @@ def _pass_over(record: CanonicalRecord) -> Step:
     return Step(Kind.KEPT if record.is_unsupported else Kind.REMOVED, record, None)
 
 
-def _check_new(one: Wanted, places: dict[str, list[int]], added: dict[str, Wanted]) -> None:
+def _check_new(one: ReplacementRecord, places: dict[str, list[int]], added: dict[str, ReplacementRecord]) -> None:
     if one.is_unsupported:
         refuse(one.line, f"the record {one.entry_id} is no turn, and the transcript has none like it at this place")
     if one.entry_id in places:
@@ -90,7 +90,7 @@ def _check_new(one: Wanted, places: dict[str, list[int]], added: dict[str, Wante
         refuse(one.line, f"turn {one.entry_id} was already given in line {added[one.entry_id].line}")
 
 
-def _match(record: CanonicalRecord, one: Wanted) -> Step:
+def _match(record: CanonicalRecord, one: ReplacementRecord) -> Step:
     if one.is_unsupported != record.is_unsupported:
         what = "no turn" if record.is_unsupported else "a turn, not an unsupported record"
         refuse(one.line, f"the record {one.entry_id} is {what} in the transcript")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from oulipoly_engine.core.accounts.accounts import AcceptanceSpec
-from oulipoly_engine.core.runs.vendor_text import missing_session_phrase
+from oulipoly_engine.core.runs.vendor_text import find_missing_session_phrase
 from oulipoly_engine.records import Record
 
 
@@ -43,7 +43,7 @@ def judge(spec: AcceptanceSpec | None, session_id: str, exit_code: int, stdout: 
     accepting = _first_match(rules.accepted, session_id, output) if exit_code == 0 else None
     if accepting is not None:
         return Acceptance(AcceptanceStatus.ACCEPTED, f"accepted_output_patterns matched {accepting!r}")
-    phrase = missing_session_phrase(output)
+    phrase = find_missing_session_phrase(output)
     if phrase is not None:
         return Acceptance(
             AcceptanceStatus.REJECTED, f"the CLI does not know the session: it printed {phrase!r}", is_mismatch=True

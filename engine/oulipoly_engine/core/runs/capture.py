@@ -166,7 +166,7 @@ class ResumedIdReader:
 
     def __init__(self, expected_id: str) -> None:
         self._expected = expected_id.lower()
-        self._streams = {"stdout": (_LineFeed(), _reported_by_event), "stderr": (_LineFeed(), _reported_by_banner)}
+        self._streams = {"stdout": (_LineFeed(), _find_id_in_event), "stderr": (_LineFeed(), _find_id_in_banner)}
         self._left = dict.fromkeys(self._streams, _OPENING)
         self.reported: str | None = None  # the first id that the CLI named
 
@@ -185,7 +185,7 @@ class ResumedIdReader:
         return self.reported if self.reported is not None and self.reported.lower() != self._expected else None
 
 
-def _reported_by_event(line: bytes) -> str | None:
+def _find_id_in_event(line: bytes) -> str | None:
     event = _event(line)
     if event is None:
         return None
@@ -197,7 +197,7 @@ def _reported_by_event(line: bytes) -> str | None:
     return name if isinstance(name, str) and name else None
 
 
-def _reported_by_banner(line: bytes) -> str | None:
+def _find_id_in_banner(line: bytes) -> str | None:
     found = _BANNER.match(line)
     return None if found is None else found[1].decode("ascii")
 

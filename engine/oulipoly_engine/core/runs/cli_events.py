@@ -98,7 +98,7 @@ def failure_in(events: Iterable[Event]) -> Failure | None:
     report: _Report | None = None
     limit: Event | None = None
     for event in events:
-        rejected = _rejected_limit(event)
+        rejected = _find_rejected_limit(event)
         limit = rejected or limit
         found = _report_of(event)
         if found is not None and (found.is_final or report is None or not report.is_final):
@@ -226,7 +226,7 @@ def _goes_on(event: Event) -> bool:
     return kind in ("assistant", "step_finish", "text") or (kind == "item.completed" and not is_warning)
 
 
-def _rejected_limit(event: Event) -> Event | None:
+def _find_rejected_limit(event: Event) -> Event | None:
     """Return the limit of claude's event when a plan's window refused the call.
 
     A bare refusal names no window: that is the server's own passing limit. Paid overage means that work went on.

@@ -80,7 +80,7 @@ def parse_answer(stdout: str, fallback_text: str) -> Diagnosis:
     if category is not Category.UNKNOWN:
         return Diagnosis(category, summary, source="text")
     guessed = heuristic(fallback_text)
-    said = summary or _summary(_deciding_line(fallback_text.splitlines(), guessed))
+    said = summary or _summary(_choose_line(fallback_text.splitlines(), guessed))
     return Diagnosis(guessed, said, source="none" if guessed is Category.UNKNOWN else "keywords")
 
 
@@ -129,27 +129,27 @@ def _by_key_words(errors: list[str], answers: list[str]) -> Diagnosis | None:
     for lines in (errors, answers):
         category = heuristic("\n".join(lines))
         if category is not Category.UNKNOWN:
-            return Diagnosis(category, _summary(_deciding_line(lines, category)), None, "keywords")
+            return Diagnosis(category, _summary(_choose_line(lines, category)), None, "keywords")
     return None
 
 
-def _deciding_line(lines: list[str], category: Category) -> str:
+def _choose_line(lines: list[str], category: Category) -> str:
     written = [line for line in lines if line.strip()]
     return next((line for line in written if heuristic(line) is category), written[-1] if written else "")
 
 
 def _last_words(stdout: str, stderr: str) -> tuple[list[str], list[str]]:
     """Return the lines of stderr and of stdout in which a CLI gives its reason."""
-    errors = _written_lines(stderr)
+    errors = _split_nonblank_lines(stderr)
     own = [line for line in errors if _OWN_ERROR.match(line)]
     # The banner of a long transcript may be cut off; only Codex writes the word in capitals.
     if _TALKS_ON_STDERR.search(plain(stderr)) or any(line.startswith("ERROR: ") for line in own):
         errors = own
-    answers = [] if is_stream(parse_events(stdout)) else _written_lines(stdout)
+    answers = [] if is_stream(parse_events(stdout)) else _split_nonblank_lines(stdout)
     return errors[-_STDERR_LINES:], answers[-_STDOUT_LINES:]
 
 
-def _written_lines(text: str) -> list[str]:
+def _split_nonblank_lines(text: str) -> list[str]:
     return [line for line in plain(text).splitlines() if line.strip()]
 
 

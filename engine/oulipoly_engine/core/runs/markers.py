@@ -144,7 +144,7 @@ def parse_parent(text: str) -> ParentRef | None:
         return None
     fields = _json_fields(text)
     if fields is None:
-        fields = _mangled_fields(text)
+        fields = _read_mangled_fields(text)
     source, parent_id = fields.get("source"), fields.get("id")
     if set(fields) != {"source", "id"} or not isinstance(source, str) or not isinstance(parent_id, str):
         return None
@@ -204,7 +204,7 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return fields
 
 
-def _mangled_fields(text: str) -> dict[str, object]:
+def _read_mangled_fields(text: str) -> dict[str, object]:
     if not (text.startswith("{") and text.endswith("}")):
         return {}
     matches = [_MANGLED_FIELD.fullmatch(part) for part in text[1:-1].split(",")]

@@ -118,7 +118,7 @@ def heuristic(text: str) -> Category:
     return next((category for category, pattern in _KEY_WORDS if pattern.search(text)), Category.UNKNOWN)
 
 
-def missing_session_phrase(output: str) -> str | None:
+def find_missing_session_phrase(output: str) -> str | None:
     """Return the words by which a CLI said, near the start of a line, that it does not know the session."""
     found = _LINE_OF_MISSING_SESSION.search(plain(output))
     return found[1] if found else None

@@ -272,7 +272,7 @@ def title_of(texts: Iterable[str]) -> str | None:
 
     texts: of the user's entries, the first one first. CLIs put notes of their own before them.
     """
-    for text in _typed(texts):
+    for text in _drop_notes(texts):
         return " ".join(text[:400].split())[:200] or None
     return None
 
@@ -296,7 +296,7 @@ _NOTES = (
 )
 
 
-def _typed(texts: Iterable[str]) -> Iterator[str]:
+def _drop_notes(texts: Iterable[str]) -> Iterator[str]:
     for text in texts:
         stripped = text.strip()
         if stripped and not stripped.startswith(_NOTES):

@@ -135,7 +135,7 @@ def entry_line(line: Line, file: str) -> EntryLine | None:
     )
 
 
-def lacking(line: Line) -> tuple[str, ...]:
+def find_missing_texts(line: Line) -> tuple[str, ...]:
     """Return which of the texts that a message needs to be a row it does not have."""
     if line.type not in ROLES:
         return ()

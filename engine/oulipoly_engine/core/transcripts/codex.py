@@ -128,7 +128,7 @@ def entry_line(line: Line, session_id: str | None, entry_id: str, file: str) -> 
     )
 
 
-def lacking(line: Line) -> tuple[str, ...] | None:
+def find_missing_texts(line: Line) -> tuple[str, ...] | None:
     """Return which of the texts that a message needs to be a row it does not have; None for what is no message."""
     payload = line.payload
     if line.type != "response_item" or payload is None or payload.type != "message":
@@ -246,7 +246,7 @@ def _image(url: object) -> Part:
     return image_part(head.removeprefix("data:").partition(";")[0] or "image", data)
 
 
-def _called(payload: Payload) -> Iterator[Part]:
+def _read_call(payload: Payload) -> Iterator[Part]:
     told = (payload.arguments, payload.input, payload.action)
     given = plain(next((one for one in told if one is not ABSENT), None))
     if isinstance(given, str):
@@ -258,7 +258,7 @@ def _called(payload: Payload) -> Iterator[Part]:
     yield Part(Kind.CALL, arguments_text(given), payload.name or payload.type or "")
 
 
-def _returned(payload: Payload) -> Iterator[Part]:
+def _read_result(payload: Payload) -> Iterator[Part]:
     given = plain(payload.output)
     if isinstance(given, list):
         for part in _parts(given):
@@ -269,18 +269,18 @@ def _returned(payload: Payload) -> Iterator[Part]:
     yield Part(Kind.RESULT, arguments_text(given if text is None else text), is_error=is_error)
 
 
-def _thought(payload: Payload) -> Iterator[Part]:
+def _read_thinking(payload: Payload) -> Iterator[Part]:
     for content in (payload.summary, payload.content):
         for part in _parts(plain(content) or []):
             yield Part(Kind.THINKING, part.text)
 
 
 _ITEMS: Mapping[str, Callable[[Payload], Iterator[Part]]] = {
-    "function_call": _called,
-    "custom_tool_call": _called,
-    "local_shell_call": _called,
-    "web_search_call": _called,
-    "function_call_output": _returned,
-    "custom_tool_call_output": _returned,
-    "reasoning": _thought,
+    "function_call": _read_call,
+    "custom_tool_call": _read_call,
+    "local_shell_call": _read_call,
+    "web_search_call": _read_call,
+    "function_call_output": _read_result,
+    "custom_tool_call_output": _read_result,
+    "reasoning": _read_thinking,
 }

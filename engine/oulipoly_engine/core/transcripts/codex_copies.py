@@ -86,7 +86,7 @@ def _copies(line: int, document: dict[str, Any]) -> Iterator[Copy]:
     kind = payload.get("type")
     if document.get("type") == "compacted":
         yield from _history(line, payload)
-        yield from _retained(line, payload)
+        yield from _find_retained_copies(line, payload)
     elif document.get("type") != "event_msg":
         return
     elif kind in _EVENTS and isinstance(payload.get("message"), str):
@@ -96,7 +96,7 @@ def _copies(line: int, document: dict[str, Any]) -> Iterator[Copy]:
         yield Copy(line, "assistant", (path,), (payload["last_agent_message"],), is_mention=True)
     elif kind == "item_completed" and isinstance(payload.get("item"), dict) and payload["item"].get("type") in _ITEMS:
         item = payload["item"]
-        yield from _listed(line, _ITEMS[item["type"]], item, ("payload", "item"), ())
+        yield from _find_content_copies(line, _ITEMS[item["type"]], item, ("payload", "item"), ())
 
 
 def _history(line: int, payload: dict[str, Any]) -> Iterator[Copy]:
@@ -110,10 +110,10 @@ def _history(line: int, payload: dict[str, Any]) -> Iterator[Copy]:
     for place, item in enumerate(history):
         if isinstance(item, dict) and item.get("type") == "message" and item.get("role") in ("user", "assistant"):
             elements: tuple[Path, ...] = tuple(("payload", name, place) for name in names)
-            yield from _listed(line, item["role"], item, elements[0], elements)
+            yield from _find_content_copies(line, item["role"], item, elements[0], elements)
 
 
-def _retained(line: int, payload: dict[str, Any]) -> Iterator[Copy]:
+def _find_retained_copies(line: int, payload: dict[str, Any]) -> Iterator[Copy]:
     """Yield what a compaction keeps for later ones (0.169)."""
     context = payload.get("retained_context")
     for role in ("user", "assistant"):
@@ -125,7 +125,9 @@ def _retained(line: int, payload: dict[str, Any]) -> Iterator[Copy]:
                 yield Copy(line, role, ((*path, "text"),), (item["text"],), item_id, (path,))
 
 
-def _listed(line: int, role: str, item: dict[str, Any], path: Path, elements: tuple[Path, ...]) -> Iterator[Copy]:
+def _find_content_copies(
+    line: int, role: str, item: dict[str, Any], path: Path, elements: tuple[Path, ...]
+) -> Iterator[Copy]:
     content = item.get("content")
     blocks = [
         (place, block["text"])

@@ -77,7 +77,7 @@ class Findings(Record, frozen=False):
             self.last_at = max(self.last_at, entry.at)
 
 
-class Wanted(Record):
+class PartSelection(Record):
     """What of a session is shown besides what was said."""
 
     tools: bool = False  # what tools were given and answered; without it only that they were called
@@ -85,8 +85,8 @@ class Wanted(Record):
     context: bool = False
 
 
-TALK = Wanted()
-EVERYTHING = Wanted(tools=True, thinking=True, context=True)
+TALK = PartSelection()
+EVERYTHING = PartSelection(tools=True, thinking=True, context=True)
 
 
 def note_once(known: list[str], value: str) -> None:
@@ -106,7 +106,7 @@ def _of_chunk(chunk: Chunk) -> Part:
     return Part(kind, chunk.text or "", "" if kind is Kind.TEXT else chunk.type)
 
 
-def select(entries: Iterable[Entry], wanted: Wanted) -> Iterator[Entry]:
+def select(entries: Iterable[Entry], wanted: PartSelection) -> Iterator[Entry]:
     """Yield the entries with the parts that are wanted, those without any left out, and what goes together joined."""
     speaker = ("", False)
     for entry in entries:
@@ -120,7 +120,7 @@ def select(entries: Iterable[Entry], wanted: Wanted) -> Iterator[Entry]:
         speaker = now
 
 
-def _select_part(part: Part, wanted: Wanted) -> Part | None:
+def _select_part(part: Part, wanted: PartSelection) -> Part | None:
     match part.kind:
         case Kind.TEXT:
             return part if part.text.strip() else None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from enum import StrEnum
 
-from oulipoly_engine.core.transcripts.dialogue import Entry, Findings, Wanted
+from oulipoly_engine.core.transcripts.dialogue import Entry, Findings, PartSelection
 from oulipoly_engine.records import Record
 
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
@@ -35,7 +35,7 @@ class Head(Record):
     account: str
     origin: Origin
     findings: Findings
-    wanted: Wanted
+    wanted: PartSelection
     secrets: int | None  # taken out; None: nothing was
     model: str | None = None  # that the user asked for
 
@@ -106,7 +106,7 @@ def _present(name: str, text: str) -> Iterator[tuple[str, str]]:
         yield name, text
 
 
-def _list_omissions(wanted: Wanted) -> Iterator[str]:
+def _list_omissions(wanted: PartSelection) -> Iterator[str]:
     if not wanted.tools:
         yield "what tools were given and answered"
     if not wanted.thinking:

@@ -88,7 +88,7 @@ def entry_line(message: Message, session_id: str | None, file: str) -> EntryLine
     )
 
 
-def lacking(line: Line) -> tuple[str, ...] | None:
+def find_missing_texts(line: Line) -> tuple[str, ...] | None:
     """Return which of the texts that a message needs to be a row it does not have; None for what is no message."""
     if line.patch is not None or line.type not in _ROLES:
         return None

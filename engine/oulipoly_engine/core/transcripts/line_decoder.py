@@ -18,7 +18,7 @@ import msgspec
 
 from oulipoly_engine.core.text.json_values import MOST_TOKENS, count_of
 from oulipoly_engine.core.transcripts.canonical import TEXT, TEXT_TYPES, Line, Origin, chunks, parse_line
-from oulipoly_engine.core.transcripts.turn_script import Said, stored_body
+from oulipoly_engine.core.transcripts.turn_script import TextChunk, encode_body
 
 Count = Annotated[int, msgspec.Meta(ge=0, lt=MOST_TOKENS)]  # of tokens; anything else is looked at leniently
 Content = msgspec.Raw  # as it stands in the line, or any JSON value where the line was decoded in another way
@@ -99,16 +99,16 @@ def body_of(content: object) -> str | None:
         except UNFIT:
             content = plain(content)
     if isinstance(content, str):
-        return stored_body([Said(TEXT, content)]) if content else None
-    found: list[Said] = []
+        return encode_body([TextChunk(TEXT, content)]) if content else None
+    found: list[TextChunk] = []
     for item in content if isinstance(content, list) else [content]:
         if type(item) is _Chunk:
             text = item.text if item.text is not None else item.content
             if isinstance(text, str):
-                found.append(Said(TEXT if item.type is None or item.type in TEXT_TYPES else item.type, text))
+                found.append(TextChunk(TEXT if item.type is None or item.type in TEXT_TYPES else item.type, text))
         else:
-            found += [Said(chunk.type, chunk.text) for chunk in chunks([item]) if chunk.text is not None]
-    return stored_body(found)
+            found += [TextChunk(chunk.type, chunk.text) for chunk in chunks([item]) if chunk.text is not None]
+    return encode_body(found)
 
 
 def struct_of(kind: type[S], record: Mapping[str, object], *, keeping: bool = False) -> S:
@@ -117,7 +117,7 @@ def struct_of(kind: type[S], record: Mapping[str, object], *, keeping: bool = Fa
     for name, key, fitting_types in _fields(kind):
         value = record.get(key)
         if value is not None:
-            fitting = _fitting(value, fitting_types, keeping=keeping)
+            fitting = _convert_value(value, fitting_types, keeping=keeping)
             if fitting is not None or keeping:
                 values[name] = value if fitting is None else fitting
     return kind(**values)
@@ -129,7 +129,7 @@ def _may_hold_long_number(data: bytes) -> bool:
     return any(data[at : at + _MANY_DIGITS].isdigit() for at in range(0, len(data) - _MANY_DIGITS, _MANY_DIGITS))
 
 
-def _fitting(value: object, fitting_types: tuple[Any, ...], *, keeping: bool) -> object:
+def _convert_value(value: object, fitting_types: tuple[Any, ...], *, keeping: bool) -> object:
     for one in fitting_types:
         if one in (msgspec.Raw, Any):
             return value
@@ -141,7 +141,11 @@ def _fitting(value: object, fitting_types: tuple[Any, ...], *, keeping: bool) ->
         elif get_origin(one) is list:
             if isinstance(value, list):
                 kinds = get_args(one)
-                return [each for each in (_fitting(each, kinds, keeping=keeping) for each in value) if each is not None]
+                return [
+                    each
+                    for each in (_convert_value(each, kinds, keeping=keeping) for each in value)
+                    if each is not None
+                ]
         elif isinstance(value, one):
             return value
     return None

@@ -49,7 +49,7 @@ class LineError(Record):
         return f"line {self.line}: {self.text}" if self.line else self.text
 
 
-class Said(msgspec.Struct, gc=False):
+class TextChunk(msgspec.Struct, gc=False):
     """A chunk of text."""
 
     type: str
@@ -71,9 +71,9 @@ def parse_line(raw: bytes, number: int) -> Told:
     try:
         record = json.loads(raw.decode("utf-8", "replace"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
-        return None, LineError(number, f"the line is no JSON: {_shown(raw.decode('utf-8', 'replace'))}")
+        return None, LineError(number, f"the line is no JSON: {_format_value(raw.decode('utf-8', 'replace'))}")
     if not isinstance(record, dict):
-        return None, LineError(number, f"the line is no JSON object: {_shown(record)}")
+        return None, LineError(number, f"the line is no JSON object: {_format_value(record)}")
     return parse_record(record, number)
 
 
@@ -96,13 +96,13 @@ def parse_record(record: Mapping[str, object], number: int) -> Told:
         return None, LineError(number, str(refused))
     except RecursionError:
         return None, LineError(number, "`body` is nested too deeply")
-    return entry, None if problem is None else LineError(number, f"turn {_shown(entry.entry_id)}: {problem}")
+    return entry, None if problem is None else LineError(number, f"turn {_format_value(entry.entry_id)}: {problem}")
 
 
 def _text(record: Mapping[str, object], key: str) -> str:
     value = record.get(key)
     if not isinstance(value, str) or not value:
-        raise EntryRefused(f"`{key}` must be a text that is not empty, not {_shown(value)}")
+        raise EntryRefused(f"`{key}` must be a text that is not empty, not {_format_value(value)}")
     return storable(key, value)
 
 
@@ -110,10 +110,10 @@ def _flag(record: Mapping[str, object], key: str) -> bool:
     value = record.get(key)
     if value is None or isinstance(value, bool):
         return value is True
-    raise EntryRefused(f"`{key}` must be true or false, not {_shown(value)}")
+    raise EntryRefused(f"`{key}` must be true or false, not {_format_value(value)}")
 
 
-def _parsed(text: str) -> datetime | None:
+def _read_instant(text: str) -> datetime | None:
     try:
         return from_text(text)
     except (ValueError, OverflowError):
@@ -122,9 +122,9 @@ def _parsed(text: str) -> datetime | None:
 
 def instant(text: str) -> str:
     """Return an instant in the one fixed form. Raises TurnRefused for what is none, or too early."""
-    at = _parsed(text)
+    at = _read_instant(text)
     if at is None or at.year < _EARLIEST_YEAR:
-        raise EntryRefused(f"`timestamp` must be RFC 3339 with a zone, not {_shown(text)}")
+        raise EntryRefused(f"`timestamp` must be RFC 3339 with a zone, not {_format_value(text)}")
     # Most are `2026-11-20T12:00:00.000Z`: rendering them anew would cost more than all the rest of an entry's check.
     is_fixed = len(text) == 24 and text[4] == text[7] == "-" and text[10] == "T" and text[19] == "." and text[23] == "Z"
     return f"{text[:23]}000Z" if is_fixed else to_text(at)
@@ -135,36 +135,42 @@ def _body(value: object) -> tuple[str | None, str | None]:
     if value is None:
         return None, None
     if not isinstance(value, list):
-        return None, f"its `body` is no list, so it is kept without: {_shown(value)}"
+        return None, f"its `body` is no list, so it is kept without: {_format_value(value)}"
     for place, chunk in enumerate(value):
         if not isinstance(chunk, dict):
-            return None, f"`body[{place}]` is no object, so it is kept without its body: {_shown(chunk)}"
+            return None, f"`body[{place}]` is no object, so it is kept without its body: {_format_value(chunk)}"
         if not isinstance(chunk.get("type"), str):
-            return None, f"`body[{place}].type` is no text, so it is kept without its body: {_shown(chunk.get('type'))}"
+            return (
+                None,
+                f"`body[{place}].type` is no text, so it is kept without its body: {_format_value(chunk.get('type'))}",
+            )
         if "text" in chunk and not isinstance(chunk["text"], str):
-            return None, f"`body[{place}].text` is no text, so it is kept without its body: {_shown(chunk['text'])}"
+            return (
+                None,
+                f"`body[{place}].text` is no text, so it is kept without its body: {_format_value(chunk['text'])}",
+            )
     stored = _PLAIN.encode(value)
-    return stored if _is_storable(stored) else _escaped(value), None
+    return stored if _is_storable(stored) else _encode_escaped(value), None
 
 
 def storable(name: str, text: str) -> str:
     """Return a text that the state file can hold. Raises TurnRefused for half a character."""
     if not text.isascii() and not _is_storable(text):
-        raise EntryRefused(f"`{name}` holds half a character: {_shown(text)}")
+        raise EntryRefused(f"`{name}` holds half a character: {_format_value(text)}")
     return text
 
 
-def stored_body(chunks: Sequence[Said]) -> str | None:
+def encode_body(chunks: Sequence[TextChunk]) -> str | None:
     """Return chunks of text as a body is stored, None for none."""
     if not chunks:
         return None
     try:
         return _encode(chunks).decode()
     except UnicodeEncodeError:
-        return _escaped([{"type": chunk.type, "text": chunk.text} for chunk in chunks])
+        return _encode_escaped([{"type": chunk.type, "text": chunk.text} for chunk in chunks])
 
 
-def _escaped(value: object) -> str:
+def _encode_escaped(value: object) -> str:
     """Return a body with escapes: half a surrogate pair can be written in JSON, but not stored."""
     return json.dumps(value, separators=(",", ":"))
 
@@ -179,7 +185,7 @@ def _is_storable(text: str) -> bool:
     return True
 
 
-def _shown(value: object) -> str:
+def _format_value(value: object) -> str:
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 

@@ -10,13 +10,13 @@ from oulipoly_engine.core.ledger.report import Line
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.ledger.consumers import Burner, Burners, burners
+from oulipoly_engine.service.ledger.consumers import Consumer, TopConsumers, burners
 from oulipoly_engine.service.ledger.ledger import Updated
 from oulipoly_engine.service.ledger.report import Question, answer, rates
 from oulipoly_engine.service.ledger.sources import sources
 from oulipoly_engine.store.base.db import Store
 
-__all__ = ["Burner", "Burners", "Ledger", "LedgerReport", "Question"]
+__all__ = ["Consumer", "Ledger", "LedgerReport", "Question", "TopConsumers"]
 
 # Told how much of everything is read, both in bytes.
 Progress = Callable[[], AbstractContextManager[Callable[[int, int], None]]]
@@ -44,7 +44,7 @@ class Ledger:
             updated, absent = self._update(store, progress)
             return LedgerReport(answer(store, question, rates(store, own), home.now(), None), updated, absent)
 
-    def burners(self, account: str, since: datetime, until: datetime) -> Burners:
+    def burners(self, account: str, since: datetime, until: datetime) -> TopConsumers:
         """Return which sessions, projects and models burned an account's quota between two instants."""
         home = self._home
         with home.stored() as store:

@@ -14,7 +14,7 @@ from oulipoly_engine.errors import AccountUnusable, InvocationNotFound
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.quota.choose import candidates, decide_among
-from oulipoly_engine.service.quota.refresh import Wish
+from oulipoly_engine.service.quota.refresh import RefreshOptions
 from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.store.runs import invocations
 
@@ -58,7 +58,7 @@ class Pools:
     def what_if(self, model: str, texts: Sequence[str]) -> Decision:
         """Return the choice that a pool would make if so; nothing is changed. Raises UsageInvalid on a bad text."""
         home, pool = self._home, self._home.files.model(model)
-        suppositions = _supposed(pool, texts)
+        suppositions = _read_suppositions(pool, texts)
         with home.stored() as store:
             supposed = suppose(candidates(store, pool, home.now(), home.files.accounts()), suppositions)
             return decide_among(store, pool, supposed, home.files.settings(), home.now())
@@ -71,7 +71,7 @@ class Pools:
         home, files = self._home, self._home.files
         with home.stored() as store:
             pool, settings = files.model(model), files.settings()
-            suppositions, accounts = _supposed(pool, texts), files.accounts()
+            suppositions, accounts = _read_suppositions(pool, texts), files.accounts()
             reader = home.wiring.refresher(store, accounts, files.scripts(), home.listeners)
             readable = [name for name in _members(pool) if reader.source(name)]
             stale: tuple[str, ...] = ()
@@ -82,7 +82,7 @@ class Pools:
                 )
             else:
                 with progress(len(_members(pool))) as step:
-                    reader.refresh(readable, Wish(), step)
+                    reader.refresh(readable, RefreshOptions(), step)
             supposed = suppose(candidates(store, pool, home.now(), accounts), suppositions)
             return NextDecision(decide_among(store, pool, supposed, settings, home.now()), stale)
 
@@ -103,9 +103,11 @@ class Pools:
     def apply(self, model: str, texts: Sequence[str]) -> tuple[str, ...]:
         """Make a what-if's pins, drains and reserves true; return what was done, a clause each."""
         self._home.refuse_if_read_only("apply a what-if")
-        return tuple(self._applied(model, one) for one in _supposed(self._home.files.model(model), texts))
+        return tuple(
+            self._apply_supposition(model, one) for one in _read_suppositions(self._home.files.model(model), texts)
+        )
 
-    def _applied(self, model: str, one: Supposition) -> str:
+    def _apply_supposition(self, model: str, one: Supposition) -> str:
         match one.key:
             case "pin":
                 self.pin(model, one.account)
@@ -120,7 +122,7 @@ class Pools:
                 return "turns cannot be applied: they are what your work will bring"
 
 
-def _supposed(pool: Model, texts: Sequence[str]) -> tuple[Supposition, ...]:
+def _read_suppositions(pool: Model, texts: Sequence[str]) -> tuple[Supposition, ...]:
     return parse(texts, _members(pool))
 
 

@@ -17,9 +17,9 @@ from oulipoly_engine.core.quota.usage_table import AccountUsage
 from oulipoly_engine.facade.files import check_account
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.quota.burn_history import Burning, read_burn_history
+from oulipoly_engine.service.quota.burn_history import BurnHistory, read_burn_history
 from oulipoly_engine.service.quota.forecasting import WindowForecast
-from oulipoly_engine.service.quota.refresh import Kind, Refreshed, Refresher, Wish
+from oulipoly_engine.service.quota.refresh import Kind, Refresher, RefreshOptions, RefreshResult
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import quotas
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.balance.decision import Decision
     from oulipoly_engine.core.quota.windows import QuotaState
 
-__all__ = ["Burning", "Kind", "Quota", "QuotaCheck", "Refreshed", "WindowForecast"]
+__all__ = ["BurnHistory", "Kind", "Quota", "QuotaCheck", "RefreshResult", "WindowForecast"]
 
 Waiting = Callable[[int], AbstractContextManager[Callable[[object], None]]]  # of so many; is told of each that ended
 
@@ -63,15 +63,17 @@ class Quota:
             check_account(accounts, name)
         return tuple(asked or accounts)
 
-    def refresh(self, asked: Sequence[str] = (), progress: Waiting | None = None) -> tuple[Refreshed, ...]:
+    def refresh(self, asked: Sequence[str] = (), progress: Waiting | None = None) -> tuple[RefreshResult, ...]:
         """Read accounts' quota now, all that have a source by default; QuotaRefreshed goes out as each one ends."""
         self._home.refuse_if_read_only("read quota")
         names = self.names(asked)
         with self._home.stored() as store:
             reader = self._reader(store)
-            return _read(reader, [name for name in names if asked or reader.source(name)], Wish(insist=True), progress)
+            return _read(
+                reader, [name for name in names if asked or reader.source(name)], RefreshOptions(insist=True), progress
+            )
 
-    def refresh_for_display(self) -> tuple[Refreshed, ...]:
+    def refresh_for_display(self) -> tuple[RefreshResult, ...]:
         """Read the accounts whose reading is too old to be shown; one that failed lately is left alone."""
         home, now = self._home, self._home.now()
         home.refuse_if_read_only("read quota")
@@ -79,15 +81,15 @@ class Quota:
             reader = self._reader(store)
             states = quotas.states(store, tuple(home.files.accounts()))
             old = [name for name, state in states.items() if is_stale(state, now) and reader.source(name) is not None]
-            return reader.refresh(old, Wish(unless_since=now))
+            return reader.refresh(old, RefreshOptions(unless_since=now))
 
     def read_usage(self, progress: Waiting | None = None) -> tuple[AccountUsage, ...]:
         """Read every account that a model names, and return what its windows show or why they do not, by name."""
         home, files = self._home, self._home.files
         with home.stored() as store:
             accounts = files.accounts()
-            names = self._pooled(files.models(), accounts)
-            done = _read(self._reader(store), names, Wish(derive=False, insist=True), progress)
+            names = self._list_pool_accounts(files.models(), accounts)
+            done = _read(self._reader(store), names, RefreshOptions(derive=False, insist=True), progress)
         return tuple(_usage(accounts[result.account], result) for result in done)
 
     def check(self, names: Sequence[str], threshold: float) -> QuotaCheck:
@@ -128,7 +130,7 @@ class Quota:
         with self._home.stored() as store:
             alerts.withdraw(store, untold, threshold)
 
-    def burning(self, account: str, window: str, back: timedelta, ahead: timedelta, steps: int) -> Burning:
+    def burning(self, account: str, window: str, back: timedelta, ahead: timedelta, steps: int) -> BurnHistory:
         """Return how a window burned and what is expected of it, in at most `steps` points."""
         with self._home.stored() as store:
             return read_burn_history(store, account, window, self._home.now(), back, ahead, steps)
@@ -137,7 +139,7 @@ class Quota:
         home = self._home
         return home.wiring.refresher(store, home.files.accounts(), home.files.scripts(), home.listeners)
 
-    def _pooled(self, models: Mapping[str, Model], accounts: Mapping[str, Account]) -> Sequence[str]:
+    def _list_pool_accounts(self, models: Mapping[str, Model], accounts: Mapping[str, Account]) -> Sequence[str]:
         """Return the distinct accounts of all pools, sorted; one that is not configured is warned of and left out."""
         found: set[str] = set()
         for model in models.values():
@@ -152,14 +154,16 @@ class Quota:
         return sorted(found)
 
 
-def _read(reader: Refresher, names: Sequence[str], wish: Wish, progress: Waiting | None) -> tuple[Refreshed, ...]:
+def _read(
+    reader: Refresher, names: Sequence[str], wish: RefreshOptions, progress: Waiting | None
+) -> tuple[RefreshResult, ...]:
     if progress is None:
         return reader.refresh(names, wish)
     with progress(len(names)) as step:
         return reader.refresh(names, wish, step)
 
 
-def _usage(account: Account, done: Refreshed) -> AccountUsage:
+def _usage(account: Account, done: RefreshResult) -> AccountUsage:
     vendor = usage_table.vendor_of(account.command)
     state = _STATES.get(done.kind)
     warning = usage_table.not_committed(done.text or "") if done.kind is Kind.NOT_STORED else None

@@ -7,7 +7,7 @@ from pathlib import Path
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.facade.quota.pools import Pools
-from oulipoly_engine.service.runs.background import Asked, Background
+from oulipoly_engine.service.runs.background import Background, BackgroundRequest
 
 
 class BackgroundRuns:
@@ -26,7 +26,7 @@ class BackgroundRuns:
             raise UsageInvalid(message)
         self._home.files.model(model)
         pin = self._pools.pins.get(model)
-        return self._background.start(Asked(model, prompt, pin, folder, self._home.models_dir))
+        return self._background.start(BackgroundRequest(model, prompt, pin, folder, self._home.models_dir))
 
     def stop(self, number: int) -> None:
         """Interrupt a one-shot."""

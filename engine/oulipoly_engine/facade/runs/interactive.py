@@ -13,7 +13,7 @@ from oulipoly_engine.facade import upkeep
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.process.signals import Guard
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.service.runs.resume import Wish, tell_choice
+from oulipoly_engine.service.runs.resume import ResumeRequest, tell_choice
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.accounts.accounts import Model
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.store.base.db import Store
     from oulipoly_engine.terminal.host.runtime_folder import Terminal
 
-__all__ = ["Interactive", "InteractiveRequest", "Started", "Wish"]
+__all__ = ["Interactive", "InteractiveRequest", "ResumeRequest", "Started"]
 
 
 class InteractiveRequest(Record):
@@ -32,7 +32,7 @@ class InteractiveRequest(Record):
     folder: Path  # where the CLI works; for a session: where that cannot be told
     model: str | None = None
     account: str | None = None  # beside a model: this member of its pool alone
-    wish: Wish | None = None  # the session to go on with
+    wish: ResumeRequest | None = None  # the session to go on with
     parent: ParentRef | None = None  # the invocation that started us
     is_shown: bool = True  # a person sees our notes: what only scripts read is left out
 
@@ -61,7 +61,7 @@ class Interactive:
         Raises RunnerError when nothing could be started.
         """
         self._home.refuse_if_read_only("start a REPL")
-        with self._opened(request) as choice:
+        with self._open_choice(request) as choice:
             code = choice.launcher.launch(choice.choose, lambda: choice.folder, request.parent)
             upkeep.keep_after_scan(self._home, choice.launcher.store)
             return code
@@ -72,7 +72,7 @@ class Interactive:
         from oulipoly_engine.facade.runs import detached  # noqa: PLC0415 - 40 ms, only to start one
         from oulipoly_engine.service.runs import orphans  # noqa: PLC0415 - 40 ms, only to start one
 
-        with self._opened(request) as choice:
+        with self._open_choice(request) as choice:
             orphans.close_lost(choice.launcher.store, self._home.clock)
             picked = choice.choose(guard)
             guard.check()
@@ -80,7 +80,7 @@ class Interactive:
         return Started(terminal, picked.account, choice.why)
 
     @contextmanager
-    def _opened(self, request: InteractiveRequest) -> Iterator[_Choice]:
+    def _open_choice(self, request: InteractiveRequest) -> Iterator[_Choice]:
         home, files, wiring = self._home, self._home.files, self._home.wiring
         with home.stored() as store:
             accounts, settings = files.accounts(), files.settings()
@@ -101,14 +101,16 @@ class _Choice:
         """Settle which account serves, and where."""
         request = self._request
         if request.wish is not None:
-            return self._resumed(request.wish, guard)
+            return self._resume(request.wish, guard)
         if request.model is None:
             return self.launcher.alone(request.account or "")
-        picked = self.launcher.from_pool(_narrowed(self._home.files.model(request.model), request.account), guard)
+        picked = self.launcher.from_pool(
+            _restrict_to_account(self._home.files.model(request.model), request.account), guard
+        )
         self.why = str((picked.decision or {}).get("reason") or self.why)
         return picked
 
-    def _resumed(self, wish: Wish, guard: Guard) -> Chosen:
+    def _resume(self, wish: ResumeRequest, guard: Guard) -> Chosen:
         home, wiring, launcher = self._home, self._home.wiring, self.launcher
         store: Store = launcher.store
         mover = upkeep.mover(home, store, wiring.locator(launcher.accounts, home.files.scripts()))
@@ -131,7 +133,7 @@ class _Choice:
         return tell_choice(resumer, settled)
 
 
-def _narrowed(model: Model, account: str | None) -> Model:
+def _restrict_to_account(model: Model, account: str | None) -> Model:
     if account is None:
         return model
     members = tuple(member for member in model.members if member.account == account)

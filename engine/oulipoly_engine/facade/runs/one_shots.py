@@ -19,7 +19,7 @@ from oulipoly_engine.store.base.db import Store
 if TYPE_CHECKING:
     from oulipoly_engine.core.accounts.accounts import Agent, Model
     from oulipoly_engine.core.sessions.resolve import Chain, ResolvedSession
-    from oulipoly_engine.service.runs.resume import Wish
+    from oulipoly_engine.service.runs.resume import ResumeRequest
     from oulipoly_engine.store.archive.copies import KeptCopy
 
 __all__ = ["PROMPT_RESOLUTION", "DispatchFailed", "Face", "Invoked", "OneShotRunner", "OneShots", "Request"]
@@ -46,8 +46,8 @@ class OneShots:
         from oulipoly_engine.store.sessions import chains  # noqa: PLC0415 - see above
 
         with self._home.stored() as store:
-            found = chains.owning(store, text.lower())
-            found = found or chains.owning(store, find_typed(store, text, self._home.now()).chain_id)
+            found = chains.find_owning_chains(store, text.lower())
+            found = found or chains.find_owning_chains(store, find_typed(store, text, self._home.now()).chain_id)
         return tuple(sorted(found, key=lambda one: one.last_used_at, reverse=True))
 
 
@@ -83,7 +83,7 @@ class OneShotRunner:
 
     def resume(
         self,
-        wish: Wish,
+        wish: ResumeRequest,
         prompt: str,
         here: Path,
         parent: markers.ParentRef | None = None,
@@ -115,9 +115,9 @@ class OneShotRunner:
 
     def kept_copy(self) -> KeptCopy | None:
         """Return the kept copy of the resumed session's transcript if its CLI has deleted that."""
-        from oulipoly_engine.service.reading.source import deleted_copy  # noqa: PLC0415 - only where something is missing
+        from oulipoly_engine.service.reading.source import find_copy_of_deleted  # noqa: PLC0415 - only where something is missing
 
-        return None if self._resumed is None else deleted_copy(self._store, self._resumed)
+        return None if self._resumed is None else find_copy_of_deleted(self._store, self._resumed)
 
     def follow_up(self, invoked: Invoked) -> None:
         """Store and keep what the run has left in its account's transcripts, once its answer is out."""

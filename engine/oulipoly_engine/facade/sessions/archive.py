@@ -11,8 +11,8 @@ from oulipoly_engine import stopping
 from oulipoly_engine.errors import RunnerError, SessionNotFound, UsageInvalid
 from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.archive.archive import ArchiveStatus, Keeping, Restored
-from oulipoly_engine.service.archive.keeper import ArchiveKeeper, Kept, Pruned
+from oulipoly_engine.service.archive.archive import ArchiveStatus, CopyState, Restored
+from oulipoly_engine.service.archive.keeper import ArchiveKeeper, KeepResult, PruneResult
 from oulipoly_engine.service.sessions.locate import find_typed
 from oulipoly_engine.store.archive import copies
 from oulipoly_engine.store.sessions.sessions import list_sessions
@@ -20,7 +20,7 @@ from oulipoly_engine.store.sessions.sessions import list_sessions
 if TYPE_CHECKING:
     from oulipoly_engine.store.base.db import Store
 
-__all__ = ["ArchiveList", "ArchiveStatus", "Keeping", "Kept", "Pruned", "PutBack", "SessionArchive"]
+__all__ = ["ArchiveList", "ArchiveStatus", "CopyState", "KeepResult", "PruneResult", "PutBack", "SessionArchive"]
 
 _PATIENCE_S = 20.0  # for another process that archives
 
@@ -55,16 +55,16 @@ class SessionArchive(SessionPart):
         with self._home.stored() as store:
             parts = [one.active for one in list_sessions(store, chain_ids)]
             keeper = self._keeper(store)
-            _kept(keeper, {part.account for part in parts})
+            _run_keeper(keeper, {part.account for part in parts})
             kept = sum(keeper.archive.kept(part.account, part.session_id) is not None for part in parts)
         self._tell()
         return f"{kept} of {len(parts)} conversations are in the archive"
 
-    def keep_all(self) -> Kept:
+    def keep_all(self) -> KeepResult:
         """Keep copies of what every account has written."""
         self._home.refuse_if_read_only("archive")
         with self._home.stored() as store:
-            done = _kept(self._keeper(store), None)
+            done = _run_keeper(self._keeper(store), None)
         self._tell()
         stopping.check()
         return done
@@ -73,7 +73,7 @@ class SessionArchive(SessionPart):
         """Return what is kept."""
         with self._home.stored() as store:
             archive = self._archive(store)
-            return ArchiveList(tuple(archive.statuses()), copies.stored_bytes(store), archive.folder)
+            return ArchiveList(tuple(archive.statuses()), copies.count_stored_bytes(store), archive.folder)
 
     def at_risk(self, days: float) -> tuple[ArchiveStatus, ...]:
         """Return what CLIs may delete within so many days, and whether it is kept."""
@@ -89,18 +89,18 @@ class SessionArchive(SessionPart):
         self._home.refuse_if_read_only("restore a transcript")
         with self._home.stored() as store:
             archive = self._archive(store)
-            owner, session_id = self._meant(store, text, account)
+            owner, session_id = self._find_session(store, text, account)
             files = archive.restore(owner, session_id, to)
         self._tell()
         return PutBack(owner, session_id, files)
 
-    def prune(self, *, only_copies: bool) -> Pruned:
+    def prune(self, *, only_copies: bool) -> PruneResult:
         """Bring the archive within its limit. only_copies: give up what nobody else has too."""
         self._home.refuse_if_read_only("prune the archive")
         with self._home.stored() as store:
             return self._keeper(store).prune(only_copies=only_copies, wait_s=_PATIENCE_S)
 
-    def _meant(self, store: Store, text: str, account: str | None) -> tuple[str, str]:
+    def _find_session(self, store: Store, text: str, account: str | None) -> tuple[str, str]:
         """Return account and session of an id."""
         holders = copies.holders(store, text.lower())
         if account is not None:
@@ -120,7 +120,7 @@ class SessionArchive(SessionPart):
         return self._home.wiring.archive_keeper(self._archive(store), self._home.quiet_files.settings())
 
 
-def _kept(keeper: ArchiveKeeper, accounts: set[str] | None) -> Kept:
+def _run_keeper(keeper: ArchiveKeeper, accounts: set[str] | None) -> KeepResult:
     done = keeper.keep(accounts, wait_s=_PATIENCE_S)
     if done.is_busy:
         message = "another process is archiving right now: try again in a moment"

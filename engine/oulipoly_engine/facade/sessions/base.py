@@ -35,17 +35,17 @@ class SessionPart:
 
         Raises SessionNotFound and SessionAmbiguous.
         """
-        with self._existing(text) as store:
+        with self._open_existing(text) as store:
             yield store, find_typed(store, text, self._home.now())
 
     @contextmanager
     def _exact_session(self, session_id: str) -> Iterator[tuple[Store, ResolvedSession]]:
         """Lend the state file and what a full id means, as the contract's commands take it. Raises as `_session`."""
-        with self._existing(session_id) as store:
+        with self._open_existing(session_id) as store:
             yield store, find_session(store, session_id, self._home.now())
 
     @contextmanager
-    def _existing(self, session_id: str) -> Iterator[Store]:
+    def _open_existing(self, session_id: str) -> Iterator[Store]:
         """Lend the state file, which nothing about one session ever makes. Raises SessionNotFound."""
         path = self._home.paths.state_db
         if not path.exists():
@@ -54,7 +54,7 @@ class SessionPart:
         with self._home.stored() as store:
             yield store
 
-    def _configured(self) -> tuple[Mapping[str, Account], Mapping[str, SessionScripts]]:
+    def _read_configuration(self) -> tuple[Mapping[str, Account], Mapping[str, SessionScripts]]:
         """Return accounts and scripts. Raises RunnerError: the contract has no code for a broken file (exit 1)."""
         files = self._home.quiet_files
         try:
@@ -65,11 +65,11 @@ class SessionPart:
     def _locator(self) -> Locator:
         """Return what runs the storage scripts. Raises RunnerError."""
         patience = None if self._home.checks_files else PATIENCE_S
-        return self._home.wiring.locator(*self._configured(), patience)
+        return self._home.wiring.locator(*self._read_configuration(), patience)
 
     def _archive(self, store: Store) -> Archive:
         """Return the kept copies of transcripts. Raises RunnerError."""
-        return self._home.wiring.archive(store, *self._configured())
+        return self._home.wiring.archive(store, *self._read_configuration())
 
     def _tell(self) -> None:
         """Tell who listens that a list of sessions would say something else now."""

@@ -10,7 +10,7 @@ from oulipoly_engine.core.archive.bundle import Manifest
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade import upkeep
 from oulipoly_engine.facade.sessions.base import SessionPart
-from oulipoly_engine.facade.sessions.values import Unpacked, refused
+from oulipoly_engine.facade.sessions.values import Unpacked, translate_disk_errors
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.bundles.bundle import Bundler
 from oulipoly_engine.service.bundles.placement import PlacedFile
@@ -38,7 +38,7 @@ class SessionBundles(SessionPart):
         self._home.refuse_if_read_only("write files")
         with self._session(text) as (store, session):
             packing = self._bundler(store).pack(session)
-            with refused(path), new_file(path, force=force) as file:
+            with translate_disk_errors(path), new_file(path, force=force) as file:
                 packing.write(file.write)
         return Packed(path, path.stat().st_size, packing.manifest, packing.missing)
 
@@ -49,7 +49,7 @@ class SessionBundles(SessionPart):
 
     def plan(self, path: Path, account: str | None = None, folder: Path | None = None) -> Unpacked:
         """Check a bundle and say what unpacking it would do; nothing is written. Raises as `unpack`."""
-        return _told(self._received(path, account, folder, dry_run=True))
+        return _summarise_receipt(self._receive_file(path, account, folder, dry_run=True))
 
     def unpack(self, path: Path, account: str | None = None, folder: Path | None = None) -> Unpacked:
         """Unpack a session so that it goes on here: on the account of the same name, in the folder that it was in.
@@ -58,9 +58,9 @@ class SessionBundles(SessionPart):
         here.
         """
         self._home.refuse_if_read_only("unpack a conversation")
-        done = self._received(path, account, folder, dry_run=False)
+        done = self._receive_file(path, account, folder, dry_run=False)
         self.read_unpacked(done)
-        return _told(done)
+        return _summarise_receipt(done)
 
     def receive(self, raw: BinaryIO, account: str | None, folder: Path | None, *, dry_run: bool) -> Receipt:
         """Unpack a bundle from a stream, or only check it. Raises as `unpack`."""
@@ -79,7 +79,7 @@ class SessionBundles(SessionPart):
             upkeep.read_placed(self._home, store, accounts)
         self._tell()
 
-    def _received(self, path: Path, account: str | None, folder: Path | None, *, dry_run: bool) -> Receipt:
+    def _receive_file(self, path: Path, account: str | None, folder: Path | None, *, dry_run: bool) -> Receipt:
         try:
             with path.open("rb") as raw:
                 return self.receive(raw, account, folder, dry_run=dry_run)
@@ -96,7 +96,7 @@ class SessionBundles(SessionPart):
         return Unbundler(store, homes, models, home.paths.data / "unbundling", home.clock)
 
 
-def _told(done: Receipt) -> Unpacked:
+def _summarise_receipt(done: Receipt) -> Unpacked:
     last = done.placements[-1]
     files = sum(len(one.files) for one in done.placements if one.left_out is None)
     return Unpacked(last.segment.session_id, last.account, done.workspace, files, done.was_known, done.warnings)

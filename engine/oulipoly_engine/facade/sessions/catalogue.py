@@ -12,7 +12,7 @@ from oulipoly_engine.core.sessions.sessions import Session, Sort
 from oulipoly_engine.errors import ConfigInvalid, SessionNotFound, StoreUnusable
 from oulipoly_engine.facade.sessions.base import PATIENCE_S, SessionPart
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds, Listed
+from oulipoly_engine.service.sessions.catalogue import Catalogue, Kinds, ListedSession
 from oulipoly_engine.store.sessions.sessions import list_sessions
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class _Uncounted:
         """Tell nobody."""
 
 
-def uncounted(_what: str, _total: int) -> AbstractContextManager[Steps]:
+def count_nothing(_what: str, _total: int) -> AbstractContextManager[Steps]:
     """Show nothing of the steps."""
     return nullcontext(_Uncounted())
 
@@ -54,7 +54,7 @@ def uncounted(_what: str, _total: int) -> AbstractContextManager[Steps]:
 class SessionTable(Record):
     """A part of the list of sessions."""
 
-    rows: tuple[Listed, ...] = ()
+    rows: tuple[ListedSession, ...] = ()
     total: int = 0  # that fit
     undescribed: int = 0
     unknown: tuple[str, ...] = ()  # where nothing fits: what the query names and nothing stored has, a sentence each
@@ -83,7 +83,7 @@ class SessionCatalogue(SessionPart):
         limit: int | None = None,
         *,
         is_reversed: bool = False,
-        counting: Counting = uncounted,
+        counting: Counting = count_nothing,
     ) -> SessionTable:
         """Return the sessions that a query fits; no state file is made. A broken configuration is told and left out."""
         if not self._home.paths.state_db.exists():
@@ -122,7 +122,7 @@ class SessionCatalogue(SessionPart):
         with self._home.stored() as store:
             if not self._home.read_only:
                 searching.catch_up(store, _INDEXING_S)
-            return searching.search(store, query, Kinds(*self._configured()), limit, width=120)
+            return searching.search(store, query, Kinds(*self._read_configuration()), limit, width=120)
 
     def search_all(
         self,
@@ -132,7 +132,7 @@ class SessionCatalogue(SessionPart):
         width: int,
         by_rank: bool = False,
         as_is: bool = False,
-        counting: Counting = uncounted,
+        counting: Counting = count_nothing,
     ) -> SearchResult:
         """Return entries as `search` does, with all that is new described and indexed first; no state file is made.
 
@@ -176,7 +176,11 @@ def catalogue(home: Home, store: Store) -> Catalogue:
 
 
 def describe(
-    known: Catalogue, budget_s: float | None = None, *, scripts_s: float = _SCRIPTS_S, counting: Counting = uncounted
+    known: Catalogue,
+    budget_s: float | None = None,
+    *,
+    scripts_s: float = _SCRIPTS_S,
+    counting: Counting = count_nothing,
 ) -> int:
     """Count and describe what is new; return how many sessions are left undescribed."""
     left = known.refresh(budget_s=0.0, scripts_s=scripts_s)  # the first hundred: most calls find fewer
@@ -186,7 +190,7 @@ def describe(
         return known.refresh(budget_s, steps.step, scripts_s=0.0)
 
 
-def index(store: Store, budget_s: float | None = None, *, counting: Counting = uncounted) -> int:
+def index(store: Store, budget_s: float | None = None, *, counting: Counting = count_nothing) -> int:
     """Index the entries that are new; return how many are left."""
     from oulipoly_engine.service.search import catch_up
     from oulipoly_engine.store.search import index as search_index

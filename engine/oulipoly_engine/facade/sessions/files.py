@@ -15,11 +15,11 @@ from oulipoly_engine.facade.sessions.values import (
     FORMATS,
     SUFFIXES,
     Exported,
-    ExportWish,
+    ExportOptions,
+    choose_parts,
     file_names,
-    limited,
-    wanted,
-    written,
+    limit_blocks,
+    write_file,
 )
 
 if TYPE_CHECKING:
@@ -37,41 +37,41 @@ class SessionFiles(SessionPart):
     """The exports of one user's sessions."""
 
     @contextmanager
-    def blocks(self, text: str, wish: ExportWish, *, is_exact: bool = False) -> Iterator[Iterator[bytes]]:
+    def blocks(self, text: str, wish: ExportOptions, *, is_exact: bool = False) -> Iterator[Iterator[bytes]]:
         """Lend a whole session's bytes, piece by piece. is_exact: the text is a full id, as the contract has it.
 
         Raises SessionNotFound, SessionAmbiguous, StorageUnsupported, TranscriptMalformed and RunnerError.
         """
         with (
             (self._exact_session if is_exact else self._session)(text) as (store, session),
-            self._opened(store, session, wish) as found,
+            self._open_blocks(store, session, wish) as found,
         ):
             yield found
 
-    def export(self, text: str, wish: ExportWish, path: Path, *, force: bool = False) -> Exported:
+    def export(self, text: str, wish: ExportOptions, path: Path, *, force: bool = False) -> Exported:
         """Write a session to a file, whole or not at all. Raises as `blocks`, and FileExists."""
         self._home.refuse_if_read_only("write files")
         if wish.format not in FORMATS:
             message = f"there is no format {wish.format!r}: {', '.join(FORMATS)}"
             raise UsageInvalid(message)
         with self.blocks(text, wish) as found:
-            return written(path, found, force=force)
+            return write_file(path, found, force=force)
 
-    def names(self, found: Sequence[Session], wish: ExportWish) -> tuple[str, ...]:
+    def names(self, found: Sequence[Session], wish: ExportOptions) -> tuple[str, ...]:
         """Return the file names that are offered, no two alike."""
         return file_names([one.active for one in found], SUFFIXES.get(wish.format, "txt"))
 
-    def preview(self, text: str, wish: ExportWish, entries: int = 20) -> Preview | str:
+    def preview(self, text: str, wish: ExportOptions, entries: int = 20) -> Preview | str:
         """Return the first entries as they would be shown; of canonical lines the first ones as text."""
         with self._session(text) as (store, session):
             if wish.format == CANONICAL:
-                with self._opened(store, session, wish) as found:
-                    return "".join(block.decode("utf-8", "replace") for block in limited(found, _PREVIEW_BYTES))
-            return self._documents(store).preview(session, entries, wanted(wish), redacting=wish.redacting)
+                with self._open_blocks(store, session, wish) as found:
+                    return "".join(block.decode("utf-8", "replace") for block in limit_blocks(found, _PREVIEW_BYTES))
+            return self._documents(store).preview(session, entries, choose_parts(wish), redacting=wish.redacting)
 
     def document(self, text: str) -> str:
         """Return a whole session as Markdown, for the pager and the editor."""
-        with self.blocks(text, ExportWish(everything=True)) as found:
+        with self.blocks(text, ExportOptions(everything=True)) as found:
             return b"".join(found).decode("utf-8", "replace")
 
     def page(self, lines: Iterable[str]) -> bool:
@@ -90,7 +90,7 @@ class SessionFiles(SessionPart):
             return edit(path)
 
     @contextmanager
-    def _opened(self, store: Store, session: ResolvedSession, wish: ExportWish) -> Iterator[Iterator[bytes]]:
+    def _open_blocks(self, store: Store, session: ResolvedSession, wish: ExportOptions) -> Iterator[Iterator[bytes]]:
         if wish.format == CANONICAL:
             with self._home.wiring.exporter(store, self._locator()).exported(session) as export:
                 yield export.blocks()
@@ -98,7 +98,7 @@ class SessionFiles(SessionPart):
         from oulipoly_engine.core.transcripts.document_head import Format
         from oulipoly_engine.service.reading.documents import Style
 
-        style = Style(Format(wish.format), wanted(wish), wish.redacting)
+        style = Style(Format(wish.format), choose_parts(wish), wish.redacting)
         with self._documents(store).rendered(session, style) as document:
             yield document.blocks()
 

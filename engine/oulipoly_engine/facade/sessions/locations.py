@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from oulipoly_engine.store.archive.copies import KeptCopy
     from oulipoly_engine.store.base.db import Store
 
-__all__ = ["Held", "Location", "SessionLocations", "location_document"]
+__all__ = ["HeldSession", "Location", "SessionLocations", "location_document"]
 
 
-class Held(Record):
+class HeldSession(Record):
     """A session whose lease was taken, and where it lies as far as that is known."""
 
     session: ResolvedSession
@@ -41,12 +41,12 @@ class SessionLocations(SessionPart):
 
     def deleted_copy(self, text: str) -> KeptCopy | None:
         """Return the kept copy of a session whose transcript its CLI has deleted; None: it is there, or not kept."""
-        from oulipoly_engine.service.reading.source import deleted_copy  # noqa: PLC0415 - only where something is missing
+        from oulipoly_engine.service.reading.source import find_copy_of_deleted  # noqa: PLC0415 - only where something is missing
 
         with self._session(text) as (store, session):
-            return deleted_copy(store, session)
+            return find_copy_of_deleted(store, session)
 
-    def hold(self, session_id: str, ttl_ms: int) -> Held:
+    def hold(self, session_id: str, ttl_ms: int) -> HeldSession:
         """Take a session's lease: while it lives, nobody else may replace the session. ttl_ms: how long it lives.
 
         Holding a session does not need its transcript. Raises ModelUnresolved and SessionBusy.
@@ -56,7 +56,7 @@ class SessionLocations(SessionPart):
             self._require_model(store, session)
             storage = _storage(self._locator(), session)
             lease = self._home.wiring.leases().acquire(session.session_id, session.account, ttl_ms)
-        return Held(session, lease, *storage)
+        return HeldSession(session, lease, *storage)
 
     def release(self, session_id: str, token: str) -> Release:
         """Give a session's lease back; doing it twice is no error."""

@@ -10,13 +10,13 @@ from oulipoly_engine.core.sessions.move import MoveReason
 from oulipoly_engine.core.sessions.sessions import Session
 from oulipoly_engine.facade import upkeep
 from oulipoly_engine.facade.sessions.base import SessionPart
-from oulipoly_engine.service.sessions.move import Moved, Mover, Plan
+from oulipoly_engine.service.sessions.move import Mover, MoveResult, Plan
 from oulipoly_engine.service.sessions.move import receipt as move_receipt
 
 if TYPE_CHECKING:
     from oulipoly_engine.store.base.db import Store
 
-__all__ = ["Moved", "Plan", "SessionMoves", "move_receipt"]
+__all__ = ["MoveResult", "Plan", "SessionMoves", "move_receipt"]
 
 
 class SessionMoves(SessionPart):
@@ -24,7 +24,7 @@ class SessionMoves(SessionPart):
 
     def targets(self, session: Session) -> tuple[str, ...]:
         """Return the other accounts on which a session could go on: they can resume, and store alike."""
-        accounts, _ = self._configured()
+        accounts, _ = self._read_configuration()
         own = accounts.get(session.active.account)
         kind = None if own is None or own.storage is None else own.storage.storage_type
         if kind in (None, StorageType.OTHER):
@@ -54,7 +54,7 @@ class SessionMoves(SessionPart):
         size = sum(part.source.stat().st_size - part.start for part in plan.parts)
         return f"{size:,} bytes are copied to {plan.target}; what {plan.segment.from_account} has stays where it is"
 
-    def carry_out(self, plan: Plan) -> Moved:
+    def carry_out(self, plan: Plan) -> MoveResult:
         """Do a move that was planned."""
         self._home.refuse_if_read_only("move a conversation")
         with self._home.stored() as store:
@@ -62,7 +62,7 @@ class SessionMoves(SessionPart):
         self._tell()
         return moved
 
-    def move(self, text: str, account: str) -> Moved:
+    def move(self, text: str, account: str) -> MoveResult:
         """Move a session to another account. Raises as `plan`."""
         self._home.refuse_if_read_only("move a conversation")
         return self.carry_out(self.plan(text, account))

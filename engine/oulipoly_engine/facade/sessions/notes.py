@@ -23,30 +23,30 @@ class SessionNotes(SessionPart):
     def rename(self, text: str, name: str) -> str | None:
         """Give a session a name, an empty one takes it away; return the former one. Raises UsageInvalid."""
         self._home.refuse_if_read_only("write notes")
-        checked = plain(_checked("name", name))
-        return self._changed(text, notes.rename, checked).name
+        checked = plain(_check_text("name", name))
+        return self._change(text, notes.rename, checked).name
 
     def annotate(self, text: str, note: str) -> str | None:
         """Keep a note, an empty one takes it away; return the former one. Raises UsageInvalid."""
         self._home.refuse_if_read_only("write notes")
-        checked = _checked("note", note).replace("\0", " ")
-        return self._changed(text, notes.annotate, checked).note
+        checked = _check_text("note", note).replace("\0", " ")
+        return self._change(text, notes.annotate, checked).note
 
     def pin(self, texts: Sequence[str], *, on: bool) -> list[str]:
         """Keep sessions at the top, or no longer; return the ids of those that were not so before."""
         self._home.refuse_if_read_only("pin a conversation")
-        changed = [chain_id for text in texts if (chain_id := self._pinned(text, on=on)) is not None]
+        changed = [chain_id for text in texts if (chain_id := self._set_pin(text, on=on)) is not None]
         self._tell()
         return changed
 
-    def _pinned(self, text: str, *, on: bool) -> str | None:
+    def _set_pin(self, text: str, *, on: bool) -> str | None:
         with self._session(text) as (store, session):
             if (notes.of_chain(store, session.chain_id).pinned_at is not None) is on:
                 return None
             (notes.pin if on else notes.unpin)(store, session.chain_id, self._home.now())
             return session.chain_id
 
-    def _changed(
+    def _change(
         self, text: str, change: Callable[[Store, str, str | None, datetime], None], words: str
     ) -> notes.SessionNotes:
         with self._session(text) as (store, session):
@@ -56,7 +56,7 @@ class SessionNotes(SessionPart):
         return before
 
 
-def _checked(what: str, text: str) -> str:
+def _check_text(what: str, text: str) -> str:
     """Return a text that can be kept and shown. Raises UsageInvalid."""
     text = text.strip()
     if len(text) > _LONGEST[what]:

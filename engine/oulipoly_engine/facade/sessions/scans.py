@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.errors import AccountUnusable
 from oulipoly_engine.facade import upkeep
 from oulipoly_engine.facade.sessions.base import SessionPart
-from oulipoly_engine.facade.sessions.catalogue import Counting, after_scan, uncounted
+from oulipoly_engine.facade.sessions.catalogue import Counting, after_scan, count_nothing
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.transcripts.ingest import Ingested, Kind
+from oulipoly_engine.service.transcripts.ingest import IngestResult, Kind
 from oulipoly_engine.store.quota import quotas
 from oulipoly_engine.store.transcripts import entries
 
 if TYPE_CHECKING:
     from oulipoly_engine.store.base.db import Store
 
-__all__ = ["Ingested", "Kind", "Scanned", "SessionScans"]
+__all__ = ["IngestResult", "Kind", "ScanResult", "SessionScans"]
 
 _AFTERWARDS_S = 2.0  # for describing and indexing what was found, and again for copying it; the next call goes on
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Scanned(Record):
+class ScanResult(Record):
     """What a scan has read of one account, and how much is stored of it now."""
 
-    result: Ingested
+    result: IngestResult
     entries: int
     answers_since: int  # entries of the assistant since the last reading of the account's quota
     quota_read_at: datetime | None
@@ -50,8 +50,8 @@ class SessionScans(SessionPart):
         return sum(one.new_turns for one in done)
 
     def read_accounts(
-        self, accounts: Sequence[str] = (), *, afresh: bool = False, counting: Counting = uncounted
-    ) -> tuple[Scanned, ...]:
+        self, accounts: Sequence[str] = (), *, afresh: bool = False, counting: Counting = count_nothing
+    ) -> tuple[ScanResult, ...]:
         """Read accounts' transcripts, all by default, and describe and index what is new.
 
         afresh: from their beginnings. Raises ConfigInvalid, and AccountUnusable for an account without a turn script.
@@ -70,7 +70,7 @@ class SessionScans(SessionPart):
             with counting("reading sessions", len(names)) as steps:
                 done = scanner.ingest_accounts(names, steps.step, afresh=afresh)
             after_scan(home, store, _AFTERWARDS_S, counting)
-            return tuple(_scanned(store, one) for one in done)
+            return tuple(_make_scan_result(store, one) for one in done)
 
     def keep_copies(self) -> None:
         """Keep copies of transcripts, as after every scan, unless config.toml says `archive = false`."""
@@ -79,7 +79,7 @@ class SessionScans(SessionPart):
             upkeep.keep_after_scan(self._home, store, _AFTERWARDS_S)
 
 
-def _scanned(store: Store, result: Ingested) -> Scanned:
+def _make_scan_result(store: Store, result: IngestResult) -> ScanResult:
     read_at = quotas.states(store, (result.account,))[result.account].refreshed_at
     since = entries.assistant_turns_since(store, result.account, read_at or _EPOCH)
-    return Scanned(result, entries.of_account(store, result.account), since, read_at)
+    return ScanResult(result, entries.of_account(store, result.account), since, read_at)

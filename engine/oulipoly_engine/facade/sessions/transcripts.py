@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.transcripts.entry_tree import EntryTree
     from oulipoly_engine.service.following.session_follower import TranscriptFollower
     from oulipoly_engine.service.reading.pages import Pages
-    from oulipoly_engine.service.sessions.catalogue import Listed
-    from oulipoly_engine.service.transcripts.quick_ingest import Glanced
+    from oulipoly_engine.service.sessions.catalogue import ListedSession
+    from oulipoly_engine.service.transcripts.quick_ingest import QuickIngestResult
     from oulipoly_engine.store.transcripts.entry_pages import EntryPages
 
 # ruff: noqa: PLC0415 - each of these is asked alone
 
 
-class Shown(Record):
+class StoredTranscript(Record):
     """A session that is being read from the state file."""
 
-    listed: Listed
+    listed: ListedSession
     tree: EntryTree
     entries: EntryPages
 
@@ -51,7 +51,7 @@ class SessionTranscripts(SessionPart):
         return TranscriptFollower(pages, key, self._home.listeners, self._home.clock, notices=self._home.notices)
 
     @contextmanager
-    def shown(self, text: str, *, with_side_chains: bool) -> Iterator[Shown]:
+    def shown(self, text: str, *, with_side_chains: bool) -> Iterator[StoredTranscript]:
         """Lend what is stored of a session. Raises SessionNotFound and SessionAmbiguous."""
         from oulipoly_engine.service.sessions.catalogue import read_entry_tree
         from oulipoly_engine.store.transcripts.entry_pages import EntryPages
@@ -61,14 +61,16 @@ class SessionTranscripts(SessionPart):
             describe(known, 0.0)
             (found,) = list_sessions(store, (session.chain_id,))
             entries = EntryPages(store, session.account, session.session_id, with_side_chains=with_side_chains)
-            yield Shown(known.look(found), read_entry_tree(store, session.account, session.session_id), entries)
+            yield StoredTranscript(
+                known.look(found), read_entry_tree(store, session.account, session.session_id), entries
+            )
 
-    def glance(self) -> Glanced | None:
+    def glance(self) -> QuickIngestResult | None:
         """Store what the CLIs have just written, for a moment; None: nothing can be stored, or no state file is there.
 
         A broken configuration is told by who asks for the sessions themselves.
         """
-        from oulipoly_engine.service.transcripts.quick_ingest import Glance
+        from oulipoly_engine.service.transcripts.quick_ingest import QuickIngest
 
         home = self._home
         if home.read_only or not home.paths.state_db.exists():
@@ -76,7 +78,7 @@ class SessionTranscripts(SessionPart):
         try:
             with home.stored() as store:
                 scripts, sessions = home.quiet_files.scripts(), home.paths.data / "sessions"
-                return Glance(
+                return QuickIngest(
                     store, scripts, home.paths.home, sessions, lambda: home.wiring.ingester(store, scripts)
                 ).look()
         except (ConfigInvalid, StoreUnusable):  # the state file may be read all the same

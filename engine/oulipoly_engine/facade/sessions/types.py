@@ -10,7 +10,7 @@ from oulipoly_engine.service.reading.pages import Damage, PlacedEntry, Provenanc
 from oulipoly_engine.service.rewrite.replace import Plan
 from oulipoly_engine.service.search import Found, Hit
 from oulipoly_engine.service.sessions.board import Board, Inside
-from oulipoly_engine.service.sessions.catalogue import Listed
+from oulipoly_engine.service.sessions.catalogue import ListedSession
 from oulipoly_engine.store.runs.spawned import Spawned
 from oulipoly_engine.store.transcripts.entry_pages import Entry, EntryPages
 
@@ -24,7 +24,7 @@ __all__ = [
     "Found",
     "Hit",
     "Inside",
-    "Listed",
+    "ListedSession",
     "PlacedEntry",
     "PlacedFile",
     "Plan",

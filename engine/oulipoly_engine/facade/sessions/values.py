@@ -16,23 +16,23 @@ from oulipoly_engine.service.transcripts.atomic_file import FileExists, new_file
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Part
-    from oulipoly_engine.core.transcripts.dialogue import Wanted
+    from oulipoly_engine.core.transcripts.dialogue import PartSelection
     from oulipoly_engine.service.rewrite.replace import Plan
 
 __all__ = [
     "CANONICAL",
     "FORMATS",
     "SUFFIXES",
-    "ExportWish",
+    "ExportOptions",
     "Exported",
     "FileExists",
     "Import",
     "Unpacked",
+    "choose_parts",
     "file_names",
-    "limited",
-    "refused",
-    "wanted",
-    "written",
+    "limit_blocks",
+    "translate_disk_errors",
+    "write_file",
 ]
 
 CANONICAL = "canonical-jsonl"
@@ -42,7 +42,7 @@ _UNNAMEABLE = re.compile(r"[^A-Za-z0-9._-]")
 SUFFIXES = {"markdown": "md", "html": "html", CANONICAL: "jsonl"}
 
 
-class ExportWish(Record):
+class ExportOptions(Record):
     """How a session is written to a file."""
 
     format: str = "markdown"  # or html, canonical-jsonl
@@ -98,14 +98,14 @@ def _plain_name(text: str) -> str:
     return _UNNAMEABLE.sub("-", text)[:_LONGEST_ID].lstrip(".-") or "session"
 
 
-def wanted(wish: ExportWish) -> Wanted:
+def choose_parts(wish: ExportOptions) -> PartSelection:
     """Return what of a session a document shows."""
-    from oulipoly_engine.core.transcripts.dialogue import EVERYTHING, Wanted  # noqa: PLC0415 - only documents need it
+    from oulipoly_engine.core.transcripts.dialogue import EVERYTHING, PartSelection  # noqa: PLC0415 - only documents need it
 
-    return EVERYTHING if wish.everything else Wanted(tools=wish.tools, thinking=wish.thinking)
+    return EVERYTHING if wish.everything else PartSelection(tools=wish.tools, thinking=wish.thinking)
 
 
-def limited(blocks: Iterator[bytes], most: int) -> Iterator[bytes]:
+def limit_blocks(blocks: Iterator[bytes], most: int) -> Iterator[bytes]:
     """Yield so many bytes at most."""
     left = most
     for block in blocks:
@@ -116,7 +116,7 @@ def limited(blocks: Iterator[bytes], most: int) -> Iterator[bytes]:
 
 
 @contextmanager
-def refused(path: Path) -> Iterator[None]:
+def translate_disk_errors(path: Path) -> Iterator[None]:
     """Turn what the disk refuses into a RunnerError that names the file."""
     try:
         yield
@@ -125,8 +125,8 @@ def refused(path: Path) -> Iterator[None]:
         raise RunnerError(message) from error
 
 
-def written(path: Path, blocks: Iterator[bytes], *, force: bool) -> Exported:
+def write_file(path: Path, blocks: Iterator[bytes], *, force: bool) -> Exported:
     """Write a file, whole or not at all. Raises FileExists unless it may be replaced."""
-    with refused(path), new_file(path, force=force) as file:
+    with translate_disk_errors(path), new_file(path, force=force) as file:
         file.writelines(blocks)
     return Exported(path, path.stat().st_size)

@@ -10,7 +10,7 @@ from pathlib import Path
 from oulipoly_engine.core.balance.explain import explain_choice
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.facade.quota.pools import Pools
-from oulipoly_engine.facade.runs.interactive import Interactive, InteractiveRequest, Wish
+from oulipoly_engine.facade.runs.interactive import Interactive, InteractiveRequest, ResumeRequest
 from oulipoly_engine.facade.terminals.terminals import Terminal
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.signals import Guard
@@ -38,7 +38,7 @@ class NewTerminals:
     ) -> OpenedTerminal:
         """Open a new session of a model on its best account, or on the one that is named. Raises RunnerError."""
         request = InteractiveRequest(folder or Path.cwd(), model, account or self._pools.pins.get(model))
-        return self._begun(request, size)
+        return self._begin(request, size)
 
     def fork(self, session: str, size: tuple[int, int]) -> OpenedTerminal:
         """Begin a new session with the past of another one. Raises RunnerError."""
@@ -48,8 +48,8 @@ class NewTerminals:
         self, session: str, account: str | None, size: tuple[int, int], *, is_fork: bool = False
     ) -> OpenedTerminal:
         """Go on with a session where it lies, or on another account. Raises RunnerError."""
-        wish = Wish(session, to_account=account, is_fork=is_fork)
-        return self._begun(InteractiveRequest(Path.cwd(), wish=wish), size)
+        wish = ResumeRequest(session, to_account=account, is_fork=is_fork)
+        return self._begin(InteractiveRequest(Path.cwd(), wish=wish), size)
 
     def run(self, argv: tuple[str, ...], size: tuple[int, int], folder: Path | None = None) -> OpenedTerminal:
         """Run any command in a terminal of its own. Raises RunnerError."""
@@ -58,6 +58,6 @@ class NewTerminals:
         terminal = terminals.start(self._home.paths, terminals.Launch(command, *size))
         return OpenedTerminal(terminal, "", "")
 
-    def _begun(self, request: InteractiveRequest, size: tuple[int, int]) -> OpenedTerminal:
+    def _begin(self, request: InteractiveRequest, size: tuple[int, int]) -> OpenedTerminal:
         started = Interactive(self._home).detach(request, size, Guard())
         return OpenedTerminal(started.terminal, started.account, explain_choice(started.account, started.why))

@@ -19,7 +19,7 @@ from oulipoly_engine.terminal.host.runtime_folder import TERMINAL_VARIABLE, Surv
 from oulipoly_engine.terminal.protocol.messages import Exited
 
 if TYPE_CHECKING:
-    from oulipoly_engine.service.interactive.attach import Left
+    from oulipoly_engine.service.interactive.attach import AttachEnd
 
 __all__ = [
     "TERMINAL_VARIABLE",
@@ -98,7 +98,7 @@ class Terminals:
 
 def show(
     socket: Path, terminal: Terminal, key: str, write: Callable[[bytes], None], *, name: str, only_reads: bool = False
-) -> Left:
+) -> AttachEnd:
     """Show a terminal on the one that this process sits at, until its program ends or the key is typed.
 
     key: a name of `core.text.leave_key`. write: takes what is to be drawn. name: whom the host hears of. only_reads:

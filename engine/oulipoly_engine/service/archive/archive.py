@@ -25,7 +25,7 @@ _BLOCK = 1 << 20
 SOON = timedelta(days=7)  # a purge that near is called a risk
 
 
-class Keeping(StrEnum):
+class CopyState(StrEnum):
     """How a transcript and its copy stand."""
 
     KEPT = "kept"  # a copy of what is there now
@@ -42,19 +42,19 @@ class ArchiveStatus(Record):
     account: str
     session_id: str
     path: Path
-    keeping: Keeping
+    keeping: CopyState
     size_bytes: int  # of the copy, uncompressed; of a file without a copy its own
     kept_at: str | None  # RFC 3339
     due: datetime | None  # from when on the CLI may delete its own; None: it does not, or has done so
 
     def badge(self, now: datetime) -> str | None:
         """Return the few words that a list shows; None: nothing to say."""
-        if self.keeping in (Keeping.ONLY_COPY, Keeping.LOST):
-            return "only copy" if self.keeping is Keeping.ONLY_COPY else "lost"
+        if self.keeping in (CopyState.ONLY_COPY, CopyState.LOST):
+            return "only copy" if self.keeping is CopyState.ONLY_COPY else "lost"
         if self.due is None or self.due - now > SOON:
             return None
         when = time_left(self.due - now)
-        return f"deleted in {when}, kept" if self.keeping is Keeping.KEPT else f"at risk in {when}"
+        return f"deleted in {when}, kept" if self.keeping is CopyState.KEPT else f"at risk in {when}"
 
 
 class Restored(Record):
@@ -141,7 +141,7 @@ class Archive(Record):
                 if not file.part and ends is not None and ends <= until:
                     copy = known.get(file.path)
                     keeping = (
-                        Keeping.NOT_KEPT if copy is None else _describe_copy(copy, is_current=copy.is_of(file.status))
+                        CopyState.NOT_KEPT if copy is None else _describe_copy(copy, is_current=copy.is_of(file.status))
                     )
                     kept_at = None if copy is None or copy.is_pruned else copy.kept_at
                     size = file.status.st_size
@@ -164,7 +164,7 @@ class Archive(Record):
                     kept_at,
                     None,
                 )
-            keeping = Keeping.LOST if copy.is_pruned else Keeping.ONLY_COPY
+            keeping = CopyState.LOST if copy.is_pruned else CopyState.ONLY_COPY
             return ArchiveStatus(copy.account, copy.session_id, copy.path, keeping, copy.size_bytes, kept_at, None)
         keeping = _describe_copy(copy, is_current=copy.is_of(status))
         ends = None if home is None else due(home, status.st_mtime_ns)
@@ -196,10 +196,10 @@ class Archive(Record):
             raise RunnerError(message) from error
 
 
-def _describe_copy(copy: KeptCopy, *, is_current: bool) -> Keeping:
+def _describe_copy(copy: KeptCopy, *, is_current: bool) -> CopyState:
     if copy.is_pruned:
-        return Keeping.GIVEN_UP
-    return Keeping.KEPT if is_current else Keeping.BEHIND
+        return CopyState.GIVEN_UP
+    return CopyState.KEPT if is_current else CopyState.BEHIND
 
 
 class _CopyReader(io.RawIOBase):

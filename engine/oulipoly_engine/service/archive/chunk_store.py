@@ -52,7 +52,7 @@ class ObjectFolder(Record, frozen=False):
         folders: set[Path] = set()
         for digest, (path, size) in self._unsettled.items():
             final = self._path(digest)
-            sizes[digest] = size or _synced_size(path)
+            sizes[digest] = size or _sync_and_measure(path)
             if path != final:
                 path.rename(final)
                 folders.add(final.parent)
@@ -116,7 +116,7 @@ class ObjectFolder(Record, frozen=False):
         return self.folder / name[:2] / f"{name}.z"
 
 
-def _synced_size(path: Path) -> int:
+def _sync_and_measure(path: Path) -> int:
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)

@@ -38,7 +38,7 @@ _KEPT_NOTES = 20
 _LOOK_AGAIN_S = 6 * 3600.0  # a look through 10,000 transcripts takes 0.4 s, too long after every run
 
 
-class Kept(Record, frozen=False):
+class KeepResult(Record, frozen=False):
     """What came of a run."""
 
     looked_at: int = 0  # files
@@ -58,7 +58,7 @@ class Kept(Record, frozen=False):
             self.notes.append(text)
 
 
-class Pruned(Record):
+class PruneResult(Record):
     """What came of a pruning."""
 
     copies: tuple[KeptCopy, ...]  # that were given up
@@ -82,13 +82,13 @@ class ArchiveKeeper(Record):
 
     def keep(
         self, accounts: Iterable[str] | None = None, *, budget_s: float | None = None, wait_s: float = 0.0
-    ) -> Kept:
+    ) -> KeepResult:
         """Keep what is new, newest first, and return what came of it; only a broken state file raises.
 
         accounts: None for all. budget_s: leave off when copying has taken so long; what is missing is for another time.
         wait_s: how long to wait for another process.
         """
-        done = Kept()
+        done = KeepResult()
         names = self.archive.homes if accounts is None else [name for name in accounts if name in self.archive.homes]
         objects = self.archive.objects
         try:
@@ -102,12 +102,12 @@ class ArchiveKeeper(Record):
                     objects.abandon()
         except OSError as error:
             done.problem = f"the archive {self.archive.folder} cannot be written: {error.strerror or error}"
-        done.stored_bytes = rows.stored_bytes(self.archive.store)
+        done.stored_bytes = rows.count_stored_bytes(self.archive.store)
         return done
 
-    def keep_session(self, account: str, session_id: str, budget_s: float) -> Kept:
+    def keep_session(self, account: str, session_id: str, budget_s: float) -> KeepResult:
         """Keep one session's files, and look at no others; returns and raises as `keep` does."""
-        done = Kept()
+        done = KeepResult()
         objects, store = self.archive.objects, self.archive.store
         try:
             with self._lock(0.0) as is_ours:
@@ -132,7 +132,7 @@ class ArchiveKeeper(Record):
             return False
         return 0 <= age_s < _LOOK_AGAIN_S
 
-    def prune(self, *, only_copies: bool = False, wait_s: float = 0.0) -> Pruned:
+    def prune(self, *, only_copies: bool = False, wait_s: float = 0.0) -> PruneResult:
         """Bring the archive within its limit: superseded states go first, then the oldest whose files still exist.
 
         only_copies: then also the oldest that are the only ones left. Without it those stay, whatever they take.
@@ -149,7 +149,7 @@ class ArchiveKeeper(Record):
             message = f"the archive {self.archive.folder} cannot be pruned: {error.strerror or error}"
             raise RunnerError(message) from error
 
-    def _keep_all(self, homes: Sequence[Home], objects: ObjectFolder, budget_s: float | None, done: Kept) -> None:
+    def _keep_all(self, homes: Sequence[Home], objects: ObjectFolder, budget_s: float | None, done: KeepResult) -> None:
         store = self.archive.store
         last_entry = rows.last_entry(store)  # before looking: what comes meanwhile is news again
         found: list[FoundFile] = []
@@ -170,12 +170,12 @@ class ArchiveKeeper(Record):
         known: Mapping[str, Mapping[Path, KeptCopy]],
         objects: ObjectFolder,
         budget_s: float | None,
-        done: Kept,
+        done: KeepResult,
     ) -> None:
         """Keep those of some files that have changed, the newest first."""
         found.sort(key=lambda file: -file.status.st_mtime_ns)
         done.looked_at = len(found)
-        has_room = not self.limit_bytes or rows.stored_bytes(self.archive.store) < self.limit_bytes * _PLENTY
+        has_room = not self.limit_bytes or rows.count_stored_bytes(self.archive.store) < self.limit_bytes * _PLENTY
         changed = [file for file in found if _is_news(known[file.account].get(file.path), file, has_room=has_room)]
         run = _Run(self, objects, is_brief=budget_s is not None, done=done)
         deadline = None if budget_s is None else time.monotonic() + budget_s  # to look through many takes long already
@@ -189,9 +189,9 @@ class ArchiveKeeper(Record):
             done.is_complete = not run.left_over
         run.flush()
 
-    def _prune(self, *, only_copies: bool) -> Pruned:
+    def _prune(self, *, only_copies: bool) -> PruneResult:
         store = self.archive.store
-        before = rows.stored_bytes(store)
+        before = rows.count_stored_bytes(store)
         given_up: list[KeptCopy] = []
         lost: list[KeptCopy] = []
         left = before
@@ -199,15 +199,15 @@ class ArchiveKeeper(Record):
             for copy in _in_order(rows.prunable(store), only_copies=only_copies):
                 if left <= self.limit_bytes * _ROOM:
                     break
-                left -= rows.freed_by(store, copy)
+                left -= rows.count_freed_bytes(store, copy)
                 with store.write():
                     rows.give_up(store, copy)
                 given_up.append(copy)
                 if copy.is_latest and not _exists(copy):
                     lost.append(copy)
         self._drop_orphans()
-        after = rows.stored_bytes(store)
-        return Pruned(tuple(given_up), tuple(lost), before - after, after, self._is_over(after))
+        after = rows.count_stored_bytes(store)
+        return PruneResult(tuple(given_up), tuple(lost), before - after, after, self._is_over(after))
 
     def _is_over(self, stored: int) -> bool:
         return bool(self.limit_bytes) and stored > self.limit_bytes
@@ -226,7 +226,7 @@ class ArchiveKeeper(Record):
         strays = [
             (digest, path) for digest, path in objects.strays() if digest is None or _read_mtime_ns(path) > until_ns
         ]
-        known = rows.known_objects(store, [digest for digest, _ in strays if digest is not None])
+        known = rows.find_stored_objects(store, [digest for digest, _ in strays if digest is not None])
         for digest, path in strays:
             if digest is None or digest not in known:
                 path.unlink(missing_ok=True)
@@ -273,7 +273,7 @@ def _read_mtime_ns(path: Path) -> int:
 class _Run:
     """One pass over changed files."""
 
-    def __init__(self, keeper: ArchiveKeeper, objects: ObjectFolder, *, is_brief: bool, done: Kept) -> None:
+    def __init__(self, keeper: ArchiveKeeper, objects: ObjectFolder, *, is_brief: bool, done: KeepResult) -> None:
         self._keeper = keeper
         self._store = keeper.archive.store
         self._objects = objects
@@ -311,10 +311,10 @@ class _Run:
             rows.add_objects(self._store, sizes)
             for copy, chunks, keep_old in self._batch.copies:
                 rows.put(self._store, copy, chunks, keep_old=keep_old)
-                for surplus in rows.superseded(self._store, copy.account, copy.path)[_SUPERSEDED_KEPT:]:
+                for surplus in rows.find_superseded(self._store, copy.account, copy.path)[_SUPERSEDED_KEPT:]:
                     rows.give_up(self._store, surplus)
         self._batch.copies.clear()
-        if not self._has_replaced and not self._keeper._is_over(rows.stored_bytes(self._store)):
+        if not self._has_replaced and not self._keeper._is_over(rows.count_stored_bytes(self._store)):
             return
         self._has_replaced = False
         pruned = self._keeper._prune(only_copies=False)
@@ -424,7 +424,7 @@ def _exists(copy: KeptCopy) -> bool:
     return copy.path.exists()
 
 
-def after_scan(keeper: ArchiveKeeper, budget_s: float) -> Kept | None:
+def after_scan(keeper: ArchiveKeeper, budget_s: float) -> KeepResult | None:
     """Keep what was ingested since everything was kept, briefly; None: there was nothing."""
     complete = rows.complete(keeper.archive.store)
     names = [name for name in keeper.archive.homes if name not in complete]

@@ -59,7 +59,7 @@ class Packing(Record, frozen=False):
         write_bundle(self.manifest, self._contents, write)
 
     def _contents(self, file: BundledFile) -> Iterator[bytes]:
-        with _reading(file.name, self._open[file.member]) as source:
+        with _open_to_read(file.name, self._open[file.member]) as source:
             while block := source.read(_BLOCK):
                 yield block
 
@@ -118,7 +118,7 @@ class Bundler(Record):
         files = []
         for source in self._sources(session, kind):
             member = member_name(len(opened) + 1, source.role)
-            with _reading(source.name, source.open) as file:
+            with _open_to_read(source.name, source.open) as file:
                 size, digest = _hash(file)
             opened[member] = source.open
             files.append(BundledFile(member, source.role, source.session_id, source.name, size, digest))
@@ -214,7 +214,7 @@ def _hash(file: BinaryIO) -> tuple[int, str]:
 
 
 @contextmanager
-def _reading(name: str, open_file: Callable[[], BinaryIO]) -> Iterator[BinaryIO]:
+def _open_to_read(name: str, open_file: Callable[[], BinaryIO]) -> Iterator[BinaryIO]:
     try:
         with open_file() as file:
             yield file

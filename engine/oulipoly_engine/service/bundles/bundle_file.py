@@ -57,7 +57,7 @@ def write_bundle(
     with gzip.GzipFile(filename="", mode="wb", compresslevel=_LEVEL, fileobj=_Sink(write), mtime=0) as packed:
         data = write_manifest(manifest)
         packed.write(_header(MANIFEST, len(data)))
-        packed.write(data + _padding(len(data)))
+        packed.write(data + _make_padding(len(data)))
         for file in manifest.files:
             packed.write(_header(file.member, file.size_bytes))
             digest, left = sha256(), file.size_bytes
@@ -72,7 +72,7 @@ def write_bundle(
             if left or digest.hexdigest() != file.sha256:
                 message = f"{file.name} was rewritten while it was bundled: run it again"
                 raise BundleChanged(message)
-            packed.write(_padding(file.size_bytes))
+            packed.write(_make_padding(file.size_bytes))
         packed.write(bytes(2 * _RECORD))
 
 
@@ -177,7 +177,7 @@ def _header(name: str, size: int) -> bytes:
     return info.tobuf(tarfile.USTAR_FORMAT)
 
 
-def _padding(size: int) -> bytes:
+def _make_padding(size: int) -> bytes:
     return bytes(-size % _RECORD)
 
 

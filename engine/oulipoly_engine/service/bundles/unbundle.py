@@ -46,7 +46,7 @@ class Receipt(Record):
     warnings: tuple[str, ...] = ()
 
 
-class _Staged(Record, frozen=False):
+class _StagedFiles(Record, frozen=False):
     """The checked files of a bundle."""
 
     folder: Path | None  # None: they were only checked
@@ -80,7 +80,7 @@ class Unbundler(Record):
         workspace = choose_workspace(manifest, cwd)
         placements = place(manifest, self.homes, account, workspace)
         with self._hold_staging(dry_run=dry_run) as folder:
-            staged = _Staged(folder)
+            staged = _StagedFiles(folder)
             self._stage(reader, manifest, staged)
             warnings = self._warnings(placements, staged)
             if dry_run:
@@ -91,7 +91,7 @@ class Unbundler(Record):
         chain_id, was_known = adopt(self.store, self._chain(manifest, placements), to_text(self.clock.now()))
         return Receipt(manifest, placements, workspace, chain_id, was_known, warnings)
 
-    def _stage(self, reader: BundleReader, manifest: Manifest, staged: _Staged) -> None:
+    def _stage(self, reader: BundleReader, manifest: Manifest, staged: _StagedFiles) -> None:
         if staged.folder is not None:
             _require_room(staged.folder, sum(file.size_bytes for file in manifest.files))
         kinds = {file.member: segment.storage_type for segment in manifest.segments for file in segment.files}
@@ -107,7 +107,7 @@ class Unbundler(Record):
                 staged.first_lines[file.member] = _session_meta(bytes(head), file)
         reader.end()
 
-    def _warnings(self, placements: tuple[Placement, ...], staged: _Staged) -> tuple[str, ...]:
+    def _warnings(self, placements: tuple[Placement, ...], staged: _StagedFiles) -> tuple[str, ...]:
         found = (
             provider_warning(staged.first_lines[one.file.member], self.homes[placement.account])
             for placement in placements
@@ -116,7 +116,7 @@ class Unbundler(Record):
         )
         return tuple(warning for warning in found if warning is not None)
 
-    def _write(self, placement: Placement, staged: _Staged) -> None:
+    def _write(self, placement: Placement, staged: _StagedFiles) -> None:
         for one in placement.files:
             if one.is_there:
                 temporary_of(one.path, _SUFFIX).unlink(missing_ok=True)  # a kill came just behind its naming
@@ -185,7 +185,7 @@ class Unbundler(Record):
 
 
 @contextmanager
-def _target(staged: _Staged, file: BundledFile) -> Iterator[Callable[[bytes], object]]:
+def _target(staged: _StagedFiles, file: BundledFile) -> Iterator[Callable[[bytes], object]]:
     """Yield what takes a file's bytes."""
     if staged.folder is None:
         yield len

@@ -143,10 +143,10 @@ class FolderWatch:
             return set()
         changed: set[str] = set()
         for path in told:
-            changed |= self._told(path)
+            changed |= self._look_at_path(path)
         return changed
 
-    def _told(self, path: str) -> set[str]:
+    def _look_at_path(self, path: str) -> set[str]:
         folder, _, name = path.rpartition(os.sep)
         root = self._folders.get(folder)
         if root is None:
@@ -179,7 +179,7 @@ class FolderWatch:
         root = self._folders.get(folder) or self._folders.get(folder.rpartition(os.sep)[0])
         if root is None:
             return set()
-        return self._compare(dict(self._listed(folder, root, is_deep=is_deep)))
+        return self._compare(dict(self._walk_folder(folder, root, is_deep=is_deep)))
 
     def _look_at_file(self, path: str) -> set[str]:
         mark = _mark(path)
@@ -208,7 +208,7 @@ class FolderWatch:
         self._walk_at = time.monotonic() + (_POLL_WALK_EVERY_S if self.is_polling else self._walk_every_s)
         before, self._folders, files = self._folders, {}, {}
         for root in self._roots:
-            for path, mark in self._listed(root.folder, root):
+            for path, mark in self._walk_folder(root.folder, root):
                 files[path] = mark
             if self._stopped.is_set():
                 self._folders |= before
@@ -216,7 +216,7 @@ class FolderWatch:
         known, self._files = self._files, files
         return {path for path, mark in files.items() if known.get(path) != mark}
 
-    def _listed(self, folder: str, root: Root, *, is_deep: bool = True) -> Iterator[tuple[str, _Mark]]:
+    def _walk_folder(self, folder: str, root: Root, *, is_deep: bool = True) -> Iterator[tuple[str, _Mark]]:
         """Yield the transcripts below a folder; links to folders are not followed, unreadable ones left out.
 
         is_deep: look into known folders too.
@@ -251,7 +251,7 @@ class FolderWatch:
         if now >= self._folders_at:
             self._folders_at = now + _POLL_FOLDERS_EVERY_S
             for folder in tuple(self._folders):
-                changed_at = _changed_at(folder)
+                changed_at = _read_mtime_ns(folder)
                 if self._folder_times.get(folder) != changed_at:
                     self._folder_times[folder] = changed_at
                     changed |= self._look_into(folder, is_deep=False)
@@ -288,7 +288,7 @@ def _mark(path: str) -> _Mark | None:
     return _Mark(status.st_size, status.st_mtime_ns, status.st_ino) if stat.S_ISREG(status.st_mode) else None
 
 
-def _changed_at(folder: str) -> int:
+def _read_mtime_ns(folder: str) -> int:
     try:
         return os.stat(folder).st_mtime_ns  # noqa: PTH116 - text
     except OSError:

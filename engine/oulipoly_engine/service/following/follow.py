@@ -20,9 +20,9 @@ from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.following.folder_watch import WALK_EVERY_S, FolderWatch
 from oulipoly_engine.service.following.notices import Notices
 from oulipoly_engine.service.following.plan import Plan
-from oulipoly_engine.service.ledger.files import Seen, Walk
+from oulipoly_engine.service.ledger.files import TranscriptFile, Walk
 from oulipoly_engine.service.ledger.ledger import Ledger
-from oulipoly_engine.service.transcripts.ingest import Ingested, Ingester, Kind
+from oulipoly_engine.service.transcripts.ingest import Ingester, IngestResult, Kind
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.transcripts import entries
 
@@ -240,7 +240,7 @@ class _Work:
         result = self._following.ingester.ingest_reading(name, account.memory.reading(paths), self._stopped)
         return self._is_done(result, account)
 
-    def _is_done(self, result: Ingested, account: _Account) -> bool:
+    def _is_done(self, result: IngestResult, account: _Account) -> bool:
         if result.kind not in _AGAIN_S:
             return True
         account.not_before = time.monotonic() + _AGAIN_S[result.kind]
@@ -254,7 +254,7 @@ class _Work:
             for path in paths:
                 source = self._following.plan.source_of(path)
                 if source is not None:
-                    found.changed.append(Seen(path, source, *self._watch.seen(path)))
+                    found.changed.append(TranscriptFile(path, source, *self._watch.seen(path)))
             if not found.changed:
                 return
         try:

@@ -39,7 +39,7 @@ _KITTY_ANSWER = re.compile(rb"\x1b\[\?\d{1,3}u")
 Write = Callable[[bytes], None]
 
 
-class Left(Record):
+class AttachEnd(Record):
     """How it ended."""
 
     exited: messages.Exited | None = None  # the program has ended
@@ -49,7 +49,7 @@ class Left(Record):
     dropped: int = 0  # bytes typed after the key that leaves: neither the program gets them, nor the shell behind us
 
 
-def show(client: Client, terminal: Terminal, chord: str, write: Write, *, only_reads: bool = False) -> Left:
+def show(client: Client, terminal: Terminal, chord: str, write: Write, *, only_reads: bool = False) -> AttachEnd:
     """Show a terminal until it ends or the chord is typed. Stdin and stdout must be a terminal.
 
     chord: a name of `core.leave_key.BYTES`. write: takes what is to be drawn. only_reads: nothing that is typed gets
@@ -65,7 +65,7 @@ def show(client: Client, terminal: Terminal, chord: str, write: Write, *, only_r
             guard.arm()
             left = _Session(client, terminal, chord, real, changes, only_reads=only_reads).run()
         except HostGone as gone:
-            left = Left(problem=gone.message)
+            left = AttachEnd(problem=gone.message)
         finally:
             guard.disarm()
             with contextlib.suppress(OSError, Interrupted):
@@ -145,7 +145,7 @@ class _Session:
         self._keyboard.page = max(1, size.rows - 1)
         self._note_until: float | None = None
         self._has_picture = False
-        self._left: Left | None = None
+        self._left: AttachEnd | None = None
         self._exited: messages.Exited | None = None
         self._only_reads = only_reads
         client.attach(size.columns, size.rows, only_reads=only_reads)
@@ -153,7 +153,7 @@ class _Session:
         reading = "for reading only: " if only_reads else ""
         self._note(f"{reading}{chord} leaves this terminal; the program runs on")
 
-    def run(self) -> Left:
+    def run(self) -> AttachEnd:
         """Pass pictures and keys until one of them ends it."""
         while self._left is None:
             watched: list[int | Link | socket.socket] = [_STDIN, self._client.link, self._changes]
@@ -168,7 +168,7 @@ class _Session:
             if _STDIN in ready:
                 data = os.read(_STDIN, _CHUNK)
                 if not data:
-                    return Left()
+                    return AttachEnd()
                 if self._real.modes is None:
                     self._pass(self._keyboard.feed(data))
                 else:
@@ -187,7 +187,7 @@ class _Session:
             return _ESCAPE_S
         return None if self._note_until is None else max(0.0, self._note_until - time.monotonic())
 
-    def _read_client(self) -> Left | None:
+    def _read_client(self) -> AttachEnd | None:
         for message in self._client.receive(0):
             match message:
                 case messages.Picture() if self._real.modes is None:
@@ -214,7 +214,7 @@ class _Session:
         if not self._only_reads:
             self._client.link.send(messages.EndReceipt())
         lines = self._view.last_lines() if self._real.modes is None else ()  # what it printed itself stays
-        return Left(exited=self._exited, last_lines=lines)
+        return AttachEnd(exited=self._exited, last_lines=lines)
 
     def _meet(self, state: messages.State) -> None:
         """Draw a terminal that has an emulator; pass the output of one that has none on as it is."""
@@ -242,7 +242,7 @@ class _Session:
         """Send what was typed, as far as it is for the program."""
         for message in meant:
             if isinstance(message, LeaveKey):
-                self._left = Left(dropped=message.dropped)
+                self._left = AttachEnd(dropped=message.dropped)
                 return
             if isinstance(message, KittySupport):
                 self._real.begin_kitty()
@@ -261,7 +261,7 @@ class _Session:
         if data and not self._only_reads:
             self._client.link.send(messages.TextInput(data))
         if leave is not None:
-            self._left = Left(dropped=leave.dropped)
+            self._left = AttachEnd(dropped=leave.dropped)
 
     def _resize(self) -> None:
         with contextlib.suppress(BlockingIOError):

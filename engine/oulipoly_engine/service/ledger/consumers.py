@@ -19,7 +19,7 @@ from oulipoly_engine.store.sessions import sessions
 GROUPINGS = (Grouping.SESSION, Grouping.PROJECT, Grouping.MODEL)
 
 
-class Burner(Record):
+class Consumer(Record):
     """One session, project or model with its part of what was burned."""
 
     key: str  # the session's id, the folder or the model's name
@@ -28,14 +28,14 @@ class Burner(Record):
     title: str = ""  # of a session
 
 
-class Burners(Record):
+class TopConsumers(Record):
     """Who burned an account's quota in a range of time, the greatest first."""
 
     account: str
     since: datetime
     until: datetime
     whole: Line = field(default_factory=lambda: Line(()))
-    by: Mapping[Grouping, tuple[Burner, ...]] = field(default_factory=dict)
+    by: Mapping[Grouping, tuple[Consumer, ...]] = field(default_factory=dict)
 
     @property
     def is_by_value(self) -> bool:
@@ -45,7 +45,7 @@ class Burners(Record):
 
 def burners(
     store: Store, paths: Paths, account: str, since: datetime, until: datetime, *, may_write: bool = True
-) -> Burners:
+) -> TopConsumers:
     """Return who burned what between two instants, as far as the ledger has followed the transcripts.
 
     may_write: prices of models that are new may be kept in the store. Raises StoreUnusable.
@@ -54,13 +54,13 @@ def burners(
     known: Mapping[str, Sequence[Rate]] = rates(store, own) if may_write else _read_kept_rates(store, own)
     found = [share for share in shares(store, known, since, until) if share.place.account == account]
     whole = replace(total(lines(found, Grouping.ACCOUNT, known, None)), keys=(account,))
-    empty = Burners(account, since, until, whole)
+    empty = TopConsumers(account, since, until, whole)
     return replace(empty, by={one: _burners(store, found, one, known, empty) for one in GROUPINGS})
 
 
 def _burners(
-    store: Store, found: Sequence[Share], by: Grouping, known: Mapping[str, Sequence[Rate]], of: Burners
-) -> tuple[Burner, ...]:
+    store: Store, found: Sequence[Share], by: Grouping, known: Mapping[str, Sequence[Rate]], of: TopConsumers
+) -> tuple[Consumer, ...]:
     everything = _weight(of.whole, of)
     merged: dict[str, Line] = {}
     for line in lines(found, by, known, None):
@@ -69,15 +69,15 @@ def _burners(
         merged[key] = line if before is None else total((before, line))
     titles = sessions.titles(store, of.account, tuple(merged)) if by is Grouping.SESSION else {}
     rows = [
-        Burner(key, line, _weight(line, of) / everything if everything else 0.0, titles.get(key, ""))
+        Consumer(key, line, _weight(line, of) / everything if everything else 0.0, titles.get(key, ""))
         for key, line in merged.items()
     ]
     return tuple(sorted(rows, key=lambda row: (-row.share, row.key)))
 
 
-def _weight(line: Line, of: Burners) -> float:
+def _weight(line: Line, of: TopConsumers) -> float:
     return line.value if of.is_by_value else float(line.tokens.total)
 
 
 def _read_kept_rates(store: Store, own: Mapping[str, Rate]) -> Mapping[str, Sequence[Rate]]:
-    return {**prices.known(store, price_list.name()), **{model: (rate,) for model, rate in own.items()}}
+    return {**prices.find_rates(store, price_list.name()), **{model: (rate,) for model, rate in own.items()}}

@@ -29,7 +29,7 @@ class Source(Record):
     root: Path
 
 
-class Seen(Record):
+class TranscriptFile(Record):
     """A transcript as the walk found it."""
 
     path: str
@@ -41,7 +41,7 @@ class Seen(Record):
 class Walk(Record, frozen=False):
     """One look at all folders."""
 
-    changed: list[Seen] = field(default_factory=list)
+    changed: list[TranscriptFile] = field(default_factory=list)
     count: int = 0  # of transcripts
     size: int = 0  # bytes of all of them
     gone: list[str] = field(default_factory=list)  # known paths that are no more
@@ -97,7 +97,7 @@ def _walk_folder(
                     or cursor.inode != status.st_ino
                     or cursor.device != status.st_dev
                 ):
-                    found.changed.append(Seen(path, source, status.st_size, status.st_mtime_ns))
+                    found.changed.append(TranscriptFile(path, source, status.st_size, status.st_mtime_ns))
             elif entry.is_dir(follow_symlinks=False):
                 is_whole &= _walk_folder(entry.path, source, known, missing, found)
         except FileNotFoundError:  # a file that went while we looked, or a link that leads nowhere

@@ -17,7 +17,7 @@ from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.ledger.calls import Damage, Tokens
 from oulipoly_engine.errors import SpawnFailed
 from oulipoly_engine.records import Record, field
-from oulipoly_engine.service.ledger.files import LONGEST_LINE, Seen, Source, Walk, escape_path, walk
+from oulipoly_engine.service.ledger.files import LONGEST_LINE, Source, TranscriptFile, Walk, escape_path, walk
 from oulipoly_engine.service.ledger.reading import Reading
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.ledger import calls as rows
@@ -25,7 +25,7 @@ from oulipoly_engine.store.ledger.calls import Batch, Cursor
 
 if TYPE_CHECKING:
     from oulipoly_engine.process.worker_process import WorkerProcess
-    from oulipoly_engine.service.ledger.worker import Sharing
+    from oulipoly_engine.service.ledger.worker import SharedWork
 
 # Read between two transactions. Calls' numbers are digests, so that each transaction writes most pages again.
 _BATCH_BYTES = 256 << 20
@@ -50,7 +50,7 @@ class Updated(Record):
 class _Pass(Record, frozen=False):
     """One update under way."""
 
-    parts: Sequence[Sequence[Seen]]  # what changed in the last days, and the rest; oldest first
+    parts: Sequence[Sequence[TranscriptFile]]  # what changed in the last days, and the rest; oldest first
     sizes: Mapping[str, int]  # new bytes, by path
     damaged: int = 0
     partners_bytes: int = 0  # that it has read
@@ -59,7 +59,7 @@ class _Pass(Record, frozen=False):
     faults: list[tuple[str, Damage]] = field(default_factory=list)  # the first ones, with their paths
 
 
-def _ignored(*_: int) -> None:
+def _ignore_progress(*_: int) -> None:
     """Tell nobody."""
 
 
@@ -90,8 +90,8 @@ class Ledger:
 
     def update(
         self,
-        progress: Callable[[int, int], None] = _ignored,
-        recent: Callable[[], None] = _ignored,
+        progress: Callable[[int, int], None] = _ignore_progress,
+        recent: Callable[[], None] = _ignore_progress,
         found: Walk | None = None,
     ) -> Updated:
         """Read what is new, oldest first, but what changed in the last days before the rest.
@@ -100,7 +100,7 @@ class Ledger:
         found: the transcripts that have changed, for a caller that knows them; else all folders are walked.
         Raises StoreUnusable.
         """
-        known = self._known()
+        known = self._load_cursors()
         found = found or walk(self._sources, known)
         now = self._clock.now()
         since_ns = round((now - _RECENT).timestamp()) * 1_000_000_000
@@ -130,11 +130,11 @@ class Ledger:
             from oulipoly_engine.service.ledger.opencode import read_database  # noqa: PLC0415 - sqlite, for opencode
 
             for source in self._databases:
-                batch = read_database(source, self._known(), self._work.notes)
+                batch = read_database(source, self._load_cursors(), self._work.notes)
                 if batch is not None:
                     self._write(batch)
 
-    def _known(self) -> dict[str, Cursor]:
+    def _load_cursors(self) -> dict[str, Cursor]:
         if self._cursors is None:
             self._cursors = rows.cursors(self._store)
             self._reading.roots.update(rows.roots(self._store))
@@ -145,10 +145,10 @@ class Ledger:
 
     def _read(self, progress: Callable[[int, int], None], recent: Callable[[], None]) -> None:
         """Read the parts, alone or together with a second process."""
-        work, known, reading = self._work, self._known(), self._reading
+        work, known, reading = self._work, self._load_cursors(), self._reading
         total = sum(work.sizes.values())
         with ExitStack() as stack:
-            shared = self._shared(total, stack)
+            shared = self._share_work(total, stack)
             for number, files in enumerate(work.parts):
                 taken = files if shared is None else shared[0].take(number)
                 for seen in taken:
@@ -167,18 +167,18 @@ class Ledger:
                     recent()
         progress(self._bytes_done(), total)
 
-    def _shared(self, total: int, stack: ExitStack) -> tuple[Sharing[Seen], WorkerProcess] | None:
+    def _share_work(self, total: int, stack: ExitStack) -> tuple[SharedWork[TranscriptFile], WorkerProcess] | None:
         if total < (_SHARED_BYTES if self._shared_bytes is None else self._shared_bytes):
             return None
         if self._shared_bytes is None and _processors() < 2:
             return None
-        from oulipoly_engine.service.ledger.worker import shared  # noqa: PLC0415 - subprocess and more, only for much
+        from oulipoly_engine.service.ledger.worker import share_work  # noqa: PLC0415 - subprocess and more, only for much
 
         settings = (self._clock.now().timestamp(), _BATCH_BYTES // 2, self._longest_line)
         work = self._work
         try:
             return stack.enter_context(
-                shared(work.parts, work.sizes, self._known(), self._sources, self._reading.roots, settings)
+                share_work(work.parts, work.sizes, self._load_cursors(), self._sources, self._reading.roots, settings)
             )
         except (SpawnFailed, OSError):
             return None
@@ -209,7 +209,7 @@ class Ledger:
         for path, damaged in batch.damaged.items():
             self._work.damaged += len(damaged)
             self._work.faults += [(path, one) for one in damaged[: _KEPT_FAULTS - len(self._work.faults)]]
-        self._known().update(batch.cursors)
+        self._load_cursors().update(batch.cursors)
 
 
 def local_burn(store: Store, account: str, since: datetime) -> tuple[int, Tokens]:
@@ -232,7 +232,7 @@ def _sentence(path: str, damage: Damage) -> str:
     return f"{escape_path(path)}:{number}: {damage.what}"
 
 
-def _new_bytes(seen: Seen, known: Mapping[str, Cursor]) -> int:
+def _new_bytes(seen: TranscriptFile, known: Mapping[str, Cursor]) -> int:
     cursor = known.get(seen.path)
     return seen.size if cursor is None or seen.size < cursor.offset else seen.size - cursor.offset
 

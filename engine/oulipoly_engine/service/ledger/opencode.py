@@ -25,7 +25,7 @@ def read_database(source: Source, known: Mapping[str, Cursor], notes: list[str])
     name = os.path.abspath(path)  # noqa: PTH100 - the form of the other cursors
     before = known.get(name)
     try:
-        now = _standing(path)
+        now = _read_cursor(path)
         if before is not None and _is_of(before, now):
             return None
         is_same = before is not None and (before.device, before.inode) == (now.device, now.inode)
@@ -52,7 +52,7 @@ def read_database(source: Source, known: Mapping[str, Cursor], notes: list[str])
     return Batch(calls, places, {name: cursor}, {name: damaged} if damaged else {})
 
 
-def _standing(path: Path) -> Cursor:
+def _read_cursor(path: Path) -> Cursor:
     status = path.stat()
     try:
         log = path.with_name(f"{path.name}-wal").stat()

@@ -40,7 +40,7 @@ def rates(store: Store, own: Mapping[str, Rate]) -> Mapping[str, Sequence[Rate]]
     The list is loaded only for models, or by versions of it, that were never asked for.
     """
     named = price_list.name()
-    found: dict[str, Sequence[Rate]] = dict(prices.known(store, named))
+    found: dict[str, Sequence[Rate]] = dict(prices.find_rates(store, named))
     missing = [model for model in calls.models(store) if model and model not in found and model not in own]
     if missing:
         new = price_list.rates(missing)

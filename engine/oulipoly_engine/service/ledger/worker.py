@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 
 from oulipoly_engine.core.ledger.calls import Damage, Place
 from oulipoly_engine.process.worker_process import WorkerProcess, answer, read_order
-from oulipoly_engine.service.ledger.files import Seen, Source
+from oulipoly_engine.service.ledger.files import Source, TranscriptFile
 from oulipoly_engine.service.ledger.reading import Reading
 from oulipoly_engine.store.ledger.calls import Batch, Cursor
 
@@ -49,7 +49,7 @@ class Frame:
         )
 
 
-class Sharing(Generic[T]):
+class SharedWork(Generic[T]):
     """The work of a pass in parts that follow each other, each in pieces that two processes take."""
 
     def __init__(self, parts: Sequence[Sequence[Sequence[T]]], page: mmap.mmap) -> None:
@@ -67,9 +67,9 @@ class Sharing(Generic[T]):
                 yield from pieces[at]
 
 
-def _pieces(files: Sequence[Seen], sizes: Mapping[str, int]) -> list[list[Seen]]:
+def _pieces(files: Sequence[TranscriptFile], sizes: Mapping[str, int]) -> list[list[TranscriptFile]]:
     """Cut a list of files into pieces. sizes: the new bytes of each, by path."""
-    found: list[list[Seen]] = []
+    found: list[list[TranscriptFile]] = []
     room = 0
     for seen in files:
         if room <= 0:
@@ -81,14 +81,14 @@ def _pieces(files: Sequence[Seen], sizes: Mapping[str, int]) -> list[list[Seen]]
 
 
 @contextmanager
-def shared(
-    parts: Sequence[Sequence[Seen]],
+def share_work(
+    parts: Sequence[Sequence[TranscriptFile]],
     sizes: Mapping[str, int],
     known: Mapping[str, Cursor],
     sources: Sequence[Source],
     roots: Mapping[str, str],
     settings: tuple[float, int, int],
-) -> Iterator[tuple[Sharing[Seen], WorkerProcess]]:
+) -> Iterator[tuple[SharedWork[TranscriptFile], WorkerProcess]]:
     """Start a partner on work that is to be shared; it ends with the block.
 
     sizes: new bytes by path. settings: seconds since 1970, bytes of a batch, of the longest line. Raises SpawnFailed.
@@ -113,7 +113,7 @@ def shared(
         with mmap.mmap(file.fileno(), 0) as page:
             size = file.fileno().to_bytes(4)
             with WorkerProcess(__name__, size + order, file.fileno()) as partner:
-                yield Sharing(cut, page), partner
+                yield SharedWork(cut, page), partner
 
 
 def _plain(cursor: Cursor | None) -> tuple[Any, ...] | None:
@@ -144,7 +144,7 @@ def _main() -> None:
     reading = Reading(sources, emit, roots, longest_line)
     reading.begin(now_s, batch_bytes)
     with mmap.mmap(int.from_bytes(order[:4]), 0) as page:
-        sharing: Sharing[tuple[str, int, tuple[Any, ...] | None]] = Sharing(parts, page)
+        sharing: SharedWork[tuple[str, int, tuple[Any, ...] | None]] = SharedWork(parts, page)
         for part in range(len(parts)):
             for path, source, cursor in sharing.take(part, from_end=True):
                 reading.read(path, sources[source], None if cursor is None else Cursor(*cursor))

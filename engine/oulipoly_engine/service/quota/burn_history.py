@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from oulipoly_engine.core.quota.forecast import SMALL_FALL, Forecast
 from oulipoly_engine.core.quota.forecast_score import ForecastScore
-from oulipoly_engine.core.quota.window_cycles import TOLERANCE, Ended
+from oulipoly_engine.core.quota.window_cycles import TOLERANCE, EndedCycle
 from oulipoly_engine.core.quota.windows import length_h
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.quota.forecasting import forecasts
@@ -24,10 +24,10 @@ class Cycle(Record):
     begin: datetime  # by the window's length
     resets_at: datetime
     points: tuple[Point, ...]  # oldest first, at least one
-    ended: Ended | None = None  # with what was left at its reset; None: it runs, or that is not known
+    ended: EndedCycle | None = None  # with what was left at its reset; None: it runs, or that is not known
 
 
-class Burning(Record):
+class BurnHistory(Record):
     """A window's past and what is expected of it."""
 
     account: str
@@ -48,17 +48,17 @@ class Burning(Record):
 
 def read_burn_history(
     store: Store, account: str, window: str, now: datetime, back: timedelta, ahead: timedelta, steps: int
-) -> Burning:
+) -> BurnHistory:
     """Return a window's history from `back` before now to `ahead` after it, in at most `steps` points.
 
     window: its name. Raises StoreUnusable.
     """
     since, until = now - back, now + ahead
     points = readings.chart(store, account, window, since, now, steps)
-    left = [one for one in readings.unused(store, account, since) if one.window == window]
+    left = [one for one in readings.find_unused_quota(store, account, since) if one.window == window]
     known = next((one for one in forecasts(store, (account,), now, scored=True) if one.window.name == window), None)
     length = timedelta(hours=length_h(_label(window), _longest_h(points)))
-    return Burning(
+    return BurnHistory(
         account=account,
         window=window,
         since=since,
@@ -96,7 +96,7 @@ def _has_passed(before: Point, after: Point) -> bool:
     return before.resets_at <= after.at and after.resets_at - before.resets_at > TOLERANCE
 
 
-def _cycle(points: Sequence[Point], length: timedelta, left: Sequence[Ended]) -> Cycle:
+def _cycle(points: Sequence[Point], length: timedelta, left: Sequence[EndedCycle]) -> Cycle:
     resets_at = points[-1].resets_at
     ended = next((one for one in left if abs(one.resets_at - resets_at) <= TOLERANCE), None)
     return Cycle(resets_at - length, resets_at, tuple(points), ended)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from oulipoly_engine.core.quota.alerts import Alert, alerts
 from oulipoly_engine.core.quota.forecast import Forecast, Reading, forecast
 from oulipoly_engine.core.quota.forecast_score import ForecastScore, score
-from oulipoly_engine.core.quota.window_cycles import Ended
+from oulipoly_engine.core.quota.window_cycles import EndedCycle
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
@@ -26,7 +26,7 @@ class WindowForecast(Record):
     refreshed_at: datetime | None
     forecast: Forecast
     score: ForecastScore | None  # None: not asked for
-    ended: tuple[Ended, ...] = ()  # past cycles with what they left unused, oldest first
+    ended: tuple[EndedCycle, ...] = ()  # past cycles with what they left unused, oldest first
 
 
 def forecasts(store: Store, names: Sequence[str], now: datetime, *, scored: bool = False) -> tuple[WindowForecast, ...]:
@@ -51,7 +51,7 @@ def due_alerts(store: Store, names: Sequence[str], now: datetime, threshold: flo
 
 def _forecast(store: Store, state: QuotaState, window: Window, now: datetime, *, scored: bool) -> WindowForecast:
     past = _history(store, state.account, window.name, now - _SCORED) if scored else ()
-    left = readings.unused(store, state.account, now - _SCORED) if scored else ()
+    left = readings.find_unused_quota(store, state.account, now - _SCORED) if scored else ()
     return WindowForecast(
         account=state.account,
         window=window,

@@ -32,7 +32,7 @@ class Reading(Record):
     duration_s: float | None = None
 
 
-class Look(Record):
+class ReadAttempt(Record):
     """One attempt to read an account."""
 
     account: str
@@ -43,7 +43,7 @@ class Look(Record):
     notes: tuple[CodexReading, ...] = ()  # for the history
 
 
-def keep(store: Store, look: Look) -> None:
+def keep(store: Store, look: ReadAttempt) -> None:
     """Store all that a look gave, with the prior state read under the write lock.
 
     A failure changes nothing that a choice rests on: windows, marks and ages stay. Raises StoreUnusable, and then
@@ -64,7 +64,7 @@ def keep(store: Store, look: Look) -> None:
         quotas.save_attempts(store, look.account, replace(after, thinned_at=thinned_at))
 
 
-def _count_failure(made: quotas.Attempts, look: Look) -> quotas.Attempts:
+def _count_failure(made: quotas.Attempts, look: ReadAttempt) -> quotas.Attempts:
     count = made.failures_in_a_row + 1
     status, pause = (None, None) if look.http is None else (look.http.status, look.http.retry_after_s)
     return quotas.Attempts(
@@ -75,7 +75,7 @@ def _count_failure(made: quotas.Attempts, look: Look) -> quotas.Attempts:
     )
 
 
-def _learn(store: Store, look: Look, reading: Reading) -> None:
+def _learn(store: Store, look: ReadAttempt, reading: Reading) -> None:
     account = look.account
     prior = quotas.states(store, (account,))[account]
     spent = _turns_between(store, prior, reading)

@@ -32,7 +32,7 @@ from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.process.thread_pool import run_in_threads
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.quota import codex_notes
-from oulipoly_engine.service.quota.keeper import Look, Reading, keep
+from oulipoly_engine.service.quota.keeper import ReadAttempt, Reading, keep
 from oulipoly_engine.service.quota.reader import SCRIPT_TIMEOUT_S, Answer, QuotaReader
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import controls, quotas
@@ -52,7 +52,7 @@ class Kind(StrEnum):
     NOT_STORED = "not-stored"  # read, but the state file took no write
 
 
-class Refreshed(Record):
+class RefreshResult(Record):
     """What came of reading one account."""
 
     account: str
@@ -62,7 +62,7 @@ class Refreshed(Record):
     duration_s: float = 0.0
 
 
-class Wish(Record):
+class RefreshOptions(Record):
     """How a refresh is meant."""
 
     derive: bool = True  # where no script is configured, use the bundled adapter that fits the CLI's folder
@@ -97,8 +97,8 @@ class Refresher:
         self._listeners = listeners
 
     def refresh(
-        self, names: Sequence[str], wish: Wish, done: Callable[[Refreshed], None] | None = None
-    ) -> tuple[Refreshed, ...]:
+        self, names: Sequence[str], wish: RefreshOptions, done: Callable[[RefreshResult], None] | None = None
+    ) -> tuple[RefreshResult, ...]:
         """Read several accounts side by side and return what came of each, in the order of the names.
 
         done: called in this thread as each one ends. An interruption of this thread ends the scripts.
@@ -106,7 +106,7 @@ class Refresher:
         """
         if not names:
             return ()
-        results: dict[str, Refreshed] = {}
+        results: dict[str, RefreshResult] = {}
         unique = tuple(dict.fromkeys(names))
         stopped = stopping.stop_event()  # of this call alone: others may read through the same object
         work = partial(self._in_thread, wish=wish, stopped=stopped)
@@ -120,13 +120,13 @@ class Refresher:
         stopping.check()
         return tuple(results[name] for name in unique)
 
-    def refresh_stale(self, names: Sequence[str], ttl_s: float) -> tuple[Refreshed, ...]:
+    def refresh_stale(self, names: Sequence[str], ttl_s: float) -> tuple[RefreshResult, ...]:
         """Read those accounts whose reading is too old to choose by, then those that seem to hide a window."""
         now = self._clock.now()
         readable = self._readable(names)
         states = quotas.states(self._store, readable)
         stale = [name for name in readable if is_routing_stale(states[name], now, ttl_s)]
-        return self.refresh(stale, Wish(unless_since=now)) + self._repair_topology(names)
+        return self.refresh(stale, RefreshOptions(unless_since=now)) + self._repair_topology(names)
 
     def source(self, name: str, *, derive: bool = True) -> str | None:
         """Return the command that an account's quota is read with; None if there is none."""
@@ -137,7 +137,7 @@ class Refresher:
             return quota_command(account, self._scripts.get(name))
         return account.quota_script if account.quota_script and account.quota_script.strip() else None
 
-    def _publish(self, result: Refreshed) -> None:
+    def _publish(self, result: RefreshResult) -> None:
         if self._listeners is not None:
             self._listeners.publish(QuotaRefreshed(self._clock.now(), result.account, result.kind.value, result.text))
 
@@ -153,7 +153,7 @@ class Refresher:
             and (self.source(name) is not None or self._codex_root(name) is not None)
         ]
 
-    def _repair_topology(self, names: Sequence[str]) -> tuple[Refreshed, ...]:
+    def _repair_topology(self, names: Sequence[str]) -> tuple[RefreshResult, ...]:
         now = self._clock.now()
         states = quotas.states(self._store, names)
         expected = count_expected_windows(states.values(), now)
@@ -165,39 +165,39 @@ class Refresher:
                 quotas.mark_topology_probe(self._store, name, now)
         except StoreUnusable:
             return ()  # no probe that would not be remembered: it would come again with every choice
-        return self.refresh(due, Wish())
+        return self.refresh(due, RefreshOptions())
 
-    def _in_thread(self, name: str, wish: Wish, stopped: Event) -> Refreshed:
+    def _in_thread(self, name: str, wish: RefreshOptions, stopped: Event) -> RefreshResult:
         try:
             return self._refresh(name, wish, stopped)
         finally:
             self._store.close()  # this thread's connection
 
-    def _refresh(self, name: str, wish: Wish, stopped: Event) -> Refreshed:
+    def _refresh(self, name: str, wish: RefreshOptions, stopped: Event) -> RefreshResult:
         command = self.source(name, derive=wish.derive)
         if command is None and (not wish.derive or self._codex_root(name) is None):
-            return Refreshed(name, Kind.NO_SCRIPT)
+            return RefreshResult(name, Kind.NO_SCRIPT)
         if controls.of(self._store, (name,))[name].disabled:
-            return Refreshed(name, Kind.DISABLED)
+            return RefreshResult(name, Kind.DISABLED)
         try:
             with try_lock(self._locks / f"{name}.lock") as is_ours:
                 if not is_ours:
-                    return Refreshed(name, Kind.IN_FLIGHT)
+                    return RefreshResult(name, Kind.IN_FLIGHT)
                 return self._reason_to_skip(name, wish) or self._read(name, command, stopped)
         except OSError as error:
             text = f"it cannot be read: {error.strerror or error}; check the rights of {self._locks}"
-            return Refreshed(name, Kind.FAILED, text=text)
+            return RefreshResult(name, Kind.FAILED, text=text)
 
-    def _reason_to_skip(self, name: str, wish: Wish) -> Refreshed | None:
+    def _reason_to_skip(self, name: str, wish: RefreshOptions) -> RefreshResult | None:
         """Say why not to read after all. Asked under the lock: another process may just have tried."""
         made = quotas.attempts(self._store, (name,))[name]
         if made.backoff_until is not None and self._is_resting(made, insist=wish.insist):
             text = f"left alone until {to_text(made.backoff_until)[:19]}Z after: {made.last_failure}"
-            return Refreshed(name, Kind.BACKING_OFF, text=text)
+            return RefreshResult(name, Kind.BACKING_OFF, text=text)
         if wish.unless_since is not None and made.last_attempt_at is not None:
             now = self._clock.now()
             if wish.unless_since < made.last_attempt_at <= now:
-                return Refreshed(name, Kind.IN_FLIGHT)
+                return RefreshResult(name, Kind.IN_FLIGHT)
         return None
 
     def _is_resting(self, made: quotas.Attempts, *, insist: bool) -> bool:
@@ -208,7 +208,7 @@ class Refresher:
             return False  # the clock went back: the pause was measured on another one
         return not insist or "HTTP 429" in (made.last_failure or "")
 
-    def _read(self, name: str, command: str | None, stopped: Event) -> Refreshed:
+    def _read(self, name: str, command: str | None, stopped: Event) -> RefreshResult:
         account, began_at = self._accounts[name], self._clock.now()
         prior = quotas.states(self._store, (name,))[name]
         answer = Answer()
@@ -217,7 +217,9 @@ class Refresher:
             reader = QuotaReader(self._home, environ, stopped.is_set, self._timeout_s)
             answer = reader.read(command, account.auth_refresh_command, has_windows=bool(prior.windows))
             if answer.failure is not None and stopped.is_set():
-                return Refreshed(name, Kind.FAILED, text=answer.failure, duration_s=answer.duration_s)  # our own doing
+                return RefreshResult(
+                    name, Kind.FAILED, text=answer.failure, duration_s=answer.duration_s
+                )  # our own doing
         at = self._clock.now()
         notes = self._codex_notes(name, at)
         reading: Reading | None = Reading(answer.windows, began_at, at, duration_s=answer.duration_s)
@@ -227,21 +229,21 @@ class Refresher:
             reading = None if note is None else Reading(note.windows, note.at, note.at, codex_notes.SOURCE)
             if note is not None and text is not None:
                 text += f"; what Codex noted at {to_text(note.at)[:19]}Z is used instead"
-        look = Look(name, at, reading, answer.failure, answer.http, notes)
+        look = ReadAttempt(name, at, reading, answer.failure, answer.http, notes)
         return self._keep(look, text, answer.duration_s)
 
-    def _keep(self, look: Look, text: str | None, duration_s: float) -> Refreshed:
+    def _keep(self, look: ReadAttempt, text: str | None, duration_s: float) -> RefreshResult:
         """Store a look and say what came of it."""
         windows = () if look.reading is None else look.reading.windows
         try:
             keep(self._store, look)
         except StoreUnusable as error:
             kind = Kind.FAILED if look.reading is None else Kind.NOT_STORED
-            return Refreshed(look.account, kind, windows, look.failure or error.message, duration_s)
+            return RefreshResult(look.account, kind, windows, look.failure or error.message, duration_s)
         if look.reading is not None:
-            return Refreshed(look.account, Kind.UPDATED, windows, text, duration_s)
+            return RefreshResult(look.account, Kind.UPDATED, windows, text, duration_s)
         kind = Kind.NO_SCRIPT if look.failure is None else Kind.FAILED
-        return Refreshed(look.account, kind, text=text, duration_s=duration_s)
+        return RefreshResult(look.account, kind, text=text, duration_s=duration_s)
 
     def _codex_root(self, name: str) -> str | None:
         account = self._accounts.get(name)

@@ -15,7 +15,7 @@ from typing import IO
 from oulipoly_engine import stopping
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL, ResolvedSession
 from oulipoly_engine.core.transcripts import render_html, render_markdown
-from oulipoly_engine.core.transcripts.dialogue import TALK, Entry, Findings, Wanted, select
+from oulipoly_engine.core.transcripts.dialogue import TALK, Entry, Findings, PartSelection, select
 from oulipoly_engine.core.transcripts.document_head import Format, Head, Origin, Renderer
 from oulipoly_engine.core.transcripts.sanitize import Visible
 from oulipoly_engine.errors import RunnerError
@@ -37,7 +37,7 @@ class Style(Record):
     """How a document is made."""
 
     format: Format = Format.MARKDOWN
-    wanted: Wanted = TALK
+    wanted: PartSelection = TALK
     redacting: bool = True
 
 
@@ -54,11 +54,11 @@ class Document:
 
     def blocks(self) -> Iterator[bytes]:
         """Yield the document's bytes, UTF-8."""
-        yield _encoded(self._renderer.head(self.about))
+        yield _encode(self._renderer.head(self.about))
         self._spool.seek(0)
         while block := self._spool.read(_BLOCK):
             yield block
-        yield _encoded(self._renderer.foot())
+        yield _encode(self._renderer.foot())
 
 
 class Preview(Record):
@@ -93,7 +93,7 @@ class Documents(Record):
                     stopping.check()
                     entries += not entry.continues
                     text = "".join(renderer.entry(visible.entry(entry), entries))
-                    _write(spool, _encoded(text))
+                    _write(spool, _encode(text))
                 opened.findings.entries = entries
                 about = _head(session, style, opened.origin, opened.findings, visible)
             yield Document(about, spool, renderer)
@@ -110,7 +110,7 @@ class Documents(Record):
         self,
         session: ResolvedSession,
         entries: int = 20,
-        wanted: Wanted = TALK,
+        wanted: PartSelection = TALK,
         *,
         redacting: bool = True,
     ) -> Preview:
@@ -140,7 +140,7 @@ def _head(session: ResolvedSession, style: Style, origin: Origin, findings: Find
     )
 
 
-def _encoded(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 

@@ -30,7 +30,7 @@ from oulipoly_engine.core.transcripts.canonical import (
 )
 from oulipoly_engine.errors import RunnerError, TranscriptMalformed
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.reading.source import stored_bodies, transcript_of
+from oulipoly_engine.service.reading.source import read_stored_bodies, transcript_of
 from oulipoly_engine.service.sessions.locate import Locator, describe_unsupported
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.transcripts.bodies import StoredBody
@@ -55,7 +55,7 @@ class Export:
     def blocks(self) -> Iterator[bytes]:
         """Yield the lines' bytes, a megabyte at a time."""
         self._spool.seek(0)
-        while block := _spooled(lambda: self._spool.read(_BLOCK)):
+        while block := _use_spool(lambda: self._spool.read(_BLOCK)):
             yield block
 
 
@@ -151,7 +151,7 @@ class _Writer:
 
     def restart(self) -> None:
         """Throw away what was written."""
-        _spooled(lambda: (self._spool.seek(0), self._spool.truncate()))
+        _use_spool(lambda: (self._spool.seek(0), self._spool.truncate()))
         self._digest = hashlib.sha256()
         self.records = 0
 
@@ -161,7 +161,7 @@ class _Writer:
         if record.restarts and self.records:
             self.restart()
         line = render(record)
-        _spooled(lambda: self._spool.write(line))
+        _use_spool(lambda: self._spool.write(line))
         self._digest.update(line)
         self.records += 1
 
@@ -170,7 +170,7 @@ class _Writer:
         return Export(self._spool, is_from_state=is_from_state, records=self.records, sha256=self._digest.hexdigest())
 
 
-def _spooled(action: Callable[[], T]) -> T:
+def _use_spool(action: Callable[[], T]) -> T:
     """Do something with the spool; its OSError must not be taken for the transcript's."""
     try:
         return action()
@@ -224,11 +224,11 @@ def _identity(state: os.stat_result) -> tuple[int, int, int, int]:
 
 
 def _write_rows(writer: _Writer, store: Store, session: ResolvedSession, problem: str) -> None:
-    for row in stored_bodies(store, session, problem):
-        writer.write(_stored_record(row, session, problem))
+    for row in read_stored_bodies(store, session, problem):
+        writer.write(_read_stored_record(row, session, problem))
 
 
-def _stored_record(row: StoredBody, session: ResolvedSession, problem: str) -> CanonicalRecord:
+def _read_stored_record(row: StoredBody, session: ResolvedSession, problem: str) -> CanonicalRecord:
     if row.body is None:
         message = f"{problem}; and its stored turn {row.entry_id} (row {row.row_id}) was kept without its body"
         raise RunnerError(message)

@@ -134,7 +134,7 @@ class FilePages:
         """Return entries by place."""
         visible = Visible(redacting=redacting)
         places = range(max(0, start), min(len(self), start + count))
-        return tuple(PlacedEntry(place, _shown(self._entry(place), visible)) for place in places)
+        return tuple(PlacedEntry(place, _filter_entry(self._entry(place), visible)) for place in places)
 
     def grow(self) -> Growth | None:
         """Take in what was appended, or begin anew with a file that was rewritten; tell once that it is gone, or back.
@@ -179,7 +179,7 @@ class FilePages:
         for place in places:
             if hint and hint not in self._bytes(place).lower():
                 continue
-            if _says(_shown(self._entry(place), Visible()), wanted):
+            if _says(_filter_entry(self._entry(place), Visible()), wanted):
                 return place
         return None
 
@@ -300,7 +300,7 @@ class StoredPages:
             except (ValueError, RecursionError):
                 chunks = ()
             entry = of_chunks(row.role, row.timestamp, chunks, row.entry_id, row.row_id)
-            found.append(PlacedEntry(place, _shown(replace(entry, is_sidechain=row.is_sidechain), visible)))
+            found.append(PlacedEntry(place, _filter_entry(replace(entry, is_sidechain=row.is_sidechain), visible)))
         return tuple(found)
 
     def grow(self) -> Growth | None:
@@ -356,13 +356,13 @@ def _says(entry: Entry | None, wanted: str) -> bool:
     return entry is not None and wanted in text_of(entry).casefold()
 
 
-def _shown(entry: Entry | None, visible: Visible) -> Entry | None:
+def _filter_entry(entry: Entry | None, visible: Visible) -> Entry | None:
     if entry is None:
         return None
-    return visible.entry(replace(entry, parts=tuple(_bounded(part) for part in entry.parts)))
+    return visible.entry(replace(entry, parts=tuple(_shorten_part(part) for part in entry.parts)))
 
 
-def _bounded(part: Part) -> Part:
+def _shorten_part(part: Part) -> Part:
     if len(part.text) <= _LONGEST_PART:
         return part
     more = len(part.text) - _LONGEST_PART

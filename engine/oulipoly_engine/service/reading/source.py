@@ -39,7 +39,7 @@ class Transcript(Record):
     problem: str = ""
 
 
-class Opened(Record):
+class OpenTranscript(Record):
     """A session that is being read."""
 
     origin: Origin
@@ -55,7 +55,7 @@ class TranscriptSource(Record):
     archive: Archive | None = None
 
     @contextmanager
-    def opened(self, session: ResolvedSession) -> Iterator[Opened]:
+    def opened(self, session: ResolvedSession) -> Iterator[OpenTranscript]:
         """Open a session to be read from its beginning, for as long as the block lasts.
 
         What a CLI appends meanwhile is left for another time.
@@ -71,13 +71,17 @@ class TranscriptSource(Record):
         read = codex.dialogue if kind is StorageType.CODEX_SESSION else claude.dialogue
         if file is not None:
             with file:
-                yield Opened(Origin.TRANSCRIPT, _translated(read(scan(_snapshot(file)), findings), file.name), findings)
+                yield OpenTranscript(
+                    Origin.TRANSCRIPT,
+                    _translate_read_errors(read(scan(_snapshot(file)), findings), file.name),
+                    findings,
+                )
         elif kept is not None and self.archive is not None:
             with self.archive.open(kept) as copy:
-                yield Opened(Origin.ARCHIVE, read(scan(copy), findings), findings)
+                yield OpenTranscript(Origin.ARCHIVE, read(scan(copy), findings), findings)
         else:
-            with closing(_stored_entries(self.store, session, findings, problem)) as entries:
-                yield Opened(Origin.STATE, entries, findings)
+            with closing(_read_stored_entries(self.store, session, findings, problem)) as entries:
+                yield OpenTranscript(Origin.STATE, entries, findings)
 
     def pages(self, account: str, session_id: str, path: str | None = None) -> Pages:
         """Open a session to be read in any place. path: its file, where it is known. Raises as `opened`."""
@@ -91,7 +95,7 @@ class TranscriptSource(Record):
             return _copy(self.archive, kept, kind)
         stored = StoredPages(self.store, account, session_id)
         if not len(stored):
-            raise nothing_stored(session, problem)
+            raise describe_nothing_stored(session, problem)
         return stored
 
     def _first(
@@ -130,7 +134,7 @@ def transcript_of(locator: Locator, session: ResolvedSession, path: str | None =
     return Transcript(kind, answer.path, answer.problem)
 
 
-def deleted_copy(store: Store, session: ResolvedSession) -> KeptCopy | None:
+def find_copy_of_deleted(store: Store, session: ResolvedSession) -> KeptCopy | None:
     """Return the kept copy of a session's transcript if the transcript itself is gone."""
     from oulipoly_engine.store.archive import copies
 
@@ -139,17 +143,17 @@ def deleted_copy(store: Store, session: ResolvedSession) -> KeptCopy | None:
     return None if copy is None or not _is_gone(copy.path) else copy
 
 
-def stored_bodies(store: Store, session: ResolvedSession, problem: str) -> Generator[StoredBody, None, None]:
+def read_stored_bodies(store: Store, session: ResolvedSession, problem: str) -> Generator[StoredBody, None, None]:
     """Yield a session's stored entries. Raises StorageUnsupported, behind the last, if there was none."""
     is_empty = True
     for row in bodies(store, session.account, session.session_id):
         is_empty = False
         yield row
     if is_empty:
-        raise nothing_stored(session, problem)
+        raise describe_nothing_stored(session, problem)
 
 
-def nothing_stored(session: ResolvedSession, problem: str) -> StorageUnsupported:
+def describe_nothing_stored(session: ResolvedSession, problem: str) -> StorageUnsupported:
     """Return the error for a session that can be read nowhere."""
     return describe_unsupported(session, f"{problem}; and no turn of it is stored")
 
@@ -176,7 +180,7 @@ def _snapshot(file: BinaryIO) -> Iterator[bytes]:
         yield line
 
 
-def _translated(entries: Iterable[Entry], path: str) -> Iterator[Entry]:
+def _translate_read_errors(entries: Iterable[Entry], path: str) -> Iterator[Entry]:
     try:
         yield from entries
     except OSError as error:
@@ -203,13 +207,13 @@ def _copy(archive: Archive, kept: KeptCopy, kind: StorageType) -> FilePages:
         raise
 
 
-def _stored_entries(
+def _read_stored_entries(
     store: Store, session: ResolvedSession, findings: Findings, problem: str
 ) -> Generator[Entry, None, None]:
     from oulipoly_engine.core.transcripts.canonical import read_stored_chunks
     from oulipoly_engine.core.transcripts.dialogue import of_chunks
 
-    for row in stored_bodies(store, session, problem):
+    for row in read_stored_bodies(store, session, problem):
         try:
             chunks = read_stored_chunks(row.body) if row.body is not None else ()
         except (ValueError, RecursionError):

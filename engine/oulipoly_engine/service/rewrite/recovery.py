@@ -147,7 +147,7 @@ class Recovery(Record):
         return Leases(self.data / "locks", self.clock)
 
 
-class _Found(Record):
+class _TranscriptState(Record):
     """What a transcript is now, without what its CLI has appended since."""
 
     data: bytes
@@ -156,10 +156,10 @@ class _Found(Record):
     is_new: bool = False
 
 
-_UNREADABLE = _Found(b"", Reading((), frozenset()))
+_UNREADABLE = _TranscriptState(b"", Reading((), frozenset()))
 
 
-def _find_state(journal: Journal) -> _Found:
+def _find_state(journal: Journal) -> _TranscriptState:
     origin = Origin(journal.session_id, journal.account, journal.jsonl_path)
     try:
         data = Path(journal.jsonl_path).read_bytes()
@@ -168,7 +168,7 @@ def _find_state(journal: Journal) -> _Found:
     except (OSError, TranscriptMalformed, KeyError):
         return _UNREADABLE
     is_new = reading.sha256 == journal.postimage_sha256 and bool(reading.entries)
-    return _Found(begun, reading, reading.sha256 == journal.preimage_sha256, is_new)
+    return _TranscriptState(begun, reading, reading.sha256 == journal.preimage_sha256, is_new)
 
 
 def _find_beginning(data: bytes, wanted: tuple[str | None, ...]) -> bytes:

@@ -18,7 +18,7 @@ from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.rewrite import replacement_input as wanted_input
 from oulipoly_engine.core.rewrite import rewrite
 from oulipoly_engine.core.rewrite.journal import IMPORT_REPLACE, UNDO
-from oulipoly_engine.core.rewrite.replacement_input import Wanted
+from oulipoly_engine.core.rewrite.replacement_input import ReplacementRecord
 from oulipoly_engine.core.rewrite.rewrite import Reading, Rewrite
 from oulipoly_engine.core.rewrite.steps import Kind, Step, compare
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
@@ -27,7 +27,7 @@ from oulipoly_engine.errors import PreimageMismatch, RequestRefused, RunnerError
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.rewrite.journal import JournalFolder, Preimages, translate_errors, write
 from oulipoly_engine.service.rewrite.recovery import Recovery
-from oulipoly_engine.service.rewrite.run import Composer, Done, Run, check_preimage
+from oulipoly_engine.service.rewrite.run import Composer, FinishedReplacement, Run, check_preimage
 from oulipoly_engine.service.rewrite.target import Image, Target, alone, check_forks, image_of
 from oulipoly_engine.service.sessions.lease import Leases
 from oulipoly_engine.service.sessions.locate import Locator, describe_unsupported
@@ -103,7 +103,7 @@ class Replacer(Record):
     at_step: Callable[[str], None] = _go_on  # told of each step of the protocol when it is done
     preimage_limit_bytes: int = 1 << 30  # of all that is kept for undoing, compressed; 0: no limit
 
-    def wanted(self, session: ResolvedSession, lines: bytes) -> tuple[Wanted, ...]:
+    def wanted(self, session: ResolvedSession, lines: bytes) -> tuple[ReplacementRecord, ...]:
         """Read canonical lines for a session. Raises ReplacementInvalid, naming the line."""
         return wanted_input.parse(lines, session.session_id, session.account)
 
@@ -116,7 +116,9 @@ class Replacer(Record):
         target = self._target(session)
         return target.read(image_of(target.path).data)
 
-    def plan(self, session: ResolvedSession, wanted: Sequence[Wanted], preimage_sha256: str | None = None) -> Plan:
+    def plan(
+        self, session: ResolvedSession, wanted: Sequence[ReplacementRecord], preimage_sha256: str | None = None
+    ) -> Plan:
         """Return what a replacement would do; reads only, and takes no lease.
 
         Raises as `carry_out` does, but SessionBusy only for a transcript that never holds still: who holds the session
@@ -125,7 +127,7 @@ class Replacer(Record):
         return self._make_plan(IMPORT_REPLACE, session, self._composer(wanted), preimage_sha256)
 
     def carry_out(
-        self, session: ResolvedSession, wanted: Sequence[Wanted], preimage_sha256: str | None = None
+        self, session: ResolvedSession, wanted: Sequence[ReplacementRecord], preimage_sha256: str | None = None
     ) -> Receipt:
         """Replace a session's entries.
 
@@ -161,7 +163,7 @@ class Replacer(Record):
 
     # ---- what to write
 
-    def _composer(self, wanted: Sequence[Wanted]) -> Composer:
+    def _composer(self, wanted: Sequence[ReplacementRecord]) -> Composer:
         def compose(target: Target, image: Image, _reading: Reading) -> Rewrite:
             return rewrite.rewrite(target.storage_type, image.data, wanted, target.origin)
 
@@ -243,10 +245,10 @@ class Replacer(Record):
         session: ResolvedSession,
         compose: Composer,
         preimage_sha256: str | None,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[ReplacementRecord],
         undoes: str | None = None,
     ) -> Receipt:
-        receipt = self._replaced(operation, session, compose, preimage_sha256, wanted, undoes)
+        receipt = self._run_replacement(operation, session, compose, preimage_sha256, wanted, undoes)
         with contextlib.suppress(OSError, RunnerError):  # it has happened, whatever can be pruned
             self._prune()
         return receipt
@@ -264,13 +266,13 @@ class Replacer(Record):
                 self._preimages.drop(digest)
                 excess -= sizes.get(digest, 0)
 
-    def _replaced(
+    def _run_replacement(
         self,
         operation: str,
         session: ResolvedSession,
         compose: Composer,
         preimage_sha256: str | None,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[ReplacementRecord],
         undoes: str | None,
     ) -> Receipt:
         replacements.require_shape(self.store)
@@ -300,7 +302,7 @@ class Replacer(Record):
                     return _receipt(target, operation, operation_uuid, run.carry_out(compose, preimage_sha256, staged))
 
     @contextmanager
-    def _stage(self, operation_uuid: str, target: Target, wanted: Sequence[Wanted]) -> Iterator[bytes]:
+    def _stage(self, operation_uuid: str, target: Target, wanted: Sequence[ReplacementRecord]) -> Iterator[bytes]:
         """Have the input on the disk for the block: there must be room for it before anything is begun."""
         lines = b"".join(render(_canonical(one, target)) for one in wanted)
         folder = self._journals.staging
@@ -341,7 +343,7 @@ class Replacer(Record):
         return Recovery(self.data, self.clock, lambda: self.store)
 
 
-def _canonical(one: Wanted, target: Target) -> CanonicalRecord:
+def _canonical(one: ReplacementRecord, target: Target) -> CanonicalRecord:
     """Return a wanted record as it would be exported; where it will lie is not known yet."""
     source = Source(target.storage_type.value, str(target.path), one.line, 0, 0, one.sha256)
     session = target.session
@@ -357,7 +359,7 @@ def _canonical(one: Wanted, target: Target) -> CanonicalRecord:
     )
 
 
-def _receipt(target: Target, operation: str, operation_uuid: str, done: Done) -> Receipt:
+def _receipt(target: Target, operation: str, operation_uuid: str, done: FinishedReplacement) -> Receipt:
     return Receipt(
         target.session.session_id,
         target.session.account,

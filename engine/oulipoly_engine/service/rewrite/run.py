@@ -37,7 +37,7 @@ from oulipoly_engine.store.rewrite.replacements import Replacement
 Composer = Callable[[Target, Image, Reading], Rewrite]
 
 
-class Done(Record):
+class FinishedReplacement(Record):
     """A replacement that has happened."""
 
     preimage_sha256: str
@@ -64,7 +64,7 @@ class Run(Record):
     undoes: str | None
     at_step: Callable[[str], None]
 
-    def carry_out(self, compose: Composer, preimage_sha256: str | None, staged: bytes) -> Done:
+    def carry_out(self, compose: Composer, preimage_sha256: str | None, staged: bytes) -> FinishedReplacement:
         """Do it. staged: the input's canonical lines, for the journal of one that is refused for its preimage."""
         image = image_of(self.target.path)
         reading = self.target.read(image.data)
@@ -94,7 +94,7 @@ class Run(Record):
             notes += (f"its CLI wrote {carried} bytes into the former transcript: they stand behind the new one now",)
         self.journals.remove(self.target.session.session_id)
         self.at_step("cleaned")
-        return Done(reading.sha256, new.reading.sha256, committed_at, is_other, notes)
+        return FinishedReplacement(reading.sha256, new.reading.sha256, committed_at, is_other, notes)
 
     def _publish(
         self, preimage: str, postimage: str, lines: bytes, entries: int, image: Image, new_data: bytes | None = None

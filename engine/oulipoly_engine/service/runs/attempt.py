@@ -21,7 +21,7 @@ from oulipoly_engine.errors import Interrupted, OutputFailed, ResumeMismatch, Ru
 from oulipoly_engine.process.command import Command, ProcessResult
 from oulipoly_engine.process.run import StdoutClosed, run
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.service.runs.output_gate import Held
+from oulipoly_engine.service.runs.output_gate import OutputGate
 
 _SILENCE_S = 60.0
 _NOT_CAPTURED = CaptureOutcome(None, "none", None)
@@ -70,7 +70,7 @@ class Attempted(Record):
 
 def attempt(it: Attempt, face: Face, clock: Clock) -> Attempted:
     """Run one account's CLI to its end. Never raises for what the CLI does; a closed stdout is an ending too."""
-    held = Held(face.stdout, clock.monotonic)
+    held = OutputGate(face.stdout, clock.monotonic)
     try:
         with _workplace(it) as place:
             return _run(it, place, held, face, clock)
@@ -97,7 +97,7 @@ def attempt(it: Attempt, face: Face, clock: Clock) -> Attempted:
         return Attempted(outcome, error=error, forwarded=held.forwarded)
 
 
-def _run(it: Attempt, place: _Workplace, held: Held, face: Face, clock: Clock) -> Attempted:
+def _run(it: Attempt, place: _Workplace, held: OutputGate, face: Face, clock: Clock) -> Attempted:
     watch = None if it.resumes is None else _Watch(it.resumes, it.account)
     sink = _Sink(held, face, place.reader, it.account.name, passes_stdout=place.last_message is None, watch=watch)
     try:
@@ -143,7 +143,7 @@ def _capture(place: _Workplace) -> CaptureOutcome:
     return _NOT_CAPTURED if place.reader is None else place.reader.finish()
 
 
-def _end_interrupted(error: Interrupted, held: Held, clock: Clock, captured: CaptureOutcome) -> Attempted:
+def _end_interrupted(error: Interrupted, held: OutputGate, clock: Clock, captured: CaptureOutcome) -> Attempted:
     reason = f"interrupted: signal {error.signal_number}"
     outcome = Outcome(
         success=False,
@@ -283,7 +283,7 @@ class _Sink:
 
     def __init__(
         self,
-        held: Held,
+        held: OutputGate,
         face: Face,
         reader: ForcedFlagReader | JsonEventReader | None,
         account: str,
@@ -333,7 +333,7 @@ def _reader_may_leave() -> Iterator[None]:
         raise StdoutClosed from error
 
 
-def _forward_file(path: Path, held: Held) -> None:
+def _forward_file(path: Path, held: OutputGate) -> None:
     """Pass on the visible answer that the CLI left in a file; an absent one is no answer."""
     with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
         while chunk := file.read(1 << 20):

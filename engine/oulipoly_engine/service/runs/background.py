@@ -22,7 +22,7 @@ _MODULE = "oulipoly_engine.cli.runs.app_one_shot"
 _CLOSING_PATIENCE_S = 5.0  # the stop ladder's first two steps
 
 
-class Asked(Record):
+class BackgroundRequest(Record):
     """What a background one-shot is to do."""
 
     model: str
@@ -50,7 +50,7 @@ class Background:
         with self._lock:
             return tuple(self._threads)
 
-    def start(self, asked: Asked) -> int:
+    def start(self, asked: BackgroundRequest) -> int:
         """Start one and return its number; OneShotSaid and OneShotEnded follow."""
         number = next(self._numbers)
         thread = threading.Thread(target=self._run, args=(number, asked), name=f"one-shot-{number}", daemon=True)
@@ -74,7 +74,7 @@ class Background:
         for thread in tuple(self._threads.values()):
             thread.join(_CLOSING_PATIENCE_S)
 
-    def _run(self, number: int, asked: Asked) -> None:
+    def _run(self, number: int, asked: BackgroundRequest) -> None:
         exit_code, failure = 1, None
         try:
             sink = _Sink(lambda text, is_note: self._say(number, text, is_note=is_note))
@@ -128,7 +128,7 @@ class _Sink:
             self._say((whole + newline).decode("utf-8", "replace"), is_note)
 
 
-def _command(asked: Asked) -> Command:
+def _command(asked: BackgroundRequest) -> Command:
     words = [sys.executable, "-m", _MODULE, "--model", asked.model]
     words += ["--pin", asked.pin] if asked.pin is not None else []
     words += ["--models-dir", str(asked.models_dir)] if asked.models_dir is not None else []

@@ -16,7 +16,7 @@ def close_lost(store: Store, clock: Clock) -> int:
 
     Compare-and-set: a row that ends by itself meanwhile stays as it is. A millisecond where nothing is lost.
     """
-    lost = [row_id for row_id, pid, began in invocations.running_owners(store) if not was_alive_at(pid, began)]
+    lost = [row_id for row_id, pid, began in invocations.find_running_owners(store) if not was_alive_at(pid, began)]
     for row_id in lost:
         text = "the process that ran it was killed"
         invocations.end(store, row_id, Outcome(False, -1, clock.now(), None, GUARD_DROP, text))

@@ -21,7 +21,7 @@ _PREAMBLE_MARKS = (
 )
 
 
-class Held:
+class OutputGate:
     """Passes bytes on, after a head that can still be taken back."""
 
     def __init__(self, forward: Callable[[bytes | memoryview], None], monotonic: Callable[[], float]) -> None:

@@ -32,7 +32,7 @@ from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import chains
 
 
-class Wish(Record):
+class ResumeRequest(Record):
     """What a user asks to go on with."""
 
     text: str  # an id or the beginning of one
@@ -45,7 +45,7 @@ class Wish(Record):
 class Resumption(Record):
     """A session ready to go on."""
 
-    wish: Wish
+    wish: ResumeRequest
     session: ResolvedSession  # as it lies now: a move changes the account
     model: Model | None  # None: the account alone, the CLI takes its own default
     working_directory: Path
@@ -76,7 +76,7 @@ class Resumer(Record):
     freshness: Freshness | None = None
     is_shown: bool = False  # stderr is a terminal: longer details are left out
 
-    def settle(self, wish: Wish, working_directory: Path) -> Resumption:
+    def settle(self, wish: ResumeRequest, working_directory: Path) -> Resumption:
         """Return how a session goes on, after a move where one is called for.
 
         working_directory: ours, for a session whose own folder cannot be told.
@@ -137,7 +137,9 @@ class Resumer(Record):
 
     def _tell_matches(self, text: str, session: ResolvedSession) -> ResolvedSession:
         """Say which accounts an id matched, where there were several and scripts may read it."""
-        owners = [chain.active.account for chain in chains.owning(self.store, session.session_id) if chain.active]
+        owners = [
+            chain.active.account for chain in chains.find_owning_chains(self.store, session.session_id) if chain.active
+        ]
         names = sorted(set(owners))
         if len(names) > 1 and not self.is_shown:
             listed = ", ".join(names)
@@ -181,12 +183,12 @@ class Resumer(Record):
         if wish.to_account is not None:
             if wish.to_account == session.account:
                 return settled
-            return self._moved(settled, self._find_target(settled, wish.to_account), MoveReason.MANUAL)
+            return self._carry_out_move(settled, self._find_target(settled, wish.to_account), MoveReason.MANUAL)
         move = self._move(settled, tried)
         if move is None:
             return settled
         try:
-            return self._moved(settled, move.account, move.reason)
+            return self._carry_out_move(settled, move.account, move.reason)
         except Interrupted:
             raise
         except RunnerError as error:
@@ -220,7 +222,7 @@ class Resumer(Record):
             raise RequestRefused(message)
         return target
 
-    def _moved(self, settled: Resumption, target: str, reason: MoveReason) -> Resumption:
+    def _carry_out_move(self, settled: Resumption, target: str, reason: MoveReason) -> Resumption:
         session = settled.session
         plan = self.mover.plan(session, target, reason, settled.working_directory)
         self.mover.carry_out(plan)

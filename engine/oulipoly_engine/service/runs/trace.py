@@ -62,7 +62,7 @@ class Tracer(Record, frozen=False):
             is_orphaned=row.status is Status.RUNNING and row.owner_pid is not None and not is_alive(row.owner_pid),
             is_cut=is_cut,
             transcript=self._transcript(row) if self.inline_transcript else None,
-            returned_artifacts=artifacts.returned_by(self.store, row.row_id),
+            returned_artifacts=artifacts.find_returned_artifacts(self.store, row.row_id),
         )
 
     def _child(self, row: Invocation, depth: int) -> Node:

@@ -13,7 +13,7 @@ from oulipoly_engine.core.search.query import Query
 from oulipoly_engine.core.sessions.sessions import Session
 from oulipoly_engine.core.transcripts.entry_tree import EntryTree
 from oulipoly_engine.records import Record, field
-from oulipoly_engine.service.sessions.catalogue import Catalogue, Listed, read_entry_tree
+from oulipoly_engine.service.sessions.catalogue import Catalogue, ListedSession, read_entry_tree
 from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.service.sessions.owner import claude_sessions, open_elsewhere
 from oulipoly_engine.service.transcripts.files import own_folder
@@ -31,7 +31,7 @@ class Board(Record):
     """All sessions at one instant, in no order."""
 
     at: datetime
-    rows: tuple[Listed, ...] = ()
+    rows: tuple[ListedSession, ...] = ()
     forkable: frozenset[str] = frozenset()  # accounts whose CLI can begin a session with another one's past
     kept: frozenset[Owner] = frozenset()  # whose transcript the archive has a copy of
     live: frozenset[Owner] = frozenset()  # that a CLI has open now
@@ -39,9 +39,9 @@ class Board(Record):
     undescribed: int = 0
     mark: Mark = ()
     home: str = ""  # what `~` stands for
-    by_chain: Mapping[str, Listed] | None = None
+    by_chain: Mapping[str, ListedSession] | None = None
 
-    def of_chain(self, chain_id: str) -> Listed | None:
+    def of_chain(self, chain_id: str) -> ListedSession | None:
         """Return a session by its chain."""
         return None if self.by_chain is None else self.by_chain.get(chain_id)
 
@@ -78,7 +78,7 @@ class Boards(Record):
         forkable = frozenset(
             name for name, one in self.locator.accounts.items() if one.resume is not None and one.resume.fork_args
         )
-        replaced = replacements.standing(self.store)
+        replaced = replacements.find_undoable(self.store)
         told = (mark, live, left, forkable, replaced)
         is_same = before is not None and told == (
             before.mark,
@@ -100,11 +100,11 @@ class Boards(Record):
         home = str(self.locator.home)
         return Board(now, rows, forkable, kept, live, replaced, left, mark=mark, home=home, by_chain=chains)
 
-    def _look_again(self, old: Listed) -> Listed:
+    def _look_again(self, old: ListedSession) -> ListedSession:
         new = self.catalogue.look(old.session)
         return old if new == old else new
 
-    def _rows(self, before: Board | None) -> tuple[Listed, ...]:
+    def _rows(self, before: Board | None) -> tuple[ListedSession, ...]:
         """Return the rows; one that is as it was is the same object, so that whoever knows it keeps what he knows."""
         known = {} if before is None or before.by_chain is None else before.by_chain
         rows = self.catalogue.list(Query()).rows

@@ -42,7 +42,7 @@ from oulipoly_engine.store.transcripts.entry_pages import links
 _AT_ONCE = 100  # sessions described in a transaction
 
 
-class Listed(Record):
+class ListedSession(Record):
     """A session with what only configuration and disk know."""
 
     session: Session
@@ -55,7 +55,7 @@ class Listed(Record):
 class Listing(Record):
     """A part of a list, and how long the whole of it is."""
 
-    rows: tuple[Listed, ...]
+    rows: tuple[ListedSession, ...]
     total: int
 
 
@@ -98,7 +98,7 @@ class Kinds:
         return self._known[name]
 
 
-class _Asked(Record, frozen=False):
+class _ScriptBudget(Record, frozen=False):
     """How long storage scripts were asked in one pass, and whose; the next pass goes on with the rest."""
 
     allowed_s: float
@@ -137,8 +137,8 @@ class Catalogue(Record):
         while facts.count_batch(self.store):
             pass
         deadline = None if budget_s is None else time.monotonic() + budget_s
-        asked = _Asked(scripts_s)
-        while waiting := facts.undescribed(self.store, _AT_ONCE, without=asked.spent()):
+        asked = _ScriptBudget(scripts_s)
+        while waiting := facts.find_undescribed(self.store, _AT_ONCE, without=asked.spent()):
             found = []
             for one in waiting:
                 if one.account not in asked.spent():
@@ -185,17 +185,17 @@ class Catalogue(Record):
             return {part.account for one in found for part in one.parts}
         return {text for one in found for text in field_texts(name, one, self.kinds.of(one)) or ()}
 
-    def look(self, session: Session) -> Listed:
+    def look(self, session: Session) -> ListedSession:
         """Look at a session's transcript: whether it is there, and until when."""
         kind = self.kinds.of(session)
         path = session.active.transcript
         if path is None:
-            return Listed(session, kind, None)
+            return ListedSession(session, kind, None)
         standing = transcript_head.look_at(path)
         if standing is None:
-            return Listed(session, kind, has_transcript=False)
+            return ListedSession(session, kind, has_transcript=False)
         gone_at = purge_at(kind, standing.mtime_ms, self._keeps_days(path)) if kind == "claude" else None
-        return Listed(session, kind, has_transcript=True, size_bytes=standing.size_bytes, purge_at=gone_at)
+        return ListedSession(session, kind, has_transcript=True, size_bytes=standing.size_bytes, purge_at=gone_at)
 
     def _keeps_days(self, transcript: str) -> float | None:
         root, _, below = transcript.rpartition("/projects/")
@@ -205,7 +205,7 @@ class Catalogue(Record):
             self._periods[root] = transcript_head.keeps_days(transcript)
         return self._periods[root]
 
-    def _describe(self, one: facts.Undescribed, asked: _Asked) -> facts.Description:
+    def _describe(self, one: facts.Undescribed, asked: _ScriptBudget) -> facts.Description:
         path = facts.transcript_of(self.store, one.account, one.session_id)
         cwd, model = one.cwd, one.cli_model
         locator = self._asks(one.account)
@@ -238,7 +238,7 @@ class Catalogue(Record):
         return None if title is None else redact(title)
 
 
-def _risk_fits(query: Query, one: Listed) -> bool:
+def _risk_fits(query: Query, one: ListedSession) -> bool:
     return risk_fits(query, one.purge_at, is_kept=bool(one.session.has_kept_copy))
 
 

@@ -46,7 +46,7 @@ class Part(Record):
             return False
 
 
-class Carried(Record):
+class CopyResult(Record):
     """What came of it, so that it can be taken back."""
 
     target: Path
@@ -55,13 +55,13 @@ class Carried(Record):
     is_new: bool  # no file of that name was there
 
 
-def carry(part: Part) -> Carried:
+def carry(part: Part) -> CopyResult:
     """Copy one file and return once it is safe on the disk under its name.
 
     Raises MoveRefused when it cannot be read or written, SessionBusy when somebody keeps writing to the source.
     """
     if part.target.exists() and part.is_done:
-        return Carried(part.target, part.target.stat().st_size, None, is_new=False)
+        return CopyResult(part.target, part.target.stat().st_size, None, is_new=False)
     temporary = part.target.with_name(f".{part.target.name}.moving")
     try:
         part.target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -75,10 +75,10 @@ def carry(part: Part) -> Carried:
             temporary.unlink(missing_ok=True)
         message = f"{part.source} cannot be copied to {part.target}: {error.strerror or error}; nothing was moved"
         raise MoveRefused(message) from error
-    return Carried(part.target, size_bytes, kept, is_new)
+    return CopyResult(part.target, size_bytes, kept, is_new)
 
 
-def take_back(carried: Carried) -> None:
+def take_back(carried: CopyResult) -> None:
     """Undo one copy: what lay there before lies there again."""
     with suppress(OSError):
         if carried.kept is not None:

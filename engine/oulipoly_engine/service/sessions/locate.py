@@ -42,7 +42,7 @@ def find_session(store: Store, session_id: str, now: datetime) -> ResolvedSessio
 
     Raises SessionNotFound (which says so when the id is an invocation's) and SessionAmbiguous.
     """
-    found = chains.owning(store, session_id)
+    found = chains.find_owning_chains(store, session_id)
     if not found and (invocation := invocations.find(store, session_id)) is not None:
         meant = f"its session is {invocation.session_id}" if invocation.session_id else "it kept no session"
         message = f"{session_id} is the id of an invocation, not of a session; {meant}"
@@ -56,7 +56,7 @@ def find_typed(store: Store, text: str, now: datetime) -> ResolvedSession:
     Never for the contract's `session` commands, which take full UUIDs only.
     Raises SessionNotFound and SessionAmbiguous.
     """
-    return resolve_typed(text, chains.owning_prefix(store, text) if text else (), now)
+    return resolve_typed(text, chains.find_chains_by_prefix(store, text) if text else (), now)
 
 
 class Locator(Record):

@@ -43,7 +43,7 @@ class Plan(Record):
     first_line: int  # of the transcript's part that is copied; more than 1 after a compaction
 
 
-class Moved(Record):
+class MoveResult(Record):
     """What a move did."""
 
     plan: Plan
@@ -96,7 +96,7 @@ class Mover(Record):
         self._refuse_stranger(plan)
         return plan
 
-    def carry_out(self, plan: Plan) -> Moved:
+    def carry_out(self, plan: Plan) -> MoveResult:
         """Do it. Raises as `plan` does; then nothing has changed."""
         lock = self.leases.folder / f"move-{plan.segment.session_id}.lock"
         with try_lock(lock) as is_ours:
@@ -105,8 +105,8 @@ class Mover(Record):
                 raise SessionBusy(message)
             return self._carry_out(plan)
 
-    def _carry_out(self, plan: Plan) -> Moved:
-        done: list[copy_transcripts.Carried] = []
+    def _carry_out(self, plan: Plan) -> MoveResult:
+        done: list[copy_transcripts.CopyResult] = []
         if any(part.target.exists() for part in plan.parts):
             self.read(plan.segment.to_account)  # once it is set aside, nobody looks into it any more
         try:
@@ -119,7 +119,7 @@ class Mover(Record):
             raise
         last = done[-1] if done else None
         size_bytes = plan.target.stat().st_size if last is None else last.size_bytes
-        return Moved(plan, size_bytes, files + max(0, len(done) - 1), None if last is None else last.kept)
+        return MoveResult(plan, size_bytes, files + max(0, len(done) - 1), None if last is None else last.kept)
 
     def _claude(
         self, segment: SegmentMove, source: Path, source_root: Path, target_root: Path, working_directory: Path | None
@@ -221,7 +221,7 @@ class Mover(Record):
         return storage_root(account, self.locator.home) is not None
 
     def _refuse_conflicts(self, segment: SegmentMove, storage_type: StorageType, source_root: Path) -> None:
-        rival = chains.conflicting(self.store, segment)
+        rival = chains.find_conflict(self.store, segment)
         if rival is not None:
             message = (
                 f"session {segment.session_id} is open on account {segment.to_account!r} in another chain, {rival}: go "
@@ -261,7 +261,7 @@ class Mover(Record):
             raise MoveRefused(message)
 
 
-def receipt(plan: Plan, moved: Moved | None) -> dict[str, object]:
+def receipt(plan: Plan, moved: MoveResult | None) -> dict[str, object]:
     """Return what `session move` prints; moved: None where nothing was done."""
     segment = plan.segment
     return {
@@ -281,7 +281,7 @@ def receipt(plan: Plan, moved: Moved | None) -> dict[str, object]:
     }
 
 
-def _bytes(moved: Moved | None) -> int:
+def _bytes(moved: MoveResult | None) -> int:
     return 0 if moved is None else moved.size_bytes
 
 

@@ -54,7 +54,7 @@ class Kind(StrEnum):
     FAILED = "failed"  # nothing was ingested, or not all
 
 
-class Ingested(Record):
+class IngestResult(Record):
     """What came of scanning one account."""
 
     account: str
@@ -107,8 +107,8 @@ class Ingester(Record):
     listeners: Listeners | None = None  # are told of new entries
 
     def ingest_accounts(
-        self, names: Sequence[str], done: Callable[[Ingested], None] | None = None, *, afresh: bool = False
-    ) -> tuple[Ingested, ...]:
+        self, names: Sequence[str], done: Callable[[IngestResult], None] | None = None, *, afresh: bool = False
+    ) -> tuple[IngestResult, ...]:
         """Scan several accounts side by side and return what came of each, in the order of the names.
 
         Whatever scripts do or a locked state file refuses is told in the result, never raised.
@@ -117,7 +117,7 @@ class Ingester(Record):
         then is stored.
         """
         unique = tuple(dict.fromkeys(names))
-        results: dict[str, Ingested] = {}
+        results: dict[str, IngestResult] = {}
         stopped = stopping.stop_event()
         work = partial(self._in_thread, afresh=afresh, stopped=stopped)
         with closing(run_in_threads(work, unique, at_most=_AT_ONCE, cancel=stopped.set)) as found:
@@ -129,16 +129,16 @@ class Ingester(Record):
         stopping.check()
         return tuple(results[name] for name in unique)
 
-    def _in_thread(self, name: str, *, afresh: bool, stopped: Event) -> Ingested:
+    def _in_thread(self, name: str, *, afresh: bool, stopped: Event) -> IngestResult:
         scripts = self.scripts.get(name)
         if scripts is None:
-            return Ingested(name, Kind.NO_SCRIPT)
+            return IngestResult(name, Kind.NO_SCRIPT)
         try:
             return self._alone(name, lambda: self._scan(name, scripts, stopped, afresh=afresh))
         finally:
             self.store.close()  # this thread's connection
 
-    def ingest_reading(self, name: str, reading: EntryPass, stopped: Event) -> Ingested:
+    def ingest_reading(self, name: str, reading: EntryPass, stopped: Event) -> IngestResult:
         """Store what one pass of an account's bundled adapter gives, in this thread; nothing is raised.
 
         For a caller that knows which files have changed. stopped: looked at between batches.
@@ -147,25 +147,27 @@ class Ingester(Record):
         self._publish(result)
         return result
 
-    def _alone(self, name: str, scan: Callable[[], Ingested]) -> Ingested:
+    def _alone(self, name: str, scan: Callable[[], IngestResult]) -> IngestResult:
         """Scan an account unless anybody else does right now."""
         begun = time.monotonic()
         try:
             with try_lock(self.locks / f"{name}.lock") as is_ours:
                 if not is_ours:
-                    return Ingested(name, Kind.IN_FLIGHT)
+                    return IngestResult(name, Kind.IN_FLIGHT)
                 result = scan()
         except StoreUnusable as error:
-            result = _failed(name, error.message)
+            result = _make_failure(name, error.message)
         except OSError as error:
-            result = _failed(name, f"cannot be scanned: {error.strerror or error}; check the rights of {self.locks}")
+            result = _make_failure(
+                name, f"cannot be scanned: {error.strerror or error}; check the rights of {self.locks}"
+            )
         return replace(result, duration_s=time.monotonic() - begun)
 
-    def _publish(self, result: Ingested) -> None:
+    def _publish(self, result: IngestResult) -> None:
         if self.listeners is not None and result.new_turns:
             self.listeners.publish(EntriesIngested(self.clock.now(), result.account, result.new_turns, result.sessions))
 
-    def _scan(self, name: str, scripts: SessionScripts, stopped: Event, *, afresh: bool) -> Ingested:
+    def _scan(self, name: str, scripts: SessionScripts, stopped: Event, *, afresh: bool) -> IngestResult:
         state_dir = scripts.state_dir or self.state_root / name
         call = turn_call(scripts.turn_script, self.home)
         if call is None:
@@ -174,14 +176,14 @@ class Ingester(Record):
         is_new = not entries.has_any(self.store, name)
         return self._read(name, entry_reading(call, state_dir, afresh=afresh or is_new), stopped)
 
-    def _read(self, name: str, reading: EntryPass, stopped: Event) -> Ingested:
+    def _read(self, name: str, reading: EntryPass, stopped: Event) -> IngestResult:
         from oulipoly_engine.adapters.scripts.turns import TurnsFailed  # noqa: PLC0415 - 10 ms, only scans need it
 
         tally, at = _Tally(), self.clock.now()
         try:
-            for batch in _batches(_checked_records(reading, tally)):
+            for batch in _batches(_check_records(reading, tally)):
                 if stopped.is_set():
-                    return _failed(name, "was stopped")
+                    return _make_failure(name, "was stopped")
                 with self.store.write():
                     new = entries.insert_new(self.store, name, batch, at)
                 tally.count(new, batch)
@@ -195,17 +197,17 @@ class Ingester(Record):
             result = _result(name, Kind.DONE, tally, reading.notes)
         return replace(result, damaged_lines=reading.damaged_lines, unread_files=reading.unread_files)
 
-    def _run(self, name: str, script: str, state_dir: Path, stopped: Event) -> Ingested:
+    def _run(self, name: str, script: str, state_dir: Path, stopped: Event) -> IngestResult:
         try:
             state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            return _failed(name, f"cannot make the state folder {state_dir}: {error.strerror or error}")
+            return _make_failure(name, f"cannot make the state folder {state_dir}: {error.strerror or error}")
         env = {**self.environ, "STATE_DIR": str(state_dir)}
         result = run_script(script, env, timeout_s=self.timeout_s, output_limit=_OUTPUT_LIMIT, cancelled=stopped.is_set)
         if not result.succeeded:
-            return _failed(name, _failure(script, result))
+            return _make_failure(name, _failure(script, result))
         tally, at = _Tally(), self.clock.now()
-        found = list(_checked_lines(result.stdout, tally))
+        found = list(_check_lines(result.stdout, tally))
         with self.store.write():
             tally.count(entries.insert_new(self.store, name, found, at), found)
             tally.chains = imported.adopt(self.store, name, tally.sessions)
@@ -222,7 +224,7 @@ def attach_session(store: Store, row: Invocation) -> str | None:
     """
     if row.session_id is not None or row.account is None or row.finished_at is None:
         return None
-    taken = imported.held_meanwhile(store, row.account, row.row_id, row.created_at, row.finished_at)
+    taken = imported.find_concurrent_sessions(store, row.account, row.row_id, row.created_at, row.finished_at)
     active = entries.activity(store, row.account, row.created_at, row.finished_at)
     session_id = choose_session(session for session in active if session.session_id not in taken)
     if session_id is None or imported.attach(store, row.row_id, session_id) is None:
@@ -230,12 +232,12 @@ def attach_session(store: Store, row: Invocation) -> str | None:
     return session_id
 
 
-def _checked_records(reading: EntryPass, tally: _Tally) -> Iterator[EntryLine]:
+def _check_records(reading: EntryPass, tally: _Tally) -> Iterator[EntryLine]:
     for told in reading.turns():
-        yield from _counted(told, tally)
+        yield from _count_line(told, tally)
 
 
-def _checked_lines(output: bytes, tally: _Tally) -> Iterator[EntryLine]:
+def _check_lines(output: bytes, tally: _Tally) -> Iterator[EntryLine]:
     begin = 0
     number = 0
     while begin < len(output):
@@ -245,10 +247,10 @@ def _checked_lines(output: bytes, tally: _Tally) -> Iterator[EntryLine]:
         line = output[begin:end].strip()
         begin = end + 1
         if line:
-            yield from _counted(parse_line(line, number), tally)
+            yield from _count_line(parse_line(line, number), tally)
 
 
-def _counted(told: Told, tally: _Tally) -> Iterator[EntryLine]:
+def _count_line(told: Told, tally: _Tally) -> Iterator[EntryLine]:
     entry, error = told
     tally.lines += 1
     if error is not None:
@@ -271,11 +273,11 @@ def _batches(found: Iterable[EntryLine]) -> Iterator[list[EntryLine]]:
         yield batch
 
 
-def _result(name: str, kind: Kind, tally: _Tally, notes: Sequence[str]) -> Ingested:
+def _result(name: str, kind: Kind, tally: _Tally, notes: Sequence[str]) -> IngestResult:
     shown = tuple(notes[:_KEPT_NOTES])
     if len(notes) > _KEPT_NOTES:
         shown += (f"{len(notes) - _KEPT_NOTES} more",)
-    return Ingested(
+    return IngestResult(
         name,
         kind,
         tally.lines,
@@ -288,8 +290,8 @@ def _result(name: str, kind: Kind, tally: _Tally, notes: Sequence[str]) -> Inges
     )
 
 
-def _failed(name: str, text: str) -> Ingested:
-    return Ingested(name, Kind.FAILED, error_count=1, errors=(LineError(0, text),))
+def _make_failure(name: str, text: str) -> IngestResult:
+    return IngestResult(name, Kind.FAILED, error_count=1, errors=(LineError(0, text),))
 
 
 def _failure(script: str, result: ScriptResult) -> str:

@@ -25,7 +25,7 @@ from oulipoly_engine.store.transcripts import entries as turns
 
 if TYPE_CHECKING:
     from oulipoly_engine.adapters.turns.memory import EntryMemory
-    from oulipoly_engine.service.transcripts.ingest import Ingested, Ingester
+    from oulipoly_engine.service.transcripts.ingest import Ingester, IngestResult
 
 BUDGET_S = 0.15  # of reading; looking for changes comes before
 _DATABASE_FILES = ("opencode.db", "opencode.db-wal")
@@ -35,7 +35,7 @@ _SAME_NS = 10_000_000_000  # a change that is so little older than the last look
 _KEPT_PROBLEMS = 3
 
 
-class Glanced(Record, frozen=False):
+class QuickIngestResult(Record, frozen=False):
     """What came of a glance."""
 
     new_turns: int = 0
@@ -43,7 +43,7 @@ class Glanced(Record, frozen=False):
     problems: list[str] = field(default_factory=list)  # what could not be read, one sentence each
 
 
-class Glance(Record, frozen=False):
+class QuickIngest(Record, frozen=False):
     """One look at the transcripts of all accounts."""
 
     store: Store
@@ -52,10 +52,10 @@ class Glance(Record, frozen=False):
     state_root: Path  # adapters' cursors, a folder an account
     ingester: Callable[[], Ingester]  # called where there is anything to read
     budget_s: float = BUDGET_S
-    _done: Glanced = field(default_factory=Glanced)
+    _done: QuickIngestResult = field(default_factory=QuickIngestResult)
     _deadline: float | None = None
 
-    def look(self) -> Glanced:
+    def look(self) -> QuickIngestResult:
         """Store what is new, as far as the budget goes, and return what came of it.
 
         An account that another process scans right now is left to it. Raises StoreUnusable.
@@ -126,7 +126,7 @@ class Glance(Record, frozen=False):
             self._deadline = now + self.budget_s
         return now > self._deadline
 
-    def _take(self, result: Ingested) -> bool:
+    def _take(self, result: IngestResult) -> bool:
         """Note what came of a portion; tells whether to go on."""
         from oulipoly_engine.service.transcripts.ingest import Kind  # noqa: PLC0415 - loaded with the ingester
 

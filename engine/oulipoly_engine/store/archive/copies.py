@@ -76,7 +76,7 @@ def holders(store: Store, session_id: str) -> tuple[str, ...]:
     return tuple(str(account) for (account,) in rows)
 
 
-def superseded(store: Store, account: str, path: Path) -> tuple[KeptCopy, ...]:
+def find_superseded(store: Store, account: str, path: Path) -> tuple[KeptCopy, ...]:
     """Return what a file held before it was rewritten, newest first."""
     row = CopyRow
     earlier = row.select().where(
@@ -108,7 +108,7 @@ def has_objects(store: Store) -> bool:
     return bool(store.rows(ObjectRow.select(ObjectRow.sha256).limit(1)))
 
 
-def known_objects(store: Store, digests: Sequence[bytes]) -> set[bytes]:
+def find_stored_objects(store: Store, digests: Sequence[bytes]) -> set[bytes]:
     """Return those of the hashes whose objects are stored."""
     known: set[bytes] = set()
     for begin in range(0, len(digests), _ASKED_AT_ONCE):
@@ -176,12 +176,12 @@ def drop_orphans(store: Store) -> tuple[bytes, ...]:
     return tuple(bytes(digest) for (digest,) in rows)
 
 
-def stored_bytes(store: Store) -> int:
+def count_stored_bytes(store: Store) -> int:
     """Return the size of all objects."""
     return int(store.rows(ObjectRow.select(fn.COALESCE(fn.SUM(ObjectRow.stored_bytes), 0)))[0][0])
 
 
-def freed_by(store: Store, copy: KeptCopy) -> int:
+def count_freed_bytes(store: Store, copy: KeptCopy) -> int:
     """Return the size of the objects that only this copy needs."""
     own, others = ChunkRow.alias(), ChunkRow.alias()
     of_copy = own.select(own.sha256).where(own.copy_id == copy.row_id)

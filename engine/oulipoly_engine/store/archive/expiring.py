@@ -10,14 +10,14 @@ from oulipoly_engine.store.models.archive import CopyRow
 from oulipoly_engine.store.models.sessions import FactsRow, SegmentRow
 
 
-class Unkept(NamedTuple):
+class UncopiedTranscript(NamedTuple):
     """A transcript without a copy."""
 
     chain_id: str
     transcript: str
 
 
-def unkept(store: Store, account: str, before_ms: int) -> tuple[Unkept, ...]:
+def unkept(store: Store, account: str, before_ms: int) -> tuple[UncopiedTranscript, ...]:
     """Return an account's transcripts that were last changed before an instant when last looked at, and are not kept.
 
     before_ms: milliseconds since 1970.
@@ -44,7 +44,7 @@ def unkept(store: Store, account: str, before_ms: int) -> tuple[Unkept, ...]:
         .group_by(facts.session_id, facts.transcript, facts.mtime_ms)
         .order_by(facts.mtime_ms)
     )
-    return tuple(Unkept(str(chain), str(path)) for chain, path in rows)
+    return tuple(UncopiedTranscript(str(chain), str(path)) for chain, path in rows)
 
 
 def mark(store: Store) -> tuple[int, int]:

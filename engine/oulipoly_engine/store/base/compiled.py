@@ -24,7 +24,7 @@ class _Place:
         return json.dumps(list(value)) if self.is_list else value  # type: ignore[call-overload]
 
 
-class Given(Value):
+class Parameter(Value):
     """A value of a compiled query, to be used in it like any other."""
 
     def __init__(self, position: int) -> None:
@@ -44,15 +44,15 @@ class Compiled:
         self._values = values  # how many it takes
         self._written: dict[type[SqliteDatabase], tuple[str, tuple[object, ...]]] = {}  # by kind of database
 
-    def __call__(self, *values: object) -> Asked:
+    def __call__(self, *values: object) -> BoundQuery:
         """Fill in the values, in the order of the function's parameters."""
-        return Asked(self, values)
+        return BoundQuery(self, values)
 
     def written(self, database: SqliteDatabase) -> tuple[str, tuple[object, ...]]:
         """Return the SQL and its parameters, some of them places that values go to."""
         kind = type(database)
         if kind not in self._written:
-            places = [Given(position) for position in range(self._values)]
+            places = [Parameter(position) for position in range(self._values)]
             sql, parameters = database.get_sql_context().parse(self._build(*places))
             self._written[kind] = sql, tuple(parameters)
         return self._written[kind]
@@ -64,14 +64,14 @@ class Compiled:
         sql, template = self.written(database)
         if [each.position if type(each) is _Place else None for each in template] == list(range(len(template))):
             return sql, rows  # as they come: putting each together would take longer than writing it
-        return sql, (_filled(template, row) for row in rows)
+        return sql, (_fill(template, row) for row in rows)
 
 
-def _filled(template: Sequence[object], values: Sequence[object]) -> list[object]:
+def _fill(template: Sequence[object], values: Sequence[object]) -> list[object]:
     return [each.filled(values) if type(each) is _Place else each for each in template]
 
 
-class Asked:
+class BoundQuery:
     """A compiled query with its values."""
 
     __slots__ = ("_compiled", "_values")
@@ -83,10 +83,10 @@ class Asked:
     def written(self, database: SqliteDatabase) -> tuple[str, list[object]]:
         """Return the SQL and its parameters."""
         sql, template = self._compiled.written(database)
-        return sql, _filled(template, self._values)
+        return sql, _fill(template, self._values)
 
 
-def compiled(build: Callable[..., Query]) -> Compiled:
+def compile_query(build: Callable[..., Query]) -> Compiled:
     """Make a query that is written once out of a function that builds it; its parameters are `Given`."""
     return Compiled(build, len(signature(build).parameters))
 
@@ -97,7 +97,7 @@ def insertion(*columns: Field[Any], conflict: Literal["fail", "ignore", "update"
     conflict: what to do where the table has such a row: ignore the new one, or give the old one its values.
     """
 
-    def build(*values: Given) -> Query:
+    def build(*values: Parameter) -> Query:
         query = model.insert(dict(zip(columns, values, strict=True)))
         if conflict == "fail":
             return query

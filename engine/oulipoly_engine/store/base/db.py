@@ -16,11 +16,11 @@ from typing import Any
 
 from oulipoly_engine.errors import RunnerError, SchemaIncompatible, StoreLocked, StoreUnusable
 from oulipoly_engine.store.base import schema
-from oulipoly_engine.store.base.compiled import Asked, Compiled
+from oulipoly_engine.store.base.compiled import BoundQuery, Compiled
 from oulipoly_engine.store.base.connections import BUSY_TIMEOUT_S, Connections
 from oulipoly_engine.store.base.orm import Model, PeeweeException, Query
 
-Question = Query | Asked | str  # with models, compiled, or SQL with parameters
+Question = Query | BoundQuery | str  # with models, compiled, or SQL with parameters
 
 
 class Store:
@@ -37,25 +37,25 @@ class Store:
     @contextmanager
     def write(self) -> Iterator[None]:
         """Run the block as one IMMEDIATE transaction; any exception rolls all of it back."""
-        with translated(self.path), self._connections.joined("IMMEDIATE"):
+        with translate_database_errors(self.path), self._connections.joined("IMMEDIATE"):
             yield
 
     @contextmanager
     def read(self) -> Iterator[None]:
         """Run the block on one consistent view of the file."""
-        with translated(self.path), self._connections.joined("DEFERRED"):
+        with translate_database_errors(self.path), self._connections.joined("DEFERRED"):
             yield
 
     def rows(self, question: Question, parameters: Sequence[object] = ()) -> list[Any]:
         """Return a query's rows as tuples of what the database gives. For the modules of this package only."""
-        with translated(self.path):
-            sql, given = self._written(question, parameters)
+        with translate_database_errors(self.path):
+            sql, given = self._render_sql(question, parameters)
             return self._connections.mine().execute(sql, given).fetchall()
 
-    def run(self, statement: Query | Asked) -> int:
+    def run(self, statement: Query | BoundQuery) -> int:
         """Run one writing query and return how many rows it changed. Only inside `write`, in this package."""
-        with translated(self.path):
-            sql, given = self._written(statement, ())
+        with translate_database_errors(self.path):
+            sql, given = self._render_sql(statement, ())
             return int(self._connections.mine().execute(sql, given).rowcount)
 
     def insert(self, model: type[Model] | str, **values: object) -> int:
@@ -67,12 +67,12 @@ class Store:
             marks = ", ".join("?" * len(values))
             sql = f"INSERT INTO {model} ({', '.join(values)}) VALUES ({marks})"  # noqa: S608 - names from our own code
             return self.execute(sql, tuple(values.values()))
-        with translated(self.path):
+        with translate_database_errors(self.path):
             return int(model.insert(values).execute(self._connections) or 0)
 
     def execute(self, sql: str, parameters: Sequence[object] = ()) -> int:
         """Run one writing statement and return the row id of an insert. Only inside `write`, in this package."""
-        with translated(self.path):
+        with translate_database_errors(self.path):
             return int(self._connections.mine().execute(sql, parameters).lastrowid or 0)
 
     def execute_many(self, statement: Compiled | str, rows: Iterable[Sequence[object]]) -> int:
@@ -80,14 +80,14 @@ class Store:
 
         The bulk path: some 330,000 rows a second, where peewee's own makes 30,000.
         """
-        with translated(self.path):
+        with translate_database_errors(self.path):
             sql, given = (statement, rows) if isinstance(statement, str) else statement.many(self._connections, rows)
             return int(self._connections.mine().executemany(sql, given).rowcount)
 
-    def _written(self, question: Question, parameters: Sequence[object]) -> tuple[str, Sequence[object]]:
+    def _render_sql(self, question: Question, parameters: Sequence[object]) -> tuple[str, Sequence[object]]:
         if isinstance(question, str):
             return question, parameters
-        if isinstance(question, Asked):
+        if isinstance(question, BoundQuery):
             return question.written(self._connections)
         sql, given = self._connections.get_sql_context().parse(question)
         return sql, given
@@ -98,7 +98,7 @@ class Store:
 
     def close(self) -> None:
         """Close this thread's connection."""
-        with translated(self.path):
+        with translate_database_errors(self.path):
             self._connections.close_mine()
 
 
@@ -117,14 +117,14 @@ def open_store(path: Path) -> Store:
         )
         raise StoreUnusable(message) from error
     connections = Connections(path)
-    with translated(path):
+    with translate_database_errors(path):
         _keep_private(path)
         _prepare(connections, path)
     return Store(path, connections)
 
 
 @contextmanager
-def translated(path: Path) -> Iterator[None]:
+def translate_database_errors(path: Path) -> Iterator[None]:
     """Turn the database's own exceptions into StoreUnusable that names the file and the way out."""
     try:
         yield

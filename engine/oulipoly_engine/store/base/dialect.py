@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 
-from oulipoly_engine.store.base.compiled import Given
+from oulipoly_engine.store.base.compiled import Parameter
 from oulipoly_engine.store.base.orm import Case, ColumnBase, Context, Expression, Function, Node, ValueLiterals, fn
 
 # PostgreSQL's word and SQLite's: queries use the first, `Connections` tells peewee the second.
 SQLITE_WORDS = {"IS DISTINCT FROM": "IS NOT", "GREATEST": "MAX", "LEAST": "MIN"}
 
 
-def each_of(values: Collection[str] | Collection[int] | Given) -> Node:
+def each_of(values: Collection[str] | Collection[int] | Parameter) -> Node:
     """Return the values of a list as one parameter, for `in_`: the SQL is the same however long the list is."""
-    return _EachOf(values.as_list() if isinstance(values, Given) else json.dumps(list(values)))
+    return _EachOf(values.as_list() if isinstance(values, Parameter) else json.dumps(list(values)))
 
 
 def is_distinct(one: ColumnBase, other: object) -> Expression:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from oulipoly_engine.core.ledger.calls import Damage, Entry, Place, Tokens, call_id, place_id, storable
 from oulipoly_engine.records import Record, field
-from oulipoly_engine.store.base.compiled import Given, compiled, insertion
+from oulipoly_engine.store.base.compiled import Parameter, compile_query, insertion
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.orm import SQL, Case, Field, Function, Query, Value, fn
 from oulipoly_engine.store.models.ledger import CallRow, CursorRow, DamageRow, PlaceRow, RootRow
@@ -76,8 +76,8 @@ _DAMAGED = insertion(*DamageRow._meta.sorted_fields, conflict="update")
 _ROOTS = insertion(*RootRow._meta.sorted_fields, conflict="update")
 
 
-@compiled
-def _forget(path: Given) -> Query:
+@compile_query
+def _forget(path: Parameter) -> Query:
     return CursorRow.delete().where(CursorRow.path == path)
 
 
@@ -125,7 +125,7 @@ def _sums() -> tuple[Function, ...]:
     return tuple(fn.SUM(count) for count in counts)
 
 
-@compiled
+@compile_query
 def _all_places() -> Query:
     row = PlaceRow
     return row.select(row.id, row.account, row.cli, row.session, row.project, row.model, row.is_sidechain)
@@ -186,7 +186,7 @@ def accounts(store: Store) -> tuple[str, ...]:
     return tuple(str(row[0]) for row in store.rows(_distinct(PlaceRow.account)))
 
 
-def damaged_lines(store: Store) -> int:
+def count_damaged_lines(store: Store) -> int:
     """Return how many lines that may tell of a call could not be read."""
     return int(store.rows(DamageRow.select(fn.COUNT(SQL("*"))))[0][0])
 

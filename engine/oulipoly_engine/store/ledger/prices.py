@@ -11,7 +11,7 @@ from oulipoly_engine.store.base.dialect import each_of
 from oulipoly_engine.store.models.ledger import PriceRow
 
 
-def known(store: Store, price_list: str) -> dict[str, tuple[Rate, ...]]:
+def find_rates(store: Store, price_list: str) -> dict[str, tuple[Rate, ...]]:
     """Return the rates of every model that this list was asked for; none for one that it does not know."""
     found: dict[str, tuple[Rate, ...]] = {}
     row = PriceRow

@@ -7,15 +7,15 @@ from datetime import datetime
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.accounts.controls import Controls
-from oulipoly_engine.store.base.compiled import Given, compiled
+from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of
 from oulipoly_engine.store.base.orm import Query
 from oulipoly_engine.store.models.quota import AccountControlRow
 
 
-@compiled
-def _controls(accounts: Given) -> Query:
+@compile_query
+def _controls(accounts: Parameter) -> Query:
     row = AccountControlRow
     return row.select(row.account, row.reserve, row.drained, row.disabled).where(row.account.in_(each_of(accounts)))
 

@@ -9,15 +9,15 @@ from datetime import datetime
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.records import Record
-from oulipoly_engine.store.base.compiled import Given, compiled
+from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of
 from oulipoly_engine.store.base.orm import Query
 from oulipoly_engine.store.models.quota import AccountQuotaRow, QuotaWindowRow
 
 
-@compiled
-def _quotas(accounts: Given) -> Query:
+@compile_query
+def _quotas(accounts: Parameter) -> Query:
     return AccountQuotaRow.select(
         AccountQuotaRow.account,
         AccountQuotaRow.refreshed_at,
@@ -29,8 +29,8 @@ def _quotas(accounts: Given) -> Query:
     ).where(AccountQuotaRow.account.in_(each_of(accounts)))
 
 
-@compiled
-def _windows(accounts: Given) -> Query:
+@compile_query
+def _windows(accounts: Parameter) -> Query:
     row = QuotaWindowRow
     return (
         row.select(
@@ -100,8 +100,8 @@ class Attempts(Record):
     thinned_at: datetime | None = None
 
 
-@compiled
-def _attempts(accounts: Given) -> Query:
+@compile_query
+def _attempts(accounts: Parameter) -> Query:
     return AccountQuotaRow.select(
         AccountQuotaRow.account,
         AccountQuotaRow.last_attempt_at,
@@ -140,8 +140,8 @@ def mark_topology_probe(store: Store, account: str, now: datetime) -> None:
         _set(store, account, last_topology_probe_at=to_text(now))
 
 
-@compiled
-def _count_call(account: Given) -> Query:
+@compile_query
+def _count_call(account: Parameter) -> Query:
     count = AccountQuotaRow.calls_since_refresh
     return AccountQuotaRow.insert({AccountQuotaRow.account: account, count: 1}).on_conflict(
         conflict_target=[AccountQuotaRow.account], update={count: count + 1}

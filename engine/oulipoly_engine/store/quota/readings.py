@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
-from oulipoly_engine.core.quota.window_cycles import TOLERANCE, Ended
+from oulipoly_engine.core.quota.window_cycles import TOLERANCE, EndedCycle
 from oulipoly_engine.core.quota.windows import Window
 from oulipoly_engine.records import Record
-from oulipoly_engine.store.base.compiled import Given, compiled, insertion
+from oulipoly_engine.store.base.compiled import Parameter, compile_query, insertion
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import least
 from oulipoly_engine.store.base.orm import Query, fn
@@ -68,8 +68,8 @@ def append(  # the columns of one reading
         )
 
 
-@compiled
-def _next_window(account: Given, after: Given) -> Query:
+@compile_query
+def _next_window(account: Parameter, after: Parameter) -> Query:
     row = ReadingRow
     return row.select(row.window).where(row.account == account, row.window > after).order_by(row.window).limit(1)
 
@@ -141,7 +141,7 @@ def _superfluous(account: str, oldest: int, newest: int, step: int) -> Query:
     return row.delete().where(row.account == account, row.at_ms >= oldest, row.at_ms < newest, fn.EXISTS(replaced))
 
 
-def record_unused(store: Store, account: str, found: Iterable[Ended]) -> None:
+def record_unused(store: Store, account: str, found: Iterable[EndedCycle]) -> None:
     """Keep what was left of windows at their resets. Runs inside the caller's write transaction."""
     row = UnusedQuotaRow
     for cycle in found:
@@ -158,7 +158,7 @@ def record_unused(store: Store, account: str, found: Iterable[Ended]) -> None:
         )
 
 
-def unused(store: Store, account: str, since: datetime) -> tuple[Ended, ...]:
+def find_unused_quota(store: Store, account: str, since: datetime) -> tuple[EndedCycle, ...]:
     """Return the cycles of an account's windows that resets have ended since an instant, oldest first."""
     row = UnusedQuotaRow
     rows = store.rows(
@@ -166,7 +166,7 @@ def unused(store: Store, account: str, since: datetime) -> tuple[Ended, ...]:
         .where(row.account == account, row.resets_at_ms >= _ms(since))
         .order_by(row.resets_at_ms)
     )
-    return tuple(Ended(str(window), _at(resets), float(left), _at(read)) for window, resets, left, read in rows)
+    return tuple(EndedCycle(str(window), _at(resets), float(left), _at(read)) for window, resets, left, read in rows)
 
 
 def _ms(instant: datetime) -> int:

@@ -9,7 +9,7 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.errors import SchemaIncompatible
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base import schema
-from oulipoly_engine.store.base.compiled import Given, compiled, insertion
+from oulipoly_engine.store.base.compiled import Parameter, compile_query, insertion
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import count_where
 from oulipoly_engine.store.base.orm import Query, fn
@@ -154,7 +154,7 @@ def of_session(store: Store, chain_id: str, account: str, session_id: str) -> tu
     return tuple(Replacement(*row) for row in rows)
 
 
-def standing(store: Store) -> frozenset[tuple[str, str]]:
+def find_undoable(store: Store) -> frozenset[tuple[str, str]]:
     """Return what stands replaced and can be taken back: (account, session id) and (chain id, session id)."""
     row = ReplacementRow
     rows = store.rows(
@@ -185,8 +185,8 @@ def commit(store: Store, operation_uuid: str, at: datetime) -> None:
         store.run(row.update(undone_at=None).where(row.operation_uuid == target.undoes))
 
 
-@compiled
-def _delete_entry(row_id: Given) -> Query:
+@compile_query
+def _delete_entry(row_id: Parameter) -> Query:
     return EntryRow.delete().where(EntryRow.id == row_id)
 
 

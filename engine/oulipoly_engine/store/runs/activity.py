@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.runs.invocations import Invocation
-from oulipoly_engine.store.base.compiled import Given, compiled
+from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.orm import JOIN, Query, fn
 from oulipoly_engine.store.models.runs import AccountCounterRow, InvocationRow
@@ -28,8 +28,8 @@ class Failure(NamedTuple):
     finished_at: datetime
 
 
-@compiled
-def _failed_last() -> Query:
+@compile_query
+def _select_last_failures() -> Query:
     row, counter, ended = InvocationRow, AccountCounterRow, InvocationRow.alias()
     last_of_each = (
         ended.select(fn.MAX(ended.id))
@@ -63,15 +63,15 @@ def _failed_last() -> Query:
 
 def failures(store: Store) -> tuple[Failure, ...]:
     """Return the last run of each account that failed in it; a success since then ends what was wrong."""
-    rows = store.rows(_failed_last())
+    rows = store.rows(_select_last_failures())
     return tuple(
         Failure(account, model, category, reason, text, from_text(finished_at))
         for account, model, category, reason, text, finished_at in rows
     )
 
 
-@compiled
-def _running(limit: Given) -> Query:
+@compile_query
+def _select_running(limit: Parameter) -> Query:
     row = InvocationRow
     return (
         row.select(row.invocation_uuid)
@@ -81,12 +81,12 @@ def _running(limit: Given) -> Query:
     )
 
 
-def running(store: Store, limit: int = 200) -> tuple[Invocation, ...]:
+def find_running(store: Store, limit: int = 200) -> tuple[Invocation, ...]:
     """Return the invocations that have not ended, newest first.
 
     A process that was killed leaves its row running: whoever shows these asks whether `owner_pid` lives.
     """
-    rows = store.rows(_running(limit))
+    rows = store.rows(_select_running(limit))
     found = (invocations.find(store, str(uuid)) for (uuid,) in rows)
     return tuple(row for row in found if row is not None)
 

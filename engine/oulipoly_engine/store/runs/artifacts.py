@@ -54,7 +54,7 @@ def record_returned(store: Store, invocation_row_id: int, receipts: Iterable[Ret
             )
 
 
-def returned_by(store: Store, invocation_row_id: int) -> tuple[ReturnedArtifact, ...]:
+def find_returned_artifacts(store: Store, invocation_row_id: int) -> tuple[ReturnedArtifact, ...]:
     """Return what an invocation has handed back, in the order of the receipts."""
     row = ReturnedArtifactRow
     rows = store.rows(

@@ -7,7 +7,7 @@ from datetime import datetime
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.runs.invocations import Invocation, Outcome, Status
 from oulipoly_engine.records import Record
-from oulipoly_engine.store.base.compiled import Given, compiled
+from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import literal
 from oulipoly_engine.store.base.orm import EXCLUDED, Query, fn
@@ -100,7 +100,7 @@ def end(store: Store, row_id: int, outcome: Outcome) -> str | None:
         return chains.mint(store, row.account, outcome.session_id, row.model, outcome.finished_at)
 
 
-def running_owners(store: Store) -> tuple[tuple[int, int, datetime], ...]:
+def find_running_owners(store: Store) -> tuple[tuple[int, int, datetime], ...]:
     """Return (row id, process id of its runner, begun at) of recent rows that count as running."""
     row, newest = InvocationRow, InvocationRow.alias()
     rows = store.rows(
@@ -113,13 +113,13 @@ def running_owners(store: Store) -> tuple[tuple[int, int, datetime], ...]:
     return tuple((int(row_id), int(pid), from_text(str(created))) for row_id, pid, created in rows)
 
 
-@compiled
-def _by_id(row_id: Given) -> Query:
+@compile_query
+def _by_id(row_id: Parameter) -> Query:
     return InvocationRow.select(*_FIELDS).where(InvocationRow.id == row_id)
 
 
-@compiled
-def _by_uuid(uuid: Given) -> Query:
+@compile_query
+def _by_uuid(uuid: Parameter) -> Query:
     return InvocationRow.select(*_FIELDS).where(InvocationRow.invocation_uuid == uuid)
 
 
@@ -147,8 +147,8 @@ def decision_json(store: Store, row_id: int) -> str | None:
     return str(found[0][0]) if found else None
 
 
-@compiled
-def _counts(model: Given) -> Query:
+@compile_query
+def _counts(model: Parameter) -> Query:
     row = AccountCounterRow
     return row.select(row.account, row.invocation_count).where(row.model_name == model)
 
@@ -158,8 +158,8 @@ def counts(store: Store, model: str) -> dict[str, int]:
     return {str(account): int(count) for account, count in store.rows(_counts(model))}
 
 
-@compiled
-def _recent_failures(model: Given, since: Given) -> Query:
+@compile_query
+def _recent_failures(model: Parameter, since: Parameter) -> Query:
     row = InvocationRow
     reason = fn.COALESCE(row.terminal_reason, "")
     return (
@@ -184,8 +184,8 @@ def recent_failures(store: Store, model: str, since: datetime) -> dict[str, int]
     return {str(account): int(count) for account, count in rows}
 
 
-@compiled
-def _last_account(model: Given) -> Query:
+@compile_query
+def _last_account(model: Parameter) -> Query:
     row = AccountCounterRow
     return (
         row.select(row.account)

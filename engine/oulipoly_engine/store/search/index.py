@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 
 from oulipoly_engine.core.search import cjk
 from oulipoly_engine.records import Record
-from oulipoly_engine.store.base.compiled import Given, compiled
+from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of, greatest
 from oulipoly_engine.store.base.orm import Query, fn
@@ -52,7 +52,7 @@ class IndexState(Record):
         return max(0, self.last - self.indexed_to)
 
 
-@compiled
+@compile_query
 def _how_far() -> Query:
     row = SearchStateRow
     last = EntryRow.select(fn.COALESCE(fn.MAX(EntryRow.id), 0))
@@ -75,7 +75,7 @@ def index_batch(store: Store, most: int = _BATCH_ENTRIES) -> int:
         rows = _next(store, before.indexed_to, most)
         if not rows:
             return 0
-        documents = _numbered(store, sorted((seconds, entry) for entry, seconds, _ in rows))
+        documents = _assign_numbers(store, sorted((seconds, entry) for entry, seconds, _ in rows))
         last = max(entry for entry, *_ in rows)
         store.execute(
             "INSERT OR IGNORE INTO search_sessions (account, session_id)"
@@ -170,7 +170,7 @@ def _next(store: Store, after: int, most: int) -> list[tuple[int, int, int]]:
     return taken
 
 
-def _numbered(store: Store, ordered: Iterable[tuple[int, int]]) -> list[tuple[int, int, int]]:
+def _assign_numbers(store: Store, ordered: Iterable[tuple[int, int]]) -> list[tuple[int, int, int]]:
     """Give each (seconds, turn) the first free number from its second's place on; returns (number, turn, seconds)."""
     numbered: list[tuple[int, int, int]] = []
     previous, second = None, None
@@ -185,13 +185,13 @@ def _numbered(store: Store, ordered: Iterable[tuple[int, int]]) -> list[tuple[in
     return numbered
 
 
-@compiled
-def _of_number(number: Given) -> Query:
+@compile_query
+def _of_number(number: Parameter) -> Query:
     return SearchNumberRow.select(SearchNumberRow.doc).where(SearchNumberRow.doc == number)
 
 
-@compiled
-def _first_gap(place: Given) -> Query:
+@compile_query
+def _first_gap(place: Parameter) -> Query:
     row, behind = SearchNumberRow, SearchNumberRow.alias()
     is_followed = fn.EXISTS(behind.select(behind.doc).where(behind.doc == row.doc + 1))
     return row.select(row.doc + 1).where(row.doc >= place, ~is_followed).order_by(row.doc).limit(1)

@@ -33,7 +33,7 @@ _FEW_SESSIONS = 400
 SessionKey = tuple[str, str]  # account, session id
 
 
-class Wanted(Record):
+class SearchScope(Record):
     """What to look for, with everything resolved that only configuration or other tables know."""
 
     terms: tuple[Term, ...] = ()
@@ -59,7 +59,7 @@ class Match(Record):
     body: str | None
 
 
-def search(store: Store, wanted: Wanted, limit: int) -> tuple[Match, ...]:
+def search(store: Store, wanted: SearchScope, limit: int) -> tuple[Match, ...]:
     """Return matches, the newest first."""
     if (wanted.sessions is not None and not wanted.sessions) or wanted.accounts == frozenset():
         return ()
@@ -230,14 +230,14 @@ _NEWEST = (
 )
 
 
-def _without_pairs(wanted: Wanted) -> tuple[Wanted, str]:
+def _without_pairs(wanted: SearchScope) -> tuple[SearchScope, str]:
     """Return what is wanted without Chinese and Japanese words that must not be there, and an expression of these."""
     never = [term for term in wanted.terms if has_runs(term.text)]
     kept = tuple(term for term in wanted.terms if term not in never)
     return replace(wanted, terms=kept), " OR ".join(f"({_text(term)})" for term in never)
 
 
-def _expression(wanted: Wanted, session_ids: Iterable[str] | None) -> str:
+def _expression(wanted: SearchScope, session_ids: Iterable[str] | None) -> str:
     """Return the index's expression: what must be there, then `NOT` what must not."""
     must = [_text(term) for term in wanted.terms if not term.is_negated]
     if wanted.accounts is not None:
@@ -277,7 +277,7 @@ def _role(value: str) -> str:
     return f"{_tag('r', begin)}{star}"
 
 
-def _conditions(store: Store, wanted: Wanted) -> tuple[str, list[object]]:
+def _conditions(store: Store, wanted: SearchScope) -> tuple[str, list[object]]:
     parts: list[str] = []
     given: list[object] = []
     if wanted.since is not None:

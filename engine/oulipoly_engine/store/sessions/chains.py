@@ -10,7 +10,7 @@ from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL, Chain, Segment
 from oulipoly_engine.errors import SessionAmbiguous, SessionBusy
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.store.base.compiled import Given, compiled, insertion
+from oulipoly_engine.store.base.compiled import Parameter, compile_query, insertion
 from oulipoly_engine.store.base.db import Question, Store
 from oulipoly_engine.store.base.orm import Expression, Field, Query, fn
 from oulipoly_engine.store.models.runs import InvocationRow
@@ -18,8 +18,8 @@ from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
 from oulipoly_engine.store.models.transcripts import EntryRow
 
 
-@compiled
-def _chain_of(account: Given, session_id: Given) -> Query:
+@compile_query
+def _chain_of(account: Parameter, session_id: Parameter) -> Query:
     return (
         SegmentRow.select(SegmentRow.chain_id)
         .join(ChainRow, on=ChainRow.chain_id == SegmentRow.chain_id)
@@ -75,7 +75,7 @@ def backfill(store: Store) -> int:
     with store.write():
         if store.rows(ChainRow.select(ChainRow.chain_id).limit(1)):
             return 0
-        rows = store.rows(_known_sessions())
+        rows = store.rows(_select_known_sessions())
         for account, session_id, first, last in rows:
             model = _latest_model(store, str(account), str(session_id))
             insert(
@@ -90,7 +90,7 @@ def backfill(store: Store) -> int:
         return len(rows)
 
 
-def _known_sessions() -> Query:
+def _select_known_sessions() -> Query:
     """Return the query of every account's sessions by their turns and runs, with the first and the last instant."""
     entry, run = EntryRow, InvocationRow
     seen = entry.select(entry.provider_name, entry.session_id, entry.timestamp.alias("at")).union_all(
@@ -126,7 +126,7 @@ class SegmentMove(Record):
     at: datetime
 
 
-def conflicting(store: Store, move: SegmentMove) -> str | None:
+def find_conflict(store: Store, move: SegmentMove) -> str | None:
     """Return another chain that has this session open on the target account; None when there is none."""
     rows = store.rows(
         SegmentRow.select(SegmentRow.chain_id)
@@ -159,14 +159,16 @@ def move_segment(store: Store, move: SegmentMove) -> None:
     """
     instant = to_text(move.at)
     with store.write():
-        rival = conflicting(store, move)
+        rival = find_conflict(store, move)
         if rival is not None:
             message = (
                 f"session {move.session_id} is open on account {move.to_account!r} in another chain, {rival}: go on "
                 "with that chain, or give its id"
             )
             raise SessionAmbiguous(message, input=move.session_id)
-        chain = next((chain for chain in owning(store, move.chain_id) if chain.chain_id == move.chain_id), None)
+        chain = next(
+            (chain for chain in find_owning_chains(store, move.chain_id) if chain.chain_id == move.chain_id), None
+        )
         if chain is None or chain.active is None or chain.active.account != move.from_account:
             message = f"session {move.session_id} has meanwhile left account {move.from_account!r}: try again"
             raise SessionBusy(message)
@@ -234,18 +236,18 @@ def last_boundary(store: Store, account: str, session_id: str) -> str | None:
     return str(rows[0][0]) if rows else None
 
 
-def owning(store: Store, any_id: str) -> tuple[Chain, ...]:
+def find_owning_chains(store: Store, any_id: str) -> tuple[Chain, ...]:
     """Return every chain whose own id is `any_id`, or which has a segment of that session id."""
     return _chains(store, _of_any_id(any_id))
 
 
-def owning_prefix(store: Store, prefix: str) -> tuple[Chain, ...]:
+def find_chains_by_prefix(store: Store, prefix: str) -> tuple[Chain, ...]:
     """Return every chain that has an id which begins so; letters count alike in both cases."""
     return _chains(store, _with_id(lambda column: column.startswith(prefix)))
 
 
-@compiled
-def _of_any_id(any_id: Given) -> Query:
+@compile_query
+def _of_any_id(any_id: Parameter) -> Query:
     return _with_id(lambda column: column == any_id)
 
 
@@ -281,8 +283,8 @@ def _chains(store: Store, question: Question) -> tuple[Chain, ...]:
     )
 
 
-@compiled
-def _segments_of(chain_id: Given) -> Query:
+@compile_query
+def _segments_of(chain_id: Parameter) -> Query:
     row = SegmentRow
     return (
         row.select(row.provider_name, row.session_id, row.started_at, row.ended_at, row.last_turn_id, row.id)
@@ -300,8 +302,8 @@ def _segments(store: Store, chain_id: str) -> tuple[Segment, ...]:
     )
 
 
-@compiled
-def _count_entries(account: Given, session_id: Given) -> Query:
+@compile_query
+def _count_entries(account: Parameter, session_id: Parameter) -> Query:
     return EntryRow.select(fn.COUNT(EntryRow.id)).where(
         EntryRow.provider_name == account, EntryRow.session_id == session_id
     )

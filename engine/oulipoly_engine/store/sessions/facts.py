@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from oulipoly_engine.records import Record
-from oulipoly_engine.store.base.compiled import Given, compiled
+from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import count_where, each_of, greatest, is_distinct, least, literal
 from oulipoly_engine.store.base.orm import EXCLUDED, SQL, Case, ColumnBase, Field, Query, fn
@@ -22,7 +22,7 @@ _BATCH_STALE = 200
 _FIRST_ENTRIES = 12  # of a user, among which a title is looked for
 
 
-def _counted() -> tuple[ColumnBase, ...]:
+def _select_counts() -> tuple[ColumnBase, ...]:
     """Return what is counted of some entries, in the order of the columns of `_COLUMNS` behind the key."""
     row = EntryRow
     return (
@@ -70,10 +70,10 @@ class Description(Record):
 
 def count_batch(store: Store, most: int = _BATCH_ENTRIES) -> int:
     """Count the next entries, or a batch of changed sessions anew; return how many of either, 0 when none was left."""
-    if not _uncounted(store)[1] and not _stale(store):
+    if not _read_count_progress(store)[1] and not _stale(store):
         return 0
     with store.write():
-        counted_to, left = _uncounted(store)
+        counted_to, left = _read_count_progress(store)
         if left:
             last = _end_of_batch(store, counted_to, counted_to + most)
             _add(store, counted_to, last)
@@ -90,7 +90,7 @@ def roles(store: Store) -> tuple[str, ...]:
     return tuple(str(role) for (role,) in store.rows(EntryRow.select(EntryRow.role).distinct()))
 
 
-def undescribed(store: Store, most: int, without: Iterable[str] = ()) -> tuple[Undescribed, ...]:
+def find_undescribed(store: Store, most: int, without: Iterable[str] = ()) -> tuple[Undescribed, ...]:
     """Return sessions that have got entries since they were described, the latest used first.
 
     without: accounts to leave out.
@@ -114,17 +114,17 @@ def count_undescribed(store: Store) -> int:
     return int(store.rows(row.select(fn.COUNT(SQL("*"))).where(is_distinct(row.described_entries, row.entries)))[0][0])
 
 
-@compiled
+@compile_query
 def _describe(
-    entries: Given,
-    title: Given,
-    cwd: Given,
-    cli_model: Given,
-    transcript: Given,
-    size_bytes: Given,
-    mtime_ms: Given,
-    account: Given,
-    session_id: Given,
+    entries: Parameter,
+    title: Parameter,
+    cwd: Parameter,
+    cli_model: Parameter,
+    transcript: Parameter,
+    size_bytes: Parameter,
+    mtime_ms: Parameter,
+    account: Parameter,
+    session_id: Parameter,
 ) -> Query:
     row = FactsRow
     return row.update(
@@ -189,13 +189,13 @@ def first_user_bodies(store: Store, account: str, session_id: str) -> tuple[str,
     return tuple(str(body) for (body,) in rows)
 
 
-def _uncounted(store: Store) -> tuple[int, bool]:
+def _read_count_progress(store: Store) -> tuple[int, bool]:
     """Return up to which entry is counted, and whether there are later ones."""
     row = store.rows(_how_far())[0]
     return int(row[0]), bool(row[1])
 
 
-@compiled
+@compile_query
 def _how_far() -> Query:
     last = EntryRow.select(fn.COALESCE(fn.MAX(EntryRow.id), 0))
     counted_to = FactsStateRow.counted_to
@@ -210,7 +210,7 @@ def _end_of_batch(store: Store, counted_to: int, most: int) -> int:
     return int(last)
 
 
-@compiled
+@compile_query
 def _some_stale() -> Query:
     row = FactsRow
     return row.select(row.account, row.session_id).where(literal(row.is_stale == 1)).limit(_BATCH_STALE)
@@ -220,11 +220,11 @@ def _stale(store: Store) -> list[tuple[str, str]]:
     return [(str(account), str(session)) for account, session in store.rows(_some_stale())]
 
 
-@compiled
-def _add_counted(after: Given, last: Given) -> Query:
+@compile_query
+def _add_counted(after: Parameter, last: Parameter) -> Query:
     entry, facts = EntryRow, FactsRow
     counted = (
-        entry.select(entry.provider_name, entry.session_id, *_counted())
+        entry.select(entry.provider_name, entry.session_id, *_select_counts())
         .where(entry.id > after, entry.id <= last)
         .group_by(entry.provider_name, entry.session_id)
     )
@@ -241,9 +241,9 @@ def _add(store: Store, after: int, last: int) -> None:
     store.run(_add_counted(after, last))
 
 
-@compiled
-def _count_session(account: Given, session_id: Given, counted_to: Given) -> Query:
-    return EntryRow.select(*_counted()).where(
+@compile_query
+def _count_session(account: Parameter, session_id: Parameter, counted_to: Parameter) -> Query:
+    return EntryRow.select(*_select_counts()).where(
         EntryRow.session_id == session_id, EntryRow.provider_name == account, EntryRow.id <= counted_to
     )
 

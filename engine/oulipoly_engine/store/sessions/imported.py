@@ -7,7 +7,7 @@ from datetime import datetime
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
-from oulipoly_engine.store.base.compiled import Given, compiled
+from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of, greatest, least
 from oulipoly_engine.store.base.orm import Case, Query, fn
@@ -19,21 +19,21 @@ from oulipoly_engine.store.sessions import chains
 ATTACH_METHOD = "turn_script"  # the capture method of a session that was found by its entries
 
 
-@compiled
-def _with_segment(account: Given, session_ids: Given) -> Query:
+@compile_query
+def _with_segment(account: Parameter, session_ids: Parameter) -> Query:
     return SegmentRow.select(SegmentRow.session_id).where(
         SegmentRow.session_id.in_(each_of(session_ids)), SegmentRow.provider_name == account
     )
 
 
-@compiled
-def _first_entry(account: Given, session_id: Given) -> Query:
+@compile_query
+def _first_entry(account: Parameter, session_id: Parameter) -> Query:
     row = EntryRow
     return row.select(fn.MIN(row.timestamp)).where(row.provider_name == account, row.session_id == session_id)
 
 
-@compiled
-def _last_entry(account: Given, session_id: Given) -> Query:
+@compile_query
+def _last_entry(account: Parameter, session_id: Parameter) -> Query:
     row = EntryRow
     return (
         row.select(least(row.timestamp, row.ingested_at))
@@ -70,7 +70,9 @@ def adopt(store: Store, account: str, session_ids: Collection[str]) -> int:
     return len(found)
 
 
-def held_meanwhile(store: Store, account: str, row_id: int, started: datetime, finished: datetime) -> frozenset[str]:
+def find_concurrent_sessions(
+    store: Store, account: str, row_id: int, started: datetime, finished: datetime
+) -> frozenset[str]:
     """Return the sessions of an account that other invocations hold which ran at the same time as this one."""
     row = InvocationRow
     rows = store.rows(

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from oulipoly_engine.core.sessions.sessions import Part, Session
 from oulipoly_engine.records import replace
-from oulipoly_engine.store.base.compiled import Compiled, Given, compiled
+from oulipoly_engine.store.base.compiled import Compiled, Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of, greatest
 from oulipoly_engine.store.base.orm import JOIN, SQL, Case, ModelSelect, Query, fn
@@ -48,28 +48,28 @@ def _chains() -> ModelSelect[ChainRow]:
     ).join(note, JOIN.LEFT_OUTER, on=_OWN_NOTES)
 
 
-def _kept() -> ModelSelect[CopyRow]:
+def _select_kept() -> ModelSelect[CopyRow]:
     row = CopyRow
     return row.select(row.account, row.session_id).where(row.part == "", row.is_latest == 1, row.is_pruned == 0)
 
 
-_all_parts, _all_chains, _all_kept = compiled(_parts), compiled(_chains), compiled(_kept)
+_all_parts, _all_chains, _all_kept = compile_query(_parts), compile_query(_chains), compile_query(_select_kept)
 
 
-@compiled
-def _parts_of(chain_ids: Given) -> Query:
+@compile_query
+def _parts_of(chain_ids: Parameter) -> Query:
     return _parts().where(SegmentRow.chain_id.in_(each_of(chain_ids)))
 
 
-@compiled
-def _chains_of(chain_ids: Given) -> Query:
+@compile_query
+def _chains_of(chain_ids: Parameter) -> Query:
     return _chains().where(ChainRow.chain_id.in_(each_of(chain_ids)))
 
 
-@compiled
-def _kept_of(chain_ids: Given) -> Query:
+@compile_query
+def _select_kept_of(chain_ids: Parameter) -> Query:
     sessions = SegmentRow.select(SegmentRow.session_id).where(SegmentRow.chain_id.in_(each_of(chain_ids)))
-    return _kept().where(CopyRow.session_id.in_(sessions))
+    return _select_kept().where(CopyRow.session_id.in_(sessions))
 
 
 def list_sessions(store: Store, chain_ids: Collection[str] | None = None) -> tuple[Session, ...]:
@@ -78,7 +78,7 @@ def list_sessions(store: Store, chain_ids: Collection[str] | None = None) -> tup
         segments, chains, copies = _all_parts(), _all_chains(), _all_kept()
     else:
         wanted = sorted(chain_ids)
-        segments, chains, copies = _parts_of(wanted), _chains_of(wanted), _kept_of(wanted)
+        segments, chains, copies = _parts_of(wanted), _chains_of(wanted), _select_kept_of(wanted)
     with store.read():
         parts: dict[str, list[Part]] = {}
         for row in store.rows(segments):
@@ -135,23 +135,23 @@ def _first(store: Store, question: Compiled, table: type[Row], chains: int) -> l
         asked *= 4  # several sessions may share a chain, some have none yet, and a chain may have no segment
 
 
-@compiled
-def _latest_chains(most: Given) -> Query:
+@compile_query
+def _latest_chains(most: Parameter) -> Query:
     latest = ChainRow.select(ChainRow.chain_id).order_by(ChainRow.last_used_at.desc()).limit(most).alias("latest")
     has_segment = fn.EXISTS(SegmentRow.select(SegmentRow.id).where(SegmentRow.chain_id == latest.c.chain_id))
     return latest.select_from(latest.c.chain_id).where(has_segment)
 
 
-@compiled
-def _latest_entries(most: Given) -> Query:
+@compile_query
+def _latest_entries(most: Parameter) -> Query:
     facts = FactsRow.select(FactsRow.account, FactsRow.session_id).order_by(FactsRow.last_entry_at.desc()).limit(most)
     latest = facts.alias("latest")
     same = (SegmentRow.provider_name == latest.c.account) & (SegmentRow.session_id == latest.c.session_id)
     return SegmentRow.select(SegmentRow.chain_id).distinct().join(latest, on=same)
 
 
-@compiled
-def _latest_among(chain_ids: Given, most: Given) -> Query:
+@compile_query
+def _latest_among(chain_ids: Parameter, most: Parameter) -> Query:
     segment, chain = SegmentRow, ChainRow
     used = greatest(fn.MAX(chain.last_used_at), fn.COALESCE(fn.MAX(FactsRow.last_entry_at), ""))
     return (

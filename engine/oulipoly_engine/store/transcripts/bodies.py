@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from oulipoly_engine.records import Record
-from oulipoly_engine.store.base.compiled import Given, compiled
+from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.orm import Query, Tuple
 from oulipoly_engine.store.models.transcripts import EntryRow
@@ -32,8 +32,8 @@ def bodies(store: Store, account: str, session_id: str) -> Iterator[StoredBody]:
             after = (rows[-1].timestamp, rows[-1].row_id)
 
 
-@compiled
-def _page_after(session_id: Given, account: Given, timestamp: Given, row_id: Given) -> Query:
+@compile_query
+def _page_after(session_id: Parameter, account: Parameter, timestamp: Parameter, row_id: Parameter) -> Query:
     row = EntryRow
     return (
         row.select(row.id, row.entry_id, row.role, row.timestamp, row.body)

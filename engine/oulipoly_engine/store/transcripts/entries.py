@@ -9,7 +9,7 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs.session_match import SessionActivity
 from oulipoly_engine.core.transcripts.turn_script import EntryLine
 from oulipoly_engine.records import Record
-from oulipoly_engine.store.base.compiled import Given, compiled, insertion
+from oulipoly_engine.store.base.compiled import Parameter, compile_query, insertion
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import count_where
 from oulipoly_engine.store.base.orm import Query, fn
@@ -100,8 +100,8 @@ def activity(store: Store, account: str, started: datetime, finished: datetime) 
     return tuple(SessionActivity(str(session), int(new), str(first)) for session, new, first in rows)
 
 
-@compiled
-def _count(account: Given, session_id: Given) -> Query:
+@compile_query
+def _count(account: Parameter, session_id: Parameter) -> Query:
     row = EntryRow
     return row.select(
         fn.COUNT(row.id), count_where(row.role == "assistant"), fn.COALESCE(fn.SUM(row.is_sidechain), 0)
@@ -125,8 +125,8 @@ def of_session(store: Store, account: str, session_id: str) -> tuple[StoredEntry
     return tuple(StoredEntry(str(entry), str(role), str(at), body) for entry, role, at, body in rows)
 
 
-@compiled
-def _assistant_entries_since(account: Given, since: Given) -> Query:
+@compile_query
+def _assistant_entries_since(account: Parameter, since: Parameter) -> Query:
     row = EntryRow
     return row.select(fn.COUNT(row.id)).where(
         row.provider_name == account, row.role == "assistant", row.timestamp > since

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from oulipoly_engine.core.transcripts.entry_tree import EntryLink
 from oulipoly_engine.records import Record
-from oulipoly_engine.store.base.compiled import Given, compiled
+from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import each_of
 from oulipoly_engine.store.base.orm import ModelSelect, Query
@@ -31,17 +31,17 @@ class Entry(Record):
     body: str | None  # JSON list of content chunks; None for a row stored without its body
 
 
-def _of_session(session_id: Given, account: Given) -> ModelSelect[EntryRow]:
+def _of_session(session_id: Parameter, account: Parameter) -> ModelSelect[EntryRow]:
     row = EntryRow
     places = row.select(row.id).where(row.session_id == session_id, row.provider_name == account)
     return places.order_by(row.timestamp, row.id)
 
 
-_all_places = compiled(_of_session)
+_all_places = compile_query(_of_session)
 
 
-@compiled
-def _main_places(session_id: Given, account: Given) -> Query:
+@compile_query
+def _main_places(session_id: Parameter, account: Parameter) -> Query:
     return _of_session(session_id, account).where(EntryRow.is_sidechain == 0)
 
 
@@ -76,8 +76,8 @@ class EntryPages:
             return None
 
 
-@compiled
-def _by_row(row_ids: Given) -> Query:
+@compile_query
+def _by_row(row_ids: Parameter) -> Query:
     row = EntryRow
     return row.select(
         row.id,
@@ -102,8 +102,8 @@ def by_row(store: Store, row_ids: Sequence[int]) -> tuple[Entry, ...]:
     return tuple(found[row_id] for row_id in row_ids if row_id in found)
 
 
-@compiled
-def _links(session_id: Given, account: Given) -> Query:
+@compile_query
+def _links(session_id: Parameter, account: Parameter) -> Query:
     row = EntryRow
     return (
         row.select(row.id, row.entry_id, row.parent_entry_id, row.is_sidechain, row.timestamp, row.source_file)

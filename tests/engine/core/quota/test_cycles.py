@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from oulipoly_engine.core.quota.window_cycles import Ended, find_ended_cycles
+from oulipoly_engine.core.quota.window_cycles import EndedCycle, find_ended_cycles
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -20,7 +20,9 @@ def prior(*windows, refreshed_at=READ):
 def test_a_reset_that_passed_between_two_readings_ends_a_cycle():
     before, after = window(label="5h"), window(0.1, 240, label="5h")
 
-    assert (Ended("5h", before.resets_at, pytest.approx(0.3), READ),) == find_ended_cycles(prior(before), (after,), NOW)
+    assert (EndedCycle("5h", before.resets_at, pytest.approx(0.3), READ),) == find_ended_cycles(
+        prior(before), (after,), NOW
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,6 +74,6 @@ def test_more_than_all_used_leaves_nothing():
     ],
 )
 def test_a_reading_long_before_the_reset_says_only_how_much_was_left_at_most(name, minutes_before, unused, is_exact):
-    ended = Ended(name, NOW, unused, NOW - timedelta(minutes=minutes_before))
+    ended = EndedCycle(name, NOW, unused, NOW - timedelta(minutes=minutes_before))
 
     assert is_exact == ended.is_exact

@@ -15,7 +15,7 @@ from oulipoly_engine.core.quota.burn import (
     rate_of,
 )
 from oulipoly_engine.core.quota.usage_table import IN_FLIGHT, NO_USAGE_API, NO_WINDOWS
-from oulipoly_engine.core.quota.window_cycles import Ended, find_ended_cycles, near
+from oulipoly_engine.core.quota.window_cycles import EndedCycle, find_ended_cycles, near
 from oulipoly_engine.core.quota.window_matching import match_windows
 from oulipoly_engine.core.quota.windows import QuotaState, Window, count_live, mark_holds
 
@@ -251,7 +251,7 @@ def test_near_the_reset_is_a_twentieth_of_the_length_and_a_quarter_hour_at_least
     ids=["label", "place", "spent", "overspent"],
 )
 def test_reading_an_hour_before_the_reset_is_exact_for_a_week(name, unused, is_exact):
-    assert is_exact == Ended(name, NOW, unused, NOW - HOUR).is_exact
+    assert is_exact == EndedCycle(name, NOW, unused, NOW - HOUR).is_exact
 
 
 def ended(before_hours, after_hours, *, refreshed_at=NOW - 5 * HOUR):
@@ -269,7 +269,7 @@ def test_cycle_ends_when_its_reset_passed_and_another_came(before_hours, after_h
 
 
 def test_ended_cycle_says_what_was_left_and_when_it_was_read():
-    expected = Ended("window-0", NOW - HOUR, pytest.approx(0.75), NOW - 5 * HOUR)
+    expected = EndedCycle("window-0", NOW - HOUR, pytest.approx(0.75), NOW - 5 * HOUR)
 
     assert (expected,) == ended(-1, 5)
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from oulipoly_engine.core.rewrite.content import Place, changes, new_blocks
-from oulipoly_engine.core.rewrite.replacement_input import Wanted
+from oulipoly_engine.core.rewrite.replacement_input import ReplacementRecord
 from oulipoly_engine.core.text.json_splice import with_values
 from oulipoly_engine.core.transcripts.canonical import Chunk
 from oulipoly_engine.errors import ReplacementInvalid
@@ -24,7 +24,7 @@ def chunks(*given):
 
 
 def wanted(*given):
-    return Wanted(3, "u1", "user", "2026-04-17T08:00:00Z", chunks(*given))
+    return ReplacementRecord(3, "u1", "user", "2026-04-17T08:00:00Z", chunks(*given))
 
 
 def became(content, *given):

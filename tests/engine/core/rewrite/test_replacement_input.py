@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from oulipoly_engine.core.rewrite.replacement_input import Wanted, keep_unchanged, parse, refuse
+from oulipoly_engine.core.rewrite.replacement_input import ReplacementRecord, keep_unchanged, parse, refuse
 from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Chunk, Source, render
 from oulipoly_engine.errors import ReplacementInvalid
 
@@ -20,7 +20,9 @@ RECORD = {
     "source": SOURCE,
     "unsupported_record": False,
 }
-WANTED = Wanted(1, "u1", "user", "2026-04-17T08:00:00Z", (Chunk("text", "one"), Chunk("tool_use", None)), "ab")
+WANTED = ReplacementRecord(
+    1, "u1", "user", "2026-04-17T08:00:00Z", (Chunk("text", "one"), Chunk("tool_use", None)), "ab"
+)
 LONG = "x" * 61
 
 
@@ -157,7 +159,7 @@ def test_refusal_without_a_line_names_none():
 
 
 def test_wanted_turn_that_no_line_was_exported_from_has_no_hash():
-    made = Wanted(0, "n", "user", "2026-04-17T08:00:00Z", ())
+    made = ReplacementRecord(0, "n", "user", "2026-04-17T08:00:00Z", ())
 
     assert ("", False) == (made.sha256, made.is_unsupported)
 

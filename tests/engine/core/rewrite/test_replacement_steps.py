@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_engine.core.rewrite.replacement_input import Wanted, keep_unchanged
+from oulipoly_engine.core.rewrite.replacement_input import ReplacementRecord, keep_unchanged
 from oulipoly_engine.core.rewrite.steps import Kind, Step, compare, steps, texts
 from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Chunk, Source
 from oulipoly_engine.errors import ReplacementInvalid
@@ -19,11 +19,11 @@ def record(name, words="x", *, role="user", at=AT, is_note=False):
 
 
 def wanted(name, words="x", *, role="user", at=AT, line=1, sha256="ab"):
-    return Wanted(line, name, role, at, (Chunk("text", words),), sha256)
+    return ReplacementRecord(line, name, role, at, (Chunk("text", words),), sha256)
 
 
 def note(name="n", *, role="note", line=1, sha256="ab", at=AT, content=()):
-    return Wanted(line, name, role, at, content, sha256, True)
+    return ReplacementRecord(line, name, role, at, content, sha256, True)
 
 
 NOTE = record("n", is_note=True)

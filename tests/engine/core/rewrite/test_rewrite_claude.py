@@ -7,7 +7,7 @@ import pytest
 
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.rewrite.claude import active_entries
-from oulipoly_engine.core.rewrite.replacement_input import Wanted, keep_unchanged
+from oulipoly_engine.core.rewrite.replacement_input import ReplacementRecord, keep_unchanged
 from oulipoly_engine.core.rewrite.rewrite import read, rewrite
 from oulipoly_engine.core.transcripts.canonical import Chunk, Origin
 from oulipoly_engine.errors import ReplacementInvalid
@@ -37,11 +37,11 @@ def said(data):
 
 
 def new(name, *texts, role="user"):
-    return Wanted(9, name, role, LATER, tuple(Chunk("text", text) for text in texts or ("new",)))
+    return ReplacementRecord(9, name, role, LATER, tuple(Chunk("text", text) for text in texts or ("new",)))
 
 
 def with_text(one, text):
-    return Wanted(9, one.entry_id, one.role, one.timestamp, (Chunk("text", text),))
+    return ReplacementRecord(9, one.entry_id, one.role, one.timestamp, (Chunk("text", text),))
 
 
 def rewritten(data, wanted):
@@ -113,7 +113,7 @@ def test_time_alone_is_changed_without_touching_the_text():
     data = transcript(user("u1", "café"))
     one = said(data)["u1"]
 
-    (record,) = rewritten(data, [Wanted(9, "u1", "user", LATER, one.content)])
+    (record,) = rewritten(data, [ReplacementRecord(9, "u1", "user", LATER, one.content)])
 
     assert json.loads(data) | {"timestamp": LATER} == record
 

@@ -6,7 +6,7 @@ import uuid
 import pytest
 
 from oulipoly_engine.core.accounts.accounts import StorageType
-from oulipoly_engine.core.rewrite.replacement_input import Wanted, keep_unchanged
+from oulipoly_engine.core.rewrite.replacement_input import ReplacementRecord, keep_unchanged
 from oulipoly_engine.core.rewrite.rewrite import read, rewrite
 from oulipoly_engine.core.transcripts.canonical import Chunk, Origin
 
@@ -43,7 +43,7 @@ def said(data):
 
 
 def new(name, *texts, role="user", at=AT):
-    return Wanted(9, name, role, at, tuple(Chunk("text", text) for text in texts or ("new",)))
+    return ReplacementRecord(9, name, role, at, tuple(Chunk("text", text) for text in texts or ("new",)))
 
 
 def kept(data, *names, **changed):

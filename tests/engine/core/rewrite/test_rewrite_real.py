@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.rewrite.claude import active_entries
 from oulipoly_engine.core.rewrite.draft_lines import raw_lines
-from oulipoly_engine.core.rewrite.replacement_input import Wanted, keep_unchanged, parse
+from oulipoly_engine.core.rewrite.replacement_input import ReplacementRecord, keep_unchanged, parse
 from oulipoly_engine.core.rewrite.rewrite import read, rewrite
 from oulipoly_engine.core.transcripts.canonical import Chunk, Origin, render
 from oulipoly_engine.errors import ReplacementInvalid
@@ -97,7 +97,9 @@ def test_edits_removals_and_additions_are_exported_as_they_were_wanted(path, dat
         wanted.append(other_text(one, data.draw(texts)) if fate == "e" and has_text(one) else one)
         if fate in "ab":
             role = "user" if fate == "a" else "assistant"
-            wanted.append(Wanted(0, f"new-{number}", role, one.timestamp, (Chunk("text", data.draw(texts)),)))
+            wanted.append(
+                ReplacementRecord(0, f"new-{number}", role, one.timestamp, (Chunk("text", data.draw(texts)),))
+            )
     try:
         new = real.rewrite(wanted)
     except ReplacementInvalid as error:
@@ -139,7 +141,7 @@ def test_everything_that_is_no_turn_stays_when_all_turns_but_one_go(path):
 
 def test_copy_for_the_screens_goes_and_comes_with_its_message():
     real = Real(next(path for path in FILES if "0.169.0" in path.parts))
-    added = Wanted(0, "msg_new", "assistant", real.entries[-1].timestamp, (Chunk("text", "brand new"),))
+    added = ReplacementRecord(0, "msg_new", "assistant", real.entries[-1].timestamp, (Chunk("text", "brand new"),))
 
     new = real.rewrite([*real.entries[:-2], added]).data
 

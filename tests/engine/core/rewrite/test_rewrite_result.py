@@ -6,7 +6,7 @@ import json
 import pytest
 
 from oulipoly_engine.core.accounts.accounts import StorageType
-from oulipoly_engine.core.rewrite.replacement_input import Wanted, keep_unchanged
+from oulipoly_engine.core.rewrite.replacement_input import ReplacementRecord, keep_unchanged
 from oulipoly_engine.core.rewrite.rewrite import read, rewrite
 from oulipoly_engine.core.rewrite.steps import Kind
 from oulipoly_engine.core.transcripts.canonical import Chunk, Origin, render
@@ -39,7 +39,7 @@ def rollout(*names):
 
 
 def new(name="n"):
-    return Wanted(7, name, "user", AT, (Chunk("text", "new"),))
+    return ReplacementRecord(7, name, "user", AT, (Chunk("text", "new"),))
 
 
 def replaced(data, *names, kind=CLAUDE):
@@ -157,7 +157,7 @@ def test_turn_added_to_the_branch_that_is_followed_needs_no_word():
 
 def test_rollout_whose_message_would_lie_in_the_past_is_refused():
     late = {"timestamp": "2026-04-17T07:00:00Z"}
-    wanted = Wanted(7, "n", "user", late["timestamp"], (Chunk("text", "new"),))
+    wanted = ReplacementRecord(7, "n", "user", late["timestamp"], (Chunk("text", "new"),))
 
     problem = refusal(rollout("a", "b"), "a", wanted, "b", kind=CODEX)
 
@@ -189,7 +189,7 @@ def test_record_that_was_not_asked_for_and_would_move_is_refused_without_a_line(
 
 
 def test_turn_that_would_come_out_in_another_form_is_refused():
-    wanted = Wanted(7, "n", "tool", AT, (Chunk("text", "new"),))
+    wanted = ReplacementRecord(7, "n", "tool", AT, (Chunk("text", "new"),))
 
     assert "input line 7: turn n would be exported in another form than wanted" == refusal(
         transcript(entry("u1")), "u1", wanted

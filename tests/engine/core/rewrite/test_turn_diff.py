@@ -3,7 +3,7 @@
 import pytest
 
 from oulipoly_engine.core.rewrite.diff import diff, documents
-from oulipoly_engine.core.rewrite.replacement_input import Wanted
+from oulipoly_engine.core.rewrite.replacement_input import ReplacementRecord
 from oulipoly_engine.core.rewrite.steps import Kind, Step
 from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Chunk, Source
 
@@ -19,7 +19,7 @@ def old(content, role="user"):
 
 
 def new(content, line=4, role="user"):
-    return Wanted(line, "u1", role, AFTER, content)
+    return ReplacementRecord(line, "u1", role, AFTER, content)
 
 
 KEPT = Step(Kind.KEPT, old(text("a")), new(text("a")))

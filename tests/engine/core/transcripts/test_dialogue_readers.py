@@ -7,7 +7,7 @@ import pytest
 from oulipoly_engine.core.transcripts import claude as claude_lines
 from oulipoly_engine.core.transcripts import codex as codex_lines
 from oulipoly_engine.core.transcripts.canonical import scan
-from oulipoly_engine.core.transcripts.dialogue import EVERYTHING, TALK, Findings, Kind, Wanted, select
+from oulipoly_engine.core.transcripts.dialogue import EVERYTHING, TALK, Findings, Kind, PartSelection, select
 
 AT = "2026-11-21T04:19:00.126Z"
 
@@ -123,5 +123,5 @@ def test_each_wish_shows_its_own():
     blocks = [{"type": "thinking", "thinking": "hmm"}, {"type": "tool_use", "name": "Bash", "input": {"command": "ls"}}]
 
     assert [[Kind.THINKING, Kind.CALL]] == kinds(read(claude_lines, claude("assistant", blocks), wanted=EVERYTHING)[0])
-    only = read(claude_lines, claude("assistant", blocks), wanted=Wanted(tools=True))[0]
+    only = read(claude_lines, claude("assistant", blocks), wanted=PartSelection(tools=True))[0]
     assert [[Kind.CALL]] == kinds(only)

@@ -13,7 +13,7 @@ from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.accounts.accounts import SessionScripts, StorageType
 from oulipoly_engine.errors import SessionNotFound
 from oulipoly_engine.process.lock import try_lock
-from oulipoly_engine.service.archive.archive import Archive, Keeping
+from oulipoly_engine.service.archive.archive import Archive, CopyState
 from oulipoly_engine.service.archive.chunk_store import ArchiveDamaged
 from oulipoly_engine.service.archive.keeper import ArchiveKeeper, after_run, after_scan
 from oulipoly_engine.service.transcripts.atomic_file import FileExists
@@ -147,7 +147,7 @@ def test_what_a_rewritten_transcript_held_is_still_there(bench):
     path.write_bytes(b"another\n")
     bench.keep()
 
-    earlier = rows.superseded(bench.store, "acc", path)
+    earlier = rows.find_superseded(bench.store, "acc", path)
     with bench.archive.open(earlier[0]) as file:
         assert b"one\n" == file.read()
     assert b"another\n" == bench.content()
@@ -158,7 +158,7 @@ def test_only_three_earlier_states_are_left(bench):
         path = bench.write(content=f"{number}\n".encode(), age_days=8 - number)
         bench.keep()
 
-    assert 3 == len(rows.superseded(bench.store, "acc", path))
+    assert 3 == len(rows.find_superseded(bench.store, "acc", path))
     assert 4 == len(bench.objects())
 
 
@@ -181,7 +181,7 @@ def test_deleted_transcript_comes_back_where_it_was(bench):
     path = bench.write(content=lines(2000), age_days=29)
     bench.keep()
     path.unlink()
-    assert Keeping.ONLY_COPY is bench.state()
+    assert CopyState.ONLY_COPY is bench.state()
 
     done = bench.archive.restore("acc", SESSION)
 
@@ -245,7 +245,7 @@ def test_a_copy_is_not_called_the_only_one_where_nobody_may_look(bench):
     bench.keep()
     bench.project.chmod(0)
     try:
-        assert Keeping.ONLY_COPY is not bench.state()
+        assert CopyState.ONLY_COPY is not bench.state()
     finally:
         bench.project.chmod(0o700)
 
@@ -273,7 +273,7 @@ def test_limit_gives_up_the_oldest_whose_file_is_there(bench):
     done = bench.keep(limit=size - 1)
 
     assert 1 == done.given_up
-    assert (Keeping.KEPT, Keeping.GIVEN_UP) == (bench.state(), bench.state(OTHER))
+    assert (CopyState.KEPT, CopyState.GIVEN_UP) == (bench.state(), bench.state(OTHER))
     assert done.stored_bytes < size
 
 
@@ -297,7 +297,7 @@ def test_only_copies_stay_unless_they_are_named(bench):
 
     assert ((), True) == (spared.copies, spared.is_over)
     assert ([SESSION], False) == ([copy.session_id for copy in named.only_copies], named.is_over)
-    assert Keeping.LOST is bench.state()
+    assert CopyState.LOST is bench.state()
     assert [] == bench.objects()
 
 
@@ -333,7 +333,7 @@ def test_at_risk_is_what_the_cli_may_delete_soon(bench):
 
     found = bench.archive.at_risk()
 
-    assert [(SESSION, Keeping.NOT_KEPT)] == [(one.session_id, one.keeping) for one in found]
+    assert [(SESSION, CopyState.NOT_KEPT)] == [(one.session_id, one.keeping) for one in found]
     assert timedelta(days=2) == found[0].due - bench.clock.now()
     assert "at risk in 2 d" == found[0].badge(bench.clock.now())
     bench.keep()

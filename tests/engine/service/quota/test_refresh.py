@@ -8,9 +8,9 @@ import pytest
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.accounts.controls import Controls
-from oulipoly_engine.core.quota.window_cycles import Ended
+from oulipoly_engine.core.quota.window_cycles import EndedCycle
 from oulipoly_engine.core.quota.windows import QuotaState, Window
-from oulipoly_engine.service.quota.refresh import Kind, Wish
+from oulipoly_engine.service.quota.refresh import Kind, RefreshOptions
 from oulipoly_engine.store.quota import controls, quotas, readings
 
 EMPTY = "echo '{\"windows\": []}'"
@@ -43,7 +43,9 @@ def test_results_come_in_the_order_of_the_names_and_are_told_as_they_end(quota):
     quota.answers("slow", f"sleep 0.4; {quota.windows(1)}")
     quota.answers("quick", quota.windows(2))
     told = []
-    found = quota.refresher().refresh(("slow", "quick", "slow"), Wish(), lambda done: told.append(done.account))
+    found = quota.refresher().refresh(
+        ("slow", "quick", "slow"), RefreshOptions(), lambda done: told.append(done.account)
+    )
 
     assert ["slow", "quick"] == [result.account for result in found]
     assert ["quick", "slow"] == told
@@ -56,7 +58,7 @@ def test_an_account_without_a_source_is_left_alone(quota):
 
     assert [Kind.NO_SCRIPT] * 3 == [result.kind for result in quota.refresh("a", "blank", "unknown")]
     assert Kind.NO_SCRIPT is quota.refresh("blank", derive=False).kind
-    assert () == quota.refresher().refresh((), Wish())
+    assert () == quota.refresher().refresh((), RefreshOptions())
 
 
 def test_a_disabled_account_is_never_read(quota):
@@ -163,7 +165,7 @@ def test_what_was_left_at_a_reset_is_recorded(quota):
     quota.clock.advance(6 * 3600)
     quota.refresh("a")
 
-    assert (Ended("5h", reset, pytest.approx(0.3), read),) == readings.unused(quota.store, "a", reset)
+    assert (EndedCycle("5h", reset, pytest.approx(0.3), read),) == readings.find_unused_quota(quota.store, "a", reset)
 
 
 def test_old_readings_are_thinned_as_new_ones_come(quota):

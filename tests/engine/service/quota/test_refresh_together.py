@@ -14,7 +14,7 @@ import pytest
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.errors import Interrupted
 from oulipoly_engine.process.lock import try_lock
-from oulipoly_engine.service.quota.refresh import Kind, Wish
+from oulipoly_engine.service.quota.refresh import Kind, RefreshOptions
 from oulipoly_engine.store.quota import quotas
 
 READER = textwrap.dedent(
@@ -137,12 +137,12 @@ def test_an_interruption_ends_the_scripts_and_is_no_failure_of_the_account(quota
 
     reader = quota.refresher()
     with pytest.raises(Interrupted):
-        reader.refresh(("slow", "quick"), Wish(), interrupt)
+        reader.refresh(("slow", "quick"), RefreshOptions(), interrupt)
 
     with try_lock(quota.folder / "locks" / "slow.lock") as is_ours:
         assert is_ours
     assert quota.attempts("slow").last_failure is None
-    assert [Kind.UPDATED] == [result.kind for result in reader.refresh(("quick",), Wish())]
+    assert [Kind.UPDATED] == [result.kind for result in reader.refresh(("quick",), RefreshOptions())]
 
 
 def test_an_account_may_be_locked_without_hindering_another(quota):

@@ -78,7 +78,7 @@ class Bench:
         at = to_text(NOON)
         with self.store.write():
             chain = chains.insert(self.store, "acc", SESSION, "m", started_at=at, last_used_at=at, reason="initial")
-        row = chains.owning(self.store, SESSION)[0].segments[0].row_id
+        row = chains.find_owning_chains(self.store, SESSION)[0].segments[0].row_id
         self.session = ResolvedSession(chain, "m", "acc", SESSION, NOON, row)
         self.account = Account("acc", storage=StorageSpec("true", f"echo {shlex.quote(str(self.transcript))}", kind))
 
@@ -125,7 +125,10 @@ def codex(tmp_path):
 def test_transcript_and_rows_are_the_wanted_ones(bench):
     receipt = bench.edit()
 
-    chain, segment = chains.owning(bench.store, SESSION)[0], chains.owning(bench.store, SESSION)[0].segments[0]
+    chain, segment = (
+        chains.find_owning_chains(bench.store, SESSION)[0],
+        chains.find_owning_chains(bench.store, SESSION)[0].segments[0],
+    )
     assert claude_lines("one", "edited") == bench.transcript.read_bytes()
     assert [("t1", "one"), ("t2", "edited")] == bench.entries()
     assert ("t2", datetime(2026, 4, 17, 8, tzinfo=UTC)) == (segment.last_turn_id, chain.last_used_at)

@@ -1,6 +1,6 @@
 import pytest
 
-from oulipoly_engine.service.runs.output_gate import HEAD_LIMIT, HEAD_PATIENCE_S, Held
+from oulipoly_engine.service.runs.output_gate import HEAD_LIMIT, HEAD_PATIENCE_S, OutputGate
 
 INIT = b'{"type":"system","subtype":"init","session_id":"x"}\n'
 
@@ -25,7 +25,7 @@ def passed():
 
 @pytest.fixture
 def held(clock, passed):
-    return Held(passed.extend, clock)
+    return OutputGate(passed.extend, clock)
 
 
 def test_a_short_text_can_be_taken_back(held, passed):

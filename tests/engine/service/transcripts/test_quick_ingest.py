@@ -10,7 +10,7 @@ import pytest
 from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.service.transcripts.ingest import Ingester
-from oulipoly_engine.service.transcripts.quick_ingest import Glance
+from oulipoly_engine.service.transcripts.quick_ingest import QuickIngest
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.transcripts import entries
 from oulipoly_engine.testing import FakeClock
@@ -41,7 +41,7 @@ class Bench:
 
     def look(self, **more):
         self.readers = 0
-        return Glance(self.store, self.scripts, self.folder, self.folder / "states", self.ingester, **more).look()
+        return QuickIngest(self.store, self.scripts, self.folder, self.folder / "states", self.ingester, **more).look()
 
     def scan(self):
         self.ingester().ingest_accounts(list(self.scripts))

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.ledger.report import Grouping
     from oulipoly_engine.events import Event
     from oulipoly_engine.facade.engine import Engine
-    from oulipoly_engine.facade.quota.ledger import Burners
-    from oulipoly_engine.facade.quota.quota import Burning
+    from oulipoly_engine.facade.quota.ledger import TopConsumers
+    from oulipoly_engine.facade.quota.quota import BurnHistory
     from oulipoly_engine.facade.snapshot import Snapshot
 
 _CHART_FROM = 14  # rows of the pane below which the chart finds no room
@@ -35,7 +35,7 @@ _BESIDE_FROM = 120  # columns of the pane at which who burned it stands beside t
 _USUAL_RANGE = 2
 _RECORD_LEAST, _RECORD_EDGES = 10, 2  # columns
 _TITLE_EDGES = 6  # columns of the chart's upper border that its title leaves free
-_Answer = tuple["Burning | None", "Burners | None"]
+_Answer = tuple["BurnHistory | None", "TopConsumers | None"]
 _EMPTY: tuple[Line, ...] = (
     (("No account is known yet.", "strong"),),
     (),
@@ -55,10 +55,10 @@ class QuotaPane(Pane):
         self._snapshot: Snapshot | None = None
         self._range = _USUAL_RANGE
         self._wanted_row: str | None = None
-        self._burning: Burning | None = None
+        self._burning: BurnHistory | None = None
         self._is_asking = self._is_dirty = False
         self._by: Grouping | None = None  # how who burned it is listed; None: it is not
-        self._burners: Burners | None = None
+        self._burners: TopConsumers | None = None
 
     def compose(self) -> ComposeResult:
         """Lay out list, chart, record, and who burned it."""
@@ -235,7 +235,7 @@ class QuotaPane(Pane):
         """Let the last good chart stay; the next reading is asked for as ever."""
         self._is_asking = self._is_dirty = False
 
-    def _show_burning(self, found: Burning | None, burned: Burners | None) -> None:
+    def _show_burning(self, found: BurnHistory | None, burned: TopConsumers | None) -> None:
         self._burning = found
         self._burners = burned
         self._draw_burners()

@@ -16,7 +16,7 @@ from oulipoly_tui.view.transcript.transcript import Target
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.sessions import Session
-    from oulipoly_engine.facade.sessions.types import Board, Inside, Listed
+    from oulipoly_engine.facade.sessions.types import Board, Inside, ListedSession
 
 _NEEDS_TRANSCRIPT = frozenset(("resume", "resume_elsewhere", "fork", "move", "edit_file"))
 
@@ -43,7 +43,7 @@ class SessionActions(SessionUndo):
         raise NotImplementedError
 
     @property
-    def listed(self) -> Listed | None:
+    def listed(self) -> ListedSession | None:
         """Return the session under the cursor."""
         raise NotImplementedError
 
@@ -52,7 +52,7 @@ class SessionActions(SessionUndo):
         """Return the marked sessions, else the one under the cursor."""
         raise NotImplementedError
 
-    def obstacle_of(self, action: str, listed: Listed, restoring: str = "B") -> str | None:
+    def obstacle_of(self, action: str, listed: ListedSession, restoring: str = "B") -> str | None:
         """Say why an action does nothing now with this session. restoring: what puts its kept copy back."""
         one = listed.session
         board = self.board
@@ -76,7 +76,7 @@ class SessionActions(SessionUndo):
             return "its transcript is there" if is_there else "the archive has no copy of it"
         return None
 
-    def _has_transcript(self, listed: Listed) -> bool | None:
+    def _has_transcript(self, listed: ListedSession) -> bool | None:
         """Look whether the transcript is there now, None where no file is known: the list may be two minutes old."""
         path = listed.session.active.transcript
         if path is None or listed.has_transcript is None:
@@ -189,10 +189,10 @@ class SessionActions(SessionUndo):
 
     def _find_export(self, one: Session) -> str:
         """Return the file that an import most likely means; empty: none is known."""
-        from oulipoly_engine.facade.sessions.values import ExportWish  # noqa: PLC0415 - loaded already
+        from oulipoly_engine.facade.sessions.values import ExportOptions  # noqa: PLC0415 - loaded already
         from oulipoly_tui.view.sessions.export import LOSSLESS  # noqa: PLC0415 - with all of Markdown
 
-        names = self.app.engine.sessions.files.names([one], ExportWish(LOSSLESS))
+        names = self.app.engine.sessions.files.names([one], ExportOptions(LOSSLESS))
         known = (self._exports.get(one.chain_id), Path(names[0]))
         return next((str(path) for path in known if path is not None and path.is_file()), "")
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from oulipoly_engine.events import Event
-    from oulipoly_engine.facade.sessions.types import Board, Inside, Listed, Spawned
+    from oulipoly_engine.facade.sessions.types import Board, Inside, ListedSession, Spawned
 
 _READ_EVERY_S = 1.0  # at most: others may write four times a second
 
@@ -155,13 +155,13 @@ class SessionReading:
             self._leads_to_first = bool(self._text.strip())
         self._arrange()
 
-    def _open_inside(self, listed: Listed) -> None:
+    def _open_inside(self, listed: ListedSession) -> None:
         chain = listed.session.chain_id
         self._opened.add(chain)
         if chain not in self._inside:
             self._look_inside(listed)
 
-    def _look_inside(self, listed: Listed) -> None:
+    def _look_inside(self, listed: ListedSession) -> None:
         app: Any = self.app
         chain = listed.session.chain_id
 

@@ -33,7 +33,7 @@ from oulipoly_tui.widgets.standing import is_standing
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from oulipoly_engine.facade.sessions.types import Board, Inside, Listed, Spawned
+    from oulipoly_engine.facade.sessions.types import Board, Inside, ListedSession, Spawned
     from oulipoly_engine.facade.snapshot import Snapshot
 
 _TYPING_S = 0.04  # a pause of typing before the list is narrowed
@@ -183,7 +183,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
         return None if key is None or self._rows is None or self._trace is not None else self._rows.find(key)
 
     @property
-    def listed(self) -> Listed | None:
+    def listed(self) -> ListedSession | None:
         """Return the session under the cursor, also of an invocation in the trace view."""
         item = self.item
         if item is not None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from textual.timer import Timer
 
-    from oulipoly_engine.facade.sessions.types import Board, Listed
+    from oulipoly_engine.facade.sessions.types import Board, ListedSession
 
 _KEPT = 20
 _AT_ONCE_S = 30.0  # after that nobody remembers for sure what was done last
@@ -45,7 +45,7 @@ class SessionUndo:
         self._undo: list[_UndoStep] = []
 
     @property
-    def listed(self) -> Listed | None:
+    def listed(self) -> ListedSession | None:
         """Return the session under the cursor."""
         raise NotImplementedError
 

@@ -11,7 +11,7 @@ from oulipoly_tui.view.transcript.spans import Line, Span, cells, cut, fit_text,
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.ledger.report import Line as Total
-    from oulipoly_engine.facade.quota.ledger import Burner, Burners
+    from oulipoly_engine.facade.quota.ledger import Consumer, TopConsumers
 
 ORDER = (Grouping.SESSION, Grouping.PROJECT, Grouping.MODEL)  # as `b` goes through them
 _PLURAL = {Grouping.SESSION: "sessions", Grouping.PROJECT: "projects", Grouping.MODEL: "models"}
@@ -21,7 +21,7 @@ _BAR_FROM = 64  # columns at which the bar finds room
 _ID = 8  # characters of a session's id that people tell apart
 
 
-def burner_lines(found: Burners, by: Grouping, range_name: str, width: int) -> tuple[Line, ...]:
+def burner_lines(found: TopConsumers, by: Grouping, range_name: str, width: int) -> tuple[Line, ...]:
     """Return a heading, and a line for each; what is a part of what is said in the heading."""
     rows = found.by.get(by, ())
     heading: Line = ((f"{_PLURAL[by]} that burned {found.account}, {range_name}", "heading"),)
@@ -41,7 +41,7 @@ def tokens(count: int) -> str:
     return str(count)
 
 
-def _row(row: Burner, by: Grouping, width: int, numbers_width: int) -> Line:
+def _row(row: Consumer, by: Grouping, width: int, numbers_width: int) -> Line:
     spans: list[Span] = [(fit_text(words.percent(row.share), 5, right=True) + " ", "strong")]
     if width >= _BAR_FROM:
         filled = round(row.share * _BAR)
@@ -52,7 +52,7 @@ def _row(row: Burner, by: Grouping, width: int, numbers_width: int) -> Line:
     return (*spans, (name, ""), (" " + numbers, "dim"))
 
 
-def _name(row: Burner, by: Grouping, width: int) -> str:
+def _name(row: Consumer, by: Grouping, width: int) -> str:
     if by is Grouping.SESSION:
         title = row.title or _folder(row)
         return title if title and width < _ID_FROM else f"{row.key[:_ID]} {title}".rstrip()
@@ -62,7 +62,7 @@ def _name(row: Burner, by: Grouping, width: int) -> str:
     return row.key
 
 
-def _folder(row: Burner) -> str:
+def _folder(row: Consumer) -> str:
     return PurePath(row.line.keys[2]).name if len(row.line.keys) > 2 else ""
 
 

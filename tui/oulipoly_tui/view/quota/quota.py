@@ -15,9 +15,9 @@ from oulipoly_tui.view.quota.burn_chart import Ahead, Burn
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fit_text, plain
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.quota.window_cycles import Ended
+    from oulipoly_engine.core.quota.window_cycles import EndedCycle
     from oulipoly_engine.core.quota.windows import Window
-    from oulipoly_engine.facade.quota.quota import Burning, WindowForecast
+    from oulipoly_engine.facade.quota.quota import BurnHistory, WindowForecast
     from oulipoly_engine.facade.snapshot import AccountView, Snapshot
 
 _NAME_LEAST, _NAME_MOST = 9, 24
@@ -127,7 +127,7 @@ def pace_word(window: Window, now: datetime) -> tuple[str, Tone]:
     return (f"+{100 * points:.0f} ahead", "warn") if points > 0 else (f"{100 * points:.0f} behind", "good")
 
 
-def chart_of(found: Burning) -> Burn:
+def chart_of(found: BurnHistory) -> Burn:
     """Return what the chart draws of a window's history."""
     ahead = _ahead(found)
     return Burn(
@@ -142,7 +142,7 @@ def chart_of(found: Burning) -> Burn:
     )
 
 
-def record(found: Burning, width: int = 1000) -> tuple[Line, ...]:
+def record(found: BurnHistory, width: int = 1000) -> tuple[Line, ...]:
     """Return a window's record in words: what is expected, how far off that was before, what was left unused.
 
     width: what each line should keep to, where fewer words say it too.
@@ -154,7 +154,7 @@ def record(found: Burning, width: int = 1000) -> tuple[Line, ...]:
     return (head, *_expectation(found, width), _honesty(found, width), _format_unused_line(found, width))
 
 
-def _now_words(found: Burning, *, is_short: bool) -> tuple[Span, ...]:
+def _now_words(found: BurnHistory, *, is_short: bool) -> tuple[Span, ...]:
     last = found.cycles[-1].points[-1] if found.cycles else None
     if last is None:
         return (("  no reading in this range", "warn"),)
@@ -165,7 +165,7 @@ def _now_words(found: Burning, *, is_short: bool) -> tuple[Span, ...]:
     return ((text, "dim"), (", reset since: not read again yet", "warn"))
 
 
-def _expectation(found: Burning, width: int) -> Iterator[Line]:
+def _expectation(found: BurnHistory, width: int) -> Iterator[Line]:
     expected = found.forecast
     if expected is None or expected.state in (State.NOT_ENOUGH_DATA, State.PAST_RESET):
         yield (("forecast  not enough data", "dim"),)
@@ -185,7 +185,7 @@ def _expectation(found: Burning, width: int) -> Iterator[Line]:
     yield ((_shortest(width, f"{head} ({low} to {high}){pace}", f"{head} ({low} to {high})", head), ""),)
 
 
-def _honesty(found: Burning, width: int) -> Line:
+def _honesty(found: BurnHistory, width: int) -> Line:
     if found.score is None:
         return (("record    too few cycles to say how far off such forecasts are", "dim"),)
     error, covered = 100 * found.score.mean_error, found.score.covered
@@ -194,7 +194,7 @@ def _honesty(found: Burning, width: int) -> Line:
     return ((_shortest(width, full, f"{head}, {found.score.cycles} cycles", head), "dim"),)
 
 
-def _format_unused_line(found: Burning, width: int) -> Line:
+def _format_unused_line(found: BurnHistory, width: int) -> Line:
     left = [cycle.ended for cycle in found.cycles if cycle.ended is not None]
     if not left:
         return (("unused    no reset in this range", "dim"),)
@@ -203,7 +203,7 @@ def _format_unused_line(found: Burning, width: int) -> Line:
     return ((_shortest(width, *texts), "dim"),)
 
 
-def format_unused(ended: Ended) -> str:
+def format_unused(ended: EndedCycle) -> str:
     """Say what a reset threw away: at most so much, where the last reading lies too far before it."""
     return f"{'' if ended.is_exact else 'at most '}{words.percent(ended.unused)}"
 
@@ -213,7 +213,7 @@ def _shortest(width: int, *texts: str) -> str:
     return next((text for text in texts if cells(text) <= width), texts[-1])
 
 
-def _ahead(found: Burning) -> Ahead | None:
+def _ahead(found: BurnHistory) -> Ahead | None:
     expected = found.forecast
     if expected is None or expected.used is None or expected.used_at_reset is None or expected.resets_at is None:
         return None

@@ -10,7 +10,7 @@ from oulipoly_tui.view.transcript.markdown import markdown, printable
 from oulipoly_tui.view.transcript.spans import Line, Span
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.sessions.values import ExportWish
+    from oulipoly_engine.facade.sessions.values import ExportOptions
 
 LOSSLESS = "canonical-jsonl"  # the format that an import takes
 FORMATS = ("markdown", "html", LOSSLESS)
@@ -21,7 +21,7 @@ _FOR = {
 }
 
 
-def option_lines(wish: ExportWish) -> tuple[Line, ...]:
+def option_lines(wish: ExportOptions) -> tuple[Line, ...]:
     """Return the options with their keys."""
     is_whole = wish.format == LOSSLESS
     return (

@@ -28,7 +28,7 @@ from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.records import Record, replace
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.sessions.types import Board, Listed
+    from oulipoly_engine.facade.sessions.types import Board, ListedSession
 
 
 class Grouping(StrEnum):
@@ -45,7 +45,7 @@ class Group(Record):
 
     key: str
     title: str
-    members: tuple[Listed, ...]
+    members: tuple[ListedSession, ...]
 
 
 class Arrangement(Record):
@@ -68,7 +68,7 @@ class Order(Record):
 class _Known(Record):
     """A session, and what a filter's words are looked for in."""
 
-    listed: Listed
+    listed: ListedSession
     text: str
 
 
@@ -95,7 +95,7 @@ class SessionIndex:
         """Return what fits, under the headings of a grouping."""
         chosen = self._find_matches(order.query, (order.sort, order.is_reversed))
         headings = self._headings_of(order.grouping, order.now)
-        found: dict[str, list[Listed]] = {}
+        found: dict[str, list[ListedSession]] = {}
         for known in chosen:
             found.setdefault(headings[known.listed.session.chain_id], []).append(known.listed)
         if self._has_pins:
@@ -238,7 +238,7 @@ def _session_check(field: Field) -> Callable[[_Known], bool]:
     return check
 
 
-def _is_unpinned(one: Listed) -> bool:
+def _is_unpinned(one: ListedSession) -> bool:
     return one.session.pinned_at is None
 
 

@@ -23,7 +23,7 @@ from oulipoly_tui.view.sessions.look import Look
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fit_text
 
 if TYPE_CHECKING:
-    from oulipoly_engine.facade.sessions.types import Board, Listed
+    from oulipoly_engine.facade.sessions.types import Board, ListedSession
 
 _SOON = timedelta(days=7)  # a deletion that near is said
 _TITLE_LEAST = 12  # beside what is merely good to know
@@ -49,7 +49,7 @@ class Item(Record):
     key: str
     kind: Kind
     group: Group
-    listed: Listed | None = None
+    listed: ListedSession | None = None
     place: int = 0  # of a segment, a line or a file in its session
 
 
@@ -195,14 +195,14 @@ def row_line(item: Item, board: Board, look: Look) -> Line:
     return ((_indent(look) + "    ", ""), *_inner(item, look))
 
 
-def is_at_risk(listed: Listed, board: Board, now: datetime) -> bool:
+def is_at_risk(listed: ListedSession, board: Board, now: datetime) -> bool:
     """Tell whether a CLI deletes the transcript soon and the archive has no copy."""
     if listed.has_transcript is False or listed.purge_at is None or listed.purge_at - now > _SOON:
         return False
     return (listed.session.active.account, listed.session.active.session_id) not in board.kept
 
 
-def badges(listed: Listed, board: Board, now: datetime) -> Iterator[Span]:
+def badges(listed: ListedSession, board: Board, now: datetime) -> Iterator[Span]:
     """Yield what is to be said of a session in a word or two, the most pressing first."""
     one = listed.session
     owner = (one.active.account, one.active.session_id)
@@ -230,7 +230,7 @@ def title_of(session: Session) -> str:
     return plain(session.title or "") or "(no words yet)"
 
 
-def _inside(group: Group, one: Listed, look: Look) -> Iterator[Item]:
+def _inside(group: Group, one: ListedSession, look: Look) -> Iterator[Item]:
     chain = one.session.chain_id
     for place in range(len(one.session.parts)):
         yield Item(f"{Kind.SEGMENT}:{chain}:{place}", Kind.SEGMENT, group, one, place)
@@ -256,7 +256,7 @@ def _group_line(item: Item, board: Board, look: Look) -> Line:
     return ((f"{mark} ", "dim"), (cut(item.group.title, room), "heading"), (count, "dim"), (risk, "bad"))
 
 
-def _session_line(listed: Listed, board: Board, look: Look) -> Line:
+def _session_line(listed: ListedSession, board: Board, look: Look) -> Line:
     one = listed.session
     chain = one.chain_id
     fold = "▾ " if chain in look.opened else "▸ " if _has_inside(one) else "  "
@@ -270,7 +270,7 @@ def _session_line(listed: Listed, board: Board, look: Look) -> Line:
     return (*head, (fit_text(title_of(one), max(1, room)), name), *said, (" ", ""), *behind)
 
 
-def _format_badges(listed: Listed, board: Board, look: Look, left: int) -> list[Span]:
+def _format_badges(listed: ListedSession, board: Board, look: Look, left: int) -> list[Span]:
     """Return the badges that have room beside a title; what is pressing takes the title's room."""
     found = list(badges(listed, board, look.now))
     pressing = [text for text, tone in found if tone in _PRESSING]
