@@ -29,7 +29,7 @@ STORM = textwrap.dedent(
     from pathlib import Path
     from oulipoly_engine.clock import SystemClock
     from oulipoly_engine.core.accounts.accounts import Account
-    from oulipoly_engine.service.quota.refresh import Refresher, RefreshWish
+    from oulipoly_engine.service.quota.refresh import Refresher, RefreshOptions
     from oulipoly_engine.store.base.db import open_store
     from oulipoly_engine.store.quota import quotas
 
@@ -43,7 +43,7 @@ STORM = textwrap.dedent(
     sys.stdin.readline()
     kinds = []
     for step in range(rounds):
-        kinds += [[result.account, result.kind] for result in reader.refresh(tuple(accounts), RefreshWish())]
+        kinds += [[result.account, result.kind] for result in reader.refresh(tuple(accounts), RefreshOptions())]
         with store.write():
             quotas.count_call(store, "counted")
         quotas.mark_exhausted(store, f"marked{number}-{step}", clock.now())

@@ -23,7 +23,7 @@ READER = textwrap.dedent(
     from pathlib import Path
     from oulipoly_engine.clock import SystemClock
     from oulipoly_engine.core.accounts.accounts import Account
-    from oulipoly_engine.service.quota.refresh import Refresher, RefreshWish
+    from oulipoly_engine.service.quota.refresh import Refresher, RefreshOptions
     from oulipoly_engine.store.base.db import open_store
 
     folder, script = Path(sys.argv[1]), sys.argv[2]
@@ -31,7 +31,7 @@ READER = textwrap.dedent(
         open_store(folder / "state.db"), {"a": Account("a", quota_script=script)}, {}, SystemClock(),
         home=folder, environ=dict(os.environ), locks=folder / "locks",
     )
-    print(reader.refresh(("a",), RefreshWish())[0].kind, flush=True)
+    print(reader.refresh(("a",), RefreshOptions())[0].kind, flush=True)
     """
 )
 
