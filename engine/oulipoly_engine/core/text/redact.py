@@ -10,6 +10,8 @@ import base64
 import re
 from collections.abc import Sequence
 
+from oulipoly_engine.core.text.late_pattern import LatePattern
+
 REDACTED = "[redacted]"
 
 _NAME_OF_ONE = (
@@ -30,10 +32,10 @@ _MORE_BEFORE_SIGN = (
 _WORD = r"""(?:(?P<quote>\\{0,3}["'])(?P<quoted>[^"'\r\n\\]+)|(?P<word>[^\s"'`<>;|&\\][^\s"'`<>;|&\\]*))"""
 
 # To the end of the block, or of the text when the block is cut.
-_KEY_BLOCK = re.compile(
+_KEY_BLOCK = LatePattern(
     r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,4}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]{0,60}-----|\Z)", re.DOTALL
 )
-_HEADER = re.compile(
+_HEADER = LatePattern(
     r"""(?P<name>\b(?:proxy-)?authorization|\bx-api-key|\bx-goog-api-key|\b(?:set-)?cookie)
         (?P<sep>\\{0,3}["']?[ \t]{0,4}[:=][ \t]{0,4}\\{0,3}["']?)
         (?P<value>[^"'\r\n\\]+)""",
@@ -49,42 +51,42 @@ _SIGN_AND_VALUE = r"""
           | (?P<bare>(?i:\[redacted\])?[^\s"'`,;&(){}\[\]<>\\]*)
         )"""
 _NAMED, _NAMED_TOO = (
-    re.compile(rf"(?P<name>{name}){_SIGN_AND_VALUE}", re.VERBOSE) for name in (_NAME_BEFORE_SIGN, _MORE_BEFORE_SIGN)
+    LatePattern(rf"(?P<name>{name}){_SIGN_AND_VALUE}", re.VERBOSE) for name in (_NAME_BEFORE_SIGN, _MORE_BEFORE_SIGN)
 )
-_FLAG = re.compile(
+_FLAG = LatePattern(
     rf"""(?<![\w-])(?P<flag>--(?:[a-z0-9]{{1,24}}-){{0,4}}{_NAME_OF_ONE})(?P<gap>[ \t]{{1,4}})
         (?P<value>"[^"\r\n]*"|'[^'\r\n]*'|[^\s"'-][^\s"']*)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_SCHEME = re.compile(r"\b(?P<scheme>bearer|basic)(?P<gap>[ \t]{1,4})(?P<value>[A-Za-z0-9._~+/=-]{8,})", re.IGNORECASE)
-_IN_QUERY = re.compile(r"(?P<name>[?&](?:key|auth|sig|signature)=)(?P<value>[^&#\s\"'<>]+)", re.IGNORECASE)
-_URL_LOGIN = re.compile(r"://[^\s/@:?#\"'<>]{0,256}:[^\s/\"'<>]{1,256}@")  # a password may hold an @ itself
+_SCHEME = LatePattern(r"\b(?P<scheme>bearer|basic)(?P<gap>[ \t]{1,4})(?P<value>[A-Za-z0-9._~+/=-]{8,})", re.IGNORECASE)
+_IN_QUERY = LatePattern(r"(?P<name>[?&](?:key|auth|sig|signature)=)(?P<value>[^&#\s\"'<>]+)", re.IGNORECASE)
+_URL_LOGIN = LatePattern(r"://[^\s/@:?#\"'<>]{0,256}:[^\s/\"'<>]{1,256}@")  # a password may hold an @ itself
 # The words of a passphrase, which `_NAMED` would take for prose behind the first one.
-_PASSPHRASE = re.compile(
+_PASSPHRASE = LatePattern(
     r"[Pp](?i:assphrase)(?:\*\*)?[ \t]{0,4}:(?:\*\*)?[ \t]{1,4}(?P<value>[\w'-]+(?: [\w'-]+){2,23})"
 )
-_BLOCK_HEAD = re.compile(r":[ \t]{1,4}[|>][-+0-9]{0,2}[ \t]{0,4}\r?\n")  # of a YAML text of several lines
-_NAME_AT_END = re.compile(rf"""(?:{_NAME_BEFORE_SIGN}|{_MORE_BEFORE_SIGN})["']?[ \t]{{0,4}}\Z""")
-_INDENT = re.compile(r"[ \t]*")
-_ELEMENT = re.compile(
+_BLOCK_HEAD = LatePattern(r":[ \t]{1,4}[|>][-+0-9]{0,2}[ \t]{0,4}\r?\n")  # of a YAML text of several lines
+_NAME_AT_END = LatePattern(rf"""(?:{_NAME_BEFORE_SIGN}|{_MORE_BEFORE_SIGN})["']?[ \t]{{0,4}}\Z""")
+_INDENT = LatePattern(r"[ \t]*")
+_ELEMENT = LatePattern(
     rf"<[\w.:-]{{0,40}}?{_NAME_OF_ONE}(?:[ \t][^<>\r\n]{{0,80}})?>(?P<value>[^<>\r\n]+)(?=</)", re.IGNORECASE
 )
-_CURL = re.compile(
+_CURL = LatePattern(
     rf"""curl(?<!\wcurl)\b(?:[^\r\n\\]|\\.|\\\r?\n){{0,200}}?[ \t\n]
         (?:-[uU][ \t]{{0,4}}|--(?:proxy-)?user(?:[ \t]{{1,4}}|=))
         (?=[^\s:]{{0,128}}:[^\s"'\\]){_WORD}""",
     re.VERBOSE,
 )
-_MYSQL = re.compile(rf"(?:mysql|mariadb)[\w-]{{0,12}}[ \t](?:[^\r\n;|&]{{0,200}}?[ \t])?-p{_WORD}")
-_SSHPASS = re.compile(rf"sshpass[ \t]{{1,4}}(?:-[ev][ \t]{{1,4}}){{0,2}}-p[ \t]{{0,4}}{_WORD}")
-_NETRC = re.compile(rf"login[ \t]{{1,4}}\S{{1,128}}\s{{1,16}}password[ \t]{{1,4}}{_WORD}")
-_MACHINE = re.compile(r"(?:machine[ \t]{1,4}\S{1,256}|default)\s{1,16}\Z")
-_SET = re.compile(
+_MYSQL = LatePattern(rf"(?:mysql|mariadb)[\w-]{{0,12}}[ \t](?:[^\r\n;|&]{{0,200}}?[ \t])?-p{_WORD}")
+_SSHPASS = LatePattern(rf"sshpass[ \t]{{1,4}}(?:-[ev][ \t]{{1,4}}){{0,2}}-p[ \t]{{0,4}}{_WORD}")
+_NETRC = LatePattern(rf"login[ \t]{{1,4}}\S{{1,128}}\s{{1,16}}password[ \t]{{1,4}}{_WORD}")
+_MACHINE = LatePattern(r"(?:machine[ \t]{1,4}\S{1,256}|default)\s{1,16}\Z")
+_SET = LatePattern(
     rf"""[Ss](?<!\w.)(?i:et(?:x(?:[ \t]{{1,4}}/m)?|env|(?:[ \t]{{1,4}}-{{1,2}}[a-z-]{{1,12}}){{1,4}})[ \t]{{1,4}}
         [A-Za-z0-9_]{{0,60}}?(?:{_NAME_OF_ONE}|pwd|(?<=_)pass|secret_key_base)[ \t]{{1,4}}){_WORD}""",
     re.VERBOSE,
 )
-_SHAPES = re.compile(
+_SHAPES = LatePattern(
     r"""(?<![A-Za-z0-9_-])(?:
         sk-(?:ant|proj|or|svcacct|admin)-[A-Za-z0-9_-]{4,}
       | (?P<short_key>sk-[A-Za-z0-9_-]{8,})
@@ -112,24 +114,24 @@ _SHAPES = re.compile(
 _MOST_PASSES = 10
 
 # Words that stand after `token:` in prose and logs and are no secrets.
-_ORDINARY = re.compile(
+_ORDINARY = LatePattern(
     r"(?:null|none|nil|true|false|undefined|expired|invalid|missing|required|revoked|empty|unset|not|no|yes|is|was|the|an?"
     r"|str|string|int|ok|bearer|basic|[|>][-+0-9]{0,2})[.!?]{0,3}",
     re.IGNORECASE,
 )
-_REFERENCE = re.compile(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[^{}]{0,80}\}?)?")
-_PLACE = re.compile(r"[/~.%$]|[A-Za-z]:(?:[\\/]|\Z)|file:")  # how a folder begins, which is what `PWD` mostly holds
-_OWNER_OF_PASS = re.compile(
+_REFERENCE = LatePattern(r"\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[^{}]{0,80}\}?)?")
+_PLACE = LatePattern(r"[/~.%$]|[A-Za-z]:(?:[\\/]|\Z)|file:")  # how a folder begins, which is what `PWD` mostly holds
+_OWNER_OF_PASS = LatePattern(
     r"(?<![A-Za-z])(?:db|database|user|admin|root|mysql|mariadb|pg|postgres|redis|mongo|smtp|imap|mail|email|ftp|ssh|proxy"
     r"|sudo|ldap|sql)[_-]?\Z",
     re.IGNORECASE,
 )
-_NUMBERS = re.compile(r"[0-9:.]+")  # of ports, and of a user and a group
-_FOLLOWED = re.compile(r"\(| [a-z]+ [a-z]")  # a call, or a sentence
-_FLAG_WORD = re.compile(rf"-{{1,2}}[\w-]{{0,60}}{_NAME_OF_ONE}|--?(?:header|user)|--proxy-user", re.IGNORECASE)
+_NUMBERS = LatePattern(r"[0-9:.]+")  # of ports, and of a user and a group
+_FOLLOWED = LatePattern(r"\(| [a-z]+ [a-z]")  # a call, or a sentence
+_FLAG_WORD = LatePattern(rf"-{{1,2}}[\w-]{{0,60}}{_NAME_OF_ONE}|--?(?:header|user)|--proxy-user", re.IGNORECASE)
 # Whose a short flag has to be for a secret to follow it, and its long form.
 _SHORT_FLAGS = {"-u": ("curl", "--user"), "-U": ("curl", "--proxy-user"), "-p": ("sshpass", "--password")}
-_AUTH_HEADER = re.compile(r"(?:proxy-)?authorization|cookie|x-api-key", re.IGNORECASE)
+_AUTH_HEADER = LatePattern(r"(?:proxy-)?authorization|cookie|x-api-key", re.IGNORECASE)
 
 
 def redact(text: str) -> str:
