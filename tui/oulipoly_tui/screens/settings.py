@@ -53,7 +53,7 @@ class SettingsScreen(ModalScreen[None]):
         """Lay out the filter and the list."""
         with Vertical() as box:
             box.border_title = f"{_TITLE} (read-only)" if self._settings.read_only else _TITLE
-            deeds = f"{link('enter changes', 'screen.change')} · {link('→ next', 'screen.entry(1)')} · "
+            deeds = f"{link('enter changes', 'screen.change')} · {link('→ next', 'screen.turn(1)')} · "
             filters = link("/ filters", "screen.filter")
             box.border_subtitle = f"{'' if self._settings.read_only else deeds}{filters} · {CLOSE}"
             yield Input(placeholder="filter by word …", compact=True)
