@@ -145,16 +145,22 @@ def redact(text: str) -> str:
 
 
 def _pass(text: str) -> str:
-    text = _KEY_BLOCK.sub(REDACTED, text)
-    text = _HEADER.sub(lambda found: found["name"] + found["sep"] + _keep_reference(found["value"]), text)
-    text = _in_blocks(text)
+    # What a pattern cannot do without is looked for first: most texts have none of it, and compile no pattern either.
+    if "-----BEGIN" in text:
+        text = _KEY_BLOCK.sub(REDACTED, text)
+    if has_sign := ":" in text or "=" in text:
+        text = _HEADER.sub(lambda found: found["name"] + found["sep"] + _keep_reference(found["value"]), text)
+        text = _in_blocks(text)
     text = _in_commands(text)
-    text = _NAMED.sub(_redact_named, text)
-    text = _NAMED_TOO.sub(_redact_named_in_context, text)
-    text = _FLAG.sub(lambda found: found["flag"] + found["gap"] + _keep_reference(found["value"]), text)
+    if has_sign:
+        text = _NAMED.sub(_redact_named, text)
+        text = _NAMED_TOO.sub(_redact_named_in_context, text)
+    if "--" in text:
+        text = _FLAG.sub(lambda found: found["flag"] + found["gap"] + _keep_reference(found["value"]), text)
     text = _SCHEME.sub(_scheme, text)
-    text = _URL_LOGIN.sub(f"://{REDACTED}@", text)
-    text = _IN_QUERY.sub(lambda found: found["name"] + _keep_reference(found["value"]), text)
+    if has_sign:
+        text = _URL_LOGIN.sub(f"://{REDACTED}@", text)
+        text = _IN_QUERY.sub(lambda found: found["name"] + _keep_reference(found["value"]), text)
     return _SHAPES.sub(_shape, text)
 
 
@@ -314,7 +320,7 @@ def _shape(found: re.Match[str]) -> str:
 
 # What has to be in a text for a pattern to fit, the pattern, and what it does.
 _ELSEWHERE = (
-    (None, _PASSPHRASE, _value),
+    (":", _PASSPHRASE, _value),
     ("</", _ELEMENT, _value),
     ("curl", _CURL, _word),
     ("-p", _MYSQL, _word),
