@@ -24,8 +24,8 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 _LONGEST_LINE = 16 << 20  # of a first line; a session_meta holds the instructions, some 100 kB
 _RECORDS_READ = 2_000  # for the folder of a Claude transcript; the first conversation record has it
@@ -40,8 +40,7 @@ class PlaceUnknown(Exception):
     """The session's folder cannot be told; the message is the slug of the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What a run of the script printed and returned."""
 
     exit_code: int
@@ -49,12 +48,12 @@ class Outcome:
     stderr: str = ""
 
 
-@dataclass(slots=True)
 class Folder:
     """The transcripts below one folder."""
 
-    root: Path
-    notes: list[str] = field(default_factory=list)  # what could not be read
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.notes: list[str] = []  # what could not be read
 
     def named(self, prefix: str, suffix: str) -> list[Path]:
         """Return the transcripts whose names begin and end so, the one changed last first."""

@@ -157,7 +157,9 @@ def _pass(text: str) -> str:
         text = _NAMED_TOO.sub(_redact_named_in_context, text)
     if "--" in text:
         text = _FLAG.sub(lambda found: found["flag"] + found["gap"] + _keep_reference(found["value"]), text)
-    text = _SCHEME.sub(_scheme, text)
+    folded = text.casefold()
+    if "bearer" in folded or "basic" in folded:
+        text = _SCHEME.sub(_scheme, text)
     if has_sign:
         text = _URL_LOGIN.sub(f"://{REDACTED}@", text)
         text = _IN_QUERY.sub(lambda found: found["name"] + _keep_reference(found["value"]), text)
@@ -166,8 +168,9 @@ def _pass(text: str) -> str:
 
 def _in_commands(text: str) -> str:
     """Redact what commands and files hold without a sign before it, or in several words."""
+    folded = text.casefold()
     for needed, pattern, change in _ELSEWHERE:
-        if needed is None or needed in text:
+        if needed in folded:
             text = pattern.sub(change, text)
     return text
 
@@ -326,5 +329,5 @@ _ELSEWHERE = (
     ("-p", _MYSQL, _word),
     ("sshpass", _SSHPASS, _word),
     ("login", _NETRC, _of_netrc),
-    (None, _SET, _word),
+    ("set", _SET, _word),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from inspect import signature
 from typing import Any, Literal
 
 from oulipoly_engine.store.base.orm import Field, Model, Query, SqliteDatabase, Value
@@ -88,7 +87,7 @@ class BoundQuery:
 
 def compile_query(build: Callable[..., Query]) -> Compiled:
     """Make a query that is written once out of a function that builds it; its parameters are `Given`."""
-    return Compiled(build, len(signature(build).parameters))
+    return Compiled(build, build.__code__.co_argcount)  # `inspect` would cost 6 ms
 
 
 def insertion(*columns: Field[Any], conflict: Literal["fail", "ignore", "update"] = "fail") -> Compiled:
