@@ -187,8 +187,8 @@ def test_program_is_told_the_colours_of_whoever_types(hosts):
 
 def test_control_keys_interrupt(hosts):
     watcher = hosts.watch(hosts.shell())
-    watcher.types("sleep 1000\n")
-    watcher.shows("sleep 1000")
+    watcher.types("""sh -c 'echo re""ady; exec sleep 1000'\n""")  # it has the terminal when it says so
+    watcher.shows("ready")
 
     watcher.client.send(messages.KeyInput("c", mods=int(Mods.CTRL)))
     watcher.types("echo b''ack\n")
