@@ -65,9 +65,9 @@ async def test_the_next_pick_is_on_the_screen_at_every_size(app_world, running, 
     assert "1 Pools" in text
 
 
-async def test_a_window_of_20_by_5_shows_the_row_of_the_cursor(app_world, running, screen_text):
-    async with running((20, 5)) as (app, _):
-        assert "│> " in "\n".join(screen_text(app))
+async def test_a_window_of_20_by_5_shows_the_row_of_the_cursor(app_world, running, settled, screen_text):
+    async with running((20, 5)) as (app, pilot):
+        await settled(pilot, lambda: "│> " in "\n".join(screen_text(app)))
 
 
 async def test_tab_goes_round_the_visible_panes(app_world, running, beside):
