@@ -47,11 +47,11 @@ def note(event):
 listeners = Listeners()
 listeners.subscribe(note)
 noticed = []
-real = FolderWatch._told
+real = FolderWatch._look_at_path
 def told(self, path):
     noticed.append(time.perf_counter())
     return real(self, path)
-FolderWatch._told = told
+FolderWatch._look_at_path = told
 store = open_store(folder / "state.db")
 def begin():
     ingester = Ingester(store, scripts, SystemClock(), folder, {}, folder / "sessions", folder / "locks",

@@ -49,7 +49,7 @@ from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.service.ledger.ledger import Ledger, local_burn
 from oulipoly_engine.service.ledger.files import Source
 from oulipoly_engine.store.base.db import open_store
-from oulipoly_engine.store import ledger as rows
+from oulipoly_engine.store.ledger import calls as rows
 from datetime import datetime, timedelta, UTC
 root, state, deed = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 class At(SystemClock):
@@ -71,7 +71,7 @@ done = ledger.update(recent=recent)
 told |= {"wall_s": time.perf_counter() - begun, "cpu_s": spent() - before, "peak": peak(), "size": done.size}
 told["partners_peak"] = peak(resource.RUSAGE_CHILDREN)
 told["sums"] = {source.account: rows.sums(store, source.account, 0) for source in sources}
-told["damaged"] = rows.damaged_lines(store)
+told["damaged"] = rows.count_damaged_lines(store)
 if deed == "warm":
     told["warm"] = []
     for _ in range(int(sys.argv[4])):
