@@ -13,6 +13,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _ENDING_PATIENCE_S = 5.0
+_LOOK_S = 0.2  # a signal that comes between the interpreter's look and a wait is noted, but does not end the wait
 
 
 def run_in_threads(
@@ -43,7 +44,7 @@ def run_in_threads(
             threads.append(thread)  # before it starts: an interrupt may come while it already works
             thread.start()
         for _ in items:
-            yield _result(finished.get())
+            yield _result(_wait(finished))
     except BaseException:
         for _ in _drain(waiting):
             pass  # nobody shall begin what nobody waits for
@@ -60,6 +61,13 @@ def _drain(queue: SimpleQueue[T]) -> Iterator[T]:
     with suppress(Empty):
         while True:
             yield queue.get_nowait()
+
+
+def _wait(queue: SimpleQueue[T]) -> T:
+    """Take what comes next, however long that takes; a signal is answered within a moment."""
+    while True:
+        with suppress(Empty):
+            return queue.get(timeout=_LOOK_S)
 
 
 def _result(result: R | Exception) -> R:

@@ -1,4 +1,7 @@
+import ctypes
+import signal
 import threading
+import time
 from contextlib import closing
 
 import pytest
@@ -153,3 +156,19 @@ def test_threads_do_not_keep_the_program_from_ending():
     kinds = list(run_in_threads(lambda _: threading.current_thread().daemon, range(2), at_most=2, cancel=nothing))
 
     assert [True, True] == kinds
+
+
+def test_a_signal_that_is_noted_just_before_the_wait_ends_it():
+    ended = threading.Event()
+
+    def work(_item):
+        time.sleep(0.1)  # the consumer is in its wait by now
+        # As a signal does that comes between the interpreter's last look and the wait: noted, but nothing is woken.
+        ctypes.pythonapi.PyErr_SetInterruptEx(signal.SIGINT)
+        ended.wait(10)
+
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        list(run_in_threads(work, [1], at_most=1, cancel=ended.set))
+
+    assert time.monotonic() - begun < 5
