@@ -126,6 +126,25 @@ def test_drivers_of_other_databases_that_are_installed_are_not_loaded(tmp_path, 
     assert ("\n", "loaded: psycopg\n") == (done.stdout, done.stderr)  # hidden while peewee is imported, no longer
 
 
+def test_what_peewee_gets_in_place_of_modules_no_other_thread_can_meet(home):
+    names = (*_OTHER_DATABASES, "inspect", "logging", "hashlib", "socket")
+    code = (
+        "import builtins, sys\n"
+        "real, met = builtins.__import__, set()\n"
+        "def watched(*arguments):\n"
+        "    found = {name: sys.modules[name] for name in " + repr(names) + " if name in sys.modules}\n"
+        "    met.update(name for name, each in found.items() if getattr(each, '__spec__', None) is None)\n"
+        "    return real(*arguments)\n"
+        "builtins.__import__ = watched\n"
+        "from oulipoly_engine.store.base.orm import SqliteDatabase\n"
+        "print(sorted(met), len(SqliteDatabase.__name__))"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=25, check=False)
+
+    assert ("[] 14\n", "") == (done.stdout, done.stderr)
+
+
 def test_trace_of_an_unknown_id_loads_no_configuration(loaded, configured):
     modules = loaded("trace", _UNRECORDED, expects=1)
 

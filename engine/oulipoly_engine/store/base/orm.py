@@ -1,29 +1,32 @@
 """The one import of peewee: every name of it that the store uses comes from here.
 
-peewee imports each driver of PostgreSQL and MySQL that it finds: 43 ms become 180 where psycopg is installed. They are
-hidden from it here, and with them pysqlite3, which it would take in place of the standard library's driver, so that
-errors would be of another family.
+peewee imports each driver of PostgreSQL and MySQL that it finds: 43 ms become 180 where psycopg is installed. It finds
+none here, nor pysqlite3, which it would take in place of the standard library's driver, so that errors would be of
+another family. Of the standard library it imports four modules of which SQLite needs next to nothing, 12 ms of a
+start: it gets stand-ins for those that are not loaded yet.
 
-Of the standard library it imports four modules of which SQLite needs next to nothing, 12 ms of a start. Where they are
-not loaded yet, it gets stand-ins: two that import the real module when something is asked of it, the one function of
-`inspect` that it uses, and a logger that nobody listens to.
+That holds for peewee alone, by an `__import__` of its own: `sys.modules` stays as it is, for other threads import at
+the same time.
 """
 
+import builtins
 import sys
+from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec, module_from_spec
 from types import ModuleType
 
-_DRIVERS = ("psycopg", "psycopg2", "psycopg2cffi", "pymysql", "MySQLdb", "pysqlite3")
+_DRIVERS = frozenset({"psycopg", "psycopg2", "psycopg2cffi", "pymysql", "MySQLdb", "pysqlite3"})
 
 
-class _Late(ModuleType):
+class _LateModule(ModuleType):
     """A module that is imported when something of it is asked for."""
 
     def __getattr__(self, name: str) -> object:
         return getattr(import_module(self.__name__), name)
 
 
-class _Silent:
+class _SilentLogger:
     """A logger, and a handler, that take nothing."""
 
     def addHandler(self, _handler: object) -> None:  # noqa: N802 - the name that logging gave it
@@ -33,56 +36,73 @@ class _Silent:
         return False
 
 
-def _inspect() -> ModuleType:
-    module = ModuleType("inspect")
-    module.__dict__["isclass"] = lambda value: isinstance(value, type)
+def _module(name: str, **contents: object) -> ModuleType:
+    module = ModuleType(name)
+    module.__dict__.update(contents)
     return module
 
 
-def _logging() -> ModuleType:
-    module = ModuleType("logging")
-    module.__dict__.update(getLogger=lambda _name: _Silent(), NullHandler=_Silent, DEBUG=10)
-    return module
+_STAND_INS = {
+    "inspect": _module("inspect", isclass=lambda value: isinstance(value, type)),  # all that peewee uses of it
+    "logging": _module("logging", getLogger=lambda _name: _SilentLogger(), NullHandler=_SilentLogger, DEBUG=10),
+    "hashlib": _LateModule("hashlib"),
+    "socket": _LateModule("socket"),
+}
 
 
-_STAND_INS = {"inspect": _inspect(), "logging": _logging(), "hashlib": _Late("hashlib"), "socket": _Late("socket")}
-_hidden = [name for name in (*_DRIVERS, *_STAND_INS) if name not in sys.modules]
-# None: the import system refuses to look for it.
-sys.modules.update({name: _STAND_INS.get(name) for name in _hidden})  # type: ignore[misc]
-try:
-    from peewee import (
-        EXCLUDED,
-        JOIN,
-        SQL,
-        AutoField,
-        BigIntegerField,
-        BlobField,
-        Case,
-        Check,
-        ColumnBase,
-        CompositeKey,
-        Context,
-        Default,
-        DoubleField,
-        Expression,
-        Field,
-        Function,
-        IntegerField,
-        Model,
-        ModelSelect,
-        Node,
-        PeeweeException,
-        Query,
-        SqliteDatabase,
-        TextField,
-        Tuple,
-        Value,
-        ValueLiterals,
-        fn,
-    )
-finally:
-    for _name in _hidden:
-        sys.modules.pop(_name, None)
+def _import(name: str, *more: object) -> ModuleType:
+    """Import for peewee."""
+    package = name.partition(".")[0]
+    if package in _DRIVERS:
+        raise ImportError(name=name)
+    if name in _STAND_INS and name not in sys.modules:
+        return _STAND_INS[name]
+    real: Callable[..., ModuleType] = builtins.__import__
+    return real(name, *more)
+
+
+def _load_peewee() -> None:
+    spec = find_spec("peewee")
+    if "peewee" in sys.modules or spec is None or spec.loader is None:
+        return  # the import below says what is wrong
+    module = module_from_spec(spec)
+    module.__dict__["__builtins__"] = vars(builtins) | {"__import__": _import}
+    spec.loader.exec_module(module)
+    sys.modules["peewee"] = module  # whole, so that nobody sees half of it
+
+
+_load_peewee()
+
+from peewee import (  # noqa: E402 - loaded above, in our way
+    EXCLUDED,
+    JOIN,
+    SQL,
+    AutoField,
+    BigIntegerField,
+    BlobField,
+    Case,
+    Check,
+    ColumnBase,
+    CompositeKey,
+    Context,
+    Default,
+    DoubleField,
+    Expression,
+    Field,
+    Function,
+    IntegerField,
+    Model,
+    ModelSelect,
+    Node,
+    PeeweeException,
+    Query,
+    SqliteDatabase,
+    TextField,
+    Tuple,
+    Value,
+    ValueLiterals,
+    fn,
+)
 
 __all__ = [
     "EXCLUDED",
