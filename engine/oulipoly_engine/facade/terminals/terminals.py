@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.own_process import outer_prefixes
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.interactive import terminals
@@ -82,9 +83,7 @@ class Terminals:
 
     def outer_prefixes(self) -> tuple[str, ...]:
         """Return the keys that the tmux around the app takes for itself, in its own words."""
-        from oulipoly_engine.process.tmux import prefixes  # noqa: PLC0415 - asked once, and not by most
-
-        return prefixes(inherited_environment())
+        return outer_prefixes(inherited_environment())
 
     def kill(self, identity: str, signal: int | None = None, *, orphaned: bool = False) -> Killed:
         """End a terminal's program: HUP, then KILL; or send it one signal. Raises RunnerError when it stays.

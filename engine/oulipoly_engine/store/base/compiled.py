@@ -86,7 +86,7 @@ class BoundQuery:
 
 
 def compile_query(build: Callable[..., Query]) -> Compiled:
-    """Make a query that is written once out of a function that builds it; its parameters are `Given`."""
+    """Make a query that is written once out of a function that builds it; its parameters are `Parameter`s."""
     return Compiled(build, build.__code__.co_argcount)  # `inspect` would cost 6 ms
 
 
