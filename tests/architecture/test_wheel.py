@@ -14,8 +14,6 @@ from oulipoly_engine import __version__
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGES = (ROOT / "engine" / "oulipoly_demo", ROOT / "engine" / "oulipoly_engine", ROOT / "tui" / "oulipoly_tui")
 
-pytestmark = pytest.mark.xdist_group("wheel")  # one worker: the wheel is built once
-
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
