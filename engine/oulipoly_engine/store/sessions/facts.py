@@ -90,28 +90,37 @@ def roles(store: Store) -> tuple[str, ...]:
     return tuple(str(role) for (role,) in store.rows(EntryRow.select(EntryRow.role).distinct()))
 
 
+@compile_query
+def _select_undescribed(without: Parameter, most: Parameter) -> Query:
+    row = FactsRow
+    return (
+        row.select(row.account, row.session_id, row.entries, row.title, row.cwd, row.cli_model)
+        .where(is_distinct(row.described_entries, row.entries), row.account.not_in(each_of(without)))
+        .order_by(row.last_entry_at.desc())
+        .limit(most)
+    )
+
+
 def find_undescribed(store: Store, most: int, without: Iterable[str] = ()) -> tuple[Undescribed, ...]:
     """Return sessions that have got entries since they were described, the latest used first.
 
     without: accounts to leave out.
     """
-    row = FactsRow
-    rows = store.rows(
-        row.select(row.account, row.session_id, row.entries, row.title, row.cwd, row.cli_model)
-        .where(is_distinct(row.described_entries, row.entries), row.account.not_in(each_of(sorted(without))))
-        .order_by(row.last_entry_at.desc())
-        .limit(most)
-    )
     return tuple(
         Undescribed(str(account), str(session), int(entries), title, cwd, model)
-        for account, session, entries, title, cwd, model in rows
+        for account, session, entries, title, cwd, model in store.rows(_select_undescribed(sorted(without), most))
     )
+
+
+@compile_query
+def _count_undescribed() -> Query:
+    row = FactsRow
+    return row.select(fn.COUNT(SQL("*"))).where(is_distinct(row.described_entries, row.entries))
 
 
 def count_undescribed(store: Store) -> int:
     """Return how many sessions are not described as they are now."""
-    row = FactsRow
-    return int(store.rows(row.select(fn.COUNT(SQL("*"))).where(is_distinct(row.described_entries, row.entries)))[0][0])
+    return int(store.rows(_count_undescribed())[0][0])
 
 
 @compile_query
