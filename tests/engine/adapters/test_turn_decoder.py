@@ -13,6 +13,7 @@ from oulipoly_engine.adapters.turns.decoder import form
 from oulipoly_engine.core.transcripts.turn_script import parse_line
 from oulipoly_engine.records import replace
 
+AT = "2026-11-20T12:00:00Z"
 REAL = Path(__file__).resolve().parents[4] / "shared" / "fixtures" / "transcripts"
 each_adapter = pytest.mark.parametrize("name", tuple(FORMATS))
 
@@ -109,3 +110,14 @@ def test_a_line_spoiled_anywhere_gives_the_same_turn(name, seed):
         line = whole[:at] + dice.choice([b"", b"\xff", b'"', b"\\", b"\0", b"{", b"NaN", b"9"]) + whole[at + 1 :]
 
         assert repr(plainly(name, line)) == repr(quickly(name, line))
+
+
+@pytest.mark.parametrize("name", ["claude-code-turns", "codex-turns"])
+def test_an_endless_number_for_a_content_gives_the_same_problem(name):
+    record = {"uuid": "u", "type": "user", "timestamp": AT, "sessionId": "S", "message": {"content": 9}}
+    if name == "codex-turns":
+        record = {"type": "response_item", "timestamp": AT, "payload": {"type": "message", "role": "user", "content": 9}}
+    line = json.dumps(record).replace("9", "9" * 5000).encode()
+
+    assert repr(plainly(name, line)) == repr(quickly(name, line))
+    assert plainly(name, line)[1].problem

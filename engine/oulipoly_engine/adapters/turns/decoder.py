@@ -10,13 +10,23 @@ from collections.abc import Callable, Mapping, Sequence
 
 from oulipoly_engine.adapters.scripts.turns import FORMATS, NO_META, NO_OBJECT, NO_SESSION, Format, Place, lacks
 from oulipoly_engine.core.transcripts import claude, codex, gemini
+from oulipoly_engine.core.transcripts.line_decoder import UNFIT
 from oulipoly_engine.core.transcripts.turn_script import EntryRefused, LineError, Told
 
 
 def form(adapter: str) -> Format[Told]:
     """Return how an adapter reads its CLI's transcripts."""
     known = FORMATS[adapter]
-    return Format(adapter, known.prefix, known.marks, _READERS[adapter])
+    read = _READERS[adapter]
+
+    def read_or_refuse(text: bytes, place: Place) -> Sequence[Told]:
+        try:
+            return read(text, place)
+        except UNFIT:  # in a content, which is decoded last
+            place.problem = NO_OBJECT
+            return ()
+
+    return Format(adapter, known.prefix, known.marks, read_or_refuse)
 
 
 def _claude(text: bytes, place: Place) -> Sequence[Told]:

@@ -34,7 +34,7 @@ from oulipoly_engine.core.transcripts.dialogue import (
     image_part,
     note_once,
 )
-from oulipoly_engine.core.transcripts.line_decoder import ABSENT, Content, Count, LineDecoder, body_of, plain
+from oulipoly_engine.core.transcripts.line_decoder import ABSENT, UNFIT, Content, Count, LineDecoder, body_of, plain
 from oulipoly_engine.core.transcripts.turn_script import EntryLine
 
 NO_MODEL = "<synthetic>"  # the CLI's own words where an answer was due: no API call
@@ -113,7 +113,7 @@ def entry_line(line: Line, file: str) -> EntryLine | None:
     """Return the row that one record is; None for records of other kinds, and for those that lack what a row needs.
 
     Tool results are records of type `user` and count as user entries. An API call may have written several records.
-    Raises TurnRefused.
+    Raises EntryRefused.
     """
     kind, is_boundary = line.type, line.is_compact_summary is True
     if kind not in ROLES and not is_boundary:
@@ -203,7 +203,11 @@ def dialogue(lines: Iterable[RawLine], findings: Findings) -> Iterator[Entry]:
         if line.cwd is not None:
             note_once(findings.workspaces, line.cwd)
         if line.type in ROLES:
-            entry = _entry(line, raw.number)
+            try:
+                entry = _entry(line, raw.number)
+            except UNFIT:
+                findings.note_damage(raw.number)
+                continue
             findings.note(entry)
             yield entry
 

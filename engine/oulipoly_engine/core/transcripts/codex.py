@@ -34,7 +34,7 @@ from oulipoly_engine.core.transcripts.dialogue import (
     image_part,
     note_once,
 )
-from oulipoly_engine.core.transcripts.line_decoder import ABSENT, Content, Count, LineDecoder, body_of, plain
+from oulipoly_engine.core.transcripts.line_decoder import ABSENT, UNFIT, Content, Count, LineDecoder, body_of, plain
 from oulipoly_engine.core.transcripts.turn_script import EntryLine
 from oulipoly_engine.errors import TranscriptMalformed
 
@@ -111,7 +111,7 @@ def parent_of(meta: Payload) -> str | None:
 def entry_line(line: Line, session_id: str | None, entry_id: str, file: str) -> EntryLine | None:
     """Return the row that one record is; None for records of other kinds and roles, and without what a row needs.
 
-    Raises TurnRefused.
+    Raises EntryRefused.
     """
     payload = line.payload
     if session_id is None or line.type != "response_item" or payload is None or payload.type != "message":
@@ -193,7 +193,11 @@ def dialogue(lines: Iterable[RawLine], findings: Findings) -> Iterator[Entry]:
             findings.note_damage(raw.number)
         elif line.payload is not None:
             model = _learn(line.type, line.payload, findings) or model
-            entry = _entry(line, line.payload, model, raw.number)
+            try:
+                entry = _entry(line, line.payload, model, raw.number)
+            except UNFIT:
+                findings.note_damage(raw.number)
+                continue
             if entry is not None:
                 findings.note(entry)
                 yield entry

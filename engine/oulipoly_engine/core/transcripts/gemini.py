@@ -71,7 +71,7 @@ def entry_line(message: Message, session_id: str | None, file: str) -> EntryLine
 
     Ids stay when a session goes on, so a message comes again under the same one; only the answers that a list repeats
     are known by their names.
-    Raises TurnRefused.
+    Raises EntryRefused.
     """
     role = _ROLES.get(message.type or "")
     if session_id is None or role is None or not (message.id and message.timestamp):

@@ -80,7 +80,10 @@ def json_object(text: bytes) -> dict[str, Any] | None:
 
 
 def plain(content: object) -> Any:  # noqa: ANN401 - JSON
-    """Return a content as JSON values, None where there is none."""
+    """Return a content as JSON values, None where there is none.
+
+    Raises one of UNFIT: msgspec passes over numbers of more digits than Python makes a number of.
+    """
     if not isinstance(content, msgspec.Raw):
         return content
     try:
@@ -90,7 +93,7 @@ def plain(content: object) -> Any:  # noqa: ANN401 - JSON
 
 
 def body_of(content: object) -> str | None:
-    """Return a content as the body of a row is stored, None where it carries no text."""
+    """Return a content as the body of a row is stored, None where it carries no text. Raises as `plain`."""
     if not content:
         return None
     if isinstance(content, msgspec.Raw):

@@ -121,7 +121,7 @@ def _read_instant(text: str) -> datetime | None:
 
 
 def instant(text: str) -> str:
-    """Return an instant in the one fixed form. Raises TurnRefused for what is none, or too early."""
+    """Return an instant in the one fixed form. Raises EntryRefused for what is none, or too early."""
     at = _read_instant(text)
     if at is None or at.year < _EARLIEST_YEAR:
         raise EntryRefused(f"`timestamp` must be RFC 3339 with a zone, not {_format_value(text)}")
@@ -154,7 +154,7 @@ def _body(value: object) -> tuple[str | None, str | None]:
 
 
 def storable(name: str, text: str) -> str:
-    """Return a text that the state file can hold. Raises TurnRefused for half a character."""
+    """Return a text that the state file can hold. Raises EntryRefused for half a character."""
     if not text.isascii() and not _is_storable(text):
         raise EntryRefused(f"`{name}` holds half a character: {_format_value(text)}")
     return text

@@ -82,6 +82,27 @@ def test_damaged_lines_are_counted_and_the_rest_is_read():
     assert (2, [1, 3]) == (findings.damaged, findings.damaged_lines)
 
 
+LONG = "9" * 5000  # digits: more than Python makes a number of
+
+
+@pytest.mark.parametrize(
+    ("reader", "record"),
+    [
+        (claude_lines, claude("assistant", [{"type": "tool_use", "name": "Bash", "input": {"n": LONG}}])),
+        (codex_lines, codex("response_item", type="message", role="user", content=[{"text": "x", "n": LONG}])),
+        (codex_lines, codex("response_item", type="function_call_output", output={"content": LONG})),
+        (codex_lines, codex("compacted", message={"n": LONG})),
+    ],
+)
+def test_an_endless_number_in_a_content_damages_its_line_alone(reader, record):
+    fitting = claude("user", "hi") if reader is claude_lines else codex("compacted", message="hi")
+    spoiled = json.dumps(record).replace(f'"{LONG}"', LONG).encode() + b"\n"
+
+    entries, findings = read(reader, spoiled, fitting)
+
+    assert (1, [1]) == (len(entries), findings.damaged_lines)
+
+
 @pytest.mark.parametrize(
     "message", [None, 5, [], {"content": None}, {"content": [None, 5, {"type": None}]}, {"content": {"a": 1}}, "text"]
 )
