@@ -1,9 +1,15 @@
 """How the facade reads the configuration: a command ends at what is broken, what stays open goes on."""
 
+import subprocess
+import sys
+import threading
+import time
+
 import pytest
 
 from oulipoly_engine.errors import ConfigInvalid
 from oulipoly_engine.facade.engine import Engine, Surroundings
+from oulipoly_engine.facade.home import made_once
 from oulipoly_engine.facade.runs import detached
 from oulipoly_engine.service.interactive import terminal_host
 
@@ -49,3 +55,38 @@ def test_a_host_of_the_version_before_the_facade_finds_what_records_its_end(name
     found = terminal_host._import_later(f"oulipoly_engine.service.detached:{name}")()
 
     assert found is getattr(detached, name)
+
+
+def test_a_host_of_that_version_gets_what_records_its_end_past_its_own_modules():
+    script = """
+import sys, types
+
+former = {name: types.ModuleType("oulipoly_engine." + name) for name in ("terminal.host", "paths", "process.command")}
+sys.modules |= {module.__name__: module for module in former.values()}
+from oulipoly_engine.service.detached import ended
+print(ended.__module__, sys.modules["oulipoly_engine.terminal.host"] is former["terminal.host"])
+"""
+
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=25, check=False)
+
+    assert ("oulipoly_engine.facade.runs.detached False\n", "") == (done.stdout, done.stderr)
+
+
+def test_a_part_is_made_once_however_many_threads_ask():
+    class Owner:
+        making = threading.RLock()
+
+        @made_once
+        def part(self):
+            time.sleep(0.01)  # long enough for every thread to come meanwhile
+            return object()
+
+    owner, found = Owner(), []
+    threads = [threading.Thread(target=lambda: found.append(owner.part)) for _ in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+
+    assert 8 == len(found)
+    assert 1 == len(set(found))

@@ -129,6 +129,15 @@ def test_an_order_gives_back_what_was_before(sessions_of, talk):
     assert [True, False] == [bool(notes.pin([talk], on=True)), bool(notes.pin([talk], on=True))]
 
 
+def test_of_two_sessions_one_of_which_is_unknown_none_is_pinned(sessions_of, talk):
+    sessions = sessions_of()
+
+    with pytest.raises(SessionNotFound):
+        sessions.notes.pin([talk, "0" * 36], on=True)
+
+    assert sessions.catalogue.find(talk).pinned_at is None
+
+
 def test_a_broken_configuration_hides_no_session_from_a_command_and_is_told(sessions_of, talk, world):
     said = []
     (world.config / "providers.toml").write_text("[broken")

@@ -6,6 +6,8 @@ import gc
 import os
 import sys
 
+from oulipoly_tui import APP_OPTIONS
+
 _COLLECT_EVERY = 50_000  # new objects; those of a start live on, and looking at them every 700 costs it 8 ms
 
 
@@ -13,7 +15,7 @@ def main() -> int:
     """Open the app where nothing is asked for, else run the headless command; return the exit code."""
     _fill_standard_places()
     arguments = sys.argv[1:]
-    if all(word in ("--linear", "--read-only", "--no-anim") for word in arguments):
+    if all(word in APP_OPTIONS for word in arguments):
         from oulipoly_tui import entry  # noqa: PLC0415 - the headless face must not load it
 
         if entry.is_for_app(arguments):

@@ -33,7 +33,6 @@ class Options(Record):
     reads_quota: bool = True  # read accounts whose reading has become too old to show
     saved: Mapping[str, object] = field(default_factory=dict)  # the layout of the last time
     themes: Sequence[Any] = ()  # the user's own, as Textual's
-    leave_chord: str | None = None  # leads out of a terminal, as Textual names it; None: config.toml's attach_leave_key
     escape_leaves: bool = False  # so does Escape pressed twice in haste
     warnings: Sequence[str] = ()  # what is wrong in the app's own files
     progress: str = "auto"  # whether the outer terminal is told of long work: "auto", "always" or "off"

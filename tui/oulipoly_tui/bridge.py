@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_tui.app_interface import AppInterface
 from oulipoly_tui.attention import Alerts
-from oulipoly_tui.messages import EventArrived, SnapshotTaken
+from oulipoly_tui.messages import EventArrived
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import Snapshot
 
 
-def connect(listeners: Listeners, app: App[Any]) -> Callable[[], None]:
-    """Post every event to the app from now on; return what ends that. `post_message` may be called by any thread."""
+def connect(listeners: Listeners, app: App[Any]) -> None:
+    """Post every event to the app from now on. `post_message` may be called by any thread."""
 
     def post(event: Event) -> None:
         if app.is_running:
             app.post_message(EventArrived(event))
 
-    return listeners.subscribe(post)
+    listeners.subscribe(post)
 
 
 class EngineBridge:
@@ -81,7 +81,6 @@ class EngineBridge:
         app.frame.take(snapshot)
         app.show_keys()
         self._alerts.take(snapshot)
-        app.post_message(SnapshotTaken(snapshot))
         if is_first and app.engine is not None:
             app.engine.follow()
             self._examine()

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.paths import Paths, from_environment
+from oulipoly_tui import APP_OPTIONS
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_tui.app_interface import Options
 
-OPTIONS = ("--linear", "--read-only", "--no-anim")  # the headless command knows them too, to say what they exclude
 _LAYOUT_FILE = "app-layout.json"
 _SIGNALLED = 128  # plus the signal's number is the exit code
 
 
 def is_for_app(arguments: Sequence[str]) -> bool:
     """Tell whether a command line opens the app: nothing but its own options, and a terminal to show it on."""
-    if any(word not in OPTIONS for word in arguments):
+    if any(word not in APP_OPTIONS for word in arguments):
         return False
     return bool(arguments) or (os.isatty(0) and os.isatty(1))
 

@@ -97,7 +97,7 @@ class Frame(Screen[None], inherit_bindings=False):
         await self.mount_visible()
         self.current.focus_inside()
 
-    async def entry_to_number(self, number: int) -> None:
+    async def turn_to_number(self, number: int) -> None:
         """Give the keys to the pane of a number."""
         for entry in self.entries.values():
             if entry.number == number:

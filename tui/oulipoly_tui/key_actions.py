@@ -27,7 +27,7 @@ class KeyActions:
         frame = app.frame
         # What the methods of the frame's actions are: each part of the app does what is its own.
         self.of_frame: Mapping[str, Callable[..., object]] = {
-            "pane": frame.entry_to_number,
+            "pane": frame.turn_to_number,
             "next_pane": partial(frame.step, 1),
             "previous_pane": partial(frame.step, -1),
             "zoom": frame.zoom,

@@ -11,7 +11,6 @@ from oulipoly_engine.records import Record, field
 
 if TYPE_CHECKING:
     from oulipoly_engine.events import Event
-    from oulipoly_engine.facade.snapshot import Snapshot
 
 
 class EventArrived(Message):
@@ -19,14 +18,6 @@ class EventArrived(Message):
 
     def __init__(self, event: Event) -> None:
         self.event = event
-        super().__init__()
-
-
-class SnapshotTaken(Message):
-    """A new snapshot is there."""
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        self.snapshot = snapshot
         super().__init__()
 
 

@@ -81,13 +81,13 @@ def recognise_usage_call(command: str, home: Path) -> BundledCall | None:
 
 
 def turn_call(command: str, home: Path) -> SessionCall | None:
-    """Recognise a bare call of a turn adapter, as `bundled_call` does."""
+    """Recognise a bare call of a turn adapter, as `recognise_usage_call` does."""
     found = _bare_call(command, home, TURN_NAMES)
     return None if found is None else SessionCall(*found)
 
 
 def place_call(command: str, home: Path) -> SessionCall | None:
-    """Recognise a bare call of a cwd adapter or a locator, as `bundled_call` does."""
+    """Recognise a bare call of a cwd adapter or a locator, as `recognise_usage_call` does."""
     found = _bare_call(command, home, PLACE_NAMES)
     return None if found is None else SessionCall(*found)
 

@@ -7,12 +7,11 @@ Queries give values, commands give results, events go out. Every method may be c
 from __future__ import annotations
 
 import threading
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.events import Listeners
-from oulipoly_engine.facade.home import Home, Surroundings
+from oulipoly_engine.facade.home import Home, Surroundings, made_once
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.configuration import Configuration
@@ -45,7 +44,7 @@ class Engine:
         self.surroundings = surroundings or Surroundings()
         self.listeners = listeners or Listeners(failed=lambda _error: None)
         self._home = Home(self.surroundings, self.listeners)
-        self._making = threading.Lock()
+        self.making = threading.RLock()
         self._watch: Watch | None = None
         self._follower: LateFollower | None = None
 
@@ -54,91 +53,91 @@ class Engine:
         """Return the user's folders."""
         return self.surroundings.paths
 
-    @cached_property
+    @made_once
     def accounts(self) -> Accounts:
         """Return what is asked and ordered about accounts."""
         from oulipoly_engine.facade.quota.accounts import Accounts
 
         return Accounts(self._home)
 
-    @cached_property
+    @made_once
     def pools(self) -> Pools:
         """Return what is asked and ordered about pools."""
         from oulipoly_engine.facade.quota.pools import Pools
 
         return Pools(self._home, self.accounts)
 
-    @cached_property
+    @made_once
     def quota(self) -> Quota:
         """Return what is asked and ordered about quota."""
         from oulipoly_engine.facade.quota.quota import Quota
 
         return Quota(self._home)
 
-    @cached_property
+    @made_once
     def ledger(self) -> Ledger:
         """Return what is asked about the ledger."""
         from oulipoly_engine.facade.quota.ledger import Ledger
 
         return Ledger(self._home)
 
-    @cached_property
+    @made_once
     def one_shots(self) -> OneShots:
         """Return the one-shots that this process waits for."""
         from oulipoly_engine.facade.runs.one_shots import OneShots
 
         return OneShots(self._home)
 
-    @cached_property
+    @made_once
     def interactive(self) -> Interactive:
         """Return the CLIs that a person talks to."""
         from oulipoly_engine.facade.runs.interactive import Interactive
 
         return Interactive(self._home)
 
-    @cached_property
+    @made_once
     def trace(self) -> Trace:
         """Return what is asked about recorded invocations."""
         from oulipoly_engine.facade.runs.trace import Trace
 
         return Trace(self._home)
 
-    @cached_property
+    @made_once
     def background(self) -> BackgroundRuns:
         """Return the one-shots in the background."""
         from oulipoly_engine.facade.runs.background import BackgroundRuns
 
         return BackgroundRuns(self._home, self.pools)
 
-    @cached_property
+    @made_once
     def sessions(self) -> Sessions:
         """Return what is asked and ordered about sessions."""
         from oulipoly_engine.facade.sessions.sessions import Sessions
 
         return Sessions(self._home)
 
-    @cached_property
+    @made_once
     def terminals(self) -> Terminals:
         """Return what is asked and ordered about terminals."""
         from oulipoly_engine.facade.terminals.terminals import Terminals
 
         return Terminals(self._home)
 
-    @cached_property
+    @made_once
     def new_terminals(self) -> NewTerminals:
         """Return what is ordered of new terminals."""
         from oulipoly_engine.facade.terminals.new_terminals import NewTerminals
 
         return NewTerminals(self._home, self.pools)
 
-    @cached_property
+    @made_once
     def configuration(self) -> Configuration:
         """Return what is asked and ordered about the configuration's files."""
         from oulipoly_engine.facade.configuration import Configuration
 
         return Configuration(self._home)
 
-    @cached_property
+    @made_once
     def state_file(self) -> StateFile:
         """Return what is ordered about the state file as a whole."""
         from oulipoly_engine.facade.state_file import StateFile
@@ -147,7 +146,7 @@ class Engine:
 
     def snapshot(self) -> Snapshot:
         """Return how everything stands now. A state file that cannot be read is said in it, not raised."""
-        with self._making:
+        with self.making:
             now, configured = self._home.now(), self._home.configured()
             pins = self.pools.pins if "pools" in self.__dict__ else {}  # `status` waits for no module of theirs
             try:
@@ -159,7 +158,7 @@ class Engine:
     def follow(self) -> None:
         """Begin to publish StateChanged and ConfigurationChanged as others write, and to store what the CLIs write.
 
-        TurnsIngested goes out as entries are stored; nothing is stored in read-only mode.
+        EntriesIngested goes out as entries are stored; nothing is stored in read-only mode.
         """
         from oulipoly_engine.service.following.late import LateFollower, Sources
         from oulipoly_engine.service.following.watch import Watch, Watched
@@ -183,7 +182,7 @@ class Engine:
             self._watch.close()
         self._home.close()
 
-    @cached_property
+    @made_once
     def _maker(self) -> SnapshotMaker:
         from oulipoly_engine.facade.snapshot import SnapshotMaker
 

@@ -14,6 +14,7 @@ from oulipoly_engine.config import load
 from oulipoly_engine.core.accounts.accounts import Account, Model, SessionScripts, Settings
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import AccountUnusable, ModelUnknown
+from oulipoly_engine.facade.wiring import ignore
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record, replace
 
@@ -77,7 +78,7 @@ class CheckedFiles(Record):
 
     def quiet(self) -> CheckedFiles:
         """Return the same files without a word about warnings."""
-        return replace(self, note=_ignore)
+        return replace(self, note=ignore)
 
     def _report_problems(self, loaded: Loaded[T]) -> T:
         for problem in loaded.problems[:_SHOWN_WARNINGS]:
@@ -133,7 +134,3 @@ def check_account(known: Collection[str], name: str) -> None:
         way_out = f"did you mean {near[0]!r}?" if near else f"providers.toml has {', '.join(known) or 'none'}"
         message = f"there is no account {name!r}: {way_out}"
         raise AccountUnusable(message)
-
-
-def _ignore(_text: str) -> None:
-    """Take a line for the user and tell nobody."""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from oulipoly_engine.clock import Clock, SystemClock
 from oulipoly_engine.errors import RequestRefused
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from oulipoly_engine.service.accounts.configuration import Configured, Fingerprint, Places
     from oulipoly_engine.service.following.notices import Notices
     from oulipoly_engine.store.base.db import Store
+
+T = TypeVar("T")
 
 # ruff: noqa: PLC0415 - the configuration and SQLite cost 60 ms, and half of the commands need only one of them
 
@@ -38,6 +40,24 @@ class Surroundings(Record):
     note: Note = ignore  # shows a line to the user: warnings, and what a run decides on its way
 
 
+class made_once(cached_property[T]):  # noqa: N801 - a decorator
+    """A property that is made when it is first asked for, once, however many threads ask.
+
+    Its owner has an RLock `making`. `cached_property` itself has no lock from Python 3.12 on.
+    """
+
+    @overload
+    def __get__(self, instance: None, owner: type[Any] | None = None) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type[Any] | None = None) -> T: ...
+    def __get__(self, instance: Any, owner: type[Any] | None = None) -> Any:
+        """Return what is kept, or make it."""
+        if instance is None:
+            return self
+        with instance.making:
+            return super().__get__(instance, owner)
+
+
 class Home:
     """One user's state file and configuration, opened and read at the first use. Safe to use from any thread."""
 
@@ -46,14 +66,14 @@ class Home:
         self.models_dir, self.agents_dir = surroundings.models_dir, surroundings.agents_dir
         self.read_only = surroundings.read_only
         self.listeners = listeners
-        self.wiring = Wiring(self.paths, self.clock, self.models_dir, self.agents_dir)
+        self.wiring = Wiring(self.paths, self.clock)
         self.checks_files = surroundings.checks_files
         self._warned: set[str] = set()
-        self._opening = threading.Lock()
+        self.making = threading.RLock()
         self._store: Store | None = None
         self._configured: tuple[Fingerprint, Configured] | None = None
 
-    @cached_property
+    @made_once
     def notices(self) -> Notices:
         """Return who is told of transcripts as they are written: from the follower of all to who shows one."""
         from oulipoly_engine.service.following.notices import Notices
@@ -108,7 +128,7 @@ class Home:
         """Return the state file. Raises StoreUnusable or SchemaIncompatible."""
         from oulipoly_engine.store.base.db import open_store
 
-        with self._opening:
+        with self.making:
             if self._store is None:
                 self._store = open_store(self.paths.state_db)
             return self._store

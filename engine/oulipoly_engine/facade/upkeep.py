@@ -61,8 +61,13 @@ def read_placed(home: Home, store: Store, accounts: Sequence[str]) -> None:
 
 
 def mover(home: Home, store: Store, locator: Locator) -> Mover:
-    """Return what moves sessions; what it is about to set aside is read first."""
-    return home.wiring.mover(store, locator, lambda account: read_placed(home, store, [account]))
+    """Return what moves sessions; what it is about to set aside is read first, whoever reads that account."""
+
+    def read(account: str) -> None:
+        with suppress(RunnerError):
+            home.wiring.ingester(store, home.quiet_files.scripts(), home.listeners).ingest_accounts([account])
+
+    return home.wiring.mover(store, locator, read)
 
 
 def _keeper(home: Home, store: Store) -> ArchiveKeeper | None:

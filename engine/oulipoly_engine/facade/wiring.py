@@ -1,4 +1,4 @@
-"""The one place where services are put together: every face asks it, and nothing else constructs a service.
+"""Puts together the services that several parts of the facade need.
 
 Imports are deferred to whoever asks: a one-shot must not wait for what only an import or a move needs.
 """
@@ -6,7 +6,6 @@ Imports are deferred to whoever asks: a one-shot must not wait for what only an 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import Clock, SystemClock
@@ -52,8 +51,6 @@ class Wiring(Record):
 
     paths: Paths = field(default_factory=from_environment)
     clock: Clock = field(default_factory=SystemClock)
-    models_dir: Path | None = None
-    agents_dir: Path | None = None
 
     def leases(self) -> Leases:
         """Return the rights to change sessions."""

@@ -5,12 +5,27 @@ To be deleted when no terminal of that version can live any more.
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+
+_PACKAGE = "oulipoly_engine"
 
 
 def __getattr__(name: str) -> object:
-    """Return the function of `facade.detached`, which a service must not import."""
+    """Return the function of `facade.runs.detached`, which a service must not import."""
     if name in ("ended", "look", "after"):
-        return getattr(import_module("oulipoly_engine.facade.runs.detached"), name)
+        _forget_former_modules()
+        return getattr(import_module(f"{_PACKAGE}.facade.runs.detached"), name)
     message = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(message)
+
+
+def _forget_former_modules() -> None:
+    """Let what is imported from now on come from the files of today; what runs already keeps its own modules.
+
+    In a host of the former version `terminal.host` is a module, of which nothing could be imported.
+    """
+    host = sys.modules.get(f"{_PACKAGE}.terminal.host")
+    if host is not None and not hasattr(host, "__path__"):
+        for name in [each for each in sys.modules if each.startswith(f"{_PACKAGE}.") and each != __name__]:
+            del sys.modules[name]

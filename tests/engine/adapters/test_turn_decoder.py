@@ -116,7 +116,11 @@ def test_a_line_spoiled_anywhere_gives_the_same_turn(name, seed):
 def test_an_endless_number_for_a_content_gives_the_same_problem(name):
     record = {"uuid": "u", "type": "user", "timestamp": AT, "sessionId": "S", "message": {"content": 9}}
     if name == "codex-turns":
-        record = {"type": "response_item", "timestamp": AT, "payload": {"type": "message", "role": "user", "content": 9}}
+        record = {
+            "type": "response_item",
+            "timestamp": AT,
+            "payload": {"type": "message", "role": "user", "content": 9},
+        }
     line = json.dumps(record).replace("9", "9" * 5000).encode()
 
     assert repr(plainly(name, line)) == repr(quickly(name, line))

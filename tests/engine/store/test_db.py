@@ -141,6 +141,17 @@ def test_a_write_that_fails_within_leaves_the_next_one_free(path):
     store.close()
 
 
+def test_a_transaction_that_an_interrupt_left_open_is_rolled_back_by_the_next_write(path):
+    store = open_store(path)
+    store._connections.mine().execute("BEGIN IMMEDIATE")  # as when peewee was interrupted behind its own list
+    store._connections.mine().execute("INSERT INTO account_quotas (account) VALUES ('half')")
+    with store.write():
+        quotas.count_call(store, "a")
+
+    assert [("a",)] == store.rows("SELECT account FROM account_quotas")
+    store.close()
+
+
 def test_on_a_full_disk_the_disk_is_named_and_not_the_failed_way_back(path):
     store = open_store(path)
     pages = store.rows("PRAGMA page_count")[0][0]

@@ -97,6 +97,15 @@ def test_the_line_completes_by_synonym_where_no_name_is_meant():
     assert ("account drain ", "account disable ") == line.completions("account d", None)
 
 
+def test_what_is_offered_is_no_markup_when_it_is_searched():
+    text = "session resume [account] [/x]"
+
+    shown = palette.highlight(Matcher("resume"), text)
+
+    assert text == shown.plain
+    assert {"r", "e", "s", "u", "m"} == {text[at] for span in shown.spans for at in range(span.start, span.end)}
+
+
 async def test_the_palette_offers_what_a_synonym_means(app_world, running, settled, screen_text):
     async with running(size=(100, 30), panes=["pools"], reads_quota=False) as (app, pilot):
         await pilot.press("ctrl+p", *"cordon")

@@ -194,6 +194,29 @@ async def test_quitting_asks_while_a_one_shot_runs(empty_world, running, settled
         await settled(pilot, lambda: not app.engine.background.running)
 
 
+async def test_a_prompt_is_sent_though_the_pools_were_never_shown(app_world, running, settled):
+    saved = {"pane": "quota", "zoomed": True}
+    async with running((80, 24), panes=["pools", "quota"], saved=saved) as (app, pilot):
+        assert app.frame.find("pools") is None
+        app.order("prompt", ("opus", "hello there"))
+        await settled(pilot, lambda: app.frame.find("pools") is not None)
+        log = app.frame.query_one("#pools-log")
+        await settled(pilot, lambda: "✓ done" in "".join(text for line in log.lines for text, _ in line))
+
+
+async def test_the_way_to_the_demo_asks_before_it_stops_a_one_shot(empty_world, running, settled):
+    empty_world.account("ada", ("5h", 1, 4), script="sleep 60")
+    empty_world.model("opus", "ada")
+    async with running((100, 40), panes=["pools"]) as (app, pilot):
+        app.order("prompt", ("opus", "hello"))
+        await settled(pilot, lambda: app.frame.current.reason_to_stay() is not None)
+        app.order("demo")
+        await settled(pilot, lambda: isinstance(app.screen, Confirm))
+        assert app.return_value is None
+        await pilot.press("escape")
+        app.engine.background.close()
+
+
 async def test_nothing_configured_offers_the_demo(empty_world, running, beside, screen_text, settled):
     async with running((200, 40), others=beside) as (app, pilot):
         await settled(pilot, lambda: app.frame.area.visible_ids() == ("pools",))

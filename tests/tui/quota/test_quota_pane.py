@@ -57,6 +57,16 @@ async def _read(app, pilot, settled):
     await settled(pilot, lambda: _text(app, "record").startswith("ada 5h") and not app.busy)
 
 
+async def test_a_window_s_name_is_no_markup(empty_world, running, settled):
+    empty_world.account("eve", ("[/x] 5h", 10, 4))
+    empty_world.model("opus", "eve")
+    async with running((160, 45)) as (app, pilot):
+        app.order("refresh")
+        await settled(pilot, lambda: app.snapshot.account("eve").quota.windows and not app.busy)
+        _list(app).go_to("eve\n[/x] 5h")
+        await settled(pilot, lambda: "[/x] 5h" in app.frame.query_one("#quota-chart")._border_title.plain)
+
+
 async def test_the_chosen_window_is_drawn_with_its_record(app_world, running, settled):
     async with running((120, 34)) as (app, pilot):
         await _read(app, pilot, settled)

@@ -41,8 +41,9 @@ class Command(Record):
 class Action(Record):
     """One thing that a user can do.
 
-    It is possible in the place `where`, unless it `writes` in read-only mode, unless its command needs the engine while
-    that is not open, and unless the place says why not: `KeyActions.reason_against` asks the pane or the frame.
+    Its keys work in the place `where`, unless it `writes` in read-only mode, and unless the place says why not:
+    `KeyActions.reason_against` asks the pane or the frame. Its command works everywhere: in read-only mode where it
+    does not write, and once the engine is open where it needs that.
     """
 
     id: str  # "pools.drain": what app.toml calls it
@@ -53,7 +54,7 @@ class Action(Record):
     keys: str = ""  # Textual's names by comma, of the preset `default`
     vim: str | None = None  # other keys of that preset
     emacs: str | None = None
-    method: str = ""  # what its keys call: of the pane, of the list, or of `commands.frame_keys`
+    method: str = ""  # what its keys call: of the pane, of the list, or of `KeyActions.of_frame`
     weight: int | None = None  # 0..9: a narrow footer drops low ones first; None: never in the footer
     beneath: str = ""  # id of the frame's action that the same key serves while this one cannot
     command: Command | None = None

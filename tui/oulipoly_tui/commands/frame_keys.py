@@ -57,12 +57,12 @@ def next_theme(app: AppInterface) -> None:
     app.say(f"theme {theming.label(app.theme)}")
 
 
-def leave(app: AppInterface) -> None:
-    """Quit, and ask first where something would be lost."""
+def leave(app: AppInterface, question: str = "Quit?", result: str | None = None) -> None:
+    """End the app with a result, and ask first where something would be lost."""
     reasons = [text for pane in app.frame.panes if (text := pane.reason_to_stay()) is not None]
     if not reasons:
-        app.exit()
+        app.exit(result)
         return
     from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
 
-    app.push_screen(Confirm("Quit?", "; ".join(reasons), "quit"), lambda yes: app.exit() if yes else None)
+    app.push_screen(Confirm(question, "; ".join(reasons), "quit"), lambda yes: app.exit(result) if yes else None)

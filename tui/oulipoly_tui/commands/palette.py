@@ -49,7 +49,7 @@ class Commands(Provider):
             by_text, (by_term, term) = matcher.match(one.text), best_term(matcher, one.action)
             score = max(by_text, by_term)
             if score > 0:
-                text = matcher.highlight(one.text) if by_text > 0 else Content(one.text)
+                text = highlight(matcher, one.text) if by_text > 0 else Content(one.text)
                 note = f"{one.help} · {term}" if by_term > by_text else one.help
                 yield Hit(score, text, one.act, one.text, escape(note))
 
@@ -57,6 +57,16 @@ class Commands(Provider):
     def _app(self) -> AppInterface:
         app: Any = self.app
         return app  # type: ignore[no-any-return]
+
+
+def highlight(matcher: Matcher, text: str) -> Content:
+    """Return a text with what the query matches marked; Textual's own way would read it as markup."""
+    _, offsets = matcher.fuzzy_search.match(matcher.query, text)
+    content = Content(text)
+    for offset in offsets:
+        if not text[offset].isspace():
+            content = content.stylize(matcher.match_style, offset, offset + 1)
+    return content
 
 
 def palette() -> CommandPalette:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_tui.commands.frame_keys import leave
 from oulipoly_tui.view.frame import words
 
 if TYPE_CHECKING:
@@ -122,13 +123,20 @@ def unpin(app: AppInterface, arguments: list[str]) -> None:
 def send_prompt(app: AppInterface, arguments: list[str]) -> None:
     """Send one prompt to a model."""
     model, text = arguments
-    pane: Any = app.frame.find("pools")
-    app.work("one-shot", partial(_engine(app).background.start, model, text), partial(pane.one_shot_began, model, text))
+
+    async def begin() -> None:
+        if app.frame.find("pools") is None:  # not shown yet: its log tells how the prompt fares
+            await app.frame.turn_to("pools")
+        pane: Any = app.frame.find("pools")
+        start = partial(_engine(app).background.start, model, text)
+        app.work("one-shot", start, partial(pane.one_shot_began, model, text))
+
+    app.call_after_refresh(begin)
 
 
 def go_to_demo(app: AppInterface, _arguments: list[str]) -> None:
-    """End the app, and go to the demo."""
-    app.exit("demo")
+    """End the app, and go to the demo; ask first where something would be lost."""
+    leave(app, "Leave for the demo?", "demo")
 
 
 def set_up(app: AppInterface, _arguments: list[str]) -> None:

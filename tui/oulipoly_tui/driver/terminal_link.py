@@ -19,7 +19,7 @@ class TerminalLink:
     def __init__(self, socket: Path, take: Callable[[Message], None], on_gone: Callable[[str], None]) -> None:
         """Connect and begin to read. Raises HostUnreachable.
 
-        take: gets every message. gone: gets a sentence, once, when the host is gone for good.
+        take: gets every message. on_gone: gets a sentence, once, when the host is gone for good.
         """
         self._take, self._on_gone = take, on_gone
         self._loop = asyncio.get_running_loop()

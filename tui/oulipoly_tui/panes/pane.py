@@ -25,7 +25,7 @@ _REST_S = 0.1  # the cursor rests so long before the footer follows it
 
 
 def bindings(where: str) -> list[BindingType]:
-    """Return the bindings of a pane from the table of keys."""
+    """Return the bindings of a pane from the registry of actions."""
     return [
         Binding(row.keys, f"app.press('{row.id}')", row.label, show=False, tooltip=row.description, id=row.id)
         for row in TABLE

@@ -20,7 +20,7 @@ from oulipoly_tui.widgets.standing import is_standing
 
 
 class Help(ModalScreen[str | None]):
-    """Shows the table of keys; its answer is the id of what shall be done."""
+    """Shows the registry of actions; its answer is the id of what shall be done."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "dismiss(None)", "close", priority=True),

@@ -45,10 +45,9 @@ class Search(ModalScreen["Hit | None"]):
     Search VirtualList { height: 1fr; }
     """
 
-    def __init__(self, now: Callable[[], datetime], text: str = "") -> None:
+    def __init__(self, now: Callable[[], datetime]) -> None:
         super().__init__()
         self._now = now
-        self._text = text
         self._hits: tuple[Hit, ...] = ()
         self._timer: Timer | None = None
         self._asked: str | None = None
@@ -59,7 +58,7 @@ class Search(ModalScreen["Hit | None"]):
         with Vertical() as box:
             box.border_title = "Search everything"
             box.border_subtitle = f"{link('enter opens', 'screen.open')}, {CLOSE}"
-            yield Input(self._text, placeholder="what was said …", select_on_focus=False, id="search-line")
+            yield Input(placeholder="what was said …", select_on_focus=False, id="search-line")
             yield Static(_HINT, markup=False, id="search-state")
             yield VirtualList()
 
@@ -114,7 +113,10 @@ class Search(ModalScreen["Hit | None"]):
             return
         self._is_searching, self._asked = True, text
         self.query_one("#search-state", Static).update("searching …")
-        app.work("search", partial(_ask, app.engine.sessions, text), self._take_hits)
+        app.work("search", partial(_ask, app.engine.sessions, text), self._take_hits, self._handle_failure)
+
+    def _handle_failure(self, error: Exception) -> None:
+        self._take_hits(getattr(error, "message", str(error)))
 
     def _take_hits(self, found: Found | str) -> None:
         self._is_searching = False

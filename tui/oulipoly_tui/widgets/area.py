@@ -1,4 +1,4 @@
-"""The area of the panes: places them as `view.arrange` says, and shows those alone that have a place."""
+"""The area of the panes: places them as `view.frame.layout` says, and shows those alone that have a place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Painting a widget's rows in the entry of the loop in which they change, not four entries later."""
+"""Painting a widget's rows in the turn of the loop in which they change, not four turns later."""
 
 from __future__ import annotations
 

@@ -14,12 +14,11 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.runs.run import Terminal
 from oulipoly_engine.core.accounts import inputs
-from oulipoly_engine.core.accounts.accounts import Model
+from oulipoly_engine.core.accounts.accounts import Model, restrict_to_account
 from oulipoly_engine.core.runs import prompt
 from oulipoly_engine.errors import AccountUnusable, Interrupted, RunnerError
 from oulipoly_engine.facade import diagnostics
 from oulipoly_engine.facade.runs.one_shots import Request
-from oulipoly_engine.records import replace
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,11 +57,11 @@ def _restrict_to_pin(model: Model, pin: str | None) -> Model:
     """Return the model with the pinned account alone; the places of its members stay what they were."""
     if pin is None:
         return model
-    members = tuple(member for member in model.members if member.account == pin)
-    if not members:
+    found = restrict_to_account(model, pin)
+    if found is None:
         message = f"the account {pin!r} is pinned, but the pool of {model.name!r} does not have it: take the pin away"
         raise AccountUnusable(message)
-    return replace(model, members=members)
+    return found
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from oulipoly_engine.core.accounts.inputs import InputSpec
-from oulipoly_engine.records import Record, field
+from oulipoly_engine.records import Record, field, replace
 
 
 class PromptMode(StrEnum):
@@ -114,6 +114,12 @@ class Model(Record):
     inputs: tuple[InputSpec, ...] = ()
     path: Path | None = None
     sticky: bool = False  # stay on one account until it is spent, for the sake of prompt caches
+
+
+def restrict_to_account(model: Model, account: str) -> Model | None:
+    """Return the model with one account alone, its members' places as they were; None: its pool has no such account."""
+    members = tuple(member for member in model.members if member.account == account)
+    return replace(model, members=members) if members else None
 
 
 class Agent(Record):

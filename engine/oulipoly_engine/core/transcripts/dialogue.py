@@ -45,7 +45,7 @@ class Entry(Record):
     parts: tuple[Part, ...]
     entry_id: str = ""
     model: str | None = None
-    line: int = 0  # of the transcript, from 1; of a stored turn its row
+    line: int = 0  # of the transcript, from 1; of a stored entry its row
     is_sidechain: bool = False
     continues: bool = False  # goes on with the answer of the entry before it
 
@@ -96,7 +96,7 @@ def note_once(known: list[str], value: str) -> None:
 
 
 def of_chunks(role: str, at: str, chunks: Iterable[Chunk], entry_id: str = "", line: int = 0) -> Entry:
-    """Return the turn that canonical content makes."""
+    """Return the entry that canonical content makes."""
     return Entry(role, at, tuple(_of_chunk(chunk) for chunk in chunks), entry_id, line=line)
 
 

@@ -30,7 +30,7 @@ class EntryLink(Record):
     source_file: str | None = None
 
 
-class EntryLine(Record):
+class EntryRun(Record):
     """An unbranched run of entries."""
 
     kind: LineKind
@@ -44,23 +44,14 @@ class EntryLine(Record):
 class EntryTree(Record):
     """All lines of a session, the main one first, then in the order of their first entries."""
 
-    lines: tuple[EntryLine, ...]
-
-    @property
-    def main(self) -> EntryLine | None:
-        """Return the main line, None where no entry is stored."""
-        return self.lines[0] if self.lines else None
-
-    def leaving(self, row_id: int | None) -> tuple[EntryLine, ...]:
-        """Return the lines that leave behind an entry."""
-        return tuple(line for line in self.lines if line.leaves_line is not None and line.leaves_at == row_id)
+    lines: tuple[EntryRun, ...]
 
 
 def build(links: Iterable[EntryLink]) -> EntryTree:
     """Put a session's entries together.
 
     links: in order of time. A parent that is no entry (a CLI's note between two entries) or is not stored is taken for
-    the entry before; a side entry without a parent begins a side chain, at the main turn before it. The last entry of
+    the entry before; a side entry without a parent begins a side chain, at the main entry before it. The last entry of
     the main line is the last of all that are in no side chain.
     """
     ordered = list(links)
@@ -141,7 +132,7 @@ def _take(taken: list[int], run: Sequence[int], line: int) -> None:
 
 
 def _anchor(start: int, parents: Sequence[int | None], ordered: Sequence[EntryLink]) -> int | None:
-    """Return the entry behind which a line leaves: its parent, else the main turn before it."""
+    """Return the entry behind which a line leaves: its parent, else the main entry before it."""
     if parents[start] is not None:
         return parents[start]
     return next((index for index in reversed(range(start)) if not ordered[index].is_sidechain), None)
@@ -149,9 +140,9 @@ def _anchor(start: int, parents: Sequence[int | None], ordered: Sequence[EntryLi
 
 def _line(
     ordered: Sequence[EntryLink], taken: Sequence[int], kind: LineKind, run: Sequence[int], anchor: int | None
-) -> EntryLine:
+) -> EntryRun:
     is_main = kind is LineKind.MAIN
-    return EntryLine(
+    return EntryRun(
         kind,
         tuple(ordered[place].row_id for place in run),
         None if is_main else 0 if anchor is None else taken[anchor],

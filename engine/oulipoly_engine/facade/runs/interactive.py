@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.accounts import arguments
+from oulipoly_engine.core.accounts.accounts import restrict_to_account
 from oulipoly_engine.errors import AccountUnusable
 from oulipoly_engine.facade import upkeep
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.process.signals import Guard
-from oulipoly_engine.records import Record, replace
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.runs.resume import ResumeRequest, tell_choice
 
 if TYPE_CHECKING:
@@ -136,8 +137,8 @@ class _Choice:
 def _restrict_to_account(model: Model, account: str | None) -> Model:
     if account is None:
         return model
-    members = tuple(member for member in model.members if member.account == account)
-    if not members:
+    found = restrict_to_account(model, account)
+    if found is None:
         message = f"the pool of {model.name!r} has no account {account!r}"
         raise AccountUnusable(message)
-    return replace(model, members=members)
+    return found

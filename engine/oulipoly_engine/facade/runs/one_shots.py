@@ -52,7 +52,7 @@ class OneShots:
 
 
 class OneShotRunner:
-    """Runs one prompt after the other while the state file is open; the configuration is read once."""
+    """Runs one prompt after the other while the state file is open; accounts and settings are read once."""
 
     def __init__(self, home: Home, store: Store, face: Face) -> None:
         self._home, self._store, self._face = home, store, face

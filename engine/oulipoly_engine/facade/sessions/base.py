@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.service.archive.archive import Archive
     from oulipoly_engine.store.base.db import Store
 
-PATIENCE_S = 5.0  # with a storage script, where somebody looks on; a command has the locator's own
+PATIENCE_S = 5.0  # with a storage script, where somebody looks on
 
 
 class SessionPart:

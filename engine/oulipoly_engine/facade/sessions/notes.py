@@ -35,15 +35,16 @@ class SessionNotes(SessionPart):
     def pin(self, texts: Sequence[str], *, on: bool) -> list[str]:
         """Keep sessions at the top, or no longer; return the ids of those that were not so before."""
         self._home.refuse_if_read_only("pin a conversation")
-        changed = [chain_id for text in texts if (chain_id := self._set_pin(text, on=on)) is not None]
+        chain_ids = [self._chain_of(text) for text in texts]  # all of them first: an unknown one changes nothing
+        with self._home.stored() as store:
+            changed = [one for one in chain_ids if (notes.of_chain(store, one).pinned_at is not None) is not on]
+            for chain_id in changed:
+                (notes.pin if on else notes.unpin)(store, chain_id, self._home.now())
         self._tell()
         return changed
 
-    def _set_pin(self, text: str, *, on: bool) -> str | None:
-        with self._session(text) as (store, session):
-            if (notes.of_chain(store, session.chain_id).pinned_at is not None) is on:
-                return None
-            (notes.pin if on else notes.unpin)(store, session.chain_id, self._home.now())
+    def _chain_of(self, text: str) -> str:
+        with self._session(text) as (_, session):
             return session.chain_id
 
     def _change(

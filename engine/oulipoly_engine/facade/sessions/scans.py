@@ -37,7 +37,7 @@ class SessionScans(SessionPart):
     """The scans of one user's accounts."""
 
     def read_new(self) -> int:
-        """Read what the CLIs have written since; return how many entries are new. TurnsIngested goes out.
+        """Read what the CLIs have written since; return how many entries are new. EntriesIngested goes out.
 
         Copies are kept of what a CLI would delete, as after every scan, unless config.toml says `archive = false`.
         """

@@ -30,7 +30,7 @@ from oulipoly_engine.service.archive.archive import Archive
 from oulipoly_engine.service.bundles.bundle_file import write_bundle
 from oulipoly_engine.service.sessions.locate import Locator, describe_unsupported
 from oulipoly_engine.service.transcripts.files import own_folder
-from oulipoly_engine.store.archive.bundled import SegmentRow, chain_row
+from oulipoly_engine.store.archive.bundled import StoredSegment, chain_row
 from oulipoly_engine.store.base.db import Store
 
 _BLOCK = 1 << 20
@@ -110,7 +110,7 @@ class Bundler(Record):
         return Packing(manifest, tuple(missing), opened)
 
     def _segment(
-        self, session: ResolvedSession, row: SegmentRow, opened: dict[str, Callable[[], BinaryIO]]
+        self, session: ResolvedSession, row: StoredSegment, opened: dict[str, Callable[[], BinaryIO]]
     ) -> BundledSegment:
         kind = self.locator.storage(session).storage_type
         if kind is StorageType.OTHER:

@@ -26,7 +26,7 @@ from oulipoly_engine.service.bundles.bundle_file import BundleInvalid, BundleRea
 from oulipoly_engine.service.bundles.placement import Placement, PlaceTaken, choose_workspace, place, provider_warning
 from oulipoly_engine.service.transcripts.atomic_file import FileExists, new_file, temporary_of
 from oulipoly_engine.service.transcripts.files import Home
-from oulipoly_engine.store.archive.bundled import ChainRow, SegmentRow, adopt
+from oulipoly_engine.store.archive.bundled import StoredChain, StoredSegment, adopt
 from oulipoly_engine.store.base.db import Store
 
 _BLOCK = 1 << 20
@@ -136,9 +136,9 @@ class Unbundler(Record):
             if self.placed is not None:
                 self.placed(one.path)
 
-    def _chain(self, manifest: Manifest, placements: tuple[Placement, ...]) -> ChainRow:
+    def _chain(self, manifest: Manifest, placements: tuple[Placement, ...]) -> StoredChain:
         segments = tuple(
-            SegmentRow(
+            StoredSegment(
                 placement.account,
                 placement.segment.session_id,
                 placement.segment.started_at,
@@ -149,7 +149,7 @@ class Unbundler(Record):
             if placement.left_out is None
         )
         model = manifest.model if manifest.model in self.models else UNKNOWN_MODEL
-        return ChainRow(manifest.chain_id, model, manifest.last_used_at, segments, manifest.name, manifest.note)
+        return StoredChain(manifest.chain_id, model, manifest.last_used_at, segments, manifest.name, manifest.note)
 
     @contextmanager
     def _hold_staging(self, *, dry_run: bool) -> Iterator[Path | None]:

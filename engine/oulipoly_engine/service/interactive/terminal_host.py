@@ -1,7 +1,7 @@
 """The program that a terminal's host is: it takes an order on stdin, starts the child, answers, and holds on.
 
-Run as a module by `service.terminals`. The only place where the host meets the store: whoever ordered the terminal
-names a function of ours that records its end.
+Run as a module by `service.interactive.terminals`. The only place where the host meets the store: whoever ordered the
+terminal names a function of ours that records its end.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Replace the entries of a session: transcript and stored rows together, or neither; and take that back again.
 
-The protocol is the contract's (6.4) and stands in `replace_run`; what becomes of lines that a CLI appends meanwhile, in
-`replace_exchange`. Killed anywhere, the next start finds the journal and finishes or forgets (`replace_recovery`).
+The protocol is the contract's (6.4) and stands in `run`; what becomes of lines that a CLI appends meanwhile, in
+`exchange`. Killed anywhere, the next start finds the journal and finishes or forgets (`recovery`).
 Every replaced transcript is kept as it was, byte for byte.
 """
 

@@ -12,7 +12,7 @@ from oulipoly_engine.store.models import sessions as tables
 from oulipoly_engine.store.sessions import chains
 
 
-class SegmentRow(Record):
+class StoredSegment(Record):
     """A segment as it is stored; instants are RFC 3339."""
 
     account: str
@@ -22,18 +22,18 @@ class SegmentRow(Record):
     last_turn_id: str | None
 
 
-class ChainRow(Record):
+class StoredChain(Record):
     """A chain with its segments, the active one last."""
 
     chain_id: str
     model: str
     last_used_at: str
-    segments: tuple[SegmentRow, ...]
+    segments: tuple[StoredSegment, ...]
     name: str | None = None
     note: str | None = None
 
 
-def chain_row(store: Store, chain_id: str) -> ChainRow | None:
+def chain_row(store: Store, chain_id: str) -> StoredChain | None:
     """Return a chain as it is stored; None: there is none."""
     chain, segment, notes = tables.ChainRow, tables.SegmentRow, tables.NoteRow
     found = store.rows(chain.select(chain.model_name, chain.last_used_at).where(chain.chain_id == chain_id))
@@ -48,12 +48,12 @@ def chain_row(store: Store, chain_id: str) -> ChainRow | None:
     )
     said = store.rows(notes.select(notes.name, notes.note).where(notes.chain_id == chain_id))
     name, note = said[0] if said else (None, None)
-    return ChainRow(
-        chain_id, str(found[0][0]), str(found[0][1]), tuple(SegmentRow(*row) for row in segments), name, note
+    return StoredChain(
+        chain_id, str(found[0][0]), str(found[0][1]), tuple(StoredSegment(*row) for row in segments), name, note
     )
 
 
-def adopt(store: Store, chain: ChainRow, at: str) -> tuple[str, bool]:
+def adopt(store: Store, chain: StoredChain, at: str) -> tuple[str, bool]:
     """Make a chain known, and return its id here and whether it was known already.
 
     A chain that holds the active segment's session is taken as it is; an id that is in use gives way to a new one.
@@ -71,7 +71,7 @@ def adopt(store: Store, chain: ChainRow, at: str) -> tuple[str, bool]:
         return chain_id, False
 
 
-def _insert(store: Store, chain_id: str, chain: ChainRow, at: str) -> None:
+def _insert(store: Store, chain_id: str, chain: StoredChain, at: str) -> None:
     store.insert(
         tables.ChainRow,
         chain_id=chain_id,
@@ -84,7 +84,7 @@ def _insert(store: Store, chain_id: str, chain: ChainRow, at: str) -> None:
         store.insert(tables.NoteRow, chain_id=chain_id, name=chain.name, note=chain.note, changed_at=at)
 
 
-def _insert_segments(store: Store, chain_id: str, segments: Sequence[SegmentRow]) -> None:
+def _insert_segments(store: Store, chain_id: str, segments: Sequence[StoredSegment]) -> None:
     for segment in segments:
         is_last = segment is segments[-1]
         store.insert(
@@ -99,6 +99,6 @@ def _insert_segments(store: Store, chain_id: str, segments: Sequence[SegmentRow]
         )
 
 
-def at_end(segments: Sequence[SegmentRow]) -> str:
+def at_end(segments: Sequence[StoredSegment]) -> str:
     """Return when an earlier segment ended that nobody closed: when the last one began."""
     return segments[-1].started_at

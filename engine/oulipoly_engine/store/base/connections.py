@@ -35,6 +35,8 @@ class Connections(SqliteDatabase):
         if self.in_transaction():  # peewee's own nesting would make a savepoint each time
             yield
             return
+        if self.mine().in_transaction:  # left by what interrupted peewee between its own list and the rollback
+            self.rollback()
         with self.atomic(mode):
             yield
 

@@ -29,21 +29,19 @@ class _LateModule(ModuleType):
 class _SilentLogger:
     """A logger, and a handler, that take nothing."""
 
-    def addHandler(self, _handler: object) -> None:  # noqa: N802 - the name that logging gave it
-        return
-
-    def isEnabledFor(self, _level: int) -> bool:  # noqa: N802 - as above
-        return False
+    def __getattr__(self, _name: str) -> Callable[..., None]:
+        return lambda *_, **__: None
 
 
 def _module(name: str, **contents: object) -> ModuleType:
-    module = ModuleType(name)
+    """Return a stand-in that has some of a module's names at hand."""
+    module = _LateModule(name)
     module.__dict__.update(contents)
     return module
 
 
 _STAND_INS = {
-    "inspect": _module("inspect", isclass=lambda value: isinstance(value, type)),  # all that peewee uses of it
+    "inspect": _module("inspect", isclass=lambda value: isinstance(value, type)),
     "logging": _module("logging", getLogger=lambda _name: _SilentLogger(), NullHandler=_SilentLogger, DEBUG=10),
     "hashlib": _LateModule("hashlib"),
     "socket": _LateModule("socket"),

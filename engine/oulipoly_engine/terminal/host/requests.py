@@ -48,21 +48,21 @@ class RequestHandler:
         self.changed = True
         self._apply_side_effects(self.screen.take_side_effects())
 
-    def _apply_side_effects(self, take_side_effects: SideEffects) -> None:
-        if take_side_effects.replies:
-            self.pty_writer.write(take_side_effects.replies)
-        self.title = self.title if take_side_effects.title is None else take_side_effects.title
-        self.folder = self.folder if take_side_effects.folder is None else take_side_effects.folder
-        self.progress = self.progress if take_side_effects.progress is None else take_side_effects.progress
+    def _apply_side_effects(self, effects: SideEffects) -> None:
+        if effects.replies:
+            self.pty_writer.write(effects.replies)
+        self.title = self.title if effects.title is None else effects.title
+        self.folder = self.folder if effects.folder is None else effects.folder
+        self.progress = self.progress if effects.progress is None else effects.progress
         if not any(self.clients.watchers):
-            self.unseen_bells += take_side_effects.bells
+            self.unseen_bells += effects.bells
         report = messages.SideEffectReport(
-            title=take_side_effects.title,
-            folder=take_side_effects.folder,
-            bells=take_side_effects.bells,
-            copied=take_side_effects.copied[-1:],  # the clipboard holds one text
-            notices=take_side_effects.notices,
-            progress=take_side_effects.progress,
+            title=effects.title,
+            folder=effects.folder,
+            bells=effects.bells,
+            copied=effects.copied[-1:],  # the clipboard holds one text
+            notices=effects.notices,
+            progress=effects.progress,
         )
         if report != messages.SideEffectReport():
             self.clients.send_report(report)

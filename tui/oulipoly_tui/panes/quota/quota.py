@@ -11,6 +11,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container
+from textual.markup import escape
 
 from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.view.quota.consumers import ORDER, burner_lines
@@ -195,7 +196,8 @@ class QuotaPane(Pane):
     def _draw_title(self) -> None:
         chart, found, name = self.query_one("#quota-chart", BurnChart), self._burning, RANGES[self._range].name
         width = chart.size.width - _TITLE_EDGES
-        chart.border_title = f" {name if found is None else chart_title(found.account, found.window, name, width)} "
+        title = name if found is None else chart_title(found.account, found.window, name, width)
+        chart.border_title = escape(f" {title} ")
 
     def _draw_burners(self) -> None:
         shown = self.query_one("#quota-burners", Lines)

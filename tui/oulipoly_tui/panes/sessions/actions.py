@@ -1,4 +1,4 @@
-"""What can be done with a session: each deed asks what it must know, then wishes for a command of the table."""
+"""What can be done with a session: each deed asks what it must know, then wishes for a command of the registry."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ class SessionReading:
         self._is_reading, self._is_stale = True, False
         board = partial(app.engine.sessions.catalogue.board, self.board, looks=self._looks_again)
         self._looks_again = False
-        app.work("sessions", partial(_read_board, board, self.board, self._index), self._take_board)
+        app.work("sessions", partial(_read_board, board, self.board, self._index), self._take_board, self._take_board)
 
     def _look_again(self) -> None:
         """Read the list and look at every transcript: no event tells that one was deleted."""
@@ -125,7 +125,12 @@ class SessionReading:
         self._is_arranging = True
         self._is_arranged.clear()
         order = Order(query, self._sort, self._grouping, self._now(), self._is_reversed)
-        app.work("arrange", partial(self._index.arranged, order), self._take_arrangement)
+        app.work("arrange", partial(self._index.arranged, order), self._take_arrangement, self._keep_arrangement)
+
+    def _keep_arrangement(self, _error: Exception) -> None:
+        """Let the list stay as it was; what is asked next is done as ever."""
+        self._is_arranging = False
+        self._is_arranged.set()
 
     def _take_arrangement(self, found: Arrangement) -> None:
         self._is_arranging = False

@@ -217,9 +217,7 @@ class TerminalTabs(Pane):
     def leave_chords(self) -> tuple[str, ...]:
         """Return the chords that lead out: the user's own and, last, the one that is offered where it is eaten."""
         app: Any = self.app
-        own = app.options.leave_chord
-        if own is None:
-            own = LEAVE if app.engine is None else chords.read_chord(app.engine.terminals.leave_key)
+        own = LEAVE if app.engine is None else chords.read_chord(app.engine.terminals.leave_key)
         return (own,) if self._offered is None else (own, self._offered)
 
     def _check_chord(self, prefixes: Sequence[str]) -> None:

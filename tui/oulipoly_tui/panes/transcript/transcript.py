@@ -102,7 +102,8 @@ class TranscriptPane(Pane):
             self._wanted = target
             return
         self._is_opening, self._wanted = True, None
-        app.work("transcript", partial(open_followed, app.engine, target), partial(self._take_follower, target))
+        opened = partial(self._take_follower, target)
+        app.work("transcript", partial(open_followed, app.engine, target), opened, opened)
 
     def happened(self, event: Event) -> None:
         """Take what was appended."""
@@ -409,9 +410,11 @@ class TranscriptPane(Pane):
             return
 
         def came(place: int | None) -> None:
+            if follower is not self._follower:
+                return
             if place is None and step > 0:
                 self.view.action_last()
-            elif follower is self._follower:
+            else:
                 self._land(follower, place or 0)
 
         app.work("turn", partial(entry_from, follower, found[0] + step, step, fits), came)

@@ -1,4 +1,4 @@
-"""The help from the table of keys. Pure."""
+"""The help from the registry of actions. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The menu of a row from the table of keys. Pure."""
+"""The menu of a row from the registry of actions. Pure."""
 
 from __future__ import annotations
 

@@ -34,12 +34,6 @@ class Standing(Record):
     tone: Tone
 
 
-class _Column(Record):
-    heading: str
-    width: int
-    right: bool = True
-
-
 # In the order in which they are left out, the first first.
 _OPTIONAL = ("calls", "errors", "resets", "projected", "binding", "used", "score")
 _WIDTHS = {"score": 6, "binding": 10, "used": 6, "projected": 6, "resets": 8, "calls": 5, "errors": 4}

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.balance.explain import decision_to_json
-from oulipoly_engine.core.balance.why_table import why_table
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.quota.pools import member_details
-from oulipoly_tui.view.transcript.spans import Line, Tone
+from oulipoly_tui.view.transcript.spans import Line
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.balance.decision import Decision
     from oulipoly_engine.facade.snapshot import PoolView, Snapshot
 
 
@@ -31,12 +28,3 @@ def why_lines(snapshot: Snapshot, pool: PoolView) -> tuple[Line, ...]:
         lines.append(())
         lines += member_details(snapshot, pool, verdict.candidate.index)
     return tuple(lines)
-
-
-def table_lines(decision: Decision) -> tuple[Line, ...]:
-    """Return the table that `agents why` prints, the chosen row marked."""
-    return tuple(((text, _tone(text)),) for text in why_table(decision_to_json(decision)).rstrip("\n").split("\n"))
-
-
-def _tone(text: str) -> Tone:
-    return "good" if text.startswith(">>") else "dim" if text.startswith(("x ", "    account")) else ""

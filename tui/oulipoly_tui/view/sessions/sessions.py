@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.sessions.session_table import time_left
 from oulipoly_engine.core.sessions.sessions import Part, Session
 from oulipoly_engine.core.text.columns import plain
-from oulipoly_engine.core.transcripts.entry_tree import EntryLine, LineKind
+from oulipoly_engine.core.transcripts.entry_tree import EntryRun, LineKind
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.sessions.columns import columns, short_age
 from oulipoly_tui.view.sessions.groups import Arrangement, Group, Grouping, places_of
@@ -327,7 +327,7 @@ def _segment(part: Part, *, is_active: bool) -> Iterator[Span]:
     yield (f"  {state}, {part.entries:,} turns, {part.session_id[:8]}", "dim")
 
 
-def _entry_line(line: EntryLine, now: datetime) -> Iterator[Span]:
+def _entry_line(line: EntryRun, now: datetime) -> Iterator[Span]:
     name = "branch" if line.kind is LineKind.BRANCH else "side chain"
     entries = len(line.rows)
     yield (f"{name} of {entries} turn{'s' * (entries != 1)}", "")
