@@ -189,15 +189,16 @@ class _Driven:
         fcntl.ioctl(self._terminal, termios.TIOCSWINSZ, struct.pack("HHHH", _ROWS, _COLUMNS, 0, 0))
 
     def begin(self, *, holds: bool = False) -> None:
-        self._until(b"1 Pools")
-        self._quiet()
+        total = f"{_SESSIONS + 1:,}".encode()
+        drawn = self._until(b"1 Pools") + self._quiet()
         if holds:  # the terminals that there are; then the list alone: a flood that is drawn would count as its answer
             os.write(self._terminal, b"5")
             self._until(FLOOD[1][-10:].encode())
             os.write(self._terminal, b"\x1d3z")
         else:
-            self.send(b"3")
-        self._until(f"{_SESSIONS + 1:,}".encode())
+            os.write(self._terminal, b"3")
+        if total not in drawn:  # the list may stand beside the pools from the start
+            self._until(total)
         self._quiet(2.0)
 
     def open_long(self) -> None:
@@ -265,25 +266,27 @@ class _Driven:
         fields = Path(f"/proc/{self._pid}/stat").read_text().rpartition(")")[2].split()
         return int(fields[11]) + int(fields[12])
 
-    def _until(self, word: bytes) -> None:
+    def _until(self, word: bytes) -> bytes:
+        """Read until a word is drawn, and return what was drawn last."""
         seen, deadline = b"", time.perf_counter() + _PATIENCE_S
         while word not in seen:
             data = self._read(max(0.0, deadline - time.perf_counter()))
             if not data:
                 raise BenchBroken(f"{word!r} was not drawn: {seen[-300:].decode('utf-8', 'replace')}")
             seen = seen[-20_000:] + data
+        return seen
 
-    def _quiet(self, least_s: float = 0.0) -> None:
-        """Read until nothing is drawn any more."""
-        begun = time.perf_counter()
+    def _quiet(self, least_s: float = 0.0) -> bytes:
+        """Read until nothing is drawn any more, and return what was."""
+        seen, begun = b"", time.perf_counter()
         while True:
             ready, _, _ = select.select([self._terminal], [], [], _QUIET_S)
             if ready:
-                os.read(self._terminal, 1 << 16)
+                seen += os.read(self._terminal, 1 << 16)
             elif time.perf_counter() - begun >= least_s:
-                return
+                return seen
             if time.perf_counter() - begun > max(_PATIENCE_S, 2 * least_s):  # a clock is drawn now and then
-                return
+                return seen
 
     def _read(self, patience_s: float) -> bytes:
         ready, _, _ = select.select([self._terminal], [], [], patience_s)
