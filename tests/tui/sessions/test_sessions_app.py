@@ -252,6 +252,18 @@ async def test_what_is_appended_is_on_the_screen_and_does_not_move_a_reader(talk
         await settled(pilot, lambda: holds(app, "one more"))
 
 
+async def test_what_is_appended_comes_along_with_the_news_of_it(talks, listed, settled, monkeypatch):
+    first, _ = talks
+    async with listed() as (app, pilot):
+        await opened(app, pilot, settled, "Mend", "Done")
+        asked = []
+        monkeypatch.setattr(app, "work", lambda name, *_, **__: asked.append(name))
+        first.say("assistant", "a new step")
+        await settled(pilot, lambda: holds(app, "a new step"))
+
+    assert "page" not in asked
+
+
 async def test_a_transcript_that_is_rewritten_is_read_anew(talks, listed, settled):
     first, _ = talks
     async with listed() as (app, pilot):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from oulipoly_engine.service.archive.archive import ArchiveStatus
 from oulipoly_engine.service.bundles.placement import PlacedFile
-from oulipoly_engine.service.following.session_follower import TranscriptFollower
+from oulipoly_engine.service.following.session_follower import TranscriptFollower, TranscriptGrew
 from oulipoly_engine.service.reading.drafts import Draft
 from oulipoly_engine.service.reading.pages import Damage, PlacedEntry, Provenance
 from oulipoly_engine.service.rewrite.replace import Plan
@@ -31,4 +31,5 @@ __all__ = [
     "Provenance",
     "Spawned",
     "TranscriptFollower",
+    "TranscriptGrew",
 ]

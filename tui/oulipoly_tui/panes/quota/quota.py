@@ -80,7 +80,7 @@ class QuotaPane(Pane):
 
     def happened(self, event: Event) -> None:
         """Ask again for who burned it once calls may have joined."""
-        if self._by is not None and type(event).__name__ == "TurnsIngested":
+        if self._by is not None and type(event).__name__ == "EntriesIngested":
             self._ask()
 
     def show(self, key: str) -> bool:

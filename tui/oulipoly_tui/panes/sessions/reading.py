@@ -62,7 +62,7 @@ class SessionReading:
         growth = getattr(event, "growth", None)  # of the transcript that is open
         if type(event).__name__ == "SessionsChanged" or (growth is not None and (growth.is_gone or growth.is_back)):
             self._look_soon()
-        elif type(event).__name__ in ("TurnsIngested", "StateChanged"):
+        elif type(event).__name__ in ("EntriesIngested", "StateChanged"):
             self._read_soon()
 
     def _read_soon(self) -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import on
 from textual.app import ComposeResult
@@ -35,7 +35,7 @@ from oulipoly_tui.widgets.transcript_view import TranscriptView
 if TYPE_CHECKING:
     from oulipoly_engine.core.transcripts.dialogue import Entry
     from oulipoly_engine.events import Event
-    from oulipoly_engine.facade.sessions.types import Inside, PlacedEntry, TranscriptFollower
+    from oulipoly_engine.facade.sessions.types import Inside, PlacedEntry, TranscriptFollower, TranscriptGrew
 
 _EMPTY: tuple[Line, ...] = (
     (("No conversation is open.", "strong"),),
@@ -107,17 +107,18 @@ class TranscriptPane(Pane):
 
     def happened(self, event: Event) -> None:
         """Take what was appended."""
-        growth = getattr(event, "growth", None)
-        if type(event).__name__ != "TranscriptGrew" or growth is None:
+        if type(event).__name__ != "TranscriptGrew":
             return
-        if self.target is None or getattr(event, "key", None) != self.target.key:
+        grew = cast("TranscriptGrew", event)
+        growth = grew.growth
+        if self.target is None or grew.key != self.target.key:
             return
         if growth.is_new_file:
             self.view.restart(growth.length)
         else:
             if not self.view.is_following:
                 self._new += max(0, growth.length - max(self.view.length, growth.first_changed))
-            placed_entries = () if self._shows_secrets else getattr(event, "entries", ())
+            placed_entries = () if self._shows_secrets else grew.placed_entries
             self.view.grew(growth.length, growth.first_changed, placed_entries)
         self._tell()
 
