@@ -37,10 +37,22 @@ _TAKES_VALUE = frozenset(
 _MAKES_ONE_SHOT = frozenset(("-m", "--model", "-a", "--agent-file", "-f", "--file", "--resume"))
 
 
+class _Help(argparse.HelpFormatter):
+    """argparse's own would import shutil, and with it three compression libraries, to learn the width: 2 ms a start."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
+class _RawHelp(_Help, argparse.RawDescriptionHelpFormatter):
+    """The same for a text that is wrapped already."""
+
+
 class Parser(argparse.ArgumentParser):
     """argparse that raises our own error and never guesses abbreviations."""
 
     def __init__(self, **options: object) -> None:
+        options.setdefault("formatter_class", _Help)
         super().__init__(allow_abbrev=False, **options)  # type: ignore[arg-type]
 
     def error(self, message: str) -> NoReturn:
@@ -79,20 +91,13 @@ class Parser(argparse.ArgumentParser):
         return f"unknown argument {word!r}" + (f": did you mean {near[0]}?" if near else "")
 
 
-class _Help(argparse.RawDescriptionHelpFormatter):
-    """argparse's own would import shutil, and with it three compression libraries, to learn the width: 4 ms a start."""
-
-    def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=_columns() - 2)
-
-
 def top_level(program: str) -> Parser:
     """Return the parser of everything that is no subcommand."""
     parser = Parser(
         prog=program,
         description="Pool the accounts of your agent CLIs: the one whose quota lasts longest runs your prompt.",
         epilog=_epilog(program),
-        formatter_class=_Help,
+        formatter_class=_RawHelp,
         usage=f"{program} [OPTIONS] [AGENT] [PROMPT...]\n       {program} COMMAND [ARGS...]",
     )
     parser.add_argument("words", nargs="*", metavar="AGENT PROMPT", help="agent name, then the words of the prompt")
@@ -174,6 +179,9 @@ def _path(text: str) -> Path:
 
 
 def _columns() -> int:
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal() and int(told) > 0:
+        return int(told)
     try:
         return os.get_terminal_size(1).columns or 80
     except OSError:
