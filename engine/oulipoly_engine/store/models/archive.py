@@ -50,7 +50,6 @@ class ChunkRow(Row):
 
     class Meta:
         table_name = "archive_chunks"
-        without_rowid = True
         primary_key = CompositeKey("copy_id", "position")
 
 
@@ -62,7 +61,6 @@ class ObjectRow(Row):
 
     class Meta:
         table_name = "archive_objects"
-        without_rowid = True
 
 
 class CompleteRow(Row):
@@ -73,4 +71,3 @@ class CompleteRow(Row):
 
     class Meta:
         table_name = "archive_complete"
-        without_rowid = True

@@ -61,7 +61,6 @@ class CursorRow(Row):
 
     class Meta:
         table_name = "ledger_files"
-        without_rowid = True
 
 
 class DamageRow(Row):
@@ -74,7 +73,6 @@ class DamageRow(Row):
 
     class Meta:
         table_name = "ledger_errors"
-        without_rowid = True
         primary_key = CompositeKey("path", "offset")
 
 
@@ -86,7 +84,6 @@ class RootRow(Row):
 
     class Meta:
         table_name = "ledger_roots"
-        without_rowid = True
 
 
 class PriceRow(Row):
@@ -104,5 +101,4 @@ class PriceRow(Row):
 
     class Meta:
         table_name = "model_prices"
-        without_rowid = True
         primary_key = CompositeKey("model", "from_ms", "above_input")

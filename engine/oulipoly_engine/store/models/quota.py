@@ -32,7 +32,6 @@ class AccountQuotaRow(Row):
 
     class Meta:
         table_name = "account_quotas"
-        without_rowid = True
 
 
 class QuotaWindowRow(Row):
@@ -50,7 +49,6 @@ class QuotaWindowRow(Row):
 
     class Meta:
         table_name = "quota_windows"
-        without_rowid = True
         primary_key = CompositeKey("account", "position")
 
 
@@ -68,7 +66,6 @@ class ReadingRow(Row):
 
     class Meta:
         table_name = "readings"
-        without_rowid = True
         primary_key = CompositeKey("account", "window", "at_ms")
 
 
@@ -83,7 +80,6 @@ class AccountControlRow(Row):
 
     class Meta:
         table_name = "account_controls"
-        without_rowid = True
 
 
 class UnusedQuotaRow(Row):
@@ -97,7 +93,6 @@ class UnusedQuotaRow(Row):
 
     class Meta:
         table_name = "unused_quota"
-        without_rowid = True
         primary_key = CompositeKey("account", "window", "resets_at_ms")
 
 
@@ -112,5 +107,4 @@ class AlertRow(Row):
 
     class Meta:
         table_name = "alerts"
-        without_rowid = True
         primary_key = CompositeKey("account", "window", "kind", "resets_at_ms")

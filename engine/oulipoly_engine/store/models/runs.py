@@ -71,7 +71,6 @@ class AccountCounterRow(Row):
 
     class Meta:
         table_name = "account_counters"
-        without_rowid = True
         primary_key = CompositeKey("model_name", "account")
 
 
@@ -95,6 +94,5 @@ class ReturnedArtifactRow(Row):
 
     class Meta:
         table_name = "invocation_returned_artifacts"
-        without_rowid = True
         primary_key = CompositeKey("invocation_id", "ordinal")
         indexes = ((("invocation_id", "version_id"), True),)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from oulipoly_engine.store.base.dialect import is_distinct
 from oulipoly_engine.store.base.orm import (
     SQL,
     AutoField,
@@ -25,7 +26,6 @@ class ChainRow(Row):
 
     class Meta:
         table_name = "session_chains"
-        without_rowid = True
 
 
 class SegmentRow(Row):
@@ -60,7 +60,6 @@ class NoteRow(Row):
 
     class Meta:
         table_name = "conversation_notes"
-        without_rowid = True
 
 
 class FactsRow(Row):
@@ -85,14 +84,15 @@ class FactsRow(Row):
 
     class Meta:
         table_name = "session_facts"
-        without_rowid = True
         primary_key = CompositeKey("account", "session_id")
         indexes = ((("cwd", "cli_model", "account", "session_id", "first_turn_at", "last_turn_at"), False),)
 
 
 FactsRow.add_index(FactsRow.session_id, where=SQL("is_stale = 1"), name="idx_session_facts_stale")
 FactsRow.add_index(
-    FactsRow.last_entry_at, where=SQL("described_turns IS NOT turns"), name="idx_session_facts_undescribed"
+    FactsRow.last_entry_at,
+    where=is_distinct(FactsRow.described_entries, FactsRow.entries),
+    name="idx_session_facts_undescribed",
 )
 
 
