@@ -146,7 +146,7 @@ def test_killed_supervisor_orphans_nothing_and_the_client_hears_why(hosts, waite
     os.kill(terminal.host_pid, signal.SIGKILL)
 
     assert "was killed" in gone(watcher)
-    waited(lambda: not alive(terminal.pid) and not alive(screen), "the end of both")
+    waited(lambda: not any(map(alive, (terminal.pid, terminal.host_pid, screen))), "the end of all three")
     found = hosts.survey()
     assert [terminal.id] == [one.id for one in found.lost]
     assert [] == list(hosts.paths.runtime.glob("*"))
@@ -159,7 +159,8 @@ def test_both_killed_hang_up_on_the_program_and_what_is_left_is_tidied(hosts, wa
     for pid in (terminal.host_pid, screen):
         os.kill(pid, signal.SIGKILL)
 
-    waited(lambda: not alive(terminal.pid), "the end of the program by its closed terminal")
+    # Its terminal is closed before its lock is let go of.
+    waited(lambda: not any(map(alive, (terminal.pid, terminal.host_pid, screen))), "the end of all three")
     assert hosts.place(terminal).socket.exists()
     found = hosts.survey()
     assert ((), [terminal.id], 1) == (found.terminals, [one.id for one in found.lost], found.stale_sockets)

@@ -178,7 +178,8 @@ def test_lost_host_ends_its_invocation_as_failed(hosts, waited, alive):
     screen = hosts.screen_pid(terminal)
     for pid in (terminal.host_pid, screen):
         os.kill(pid, signal.SIGKILL)
-    waited(lambda: not alive(terminal.pid), "the program's end")
+    # The host lets go of its terminal, which ends the program, before it lets go of its lock.
+    waited(lambda: not any(map(alive, (terminal.pid, terminal.host_pid, screen))), "the end of all three")
 
     assert [terminal.id] == [one.id for one in hosts.survey().lost]
 
@@ -196,7 +197,8 @@ def test_host_killed_between_the_row_and_its_result_file_leaves_the_file_to_the_
     invocations.end(store, recorded.row_id, Outcome(True, 0, SystemClock().now()))
     for pid in (terminal.host_pid, screen):
         os.kill(pid, signal.SIGKILL)
-    waited(lambda: not alive(terminal.pid), "the program's end")
+    # The host lets go of its terminal, which ends the program, before it lets go of its lock.
+    waited(lambda: not any(map(alive, (terminal.pid, terminal.host_pid, screen))), "the end of all three")
 
     hosts.survey()
 
