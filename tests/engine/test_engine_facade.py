@@ -73,11 +73,11 @@ def test_an_empty_home_gives_an_empty_snapshot(home):
 
 
 def test_configuration_is_read_again_only_when_a_file_changes(engine, configured):
-    before = engine.configuration.configured()
+    before = engine.configuration.read_configuration()
 
-    assert engine.configuration.configured() is before
+    assert engine.configuration.read_configuration() is before
     configured.model("mix", "bob")
-    assert {"opus", "mix"} == set(engine.configuration.configured().models)
+    assert {"opus", "mix"} == set(engine.configuration.read_configuration().models)
 
 
 def test_a_file_that_breaks_takes_nothing_away_and_is_one_error(engine, configured):

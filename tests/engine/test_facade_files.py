@@ -26,7 +26,7 @@ def test_a_broken_file_is_a_problem_to_show_for_what_stays_open(world):
     engine = Engine(Surroundings())
 
     assert () == engine.accounts.states()
-    assert ["providers.toml"] == [problem.file.name for problem in engine.configuration.configured().problems]
+    assert ["providers.toml"] == [problem.file.name for problem in engine.configuration.read_configuration().problems]
 
 
 def test_a_warning_is_shown_once_however_often_its_file_is_read(world):

@@ -26,7 +26,7 @@ OF_ONE = {
     "find": lambda sessions: sessions.catalogue.find(SESSION),
     "locate": lambda sessions: sessions.locations.locate(SESSION),
     "deleted copy": lambda sessions: sessions.locations.deleted_copy(SESSION),
-    "read": lambda sessions: lend(sessions.transcripts.shown(SESSION, with_side_chains=False)),
+    "read": lambda sessions: lend(sessions.transcripts.open_stored(SESSION, with_side_chains=False)),
     "canonical lines": lambda sessions: lend(sessions.files.blocks(SESSION, ExportOptions(CANONICAL), is_exact=True)),
     "document": lambda sessions: sessions.files.document(SESSION),
     "plan of a move": lambda sessions: sessions.moves.plan(SESSION, "acc"),

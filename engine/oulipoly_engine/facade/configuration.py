@@ -54,9 +54,9 @@ class Configuration:
     def __init__(self, home: Home) -> None:
         self._home = home
 
-    def configured(self) -> Configured:
+    def read_configuration(self) -> Configured:
         """Return what the files say; an earlier reading stands in for a broken file."""
-        return self._home.configured()
+        return self._home.read_configuration()
 
     def examine(self) -> None:
         """Look for what is wrong between the files too, missing programs included; the next snapshot has it."""

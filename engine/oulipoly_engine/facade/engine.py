@@ -147,10 +147,10 @@ class Engine:
     def snapshot(self) -> Snapshot:
         """Return how everything stands now. A state file that cannot be read is said in it, not raised."""
         with self.making:
-            now, configured = self._home.now(), self._home.configured()
+            now, configured = self._home.now(), self._home.read_configuration()
             pins = self.pools.pins if "pools" in self.__dict__ else {}  # `status` waits for no module of theirs
             try:
-                with self._home.stored() as store:
+                with self._home.lend_store() as store:
                     return self._maker.make(store, configured, pins, now)
             except RunnerError as error:
                 return self._maker.without_store(configured, error.message, now)
@@ -168,7 +168,13 @@ class Engine:
             self._watch = Watch(Watched(home.store, home.places.fingerprint), self.listeners, home.clock)
         if self._follower is None and not home.read_only:
             sources = Sources(
-                home.store, home.configured, home.paths, home.wiring.ingester, self.listeners, home.clock, home.notices
+                home.store,
+                home.read_configuration,
+                home.paths,
+                home.wiring.ingester,
+                self.listeners,
+                home.clock,
+                home.notices,
             )
             self._follower = LateFollower(sources)
 

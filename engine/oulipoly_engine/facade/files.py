@@ -91,23 +91,23 @@ class CheckedFiles(Record):
 class KeptFiles(Record):
     """The same questions to the files as they were last read; what is wrong with them is told elsewhere."""
 
-    configured: Callable[[], Configured]
+    read_configuration: Callable[[], Configured]
 
     def accounts(self) -> Mapping[str, Account]:
         """Return the accounts by name."""
-        return self.configured().accounts
+        return self.read_configuration().accounts
 
     def scripts(self) -> Mapping[str, SessionScripts]:
         """Return the accounts' scripts by account."""
-        return self.configured().scripts
+        return self.read_configuration().scripts
 
     def settings(self) -> Settings:
         """Return the settings."""
-        return self.configured().settings
+        return self.read_configuration().settings
 
     def models(self) -> Mapping[str, Model]:
         """Return every model by name."""
-        return self.configured().models
+        return self.read_configuration().models
 
     def model(self, name: str) -> Model:
         """Return one model. Raises ModelUnknown."""

@@ -87,7 +87,7 @@ class Home:
             return self.checked_files
         from oulipoly_engine.facade.files import KeptFiles
 
-        return KeptFiles(self.configured)
+        return KeptFiles(self.read_configuration)
 
     @property
     def quiet_files(self) -> Files:
@@ -108,7 +108,7 @@ class Home:
 
         return Places(self.paths, self.models_dir, self.agents_dir)
 
-    def configured(self) -> Configured:
+    def read_configuration(self) -> Configured:
         """Return the configuration, read anew when a file changes; an earlier reading stands in for a broken one."""
         places = self.places
         fingerprint = places.fingerprint()
@@ -119,9 +119,9 @@ class Home:
         return kept[1]
 
     def examine(self) -> None:
-        """Look for what is wrong between the files too, missing programs included; `configured` has it from then on."""
+        """Look for what is wrong between the files too, missing programs included, and keep it."""
         problems = self.places.examine()
-        fingerprint, configured = self.places.fingerprint(), self.configured()
+        fingerprint, configured = self.places.fingerprint(), self.read_configuration()
         self._configured = (fingerprint, replace(configured, problems=problems))
 
     def store(self) -> Store:
@@ -134,7 +134,7 @@ class Home:
             return self._store
 
     @contextmanager
-    def stored(self) -> Iterator[Store]:
+    def lend_store(self) -> Iterator[Store]:
         """Lend the state file, and close this thread's connection afterwards. Raises as `store`."""
         store = self.store()
         try:

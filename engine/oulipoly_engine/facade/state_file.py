@@ -36,7 +36,7 @@ class StateFile:
         from oulipoly_engine.store.transcripts import entries
 
         self._home.refuse_if_read_only("fill in the state file")
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             return Backfilled(chains.backfill(store), entries.backfill_compaction(store))
 
     def repair(self) -> tuple[str, ...]:

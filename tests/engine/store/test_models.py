@@ -106,6 +106,6 @@ def _compiled():
 
 @pytest.mark.parametrize("query", list(_compiled()))
 def test_a_query_says_nothing_that_only_sqlite_understands(query):
-    sql, _ = query.written(peewee.PostgresqlDatabase("none"))
+    sql, _ = query.render(peewee.PostgresqlDatabase("none"))
 
     assert None is _SQLITE_ALONE.search(sql.replace(_LIST, "()"))

@@ -372,7 +372,7 @@ async def test_what_could_not_be_taken_back_now_can_be_later(talks, listed, sett
         await settled(pilot, lambda: app.screen.query("Button"))
         await pilot.press("y")
         await settled(pilot, lambda: app.frame.find("sessions")._undo)
-        with leases.held(FIRST, "eve"):
+        with leases.hold(FIRST, "eve"):
             await pilot.press("u")
             await settled(pilot, lambda: any("is held until" in str(one) for one in app.toasts.failures))
             await settled(pilot, lambda: app.frame.find("sessions")._undo)

@@ -24,7 +24,7 @@ def quota_history(talk: Talk, snapshot: Snapshot) -> None:
         return
     span = next(one for one in RANGES if one.name == shown)
     account = next(view.name for view in snapshot.accounts if window.startswith(f"{view.name} "))
-    found = talk.engine.quota.burning(account, window.removeprefix(f"{account} "), span.back, span.ahead, 200)
+    found = talk.engine.quota.burn_history(account, window.removeprefix(f"{account} "), span.back, span.ahead, 200)
     for cycle in found.cycles:
         left = "" if cycle.ended is None else f" Unused at the reset: {format_unused(cycle.ended)}."
         last = words.percent(cycle.points[-1].used)

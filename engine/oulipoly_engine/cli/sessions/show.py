@@ -49,7 +49,7 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     if not options.no_scan:
         person.read_new(context)
     sessions = context.engine.sessions
-    with sessions.transcripts.shown(options.session, with_side_chains=options.side_chains) as shown:
+    with sessions.transcripts.open_stored(options.session, with_side_chains=options.side_chains) as shown:
         start = 0 if options.all else max(0, len(shown.entries) - options.turns)
         if options.json:
             _print_json(context, shown, start, raw=options.raw)

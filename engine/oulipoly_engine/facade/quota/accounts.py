@@ -32,13 +32,13 @@ class Accounts:
     def states(self) -> tuple[AccountState, ...]:
         """Return what holds for every configured account."""
         names = tuple(self._home.files.accounts())
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             wishes, states = controls.of(store, names), quotas.states(store, names)
         return tuple(AccountState(name, wishes[name], states[name]) for name in names)
 
     def state(self, account: str) -> AccountState:
         """Return what holds for an account."""
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             return AccountState(
                 account, controls.of(store, (account,))[account], quotas.states(store, (account,))[account]
             )
@@ -62,7 +62,7 @@ class Accounts:
         """Take an account's exhausted mark and its pause after failures away."""
         self._home.refuse_if_read_only("clear a mark")
         self.check(account)
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             quotas.clear_exhausted(store, (account,))
             with store.write():
                 attempts = quotas.attempts(store, (account,))[account]
@@ -71,7 +71,7 @@ class Accounts:
     def _control(self, account: str, what: str, **wish: object) -> Controls:
         self._home.refuse_if_read_only(what)
         self.check(account)
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             after = replace(controls.of(store, (account,))[account], **wish)
             controls.save(store, account, after, self._home.now())
         return after

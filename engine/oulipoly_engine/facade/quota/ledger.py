@@ -40,14 +40,14 @@ class Ledger:
         """Bring the ledger up to date, and answer out of it. Raises ConfigInvalid and StoreUnusable."""
         home = self._home
         own = home.checked_files.prices()
-        with home.stored() as store:
+        with home.lend_store() as store:
             updated, absent = self._update(store, progress)
             return LedgerReport(answer(store, question, rates(store, own), home.now(), None), updated, absent)
 
     def burners(self, account: str, since: datetime, until: datetime) -> TopConsumers:
         """Return which sessions, projects and models burned an account's quota between two instants."""
         home = self._home
-        with home.stored() as store:
+        with home.lend_store() as store:
             return burners(store, home.paths, account, since, until, may_write=not home.read_only)
 
     def _update(self, store: Store, progress: Progress) -> tuple[Updated, Mapping[str, str]]:

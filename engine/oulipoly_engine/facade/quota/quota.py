@@ -67,7 +67,7 @@ class Quota:
         """Read accounts' quota now, all that have a source by default; QuotaRefreshed goes out as each one ends."""
         self._home.refuse_if_read_only("read quota")
         names = self.names(asked)
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             reader = self._reader(store)
             return _read(
                 reader, [name for name in names if asked or reader.source(name)], RefreshOptions(insist=True), progress
@@ -77,7 +77,7 @@ class Quota:
         """Read the accounts whose reading is too old to be shown; one that failed lately is left alone."""
         home, now = self._home, self._home.now()
         home.refuse_if_read_only("read quota")
-        with home.stored() as store:
+        with home.lend_store() as store:
             reader = self._reader(store)
             states = quotas.states(store, tuple(home.files.accounts()))
             old = [name for name, state in states.items() if is_stale(state, now) and reader.source(name) is not None]
@@ -86,7 +86,7 @@ class Quota:
     def read_usage(self, progress: Waiting | None = None) -> tuple[AccountUsage, ...]:
         """Read every account that a model names, and return what its windows show or why they do not, by name."""
         home, files = self._home, self._home.files
-        with home.stored() as store:
+        with home.lend_store() as store:
             accounts = files.accounts()
             names = self._list_pool_accounts(files.models(), accounts)
             done = _read(self._reader(store), names, RefreshOptions(derive=False, insist=True), progress)
@@ -98,7 +98,7 @@ class Quota:
         from oulipoly_engine.service.quota.forecasting import due_alerts
 
         files, now = self._home.files, self._home.now()
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             alerts = due_alerts(store, names, now, threshold)
             models, accounts, settings = files.models(), files.accounts(), files.settings()
             pools = ((model, candidates(store, model, now, accounts)) for model in models.values())
@@ -109,7 +109,7 @@ class Quota:
         """Return what is expected of every stored window, and how far off such forecasts have been."""
         from oulipoly_engine.service.quota.forecasting import forecasts
 
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             return forecasts(store, names, self._home.now(), scored=True)
 
     def raise_alerts(self, asked: Sequence[str] = (), threshold: float = DEFAULT_THRESHOLD) -> tuple[Alert, ...]:
@@ -120,19 +120,19 @@ class Quota:
         if home.read_only:
             return ()
         names = self.names(asked)
-        with home.stored() as store:
+        with home.lend_store() as store:
             return raise_alerts(store, names, home.now(), threshold, home.listeners)
 
     def withdraw_alerts(self, untold: Sequence[Alert], threshold: float) -> None:
         """Take raised alerts back that nobody could be told of: they are raised again the next time."""
         from oulipoly_engine.store.quota import alerts
 
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             alerts.withdraw(store, untold, threshold)
 
-    def burning(self, account: str, window: str, back: timedelta, ahead: timedelta, steps: int) -> BurnHistory:
+    def burn_history(self, account: str, window: str, back: timedelta, ahead: timedelta, steps: int) -> BurnHistory:
         """Return how a window burned and what is expected of it, in at most `steps` points."""
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             return read_burn_history(store, account, window, self._home.now(), back, ahead, steps)
 
     def _reader(self, store: Store) -> Refresher:

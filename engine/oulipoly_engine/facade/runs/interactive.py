@@ -83,7 +83,7 @@ class Interactive:
     @contextmanager
     def _open_choice(self, request: InteractiveRequest) -> Iterator[_Choice]:
         home, files, wiring = self._home, self._home.files, self._home.wiring
-        with home.stored() as store:
+        with home.lend_store() as store:
             accounts, settings = files.accounts(), files.settings()
             fresh = wiring.freshness(store, accounts, files.scripts(), home.note, home.listeners)
             launcher = wiring.launcher(store, accounts, settings, fresh, note=home.note, is_shown=request.is_shown)

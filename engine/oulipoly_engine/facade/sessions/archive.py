@@ -52,18 +52,18 @@ class SessionArchive(SessionPart):
     def keep(self, chain_ids: Sequence[str]) -> str:
         """Keep copies of what the sessions' accounts have written; return what came of it, in a sentence."""
         self._home.refuse_if_read_only("archive")
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             parts = [one.active for one in list_sessions(store, chain_ids)]
             keeper = self._keeper(store)
             _run_keeper(keeper, {part.account for part in parts})
-            kept = sum(keeper.archive.kept(part.account, part.session_id) is not None for part in parts)
+            kept = sum(keeper.archive.find_copy(part.account, part.session_id) is not None for part in parts)
         self._tell()
         return f"{kept} of {len(parts)} conversations are in the archive"
 
     def keep_all(self) -> KeepResult:
         """Keep copies of what every account has written."""
         self._home.refuse_if_read_only("archive")
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             done = _run_keeper(self._keeper(store), None)
         self._tell()
         stopping.check()
@@ -71,13 +71,13 @@ class SessionArchive(SessionPart):
 
     def statuses(self) -> ArchiveList:
         """Return what is kept."""
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             archive = self._archive(store)
             return ArchiveList(tuple(archive.statuses()), copies.count_stored_bytes(store), archive.folder)
 
     def at_risk(self, days: float) -> tuple[ArchiveStatus, ...]:
         """Return what CLIs may delete within so many days, and whether it is kept."""
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             return self._archive(store).at_risk(timedelta(days=days))
 
     def restore(self, text: str, account: str | None = None, to: Path | None = None) -> PutBack:
@@ -87,7 +87,7 @@ class SessionArchive(SessionPart):
         several accounts have a copy and none is named.
         """
         self._home.refuse_if_read_only("restore a transcript")
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             archive = self._archive(store)
             owner, session_id = self._find_session(store, text, account)
             files = archive.restore(owner, session_id, to)
@@ -97,7 +97,7 @@ class SessionArchive(SessionPart):
     def prune(self, *, only_copies: bool) -> PruneResult:
         """Bring the archive within its limit. only_copies: give up what nobody else has too."""
         self._home.refuse_if_read_only("prune the archive")
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             return self._keeper(store).prune(only_copies=only_copies, wait_s=_PATIENCE_S)
 
     def _find_session(self, store: Store, text: str, account: str | None) -> tuple[str, str]:

@@ -51,7 +51,7 @@ class SessionPart:
         if not path.exists():
             message = f"no session has the id {session_id}: there is no state file {path} yet"
             raise SessionNotFound(message, input=session_id)
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             yield store
 
     def _read_configuration(self) -> tuple[Mapping[str, Account], Mapping[str, SessionScripts]]:

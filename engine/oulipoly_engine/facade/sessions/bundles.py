@@ -66,7 +66,7 @@ class SessionBundles(SessionPart):
         """Unpack a bundle from a stream, or only check it. Raises as `unpack`."""
         if not dry_run:
             self._home.refuse_if_read_only("unpack a conversation")
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             done = self._unbundler(store).unpack(raw, account=account, cwd=folder, dry_run=dry_run)
         if not dry_run:
             self._tell()
@@ -75,7 +75,7 @@ class SessionBundles(SessionPart):
     def read_unpacked(self, receipt: Receipt) -> None:
         """Store the entries of what was unpacked, as far as the accounts' readers are bundled ones."""
         accounts = [one.account for one in receipt.placements if one.left_out is None]
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             upkeep.read_placed(self._home, store, accounts)
         self._tell()
 

@@ -73,7 +73,7 @@ class SessionCatalogue(SessionPart):
 
     def board(self, before: Board | None = None, *, looks: bool = False) -> Board:
         """Return every session; the board before where nothing has changed. looks: at each transcript again."""
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             return self._boards(store).read(self._home.now(), before, may_write=not self._home.read_only, looks=looks)
 
     def table(
@@ -88,7 +88,7 @@ class SessionCatalogue(SessionPart):
         """Return the sessions that a query fits; no state file is made. A broken configuration is told and left out."""
         if not self._home.paths.state_db.exists():
             return SessionTable()
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             known = catalogue(self._home, store)
             left = describe(known, _DESCRIBING_S, counting=counting)
             found = known.list(query, sort, limit, is_reversed=is_reversed)
@@ -107,7 +107,7 @@ class SessionCatalogue(SessionPart):
     def inside(self, session: Session) -> Inside:
         """Return the branches and side chains of a session."""
         part = session.active
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             return self._boards(store).inside(part.account, part.session_id, part.transcript)
 
     def query(self, text: str) -> Query:
@@ -119,7 +119,7 @@ class SessionCatalogue(SessionPart):
         from oulipoly_engine.service import search as searching
 
         query = self.query(text)
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             if not self._home.read_only:
                 searching.catch_up(store, _INDEXING_S)
             return searching.search(store, query, Kinds(*self._read_configuration()), limit, width=120)
@@ -142,7 +142,7 @@ class SessionCatalogue(SessionPart):
 
         if not self._home.paths.state_db.exists():
             return SearchResult(Found((), 0))
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             known = catalogue(self._home, store)
             if not as_is:
                 describe(known, counting=counting)
@@ -150,11 +150,11 @@ class SessionCatalogue(SessionPart):
             found = search(store, query, known.kinds, limit, by_rank=by_rank, width=width)
             return SearchResult(found, () if found.hits else known.unknown_values(query))
 
-    def spawned(self) -> tuple[Spawned, ...]:
+    def list_spawned(self) -> tuple[Spawned, ...]:
         """Return the latest invocations with who started them, the newest first."""
         from oulipoly_engine.store.runs.spawned import recent
 
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             return recent(store, _TRACED)
 
     def _boards(self, store: Store) -> Boards:

@@ -39,14 +39,14 @@ class SessionEdits(SessionPart):
         """
         with self._exact_session(session_id) as (store, session):
             replacer = self._replacer(store)
-            return replacer.plan(session, replacer.wanted(session, read()), preimage_sha256)
+            return replacer.plan(session, replacer.parse(session, read()), preimage_sha256)
 
     def replace(self, session_id: str, read: Callable[[], bytes], preimage_sha256: str | None = None) -> Receipt:
         """Put canonical lines in place of a session's entries. Arguments as for `plan`."""
         self._home.refuse_if_read_only("replace turns")
         with self._exact_session(session_id) as (store, session):
             replacer = self._replacer(store)
-            receipt = replacer.carry_out(session, replacer.wanted(session, read()), preimage_sha256)
+            receipt = replacer.carry_out(session, replacer.parse(session, read()), preimage_sha256)
         self._tell()
         return receipt
 
@@ -59,14 +59,14 @@ class SessionEdits(SessionPart):
             raise RunnerError(message) from error
         with self._session(text) as (store, session):
             replacer = self._replacer(store)
-            return Import(session, path, replacer.plan(session, replacer.wanted(session, lines)), lines)
+            return Import(session, path, replacer.plan(session, replacer.parse(session, lines)), lines)
 
     def carry_out(self, wish: Import) -> Receipt:
         """Do an import that was shown: with the lease, and only while the transcript is what it was then."""
         self._home.refuse_if_read_only("replace turns")
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             replacer = self._replacer(store)
-            lines = replacer.wanted(wish.session, wish.lines)
+            lines = replacer.parse(wish.session, wish.lines)
             receipt = replacer.carry_out(wish.session, lines, wish.plan.preimage_sha256)
         self._tell()
         return receipt
@@ -80,10 +80,10 @@ class SessionEdits(SessionPart):
         with self._session(text) as (store, session):
             (name,) = file_names([one.active for one in list_sessions(store, (session.chain_id,))], "jsonl")
             replacer = self._replacer(store)
-            with self._home.wiring.exporter(store, replacer.locator).exported(session) as export:
+            with self._home.wiring.exporter(store, replacer.locator).export(session) as export:
                 made = drafts.begin(self._home.paths.data / "tmp", name, export.blocks())
             try:
-                replacer.plan(session, replacer.wanted(session, made.path.read_bytes()))
+                replacer.plan(session, replacer.parse(session, made.path.read_bytes()))
             except BaseException:
                 made.close()
                 raise

@@ -92,14 +92,14 @@ class SessionFiles(SessionPart):
     @contextmanager
     def _open_blocks(self, store: Store, session: ResolvedSession, wish: ExportOptions) -> Iterator[Iterator[bytes]]:
         if wish.format == CANONICAL:
-            with self._home.wiring.exporter(store, self._locator()).exported(session) as export:
+            with self._home.wiring.exporter(store, self._locator()).export(session) as export:
                 yield export.blocks()
             return
         from oulipoly_engine.core.transcripts.document_head import Format
         from oulipoly_engine.service.reading.documents import Style
 
         style = Style(Format(wish.format), choose_parts(wish), wish.redacting)
-        with self._documents(store).rendered(session, style) as document:
+        with self._documents(store).open(session, style) as document:
             yield document.blocks()
 
     def _documents(self, store: Store) -> Documents:

@@ -57,7 +57,7 @@ class SessionMoves(SessionPart):
     def carry_out(self, plan: Plan) -> MoveResult:
         """Do a move that was planned."""
         self._home.refuse_if_read_only("move a conversation")
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             moved = self._mover(store).carry_out(plan)
         self._tell()
         return moved
@@ -69,7 +69,7 @@ class SessionMoves(SessionPart):
 
     def read_moved(self, account: str) -> None:
         """Store the entries of what was moved to an account, if its reader is a bundled one."""
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             upkeep.read_placed(self._home, store, [account])
 
     def _mover(self, store: Store) -> Mover:

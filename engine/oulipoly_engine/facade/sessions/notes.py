@@ -36,7 +36,7 @@ class SessionNotes(SessionPart):
         """Keep sessions at the top, or no longer; return the ids of those that were not so before."""
         self._home.refuse_if_read_only("pin a conversation")
         chain_ids = [self._chain_of(text) for text in texts]  # all of them first: an unknown one changes nothing
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             changed = [one for one in chain_ids if (notes.of_chain(store, one).pinned_at is not None) is not on]
             for chain_id in changed:
                 (notes.pin if on else notes.unpin)(store, chain_id, self._home.now())

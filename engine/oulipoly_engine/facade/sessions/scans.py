@@ -43,7 +43,7 @@ class SessionScans(SessionPart):
         """
         self._home.refuse_if_read_only("read transcripts into the state file")
         scripts = self._home.quiet_files.scripts()
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             scanner = self._home.wiring.ingester(store, scripts, self._home.listeners)
             done = scanner.ingest_accounts(tuple(scripts))
             upkeep.keep_after_scan(self._home, store, _AFTERWARDS_S)
@@ -65,7 +65,7 @@ class SessionScans(SessionPart):
                 message = f"{home.paths.sessions} names no turn script for {account!r}; it has: {known}"
                 raise AccountUnusable(message)
         names = tuple(accounts or scripts)
-        with home.stored() as store:
+        with home.lend_store() as store:
             scanner = home.wiring.ingester(store, scripts, home.listeners)
             with counting("reading sessions", len(names)) as steps:
                 done = scanner.ingest_accounts(names, steps.step, afresh=afresh)
@@ -75,7 +75,7 @@ class SessionScans(SessionPart):
     def keep_copies(self) -> None:
         """Keep copies of transcripts, as after every scan, unless config.toml says `archive = false`."""
         self._home.refuse_if_read_only("archive")
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             upkeep.keep_after_scan(self._home, store, _AFTERWARDS_S)
 
 

@@ -41,7 +41,7 @@ class SessionTranscripts(SessionPart):
         """
         from oulipoly_engine.service.reading.source import TranscriptSource
 
-        with self._home.stored() as store:
+        with self._home.lend_store() as store:
             return TranscriptSource(store, self._locator(), self._archive(store)).pages(account, session_id, path)
 
     def follow(self, pages: Pages, key: str) -> TranscriptFollower:
@@ -51,7 +51,7 @@ class SessionTranscripts(SessionPart):
         return TranscriptFollower(pages, key, self._home.listeners, self._home.clock, notices=self._home.notices)
 
     @contextmanager
-    def shown(self, text: str, *, with_side_chains: bool) -> Iterator[StoredTranscript]:
+    def open_stored(self, text: str, *, with_side_chains: bool) -> Iterator[StoredTranscript]:
         """Lend what is stored of a session. Raises SessionNotFound and SessionAmbiguous."""
         from oulipoly_engine.service.sessions.catalogue import read_entry_tree
         from oulipoly_engine.store.transcripts.entry_pages import EntryPages
@@ -76,7 +76,7 @@ class SessionTranscripts(SessionPart):
         if home.read_only or not home.paths.state_db.exists():
             return None
         try:
-            with home.stored() as store:
+            with home.lend_store() as store:
                 scripts, sessions = home.quiet_files.scripts(), home.paths.data / "sessions"
                 return QuickIngest(
                     store, scripts, home.paths.home, sessions, lambda: home.wiring.ingester(store, scripts)

@@ -78,14 +78,14 @@ class Archive(Record):
         """Return the folder of the copies' chunks."""
         return ObjectFolder(self.folder / "objects")
 
-    def kept(self, account: str, session_id: str) -> KeptCopy | None:
+    def find_copy(self, account: str, session_id: str) -> KeptCopy | None:
         """Return the newest kept copy of a session's transcript."""
         copies = rows.of_session(self.store, account, session_id)
         return next((copy for copy in copies if not copy.part and not copy.is_pruned), None)
 
     def parts(self, account: str, session_id: str) -> tuple[KeptCopy, ...]:
         """Return the kept copies of a session: the newest transcript, then what lay in its own folder."""
-        transcript = self.kept(account, session_id)
+        transcript = self.find_copy(account, session_id)
         if transcript is None:
             return ()
         base = transcript.path.with_suffix("")

@@ -88,7 +88,7 @@ class FolderWatch:
             changed |= self._find_missed()
         return changed
 
-    def seen(self, path: str) -> tuple[int, int]:
+    def stat_of(self, path: str) -> tuple[int, int]:
         """Return a transcript's size and the nanosecond of its last change; 0 for an unknown one."""
         mark = self._files.get(path)
         return (0, 0) if mark is None else (mark.size, mark.mtime_ns)

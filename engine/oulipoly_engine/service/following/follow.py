@@ -191,7 +191,7 @@ class _Work:
         return min(_AGAIN_S.values()) if waiting else _DATABASE_EVERY_S if self._following.plan.databases else _WAIT_S
 
     def _take_backlog(self, paths: Iterable[str]) -> None:
-        order = sorted(paths, key=lambda path: self._watch.seen(path)[1])
+        order = sorted(paths, key=lambda path: self._watch.stat_of(path)[1])
         for path in order:
             for name in self._following.plan.readers_of(path):
                 self._accounts[name].backlog.append(path)
@@ -233,7 +233,7 @@ class _Work:
         size = 0
         while account.backlog and len(paths) < _BACKLOG_FILES and size < _BACKLOG_BYTES:
             paths.append(account.backlog.pop())
-            size += self._watch.seen(paths[-1])[0]
+            size += self._watch.stat_of(paths[-1])[0]
         return paths
 
     def _ingest(self, name: str, account: _Account, paths: list[str]) -> bool:
@@ -254,7 +254,7 @@ class _Work:
             for path in paths:
                 source = self._following.plan.source_of(path)
                 if source is not None:
-                    found.changed.append(TranscriptFile(path, source, *self._watch.seen(path)))
+                    found.changed.append(TranscriptFile(path, source, *self._watch.stat_of(path)))
             if not found.changed:
                 return
         try:

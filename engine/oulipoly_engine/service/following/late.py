@@ -28,7 +28,7 @@ class Sources(Record):
     """Whose transcripts are followed, and who is told."""
 
     store: Callable[[], Store]  # opens it where it is not open yet; raises RunnerError
-    configured: Callable[[], Configured]
+    read_configuration: Callable[[], Configured]
     paths: Paths
     ingester: Callable[[Store, Mapping[str, SessionScripts], Listeners], Ingester]
     listeners: Listeners
@@ -68,7 +68,7 @@ class LateFollower:
         from oulipoly_engine.service.following.follow import Following  # noqa: PLC0415 - as above
         from oulipoly_engine.service.following.plan import plan  # noqa: PLC0415 - as above
 
-        sources, configured = self._sources, self._sources.configured()
+        sources, configured = self._sources, self._sources.read_configuration()
         store, home = sources.store(), sources.paths.home
         followed = plan(configured.accounts, configured.scripts, home, inherited_environment())
         return Following(

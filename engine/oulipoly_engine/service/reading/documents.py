@@ -79,15 +79,15 @@ class Documents(Record):
     in_memory_bytes: int = _IN_MEMORY
 
     @contextmanager
-    def rendered(self, session: ResolvedSession, style: Style = _PLAIN) -> Iterator[Document]:
-        """Render a session, from its transcript, its kept copy, or its stored entries, whichever is there first.
+    def open(self, session: ResolvedSession, style: Style = _PLAIN) -> Iterator[Document]:
+        """Lend a session as a document; made from its transcript, its kept copy or its stored entries, the first found.
 
         Raises StorageUnsupported when there is none of them, RunnerError for a full disk or a damaged copy.
         """
         renderer, visible = _RENDERERS[style.format], Visible(redacting=style.redacting)
         spool = tempfile.SpooledTemporaryFile(max_size=self.in_memory_bytes)  # noqa: SIM115 - closed below
         try:
-            with self._source().opened(session) as opened:
+            with self._source().open(session) as opened:
                 entries = 0
                 for entry in select(opened.entries, style.wanted):
                     stopping.check()
@@ -102,8 +102,8 @@ class Documents(Record):
                 spool.close()
 
     def render(self, session: ResolvedSession, style: Style = _PLAIN) -> Iterator[bytes]:
-        """Yield a document's bytes, as `rendered` makes it."""
-        with self.rendered(session, style) as document:
+        """Yield the bytes of the document that `open` lends."""
+        with self.open(session, style) as document:
             yield from document.blocks()
 
     def preview(
@@ -116,7 +116,7 @@ class Documents(Record):
     ) -> Preview:
         """Return the first entries as they would be shown; reads no further than these."""
         visible = Visible(redacting=redacting)
-        with self._source().opened(session) as opened:
+        with self._source().open(session) as opened:
             found = list(islice(select(opened.entries, wanted), entries + 1))
             origin = opened.origin
         shown = tuple(visible.entry(entry) for entry in found[:entries])

@@ -84,7 +84,7 @@ class Exporter(Record):
     in_memory_bytes: int = _IN_MEMORY
 
     @contextmanager
-    def exported(self, session: ResolvedSession) -> Iterator[Export]:
+    def export(self, session: ResolvedSession) -> Iterator[Export]:
         """Export a session from its transcript, or from stored bodies where the transcript is missing or unreadable.
 
         Raises TranscriptMalformed, StorageUnsupported (no storage of a canonical kind; or neither transcript nor stored

@@ -55,7 +55,7 @@ class TranscriptSource(Record):
     archive: Archive | None = None
 
     @contextmanager
-    def opened(self, session: ResolvedSession) -> Iterator[OpenTranscript]:
+    def open(self, session: ResolvedSession) -> Iterator[OpenTranscript]:
         """Open a session to be read from its beginning, for as long as the block lasts.
 
         What a CLI appends meanwhile is left for another time.
@@ -84,7 +84,7 @@ class TranscriptSource(Record):
                 yield OpenTranscript(Origin.STATE, entries, findings)
 
     def pages(self, account: str, session_id: str, path: str | None = None) -> Pages:
-        """Open a session to be read in any place. path: its file, where it is known. Raises as `opened`."""
+        """Open a session to be read in any place. path: its file, where it is known. Raises as `open`."""
         from oulipoly_engine.service.reading.pages import FilePages, StoredPages
 
         session = ResolvedSession("", "", account, session_id, _EPOCH)
@@ -111,7 +111,7 @@ class TranscriptSource(Record):
                 problem = f"the transcript {found.path} cannot be read: {error.strerror or error}"
         if self.archive is None or found.kind is StorageType.OTHER:
             return found.kind, None, None, problem
-        return found.kind, None, self.archive.kept(session.account, session.session_id), problem
+        return found.kind, None, self.archive.find_copy(session.account, session.session_id), problem
 
 
 def transcript_of(locator: Locator, session: ResolvedSession, path: str | None = None) -> Transcript:

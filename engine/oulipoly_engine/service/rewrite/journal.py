@@ -45,7 +45,7 @@ class JournalFolder(Record):
         """Return the folder of journals that fit neither the old transcript nor the new one."""
         return self.path / "quarantine"
 
-    def pending(self, session_id: str) -> Path:
+    def pending_path(self, session_id: str) -> Path:
         """Return a session's journal."""
         return self.path / f"session-{session_id}.pending"
 
@@ -61,12 +61,12 @@ class JournalFolder(Record):
         """List the sessions that have canonical lines."""
         return _list_matching(self.path, _CANONICAL)
 
-    def quarantined(self, session_id: str) -> bool:
+    def is_quarantined(self, session_id: str) -> bool:
         """Return whether a journal of a session was set aside."""
         return any(self.quarantine.glob(f"session-{session_id}.*"))
 
     @contextmanager
-    def shared(self) -> Iterator[None]:
+    def lock_shared(self) -> Iterator[None]:
         """Keep recoveries away for the block. Raises RunnerError when one does not end."""
         with translate_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -101,7 +101,7 @@ class JournalFolder(Record):
     def remove(self, session_id: str) -> None:
         """Take a session's journal away, the lines that it needs last."""
         with translate_errors(self.path):
-            self.pending(session_id).unlink(missing_ok=True)
+            self.pending_path(session_id).unlink(missing_ok=True)
             self.canonical(session_id).unlink(missing_ok=True)
             sync(self.path)
 
@@ -113,7 +113,7 @@ class JournalFolder(Record):
             while target.exists():
                 number += 1
                 target = self.quarantine / f"session-{session_id}.{number}.pending"
-            self.pending(session_id).rename(target)
+            self.pending_path(session_id).rename(target)
             sync(self.quarantine)
             sync(self.path)
         return target

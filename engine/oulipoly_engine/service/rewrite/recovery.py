@@ -59,7 +59,7 @@ class Recovery(Record):
 
     def mend(self, session_id: str) -> None:
         """Settle what is left of one session; the caller holds its lease."""
-        if self._folder.pending(session_id).exists():
+        if self._folder.pending_path(session_id).exists():
             self._settle(session_id)
 
     @property
@@ -67,7 +67,7 @@ class Recovery(Record):
         return JournalFolder(self.data / "replace_journal")
 
     def _settle(self, session_id: str) -> str:
-        pending = self._folder.pending(session_id)
+        pending = self._folder.pending_path(session_id)
         try:
             journal = read_journal(pending.read_bytes())
             if journal.session_id != session_id:
@@ -137,7 +137,7 @@ class Recovery(Record):
 
     def _drop_orphan(self, session_id: str) -> None:
         """Remove canonical lines without a journal, unless somebody may still come back to them."""
-        if self._folder.pending(session_id).exists() or self._folder.quarantined(session_id):
+        if self._folder.pending_path(session_id).exists() or self._folder.is_quarantined(session_id):
             return
         if self._leases.live(session_id) is None:
             self._folder.canonical(session_id).unlink(missing_ok=True)

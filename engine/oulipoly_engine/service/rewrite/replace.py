@@ -103,7 +103,7 @@ class Replacer(Record):
     at_step: Callable[[str], None] = _go_on  # told of each step of the protocol when it is done
     preimage_limit_bytes: int = 1 << 30  # of all that is kept for undoing, compressed; 0: no limit
 
-    def wanted(self, session: ResolvedSession, lines: bytes) -> tuple[ReplacementRecord, ...]:
+    def parse(self, session: ResolvedSession, lines: bytes) -> tuple[ReplacementRecord, ...]:
         """Read canonical lines for a session. Raises ReplacementInvalid, naming the line."""
         return wanted_input.parse(lines, session.session_id, session.account)
 
@@ -278,9 +278,9 @@ class Replacer(Record):
         replacements.require_shape(self.store)
         target = self._target(session)
         started_at, operation_uuid = to_text(self.clock.now()), str(uuid.uuid4())
-        with self._journals.shared(), self._stage(operation_uuid, target, wanted) as staged:
+        with self._journals.lock_shared(), self._stage(operation_uuid, target, wanted) as staged:
             self.at_step("staged")
-            with self._leases.held(session.session_id, session.account, _LEASE_MS) as lease:
+            with self._leases.hold(session.session_id, session.account, _LEASE_MS) as lease:
                 self.at_step("leased")
                 self._recovery.mend(session.session_id)
                 with alone(target):

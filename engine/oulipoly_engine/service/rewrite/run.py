@@ -119,7 +119,7 @@ class Run(Record):
             None if new_data is None else hashlib.sha256(new_data).hexdigest(),
         )
         write(canonical, lines)
-        write(self.journals.pending(session.session_id), journal.to_bytes())
+        write(self.journals.pending_path(session.session_id), journal.to_bytes())
         return journal
 
     @contextmanager

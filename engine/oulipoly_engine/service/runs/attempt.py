@@ -127,7 +127,7 @@ def _run(it: Attempt, place: _Workplace, held: OutputGate, face: Face, clock: Cl
         capture_method=captured.method,
     )
     if watch is not None:
-        outcome = watch.judged(outcome, finished)
+        outcome = watch.judge(outcome, finished)
     return Attempted(
         outcome,
         finished,
@@ -253,7 +253,7 @@ class _Watch:
             )
             raise ResumeMismatch(message)
 
-    def judged(self, outcome: Outcome, finished: ProcessResult) -> Outcome:
+    def judge(self, outcome: Outcome, finished: ProcessResult) -> Outcome:
         """Return the outcome with what is known of the id's acceptance."""
         from oulipoly_engine.core.runs.acceptance import judge  # noqa: PLC0415 - 14 ms of patterns, only resumes need them
 

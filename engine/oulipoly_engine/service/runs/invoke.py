@@ -151,7 +151,7 @@ class Invoker(Record, frozen=False):
                 self.face.note(
                     f"[routing] provider {it.account.name} returned quota_exhausted; trying the next account"
                 )
-        raise self.exhausted(request, None, tried)
+        raise self.exhausted_error(request, None, tried)
 
     def refresh(self, model: Model, guard: Guard) -> None:
         """Read the pool's quota where it is too old to choose by; a signal interrupts that."""
@@ -351,7 +351,7 @@ class Invoker(Record, frozen=False):
         except OSError as error:
             self.face.note(f"Warning: cannot keep the result file of {result.id}: {error.strerror or error}")
 
-    def exhausted(self, request: Request, decision: Decision | None, tried: Sequence[str]) -> DispatchFailed:
+    def exhausted_error(self, request: Request, decision: Decision | None, tried: Sequence[str]) -> DispatchFailed:
         """Return the failure of a pool in which nobody can serve; decision: the one that found nobody."""
         model = request.model
         if decision is None and model is not None:
@@ -405,7 +405,7 @@ class _FromPool(Record, frozen=False):
                 name = verdict.candidate.account
                 invoker.face.note(f"Warning: {name}, of model {model.name}, {exclusion_text(verdict)}")
         if decision.index is None:
-            raise invoker.exhausted(self.request, decision, tried)
+            raise invoker.exhausted_error(self.request, decision, tried)
         member = next(member for member in model.members if member.index == decision.index)
         return Chosen(member.account, member, decision_to_json(decision), model.name)
 

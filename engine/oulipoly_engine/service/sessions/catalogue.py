@@ -112,7 +112,7 @@ class _ScriptBudget(Record, frozen=False):
         self.accounts.add(account)
         self.seconds += time.monotonic() - begun
 
-    def spent(self) -> frozenset[str]:
+    def exhausted_accounts(self) -> frozenset[str]:
         """Return the accounts that are not asked any more."""
         return frozenset(self.accounts) if self.seconds >= self.allowed_s else frozenset()
 
@@ -138,10 +138,10 @@ class Catalogue(Record):
             pass
         deadline = None if budget_s is None else time.monotonic() + budget_s
         asked = _ScriptBudget(scripts_s)
-        while waiting := facts.find_undescribed(self.store, _AT_ONCE, without=asked.spent()):
+        while waiting := facts.find_undescribed(self.store, _AT_ONCE, without=asked.exhausted_accounts()):
             found = []
             for one in waiting:
-                if one.account not in asked.spent():
+                if one.account not in asked.exhausted_accounts():
                     found.append(self._describe(one, asked))
                 if step is not None:
                     step()

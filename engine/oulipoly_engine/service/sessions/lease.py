@@ -118,7 +118,7 @@ class Leases(Record):
         return held
 
     @contextmanager
-    def held(self, session_id: str, account: str, ttl_ms: int = DEFAULT_TTL_MS) -> Iterator[Lease]:
+    def hold(self, session_id: str, account: str, ttl_ms: int = DEFAULT_TTL_MS) -> Iterator[Lease]:
         """Hold a session for the block, or until this process dies.
 
         If the lease expires meanwhile and goes to another, that one keeps it. What became of the block is what is

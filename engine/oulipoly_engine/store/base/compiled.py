@@ -18,7 +18,7 @@ class _Place:
         self.position = position
         self.is_list = is_list
 
-    def filled(self, values: Sequence[object]) -> object:
+    def fill(self, values: Sequence[object]) -> object:
         value = values[self.position]
         return json.dumps(list(value)) if self.is_list else value  # type: ignore[call-overload]
 
@@ -47,7 +47,7 @@ class Compiled:
         """Fill in the values, in the order of the function's parameters."""
         return BoundQuery(self, values)
 
-    def written(self, database: SqliteDatabase) -> tuple[str, tuple[object, ...]]:
+    def render(self, database: SqliteDatabase) -> tuple[str, tuple[object, ...]]:
         """Return the SQL and its parameters, some of them places that values go to."""
         kind = type(database)
         if kind not in self._written:
@@ -60,14 +60,14 @@ class Compiled:
         self, database: SqliteDatabase, rows: Iterable[Sequence[object]]
     ) -> tuple[str, Iterable[Sequence[object]]]:
         """Return the SQL and the parameters for each of some rows of values."""
-        sql, template = self.written(database)
+        sql, template = self.render(database)
         if [each.position if type(each) is _Place else None for each in template] == list(range(len(template))):
             return sql, rows  # as they come: putting each together would take longer than writing it
         return sql, (_fill(template, row) for row in rows)
 
 
 def _fill(template: Sequence[object], values: Sequence[object]) -> list[object]:
-    return [each.filled(values) if type(each) is _Place else each for each in template]
+    return [each.fill(values) if type(each) is _Place else each for each in template]
 
 
 class BoundQuery:
@@ -79,9 +79,9 @@ class BoundQuery:
         self._compiled = compiled
         self._values = values
 
-    def written(self, database: SqliteDatabase) -> tuple[str, list[object]]:
+    def render(self, database: SqliteDatabase) -> tuple[str, list[object]]:
         """Return the SQL and its parameters."""
-        sql, template = self._compiled.written(database)
+        sql, template = self._compiled.render(database)
         return sql, _fill(template, self._values)
 
 

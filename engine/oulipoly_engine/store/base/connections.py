@@ -30,7 +30,7 @@ class Connections(SqliteDatabase):
         return connection
 
     @contextmanager
-    def joined(self, mode: Literal["IMMEDIATE", "DEFERRED"]) -> Iterator[None]:
+    def join(self, mode: Literal["IMMEDIATE", "DEFERRED"]) -> Iterator[None]:
         """Run the block as one transaction; an inner one is part of the outer. Any exception rolls all of it back."""
         if self.in_transaction():  # peewee's own nesting would make a savepoint each time
             yield

@@ -37,13 +37,13 @@ class Store:
     @contextmanager
     def write(self) -> Iterator[None]:
         """Run the block as one IMMEDIATE transaction; any exception rolls all of it back."""
-        with translate_database_errors(self.path), self._connections.joined("IMMEDIATE"):
+        with translate_database_errors(self.path), self._connections.join("IMMEDIATE"):
             yield
 
     @contextmanager
     def read(self) -> Iterator[None]:
         """Run the block on one consistent view of the file."""
-        with translate_database_errors(self.path), self._connections.joined("DEFERRED"):
+        with translate_database_errors(self.path), self._connections.join("DEFERRED"):
             yield
 
     def rows(self, question: Question, parameters: Sequence[object] = ()) -> list[Any]:
@@ -88,7 +88,7 @@ class Store:
         if isinstance(question, str):
             return question, parameters
         if isinstance(question, BoundQuery):
-            return question.written(self._connections)
+            return question.render(self._connections)
         sql, given = self._connections.get_sql_context().parse(question)
         return sql, given
 
@@ -184,10 +184,10 @@ def _prepare(connections: Connections, path: Path) -> None:
     try:
         version = _version_of(connection, path)
     except SchemaIncompatible:  # it looks three times, and another process may be making the file meanwhile
-        with connections.joined("DEFERRED"):
+        with connections.join("DEFERRED"):
             version = _version_of(connection, path)
     if version < schema.CURRENT_VERSION:
-        with connections.joined("IMMEDIATE"):
+        with connections.join("IMMEDIATE"):
             # Read again under the lock: another process may have migrated while we waited.
             _migrate(connection, _version_of(connection, path))
     _enter_wal(connection)

@@ -59,7 +59,7 @@ class Bench:
         return ArchiveKeeper(self.archive, limit).keep(**more)
 
     def content(self, session=SESSION):
-        with self.archive.open(self.archive.kept("acc", session)) as file:
+        with self.archive.open(self.archive.find_copy("acc", session)) as file:
             return file.read()
 
     def objects(self):
@@ -82,7 +82,7 @@ def test_copy_is_the_file_to_the_byte(bench):
 
     assert (1, True) == ((done := bench.keep()).kept, done.is_complete)
     assert content == bench.content()
-    with bench.archive.open(bench.archive.kept("acc", SESSION)) as file:
+    with bench.archive.open(bench.archive.find_copy("acc", SESSION)) as file:
         assert content.splitlines(keepends=True) == list(file)
 
 
@@ -125,7 +125,7 @@ def test_equal_transcripts_are_stored_once(bench):
 
     together = bench.objects()
     (bench.project / f"{OTHER}.jsonl").unlink()
-    assert len(together) == len(set(rows.chunks_of(bench.store, bench.archive.kept("acc", SESSION))))
+    assert len(together) == len(set(rows.chunks_of(bench.store, bench.archive.find_copy("acc", SESSION))))
 
 
 def test_edited_transcript_shares_what_was_not_edited(bench):
@@ -310,7 +310,7 @@ def test_archive_full_of_only_copies_says_so(bench):
     done = bench.keep(limit=size // 2)
 
     assert ["the archive is full of only copies"] == [note.partition(" (")[0] for note in done.notes]
-    assert bench.archive.kept("acc", SESSION) is not None
+    assert bench.archive.find_copy("acc", SESSION) is not None
 
 
 def test_first_history_over_the_limit_keeps_its_newest(bench):
@@ -320,7 +320,7 @@ def test_first_history_over_the_limit_keeps_its_newest(bench):
 
     done = bench.keep(limit=100_000)
 
-    kept = [name for name in names if bench.archive.kept("acc", name)]
+    kept = [name for name in names if bench.archive.find_copy("acc", name)]
     assert kept == names[: len(kept)]
     assert 20 < len(kept) < 300
     assert done.stored_bytes <= 100_000
@@ -423,7 +423,7 @@ def test_kept_at_is_the_instant_of_the_keeping(bench):
     bench.write()
     bench.keep()
 
-    assert bench.clock.now() == from_text(bench.archive.kept("acc", SESSION).kept_at)
+    assert bench.clock.now() == from_text(bench.archive.find_copy("acc", SESSION).kept_at)
 
 
 def test_run_keeps_its_own_session_and_looks_at_no_other(bench):
@@ -434,7 +434,7 @@ def test_run_keeps_its_own_session_and_looks_at_no_other(bench):
     after_run(ArchiveKeeper(bench.archive, 0), "acc", SESSION, 5.0)
 
     assert lines(4) == bench.content()
-    assert bench.archive.kept("acc", OTHER) is None
+    assert bench.archive.find_copy("acc", OTHER) is None
 
 
 def test_run_looks_at_everything_where_nobody_has_for_hours(bench):

@@ -50,7 +50,7 @@ class Bench:
         locator = Locator(
             {"acc": Account("acc", storage=storage)}, {}, self.transcript.parent, self.transcript.parent, {}
         )
-        with Exporter(self.store, locator, **self.options).exported(FOUND) as export:
+        with Exporter(self.store, locator, **self.options).export(FOUND) as export:
             return b"".join(export.blocks()), export
 
     def stored(self, entry_id, timestamp, body):
@@ -280,7 +280,7 @@ storage = StorageSpec("true", f"echo {folder}/big.jsonl", StorageType.CLAUDE_COD
 locator = Locator({"acc": Account("acc", storage=storage)}, {}, folder, folder, {})
 store = open_store(folder / "state.db")
 before = peak_kb()
-with Exporter(store, locator).exported(session) as export:
+with Exporter(store, locator).export(session) as export:
     total = sum(map(len, export.blocks()))
 print(total, (peak_kb() - before) // 1024)
 """

@@ -227,7 +227,7 @@ def test_folder_that_cannot_be_made_is_an_operational_error(leases):
 
 
 def test_block_gives_its_lease_back_whatever_happens_in_it(leases):
-    with suppress(ZeroDivisionError), leases.held(SESSION, "acc"):
+    with suppress(ZeroDivisionError), leases.hold(SESSION, "acc"):
         assert leases.live(SESSION)
         raise ZeroDivisionError
 
@@ -235,7 +235,7 @@ def test_block_gives_its_lease_back_whatever_happens_in_it(leases):
 
 
 def test_block_that_outlived_its_lease_leaves_the_next_holder_s_alone(leases, clock):
-    with leases.held(SESSION, "acc", 1):
+    with leases.hold(SESSION, "acc", 1):
         clock.advance(1)
         theirs = leases.acquire(SESSION, "acc")
 
@@ -249,7 +249,7 @@ from oulipoly_engine.service.sessions.lease import Leases
 from oulipoly_engine.testing import FakeClock
 
 leases = Leases(Path(sys.argv[1]), FakeClock())
-with leases.held(sys.argv[2], "acc"):
+with leases.hold(sys.argv[2], "acc"):
     os.kill(os.getpid(), getattr(signal, sys.argv[3]))
 """
 
@@ -264,12 +264,12 @@ def test_lease_that_was_held_ends_with_a_process_that_dies(leases, name):
     die_holding(leases, name)
 
     assert leases.live(SESSION) is None
-    with leases.held(SESSION, "acc"):
+    with leases.hold(SESSION, "acc"):
         assert os.getpid() == leases.live(SESSION).owner_pid
 
 
 def test_lease_that_was_given_out_outlives_its_process(leases):
-    taken = DIES.replace("with leases.held(", "if leases.acquire(")
+    taken = DIES.replace("with leases.hold(", "if leases.acquire(")
     die_holding(leases, source=taken)
 
     assert leases.live(SESSION) is not None
@@ -294,5 +294,5 @@ def test_number_that_another_process_has_got_since_holds_nothing(leases):
 
 
 def test_lease_that_is_held_keeps_others_out(leases):
-    with leases.held(SESSION, "acc"), pytest.raises(SessionBusy):
+    with leases.hold(SESSION, "acc"), pytest.raises(SessionBusy):
         leases.acquire(SESSION, "acc")

@@ -223,7 +223,7 @@ class QuotaPane(Pane):
         """Read chart and burners, in the worker's thread."""
         shown, now = RANGES[self._range], engine.surroundings.clock.now()
         steps = max(100, 2 * self.query_one("#quota-chart").size.width)
-        found = engine.quota.burning(account, window, shown.back, shown.ahead, steps) if window else None
+        found = engine.quota.burn_history(account, window, shown.back, shown.ahead, steps) if window else None
         return found, engine.ledger.burners(account, now - shown.back, now) if self._by is not None else None
 
     def _take_answer(self, answer: _Answer) -> None:

@@ -286,7 +286,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
             self._draw()
             return
         app: Any = self.app
-        app.work("trace", app.engine.sessions.catalogue.spawned, self._traces)
+        app.work("trace", app.engine.sessions.catalogue.list_spawned, self._traces)
 
     def action_search(self) -> None:
         """Search everything."""
