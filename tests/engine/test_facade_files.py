@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.errors import ConfigInvalid
 from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.facade.home import made_once
@@ -90,3 +91,26 @@ def test_a_part_is_made_once_however_many_threads_ask():
 
     assert 8 == len(found)
     assert 1 == len(set(found))
+
+
+def test_a_part_is_at_hand_while_a_snapshot_is_being_taken(world):
+    class Waiting(SystemClock):
+        asked, goes_on = threading.Event(), threading.Event()
+
+        def now(self):
+            self.asked.set()
+            assert self.goes_on.wait(20)
+            return super().now()
+
+    clock, found = Waiting(), []
+    engine = Engine(Surroundings(clock=clock))
+    taking = threading.Thread(target=engine.snapshot)
+    taking.start()
+    assert clock.asked.wait(20)
+    asking = threading.Thread(target=lambda: found.append(engine.quota), daemon=True)
+    asking.start()
+    asking.join(10)
+    clock.goes_on.set()
+    taking.join()
+
+    assert 1 == len(found)

@@ -44,7 +44,8 @@ class Engine:
         self.surroundings = surroundings or Surroundings()
         self.listeners = listeners or Listeners(failed=lambda _error: None)
         self._home = Home(self.surroundings, self.listeners)
-        self.making = threading.RLock()
+        self.making = threading.RLock()  # a part, for a moment: whoever asks first may be the app's own thread
+        self._taking = threading.Lock()  # a snapshot, which may wait for the state file
         self._watch: Watch | None = None
         self._follower: LateFollower | None = None
 
@@ -146,7 +147,7 @@ class Engine:
 
     def snapshot(self) -> Snapshot:
         """Return how everything stands now. A state file that cannot be read is said in it, not raised."""
-        with self.making:
+        with self._taking:
             now, configured = self._home.now(), self._home.read_configuration()
             pins = self.pools.pins if "pools" in self.__dict__ else {}  # `status` waits for no module of theirs
             try:

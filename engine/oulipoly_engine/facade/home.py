@@ -70,6 +70,7 @@ class Home:
         self.checks_files = surroundings.checks_files
         self._warned: set[str] = set()
         self.making = threading.RLock()
+        self._opening = threading.Lock()
         self._store: Store | None = None
         self._configured: tuple[Fingerprint, Configured] | None = None
 
@@ -128,7 +129,7 @@ class Home:
         """Return the state file. Raises StoreUnusable or SchemaIncompatible."""
         from oulipoly_engine.store.base.db import open_store
 
-        with self.making:
+        with self._opening:
             if self._store is None:
                 self._store = open_store(self.paths.state_db)
             return self._store
