@@ -41,7 +41,7 @@ class Alerts:
         self.notices = Notices(self._write, os.environ)
         self.progress = Progress(self._write, os.environ)
 
-    def wanted(self) -> tuple[Attention, ...]:
+    def list_attention(self) -> tuple[Attention, ...]:
         """Return everything that wants the user now."""
         of_panes = (one for pane in self._app.frame.panes for one in pane.attention())
         return collect_attention(self._app.snapshot, of_panes)
@@ -50,11 +50,11 @@ class Alerts:
         """Return everything that is wrong, for the problems list."""
         from oulipoly_tui.view.frame.problems import of_app  # noqa: PLC0415 - the list is rarely opened
 
-        return of_app(self._app.snapshot, self._toasts.failures, self._app.keys, self.wanted())
+        return of_app(self._app.snapshot, self._toasts.failures, self._app.keys, self.list_attention())
 
     async def go_on(self) -> None:
         """Go to the next thing that wants the user, and say what it is."""
-        found = find_next(self.wanted(), self._last)
+        found = find_next(self.list_attention(), self._last)
         self._last = found
         if found is None:
             return
@@ -111,7 +111,7 @@ class Alerts:
             self._list.show_content(problem_lines(self.troubles()))
         worst = worst_window(snapshot)
         told = "" if worst is None else f" · {worst[0]} {worst[1].name} {words.percent(worst[1].used)}"
-        count = len(self.wanted())
+        count = len(self.list_attention())
         self.notices.entitle(f"agents{told}" + (f" · ! {count}" if count else ""))
 
     def _forget_list(self, _result: None) -> None:

@@ -43,7 +43,7 @@ class Bars:
         app = self._app
         marks = "read-only" if app.options.read_only else ""
         model = getattr(app.frame.current, "model", None)
-        wants = len(self._alerts.wanted())
+        wants = len(self._alerts.list_attention())
         line = header(app.snapshot, app.now(), app.size.width, model=model, marks=marks, wants=wants)
         app.frame.query_one("#header", Bar).show(line)
 

@@ -52,7 +52,7 @@ class EngineBridge:
 
     def take_event(self, event: Event) -> None:
         """Pass an event on, and take a new snapshot where it may have changed anything in it."""
-        self._app.frame.happened(event)
+        self._app.frame.take_event(event)
         name = type(event).__name__
         if name in ("StateChanged", "ConfigurationChanged", "QuotaRefreshed"):
             self.take_snapshot()

@@ -135,10 +135,10 @@ class Frame(Screen[None], inherit_bindings=False):
         if is_first:
             self.call_after_refresh(self.mount_visible)
 
-    def happened(self, event: Event) -> None:
+    def take_event(self, event: Event) -> None:
         """Let every pane take an event."""
         for pane in self._begun:
-            pane.happened(event)
+            pane.take_event(event)
 
     def state(self) -> dict[str, object]:
         """Return what shall be the same at the next start."""

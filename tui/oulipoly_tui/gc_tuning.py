@@ -50,9 +50,9 @@ def let_strips_go() -> None:
     if getattr(divide, "lets_go", False):
         return
 
-    def divided(strip: Strip, cuts: Iterable[int]) -> Sequence[Strip]:
+    def divide_and_let_go(strip: Strip, cuts: Iterable[int]) -> Sequence[Strip]:
         wanted = [cut for cut in cuts if cut <= strip.cell_length]
         return [strip] if wanted == [strip.cell_length] else divide(strip, wanted)
 
-    setattr(divided, "lets_go", True)  # noqa: B010 - a function's own mark
-    setattr(Strip, "divide", divided)  # noqa: B010 - a method of theirs
+    setattr(divide_and_let_go, "lets_go", True)  # noqa: B010 - a function's own mark
+    setattr(Strip, "divide", divide_and_let_go)  # noqa: B010 - a method of theirs

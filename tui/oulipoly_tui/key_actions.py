@@ -105,7 +105,7 @@ class KeyActions:
             return "there is one pane alone"
         if method == "problems" and not self._alerts.troubles():
             return "nothing is wrong"
-        if method == "next_attention" and not self._alerts.wanted():
+        if method == "next_attention" and not self._alerts.list_attention():
             return "nothing wants you"
         if method == "refresh_all" and (app.snapshot is None or not app.snapshot.accounts):
             return "no account is configured"

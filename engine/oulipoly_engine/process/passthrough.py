@@ -94,7 +94,7 @@ class _Terminal:
     """The user's terminal, with descriptors of our own: nothing that we set on them reaches the user's shell."""
 
     def __enter__(self) -> _Terminal:
-        self.input, self.output = _reopened(_STDIN), _reopened(_STDOUT)
+        self.input, self.output = _reopen(_STDIN), _reopen(_STDOUT)
         self.attributes: list[object] = termios.tcgetattr(self.input)
         self._is_taken = False
         return self
@@ -330,7 +330,7 @@ def _signals() -> Iterator[_Inbox]:
         os.close(writing)
 
 
-def _reopened(descriptor: int) -> int:
+def _reopen(descriptor: int) -> int:
     """Open a terminal once more, never to wait on it; the descriptor itself where that cannot be."""
     try:
         return os.open(os.ttyname(descriptor), os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oulipoly_engine.core.text.leave_key import BYTES
-from oulipoly_engine.terminal.client.ansi import Painter, sgr, titled
+from oulipoly_engine.terminal.client.ansi import Painter, sgr, title
 from oulipoly_engine.terminal.client.keyboard import Keyboard, KittySupport, LeaveKey
 from oulipoly_engine.terminal.protocol.messages import (
     FocusChange,
@@ -194,7 +194,7 @@ def test_link_cannot_break_out_of_its_sequence():
 
 
 def test_title_cannot_break_out_of_its_sequence():
-    assert b"\x1b]2;a[2Jb\x1b\\" == titled("a\x1b[2J\x07b")
+    assert b"\x1b]2;a[2Jb\x1b\\" == title("a\x1b[2J\x07b")
 
 
 def test_note_lies_over_the_last_row_until_it_is_cleared():

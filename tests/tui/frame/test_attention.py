@@ -137,7 +137,7 @@ async def test_an_alert_before_the_user_s_eyes_is_a_toast_alone(app_world, runni
 async def test_what_the_header_counts_stands_in_the_problems_too(app_world, running, settled, screen_text):
     async with running((120, 34)) as (app, pilot):
         app.order("refresh")
-        await settled(pilot, lambda: app.alerts.wanted())
+        await settled(pilot, lambda: app.alerts.list_attention())
         await pilot.press("exclamation_mark")
         await settled(pilot, lambda: any("ada 5h is 94 % used" in line for line in screen_text(app)))
         assert any("goes there" in line for line in screen_text(app))

@@ -45,6 +45,6 @@ def test_the_list_shows_what_is_at_risk_whatever_was_typed_before(texts, names):
     index = SessionIndex(BOARD)
     for text in texts:
         query = parse(text, NOW, lambda naive: naive.replace(tzinfo=UTC))
-        found = index.arranged(Order(query, Sort.USED, Grouping.NONE, NOW))
+        found = index.arrange(Order(query, Sort.USED, Grouping.NONE, NOW))
 
     assert names == {one.session.title for group in found.groups for one in group.members}

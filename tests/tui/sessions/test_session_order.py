@@ -207,7 +207,7 @@ async def test_what_is_at_risk_is_gone_to_and_archived_from_there(listed):
         await pilot.press("g", "h")  # a closed heading must not hide it
         app.take_snapshot()
         await until(lambda: [one.count for one in app.snapshot.at_risk] == [1])
-        wanted = [each for each in app.alerts.wanted() if each.pane == "sessions"]
+        wanted = [each for each in app.alerts.list_attention() if each.pane == "sessions"]
         assert 1 == len(wanted)
         while app.alerts._last != wanted[0]:
             await pilot.press("alt+n")

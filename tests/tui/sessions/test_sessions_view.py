@@ -138,7 +138,7 @@ def test_a_row_is_found_where_it_stands_whatever_is_opened_or_closed():
 def test_a_filter_that_is_typed_on_finds_what_it_finds_at_once(text, more):
     index = SessionIndex(FEW)
     queries = [asked(one) for one in (text, text + more, text)]
-    found = [index.arranged(Order(query, Sort.USED, Grouping.ACCOUNT, NOW)).groups for query in queries]
+    found = [index.arrange(Order(query, Sort.USED, Grouping.ACCOUNT, NOW)).groups for query in queries]
 
     assert [groups(FEW, query, Sort.USED, Grouping.ACCOUNT, NOW) for query in queries] == found
     fitting = {one.session.chain_id for one in FEW.rows if fits(queries[1], one.session, one.kind)}
@@ -165,11 +165,11 @@ def test_only_a_filter_that_surely_finds_less_goes_on_from_the_last_one(before, 
 
 def test_a_filter_looks_at_what_it_has_found_already_and_no_more(monkeypatch):
     index = SessionIndex(board(*(listed(number) for number in range(200))))
-    index.arranged(Order(asked("words 19"), Sort.USED, Grouping.NONE, NOW))
+    index.arrange(Order(asked("words 19"), Sort.USED, Grouping.NONE, NOW))
     looked_at = []
     monkeypatch.setattr(groups_module, "_term_check", lambda _: lambda known: looked_at.append(known) or True)
 
-    index.arranged(Order(asked("words 199"), Sort.USED, Grouping.NONE, NOW))
+    index.arrange(Order(asked("words 199"), Sort.USED, Grouping.NONE, NOW))
 
     assert 0 < len({known.listed.session.chain_id for known in looked_at}) < 20
 

@@ -54,8 +54,8 @@ def test_whole_lines_are_selected_by_line(mode):
     keys(mode, "l", "l", "V", "k")
 
     assert "line 98\nline 99" == mode.text()
-    assert (0, 40) == mode.selected(98)
-    assert mode.selected(97) is None
+    assert (0, 40) == mode.selection(98)
+    assert mode.selection(97) is None
 
 
 def test_a_selection_upwards_is_the_same_text(mode):

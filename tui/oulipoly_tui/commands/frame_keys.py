@@ -28,12 +28,12 @@ def open_help(app: AppInterface) -> None:
     """Show every key."""
     from oulipoly_tui.screens.help import Help  # noqa: PLC0415 - only when it is opened
 
-    def chosen(identity: str | None) -> None:
+    def on_chosen(identity: str | None) -> None:
         if identity is not None:
             app.call_next(app.action_press, identity)
 
     works = {row.id for row in app.works_now()}
-    app.push_screen(Help(app.keys, app.frame.current.id or "", works), chosen)
+    app.push_screen(Help(app.keys, app.frame.current.id or "", works), on_chosen)
 
 
 def open_menu(app: AppInterface) -> None:

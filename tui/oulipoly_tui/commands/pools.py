@@ -28,11 +28,11 @@ def _engine(app: AppInterface) -> Engine:
 def _change(app: AppInterface, name: str, function: Callable[[], Any], done: str) -> None:
     """Do something small in a thread, then say so and redraw."""
 
-    def said(_result: object) -> None:
+    def on_said(_result: object) -> None:
         app.say(done)
         app.take_snapshot()
 
-    app.work(name, function, said)
+    app.work(name, function, on_said)
 
 
 def refresh(app: AppInterface, arguments: list[str]) -> None:
@@ -40,7 +40,7 @@ def refresh(app: AppInterface, arguments: list[str]) -> None:
     engine = _engine(app)
     app.say(f"reading {', '.join(arguments) or 'every account'} …")
 
-    def said(done: tuple[RefreshResult, ...]) -> None:
+    def on_said(done: tuple[RefreshResult, ...]) -> None:
         failed = [one for one in done if one.text is not None and one.kind != "updated"]
         if failed:
             text = words.local(failed[0].text or "", datetime.now(UTC))
@@ -50,7 +50,7 @@ def refresh(app: AppInterface, arguments: list[str]) -> None:
         app.take_snapshot()
 
     title = f"reading {', '.join(arguments) or 'every account'}"
-    app.work("reading quota", partial(engine.quota.refresh, tuple(arguments)), said, title=title, can_stop=True)
+    app.work("reading quota", partial(engine.quota.refresh, tuple(arguments)), on_said, title=title, can_stop=True)
 
 
 def _format_read(done: tuple[RefreshResult, ...]) -> str:
@@ -142,13 +142,13 @@ def go_to_demo(app: AppInterface, _arguments: list[str]) -> None:
 def set_up(app: AppInterface, _arguments: list[str]) -> None:
     """Show what would be set up."""
 
-    def arrived(found: SetUp) -> None:
+    def on_arrived(found: SetUp) -> None:
         from oulipoly_tui.screens.setup import FirstSetUp  # noqa: PLC0415 - only when it is opened
 
         app.push_screen(FirstSetUp(found))
 
     if app.engine is not None:
-        app.work("set-up", app.engine.configuration.first_set_up, arrived)
+        app.work("set-up", app.engine.configuration.first_set_up, on_arrived)
 
 
 def undo_set_up(app: AppInterface, _arguments: list[str]) -> str | None:
@@ -157,11 +157,11 @@ def undo_set_up(app: AppInterface, _arguments: list[str]) -> str | None:
     if found is None or engine is None:
         return "nothing was set up since this app was started: delete the files themselves"
 
-    def gone(kept: tuple[Path, ...]) -> None:
+    def on_gone(kept: tuple[Path, ...]) -> None:
         app.set_up = None
         stays = f", but {', '.join(map(str, kept))} was changed since and stays" if kept else ""
         app.say(f"the set-up is taken back{stays}", severity="warning" if kept else "information")
         app.take_snapshot()
 
-    app.work("set-up", lambda: engine.configuration.take_set_up_back(found), gone)
+    app.work("set-up", lambda: engine.configuration.take_set_up_back(found), on_gone)
     return None

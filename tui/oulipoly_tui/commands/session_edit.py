@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 def edit(app: AppInterface, arguments: list[str]) -> None:
     """Let the user change a session in the editor, and show the difference."""
 
-    def found(one: Session) -> None:
+    def on_found(one: Session) -> None:
         work = partial(sessions_of(app).edits.draft, one.chain_id)
         app.work("edit", work, partial(_write, app, one.chain_id))
 
-    find_session(app, arguments[0], found)
+    find_session(app, arguments[0], on_found)
 
 
 def _write(app: AppInterface, chain_id: str, draft: Draft) -> None:
@@ -39,7 +39,7 @@ def _write(app: AppInterface, chain_id: str, draft: Draft) -> None:
         draft.close()
         app.say(problem, severity="warning")
         return
-    app.work("import", partial(_read, sessions_of(app), chain_id, draft), partial(_came, app, chain_id, draft))
+    app.work("import", partial(_read, sessions_of(app), chain_id, draft), partial(_take_answer, app, chain_id, draft))
 
 
 def _read(sessions: Sessions, chain_id: str, draft: Draft) -> Import | Exception | None:
@@ -52,7 +52,7 @@ def _read(sessions: Sessions, chain_id: str, draft: Draft) -> Import | Exception
         return error
 
 
-def _came(app: AppInterface, chain_id: str, draft: Draft, found: Import | Exception | None) -> None:
+def _take_answer(app: AppInterface, chain_id: str, draft: Draft, found: Import | Exception | None) -> None:
     if isinstance(found, Exception):
         _offer_again(app, chain_id, draft, str(getattr(found, "message", found)))
         return
@@ -67,11 +67,11 @@ def _offer_again(app: AppInterface, chain_id: str, draft: Draft, wrong: str) -> 
     """Ask before an edited text that cannot be taken is thrown away."""
     from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
 
-    def answered(yes: bool | None) -> None:
+    def on_answered(yes: bool | None) -> None:
         if yes:
             _write(app, chain_id, draft)
         else:
             draft.close()
             app.say("what you have written is thrown away: nothing is changed")
 
-    app.push_screen(Confirm("This cannot be imported. Edit it again?", wrong, "edit again"), answered)
+    app.push_screen(Confirm("This cannot be imported. Edit it again?", wrong, "edit again"), on_answered)

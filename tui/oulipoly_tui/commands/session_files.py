@@ -34,21 +34,21 @@ def archive_all(app: AppInterface, _arguments: list[str]) -> None:
     app.say("archiving …")
     title, work = "archiving every conversation", sessions_of(app).archive.keep_all
 
-    def done(kept: KeepResult) -> None:
+    def on_done(kept: KeepResult) -> None:
         app.say(f"{kept.kept} of {kept.looked_at} files kept anew")
 
-    app.work("archive", work, done, title=title, can_stop=True)
+    app.work("archive", work, on_done, title=title, can_stop=True)
 
 
 def restore(app: AppInterface, arguments: list[str]) -> None:
     """Put the archive's copy back."""
     sessions = sessions_of(app)
 
-    def found(one: Session) -> None:
+    def on_found(one: Session) -> None:
         work = partial(sessions.archive.restore, one.chain_id)
         _start(app, "put back", work, lambda done: app.say(done.sentence))
 
-    find_session(app, arguments[0], found)
+    find_session(app, arguments[0], on_found)
 
 
 def _start(
@@ -66,17 +66,17 @@ def export(app: AppInterface, arguments: list[str]) -> str | None:
 
     sessions, target = sessions_of(app), Path(path).expanduser()
 
-    def found(one: Session) -> None:
-        def done(file: Exported) -> None:
+    def on_found(one: Session) -> None:
+        def on_done(file: Exported) -> None:
             pane: Any = app.frame.find("sessions")
             if pane is not None and form == LOSSLESS:
-                pane.exported(one.chain_id, file.path)
+                pane.take_export(one.chain_id, file.path)
             app.say(f"{file.path}: {file.size_bytes:,} bytes")
 
         work = partial(sessions.files.export, one.chain_id, ExportOptions(form), target)
-        _start(app, "export", work, done, f"writing {target.name}")
+        _start(app, "export", work, on_done, f"writing {target.name}")
 
-    find_session(app, text, found)
+    find_session(app, text, on_found)
     return None
 
 
@@ -85,14 +85,14 @@ def bundle(app: AppInterface, arguments: list[str]) -> None:
     text, path = arguments
     sessions, target = sessions_of(app), Path(path).expanduser()
 
-    def done(one: Packed) -> None:
+    def on_done(one: Packed) -> None:
         missing = f"; missing: {', '.join(one.missing)}" if one.missing else ""
         app.say(f"{one.path}: {one.size_bytes:,} bytes{missing}", severity="warning" if missing else "information")
 
-    def found(one: Session) -> None:
-        _start(app, "bundle", partial(sessions.bundles.pack, one.chain_id, target), done, f"writing {target.name}")
+    def on_found(one: Session) -> None:
+        _start(app, "bundle", partial(sessions.bundles.pack, one.chain_id, target), on_done, f"writing {target.name}")
 
-    find_session(app, text, found)
+    find_session(app, text, on_found)
 
 
 def unbundle(app: AppInterface, arguments: list[str]) -> None:
@@ -100,20 +100,20 @@ def unbundle(app: AppInterface, arguments: list[str]) -> None:
     sessions, source = sessions_of(app), Path(arguments[0]).expanduser()
     folder = Path(arguments[1]).expanduser() if len(arguments) > 1 else None
 
-    def planned(plan: Unpacked) -> None:
+    def on_planned(plan: Unpacked) -> None:
         from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
 
-        def answered(yes: bool | None) -> None:
+        def on_answered(yes: bool | None) -> None:
             if yes:
                 work = partial(sessions.bundles.unpack, source, folder=folder)
                 _start(
                     app, "unbundle", work, lambda _: app.say(f"unpacked on {plan.account}"), f"unpacking {source.name}"
                 )
 
-        app.push_screen(Confirm("Unpack this conversation?", format_unpacking(plan), "unpack"), answered)
+        app.push_screen(Confirm("Unpack this conversation?", format_unpacking(plan), "unpack"), on_answered)
 
     work = partial(sessions.bundles.plan, source, folder=folder)
-    _start(app, "unbundle", work, planned, f"checking {source.name}")
+    _start(app, "unbundle", work, on_planned, f"checking {source.name}")
 
 
 def format_unpacking(plan: Unpacked) -> str:
@@ -129,11 +129,13 @@ def import_file(app: AppInterface, arguments: list[str]) -> None:
     text, path = arguments
     sessions, source = sessions_of(app), Path(path).expanduser()
 
-    def shown(wish: Import) -> None:
+    def on_shown(wish: Import) -> None:
         show_difference(app, wish, str(wish.path))
 
     find_session(
-        app, text, lambda one: _start(app, "import", partial(sessions.edits.read_import, one.chain_id, source), shown)
+        app,
+        text,
+        lambda one: _start(app, "import", partial(sessions.edits.read_import, one.chain_id, source), on_shown),
     )
 
 
@@ -143,36 +145,38 @@ def show_difference(app: AppInterface, wish: Import, source: str) -> None:
 
     sessions = sessions_of(app)
 
-    def decided(yes: bool | None) -> None:
+    def on_decided(yes: bool | None) -> None:
         if yes:
-            app.work("import", partial(sessions.edits.carry_out, wish), replaced, title="replacing the turns")
+            app.work("import", partial(sessions.edits.carry_out, wish), on_replaced, title="replacing the turns")
 
-    def replaced(receipt: Any) -> None:  # noqa: ANN401 - Receipt
+    def on_replaced(receipt: Any) -> None:  # noqa: ANN401 - Receipt
         if receipt.operation_uuid is None:
             app.say("the transcript was as wanted already: nothing was changed")
             return
         back = partial(sessions.edits.undo, receipt.session_id)
         did(app, "the turns are replaced", back)
 
-    app.push_screen(ImportScreen(wish.plan, source), decided)
+    app.push_screen(ImportScreen(wish.plan, source), on_decided)
 
 
 def undo_replacement(app: AppInterface, arguments: list[str]) -> None:
     """Show what taking the latest replacement back would change."""
     sessions = sessions_of(app)
 
-    def found(one: Session) -> None:
-        def planned(plan: Any) -> None:  # noqa: ANN401 - Plan
+    def on_found(one: Session) -> None:
+        def on_planned(plan: Any) -> None:  # noqa: ANN401 - Plan
             from oulipoly_tui.screens.import_ import ImportScreen  # noqa: PLC0415 - only when it is opened
 
-            def decided(yes: bool | None) -> None:
+            def on_decided(yes: bool | None) -> None:
                 if yes:
                     app.work(
                         "undo", partial(sessions.edits.undo, one.chain_id), lambda _: app.say("put back as it was")
                     )
 
-            app.push_screen(ImportScreen(plan, "what it was before the latest replacement", deed="put back"), decided)
+            app.push_screen(
+                ImportScreen(plan, "what it was before the latest replacement", deed="put back"), on_decided
+            )
 
-        app.work("undo", partial(sessions.edits.plan_undo, one.chain_id), planned)
+        app.work("undo", partial(sessions.edits.plan_undo, one.chain_id), on_planned)
 
-    find_session(app, arguments[0], found)
+    find_session(app, arguments[0], on_found)

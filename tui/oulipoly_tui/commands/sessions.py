@@ -40,7 +40,7 @@ def open_session(app: AppInterface, arguments: list[str]) -> None:
     from oulipoly_tui.view.sessions.sessions import title_of  # noqa: PLC0415 - with its pane
     from oulipoly_tui.view.transcript.transcript import Target  # noqa: PLC0415 - with its pane
 
-    def opened(one: Session) -> None:
+    def on_opened(one: Session) -> None:
         part = one.active
         target = Target(one.chain_id, part.account, part.session_id, part.transcript, title_of(one))
 
@@ -52,18 +52,18 @@ def open_session(app: AppInterface, arguments: list[str]) -> None:
 
         app.call_next(hand_over)
 
-    find_session(app, arguments[0], opened)
+    find_session(app, arguments[0], on_opened)
 
 
 def resume(app: AppInterface, arguments: list[str]) -> None:
     """Go on in a terminal; with an account, there."""
     account = arguments[1] if len(arguments) > 1 else None
 
-    def found(one: Session) -> None:
+    def on_found(one: Session) -> None:
         model = one.model if app.snapshot is not None and app.snapshot.pool(one.model) is not None else ""
         app.post_message(ReplWanted(model, account, one.active.session_id))
 
-    find_session(app, arguments[0], found)
+    find_session(app, arguments[0], on_found)
 
 
 def fork(app: AppInterface, arguments: list[str]) -> str | None:
@@ -71,7 +71,7 @@ def fork(app: AppInterface, arguments: list[str]) -> str | None:
     if not app.has_pane("repl"):
         return "this version has no terminals yet: `agents repl --resume ID --fork` does it in the shell"
 
-    def found(one: Session) -> None:
+    def on_found(one: Session) -> None:
         async def hand_over() -> None:
             await app.frame.turn_to("repl")
             pane: Any = app.frame.find("repl")
@@ -80,7 +80,7 @@ def fork(app: AppInterface, arguments: list[str]) -> str | None:
 
         app.call_next(hand_over)
 
-    find_session(app, arguments[0], found)
+    find_session(app, arguments[0], on_found)
     return None
 
 
@@ -89,22 +89,24 @@ def move(app: AppInterface, arguments: list[str]) -> None:
     text, account = arguments
     sessions = sessions_of(app)
 
-    def found(one: Session) -> None:
-        def planned(what: str) -> None:
+    def on_found(one: Session) -> None:
+        def on_planned(what: str) -> None:
             from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
 
             question = f"From {one.active.account} to {account}: {what}."
-            app.push_screen(Confirm("Move this conversation?", question, "move"), lambda yes: moved() if yes else None)
+            app.push_screen(
+                Confirm("Move this conversation?", question, "move"), lambda yes: on_moved() if yes else None
+            )
 
-        def moved() -> None:
+        def on_moved() -> None:
             back = partial(sessions.moves.move, one.chain_id, one.active.account)
             done = f"moved to {account}"
             work = partial(sessions.moves.move, one.chain_id, account)
             app.work("move", work, lambda _: did(app, done, back), title=f"moving to {account}")
 
-        app.work("move", partial(sessions.moves.preview, one.chain_id, account), planned)
+        app.work("move", partial(sessions.moves.preview, one.chain_id, account), on_planned)
 
-    find_session(app, text, found)
+    find_session(app, text, on_found)
 
 
 def rename(app: AppInterface, arguments: list[str]) -> None:
@@ -112,14 +114,14 @@ def rename(app: AppInterface, arguments: list[str]) -> None:
     text, name = arguments[0], arguments[1] if len(arguments) > 1 else ""
     sessions = sessions_of(app)
 
-    def found(one: Session) -> None:
-        def named(before: str | None) -> None:
+    def on_found(one: Session) -> None:
+        def on_named(before: str | None) -> None:
             back = partial(sessions.notes.rename, one.chain_id, before or "")
             did(app, f"named “{name}”" if name.strip() else "called by its first words", back)
 
-        app.work("name", partial(sessions.notes.rename, one.chain_id, name), named)
+        app.work("name", partial(sessions.notes.rename, one.chain_id, name), on_named)
 
-    find_session(app, text, found)
+    find_session(app, text, on_found)
 
 
 def annotate(app: AppInterface, arguments: list[str]) -> None:
@@ -127,14 +129,14 @@ def annotate(app: AppInterface, arguments: list[str]) -> None:
     text, note = arguments[0], arguments[1] if len(arguments) > 1 else ""
     sessions = sessions_of(app)
 
-    def found(one: Session) -> None:
-        def noted(before: str | None) -> None:
+    def on_found(one: Session) -> None:
+        def on_noted(before: str | None) -> None:
             back = partial(sessions.notes.annotate, one.chain_id, before or "")
             did(app, "noted" if note.strip() else "the note is gone", back)
 
-        app.work("note", partial(sessions.notes.annotate, one.chain_id, note), noted)
+        app.work("note", partial(sessions.notes.annotate, one.chain_id, note), on_noted)
 
-    find_session(app, text, found)
+    find_session(app, text, on_found)
 
 
 def pin(app: AppInterface, arguments: list[str]) -> None:
@@ -150,11 +152,11 @@ def unpin(app: AppInterface, arguments: list[str]) -> None:
 def _pin(app: AppInterface, texts: list[str], word: str, *, on: bool) -> None:
     sessions = sessions_of(app)
 
-    def resolved() -> list[str]:
+    def on_resolved() -> list[str]:
         return sessions.notes.pin([sessions.catalogue.find(text).chain_id for text in texts], on=on)
 
-    def pinned(changed: list[str]) -> None:
+    def on_pinned(changed: list[str]) -> None:
         back = partial(sessions.notes.pin, changed, on=not on) if changed else None
         did(app, word if len(texts) == 1 else f"{len(texts)} {word}", back)
 
-    app.work("pin", resolved, pinned)
+    app.work("pin", on_resolved, on_pinned)

@@ -54,10 +54,10 @@ def save_view(app: AppInterface, arguments: list[str]) -> str | None:
     else:
         back = partial(settings.delete_view, view.name)
 
-    def kept(was_there: bool) -> None:
+    def on_kept(was_there: bool) -> None:
         _did(app, f"view {view.name} is {'replaced' if was_there else 'kept'}", back)
 
-    app.work("view", partial(settings.save_view, view), kept)
+    app.work("view", partial(settings.save_view, view), on_kept)
     return None
 
 

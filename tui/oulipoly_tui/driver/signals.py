@@ -23,7 +23,7 @@ def give_the_terminal_back(app: App[Any]) -> None:
     loop = asyncio.get_running_loop()
     context = contextvars.copy_context()  # the app's: a handler has that of whatever it interrupts
 
-    def told(number: int, _frame: FrameType | None) -> None:
+    def on_told(number: int, _frame: FrameType | None) -> None:
         if loop.is_closed():  # the app has ended: nothing is left to be done before us
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
@@ -36,4 +36,4 @@ def give_the_terminal_back(app: App[Any]) -> None:
 
     # Not the loop's own handlers: those wait for their turn, and the loop may be waiting for a terminal that hangs.
     for number in _ENDING:
-        signal.signal(number, told)
+        signal.signal(number, on_told)

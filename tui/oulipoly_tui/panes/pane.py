@@ -47,7 +47,7 @@ class Pane(Widget, can_focus=False):
     def take(self, snapshot: Snapshot) -> None:
         """Draw a new snapshot. Called in the app's thread, so it must be quick."""
 
-    def happened(self, event: Event) -> None:
+    def take_event(self, event: Event) -> None:
         """Take an event of the engine. Called in the app's thread."""
 
     def obstacle(self, action: str) -> str | None:

@@ -24,14 +24,14 @@ _MOST = 12
 def ask(app: AppInterface, value: str = "", wrong: str = "") -> None:
     """Let a command be typed and run it; one that is refused comes back as it was typed, with what is wrong."""
 
-    def typed(text: str | None) -> None:
+    def on_typed(text: str | None) -> None:
         if text is None:
             return
         reason = line.run(app, *line.split(text))
         if reason is not None:
             ask(app, text, reason)
 
-    app.push_screen(CommandLine(value, wrong), typed)
+    app.push_screen(CommandLine(value, wrong), on_typed)
 
 
 class _Box(Vertical):

@@ -160,9 +160,11 @@ class Export(ModalScreen[Mapping[str, Path]]):
         self._is_asking = True
         self.query_one("#export-preview", Lines).show_lines(((("…", "dim"),),))
         chain = self._chosen_sessions[0].chain_id
-        app.work("preview", partial(_preview, app.engine.sessions, chain, self._wish), self._came, self._came)
+        app.work(
+            "preview", partial(_preview, app.engine.sessions, chain, self._wish), self._take_answer, self._take_answer
+        )
 
-    def _came(self, found: Any) -> None:  # noqa: ANN401 - a Preview, a text, or what is wrong
+    def _take_answer(self, found: Any) -> None:  # noqa: ANN401 - a Preview, a text, or what is wrong
         self._is_asking = False
         if is_standing(self):
             shown = self.query_one("#export-preview", Lines)

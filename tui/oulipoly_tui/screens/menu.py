@@ -142,8 +142,8 @@ def offer(app: AppInterface) -> None:
     title = f"{app.frame.entries[pane.id or ''].title}{': ' if words else ''}{words}"
     moving = {key for row in app.keys.of(LISTS) for key in row.keys.split(",")} | {"escape", "q", "full_stop", "tab"}
 
-    def chosen(identity: str | None) -> None:
+    def on_chosen(identity: str | None) -> None:
         if identity is not None:
             app.call_next(app.action_press, identity)
 
-    app.push_screen(Menu(title, keys, moving), chosen)
+    app.push_screen(Menu(title, keys, moving), on_chosen)

@@ -159,11 +159,11 @@ class SettingsScreen(ModalScreen[None]):
             self._save(setting, typed)
 
     def _save(self, setting: Setting, typed: str) -> None:
-        def saved(_result: None) -> None:
+        def on_saved(_result: None) -> None:
             self._app.work("settings", self._app.engine.configuration.app, self._apply_app_settings)
             self._app.say(f"{setting.file.name}: {setting.name} {'is saved' if typed else 'is back at its default'}")
 
-        self._app.work("settings", partial(self._settings.save, setting, typed), saved)
+        self._app.work("settings", partial(self._settings.save, setting, typed), on_saved)
 
     def _apply_app_settings(self, found: Any) -> None:  # noqa: ANN401 - Loaded[AppSettings]
         """Let the app look and listen as app.toml says now; what it cannot change while it runs waits for a start."""

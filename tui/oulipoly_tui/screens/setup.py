@@ -39,10 +39,10 @@ class FirstSetUp(Reading):
         if engine is None or not found.files:
             return
 
-        def written(_result: None) -> None:
+        def on_written(_result: None) -> None:
             app.set_up = found
             app.say(f"wrote {len(found.files)} files; `:setup undo` deletes them again")
             app.take_snapshot()
 
         self.dismiss()
-        app.work("set-up", lambda: engine.configuration.write_set_up(found), written)
+        app.work("set-up", lambda: engine.configuration.write_set_up(found), on_written)

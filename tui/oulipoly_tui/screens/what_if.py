@@ -121,13 +121,13 @@ class WhatIf(ModalScreen[None]):
             return
         texts = self.query_one(Input).value.split()
 
-        def done(clauses: tuple[str, ...]) -> None:
+        def on_done(clauses: tuple[str, ...]) -> None:
             app.say("; ".join(clauses) or "nothing to apply")
             app.take_snapshot()
             if is_standing(self):
                 self.dismiss()
 
-        app.work("apply", partial(app.engine.pools.apply, self._pool.model.name, texts), done)
+        app.work("apply", partial(app.engine.pools.apply, self._pool.model.name, texts), on_done)
 
     @on(Input.Submitted)
     def _handle_submit(self) -> None:

@@ -86,7 +86,7 @@ class BurnChart(Lines):
         return Strip(map(self._pieces.__getitem__, self._lines[place]), width)
 
     def _piece(self, span: Span) -> Segment:
-        (segment,) = self._apply_filters([Segment(span[0], self.toned(span[1], self.base_style))])
+        (segment,) = self._apply_filters([Segment(span[0], self.style_of(span[1], self.base_style))])
         return segment
 
     def _apply_filters(self, segments: list[Segment]) -> list[Segment]:

@@ -109,7 +109,7 @@ class Lines(ScrollView, can_focus=False):
             return Strip.blank(width, self.base_style)
         return self._strip(self._lines[place], width, self.base_style)
 
-    def toned(self, tone: Tone, base: Style) -> Style:
+    def style_of(self, tone: Tone, base: Style) -> Style:
         """Return how a tone looks over a style of ours."""
         return base + self.get_component_rich_style(f"tone--{tone}", partial=True) if tone else base
 
@@ -122,7 +122,7 @@ class Lines(ScrollView, can_focus=False):
                 text = cut(text, left)
                 width_used = cells(text)
             left -= width_used
-            segments.append(Segment(text, self.toned(tone, base)))
+            segments.append(Segment(text, self.style_of(tone, base)))
             if left <= 0:
                 break
         if left > 0:

@@ -430,7 +430,7 @@ class TerminalView(Widget, can_focus=True):
         mode = self._copying
         if mode is None:
             return
-        missing = mode.missing(told=self._has_numbers)
+        missing = mode.next_missing(told=self._has_numbers)
         if missing is None:
             self.post_message(self.Copied(self, mode.text(), by_child=False))
             self.end_copying()
@@ -438,13 +438,13 @@ class TerminalView(Widget, can_focus=True):
         if not self._wants_copy:
             self.set_timer(_ANSWER_S, self._copy_what_was_seen)
         self._wants_copy = True
-        first, count = mode.wanted()
+        first, count = mode.range_needed()
         self._ask_rows(missing, min(1000, first + count - missing))
 
     def _copy_what_was_seen(self) -> None:
         """Copy without knowing which lines go on, if no host says so: it may have gone with its program."""
         mode = self._copying
-        if mode is not None and self._wants_copy and mode.missing(told=False) is None:
+        if mode is not None and self._wants_copy and mode.next_missing(told=False) is None:
             self.post_message(self.Copied(self, mode.text(), by_child=False))
             self.end_copying()
 
@@ -466,7 +466,7 @@ class TerminalView(Widget, can_focus=True):
             self._history.put(line - mode.top, runs)
         mode.lines.update(rows)
         if self._wants_copy and not rows:  # the text ends there: it was trimmed meanwhile
-            first, count = mode.wanted()
+            first, count = mode.range_needed()
             mode.lines.update({line: () for line in range(first, first + count) if line not in mode.lines})
             mode.goes_on.update({line: False for line in range(first, first + count) if line not in mode.goes_on})
         if self._wants_copy:
@@ -476,7 +476,7 @@ class TerminalView(Widget, can_focus=True):
     def _past_line(self, mode: CopyMode, y: int) -> Strip:
         strip = self._history.strip(y)
         line = mode.top + y
-        if (cells := mode.selected(line)) is not None:
+        if (cells := mode.selection(line)) is not None:
             strip = highlight(strip, *cells, _SELECTED)
         if mode.cursor.line == line:
             strip = highlight(strip, mode.cursor.x, mode.cursor.x + 1, _CURSOR)

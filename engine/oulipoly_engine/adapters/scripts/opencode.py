@@ -145,7 +145,7 @@ class Reading:
             cursor = self._before or Cursor()
             if self.afresh or cursor.identity != identity or not _is_at(database, cursor):
                 cursor = Cursor(identity)
-            rows = sorted({*_pending(database, cursor.pending), *_since(database, cursor.row)})
+            rows = sorted({*_read_pending(database, cursor.pending), *_since(database, cursor.row)})
             latest = _latest(database)
             found: list[dict[str, object]] = []
             pending: list[str] = []
@@ -172,7 +172,7 @@ class Reading:
         return found
 
     def _object(self, path: Path, row: Row) -> Json | None:
-        data = _decoded(row[4])
+        data = _decode(row[4])
         if data is None:
             self._note(path, row, "its data is no JSON object")
         return data
@@ -233,7 +233,7 @@ def _since(database: sqlite3.Connection, number: int) -> Iterator[Row]:
     return iter(database.execute(f"{_MESSAGE} WHERE rowid > ? ORDER BY rowid", (number,)))
 
 
-def _pending(database: sqlite3.Connection, ids: Sequence[str]) -> Iterator[Row]:
+def _read_pending(database: sqlite3.Connection, ids: Sequence[str]) -> Iterator[Row]:
     for begin in range(0, len(ids), _AT_ONCE):
         part = ids[begin : begin + _AT_ONCE]
         yield from database.execute(f"{_MESSAGE} WHERE id IN ({', '.join('?' * len(part))})", part)
@@ -253,7 +253,7 @@ def _sidechains(database: sqlite3.Connection) -> frozenset[str]:
 def _parts(database: sqlite3.Connection, message_id: str) -> tuple[list[Json], int]:
     """Return a message's parts, and how many of them cannot be read."""
     rows = database.execute("SELECT data FROM part WHERE message_id = ? ORDER BY id", (message_id,))
-    found = [_decoded(row[0]) for row in rows]
+    found = [_decode(row[0]) for row in rows]
     parts = [part for part in found if part is not None]
     return parts, len(found) - len(parts)
 
@@ -319,7 +319,7 @@ def _instant(milliseconds: object) -> datetime | None:
         return None
 
 
-def _decoded(text: object) -> Json | None:
+def _decode(text: object) -> Json | None:
     try:
         value = json.loads(text) if isinstance(text, str | bytes) else None
     except (ValueError, RecursionError):

@@ -55,7 +55,7 @@ class Folder:
         self.root = root
         self.notes: list[str] = []  # what could not be read
 
-    def named(self, prefix: str, suffix: str) -> list[Path]:
+    def list_named(self, prefix: str, suffix: str) -> list[Path]:
         """Return the transcripts whose names begin and end so, the one changed last first."""
         found = []
         for folder, _, names in os.walk(self.root.absolute(), onerror=self._note):  # follows no link to a folder
@@ -108,22 +108,22 @@ def locate_claude(folder: Folder, session_id: str) -> Path | None:
     A sub-agent's file carries its parent's id and is never the conversation: whoever shows, resumes or replaces it
     would take the part for the whole.
     """
-    named = folder.named(f"{session_id}.jsonl", "")
+    named = folder.list_named(f"{session_id}.jsonl", "")
     exact = next((path for path in named if path.name == f"{session_id}.jsonl"), None)
     if exact is not None:
         return exact
     wanted = session_id.encode()
-    others = [path for path in folder.named("", ".jsonl") if "subagents" not in path.parts]
+    others = [path for path in folder.list_named("", ".jsonl") if "subagents" not in path.parts]
     return next((path for path in others if folder.holds(path, wanted) and _is_of(folder, path, session_id)), None)
 
 
 def locate_codex(folder: Folder, session_id: str) -> Path | None:
     """Return the rollout whose name ends in the id; else the one whose first line names it."""
-    named = folder.named("rollout-", f"-{session_id}.jsonl")
+    named = folder.list_named("rollout-", f"-{session_id}.jsonl")
     if named:
         return named[0]
     return next(
-        (path for path in folder.named("rollout-", ".jsonl") if _meta(folder, path).get("id") == session_id), None
+        (path for path in folder.list_named("rollout-", ".jsonl") if _meta(folder, path).get("id") == session_id), None
     )
 
 
@@ -138,7 +138,7 @@ def claude_cwd(folder: Folder, session_id: str) -> str | None:
     if path is None:
         return None
     name = _project_name(folder, path)
-    recorded = dict.fromkeys(_recorded(folder, path))
+    recorded = dict.fromkeys(_read_recorded(folder, path))
     fitting = [cwd for cwd in recorded if _fits(cwd, name)]
     if fitting:
         return fitting[0]
@@ -173,7 +173,7 @@ def locate_gemini(folder: Folder, session_id: str) -> Path | None:
 
     Of several, one that was gone on with under another name among them, the one changed last.
     """
-    named = folder.named("session-", f"-{session_id[:8]}.jsonl")
+    named = folder.list_named("session-", f"-{session_id[:8]}.jsonl")
     return next((path for path in named if _gemini_id(folder, path) == session_id), None)
 
 
@@ -212,7 +212,7 @@ def decode_project_dir(name: str) -> str:
     Walks down from `/` and follows only what exists, so the many ways to read the dashes are never all tried.
     Raises PlaceUnknown when none or several exist.
     """
-    found = {os.path.realpath(path): path for path in _decoded("/", name[1:])} if name.startswith("-") else {}
+    found = {os.path.realpath(path): path for path in _decode("/", name[1:])} if name.startswith("-") else {}
     if len(found) > 1:
         raise PlaceUnknown("ambiguous_path_hash")
     if not found:
@@ -220,14 +220,14 @@ def decode_project_dir(name: str) -> str:
     return next(iter(found.values()))
 
 
-def _decoded(parent: str, rest: str) -> Iterator[str]:
+def _decode(parent: str, rest: str) -> Iterator[str]:
     for name in _children(parent, rest):
         encoded = encode_project_dir(name)
         path = os.path.join(parent, name)  # noqa: PTH118 - beside realpath, as text
         if rest == encoded and _is_folder(path):
             yield path
         elif rest.startswith(encoded + "-") and _is_folder(path):
-            yield from _decoded(path, rest[len(encoded) + 1 :])
+            yield from _decode(path, rest[len(encoded) + 1 :])
 
 
 def _children(parent: str, rest: str) -> Sequence[str]:
@@ -255,7 +255,7 @@ def _project_name(folder: Folder, path: Path) -> str:
     return below[0] if len(below) > 1 else path.parent.name
 
 
-def _recorded(folder: Folder, path: Path) -> Iterator[str]:
+def _read_recorded(folder: Folder, path: Path) -> Iterator[str]:
     for record in folder.records(path, b'"cwd"', _RECORDS_READ):
         cwd = record.get("cwd")
         if isinstance(cwd, str) and cwd.startswith("/") and _is_folder(cwd):
@@ -318,9 +318,9 @@ def run(arguments: Sequence[str], environ: Mapping[str, str]) -> Outcome:
         path = LOCATORS[name](folder, session_id)
         if path is None:
             folder.notes.append(f"no transcript of session {session_id} below {folder.root}")
-        return Outcome(int(path is None), "" if path is None else f"{path}\n", _told(name, folder))
+        return Outcome(int(path is None), "" if path is None else f"{path}\n", _tell(name, folder))
     answer = _cwd_answer(CWDS[name], folder, session_id)
-    return Outcome(0, json.dumps(answer, separators=(",", ":")) + "\n", _told(name, folder))
+    return Outcome(0, json.dumps(answer, separators=(",", ":")) + "\n", _tell(name, folder))
 
 
 def _cwd_answer(find: Callable[[Folder, str], str | None], folder: Folder, session_id: str) -> dict[str, object]:
@@ -331,7 +331,7 @@ def _cwd_answer(find: Callable[[Folder, str], str | None], folder: Folder, sessi
     return {"found": False} if cwd is None else {"found": True, "cwd": cwd}
 
 
-def _told(name: str, folder: Folder) -> str:
+def _tell(name: str, folder: Folder) -> str:
     return "".join(f"{name}: {note}\n" for note in folder.notes)
 
 

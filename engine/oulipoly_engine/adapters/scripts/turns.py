@@ -199,8 +199,8 @@ def _claude_line(text: bytes, place: Place) -> Sequence[Turn]:
     record = _object(text, place)
     turn = claude_turn(record)
     if turn is None and record.get("type") in ("user", "assistant"):
-        place.problem = place.problem or _lacking(record, ("uuid", "timestamp", "sessionId"))
-    return _sourced([turn], place)
+        place.problem = place.problem or _describe_lack(record, ("uuid", "timestamp", "sessionId"))
+    return _add_source([turn], place)
 
 
 def _codex_line(text: bytes, place: Place) -> Sequence[Turn]:
@@ -212,8 +212,8 @@ def _codex_line(text: bytes, place: Place) -> Sequence[Turn]:
     if turn is None and record.get("type") == "response_item" and isinstance(payload, dict):
         role = payload.get("role")  # other roles are Codex's own words
         if payload.get("type") == "message" and (role in ("user", "assistant") or not _is_text(role)):
-            place.problem = _lacking(payload, ("role",)) or _lacking(record, ("timestamp",)) or NO_META
-    return _sourced([turn], place)
+            place.problem = _describe_lack(payload, ("role",)) or _describe_lack(record, ("timestamp",)) or NO_META
+    return _add_source([turn], place)
 
 
 def _gemini_line(text: bytes, place: Place) -> Sequence[Turn]:
@@ -223,8 +223,8 @@ def _gemini_line(text: bytes, place: Place) -> Sequence[Turn]:
     place.session_id = named if isinstance(named, str) and named else place.session_id
     found = list(gemini_turns(record, place.session_id))
     if not found and "$set" not in record and record.get("type") in ("user", "gemini"):
-        place.problem = _lacking(record, ("id", "timestamp")) or (None if place.session_id else NO_SESSION)
-    return _sourced(found, place)
+        place.problem = _describe_lack(record, ("id", "timestamp")) or (None if place.session_id else NO_SESSION)
+    return _add_source(found, place)
 
 
 def _object(text: bytes, place: Place) -> Json:
@@ -235,11 +235,11 @@ def _object(text: bytes, place: Place) -> Json:
     return record or {}
 
 
-def _sourced(found: Sequence[Turn | None], place: Place) -> Sequence[Turn]:
+def _add_source(found: Sequence[Turn | None], place: Place) -> Sequence[Turn]:
     return [{**turn, "source_file": place.shown} for turn in found if turn is not None]
 
 
-def _lacking(record: Json, keys: Sequence[str]) -> str | None:
+def _describe_lack(record: Json, keys: Sequence[str]) -> str | None:
     """Return which of the texts that a turn needs a record does not have."""
     return lacks(key for key in keys if not _is_text(record.get(key)))
 
@@ -372,7 +372,7 @@ class Reading(Generic[T]):
 
     def _unread(self, path: str, error: OSError) -> None:
         self.unread_files += 1
-        self.notes.append(f"{_shown(path)}: {_reason(error)}")
+        self.notes.append(f"{_printable(path)}: {_reason(error)}")
 
     def _file(self, path: str) -> Iterator[T]:
         before = self._before.get(path)
@@ -384,18 +384,22 @@ class Reading(Generic[T]):
             if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for ever
                 return
             with open(path, "rb", _BUFFER) as file:  # noqa: PTH123 - as above
-                yield from self._changed(path, file, before)
+                yield from self._read_file(path, file, before)
         except OSError as error:  # unreadable, or gone since the folder was listed
             self._unread(path, error)
             if before is not None:
                 self._now.setdefault(path, before)
 
-    def _changed(self, path: str, file: BinaryIO, before: Cursor | None) -> Iterator[T]:
+    def _read_file(self, path: str, file: BinaryIO, before: Cursor | None) -> Iterator[T]:
         status = os.fstat(
             file.fileno()
         )  # before the first byte: what is appended meanwhile shows as a change next time
-        place = Place(path, _shown(path))
-        if before is not None and before.offset <= status.st_size and _marks(file, before.offset) == _kept(before):
+        place = Place(path, _printable(path))
+        if (
+            before is not None
+            and before.offset <= status.st_size
+            and _marks(file, before.offset) == _cursor_row(before)
+        ):
             place.offset, place.lines, place.session_id = before.offset, before.lines, before.session_id
         file.seek(place.offset)
         yield from self._lines(file, place)
@@ -420,16 +424,16 @@ class Reading(Generic[T]):
             if is_cut:
                 is_whole, size = _skip_line(file, size)
             session_id, place.lines = place.session_id, place.lines + 1
-            found, text = self._found(text, place, is_whole=is_whole), b""
+            found, text = self._read_text(text, place, is_whole=is_whole), b""
             yield from found
             if not is_whole:  # still being written: read again once it has ended
                 place.lines, place.session_id = place.lines - 1, session_id
                 return
             if is_cut:
-                self._damaged(place, f"longer than {self.longest_line} bytes, left out")
+                self._note_damage(place, f"longer than {self.longest_line} bytes, left out")
             place.offset += size
 
-    def _found(self, text: bytes, place: Place, *, is_whole: bool) -> Sequence[T]:
+    def _read_text(self, text: bytes, place: Place, *, is_whole: bool) -> Sequence[T]:
         found: Sequence[T] = ()
         if not text:
             return found
@@ -439,11 +443,11 @@ class Reading(Generic[T]):
             found = self.form.read(text, place)
         if place.problem is not None:
             if is_whole:
-                self._damaged(place, place.problem)
+                self._note_damage(place, place.problem)
             place.problem = None
         return found
 
-    def _damaged(self, place: Place, what: str) -> None:
+    def _note_damage(self, place: Place, what: str) -> None:
         self.damaged_lines += 1
         place.damaged += 1
         if place.damaged <= _NOTES_A_FILE:
@@ -512,7 +516,7 @@ def _marks(file: BinaryIO, offset: int) -> tuple[str, str]:
     return _digest(head), _digest(tail)
 
 
-def _kept(cursor: Cursor) -> tuple[str, str]:
+def _cursor_row(cursor: Cursor) -> tuple[str, str]:
     return cursor.head, cursor.tail
 
 
@@ -534,7 +538,7 @@ def _cursor(values: Sequence[object]) -> Cursor:
     return Cursor(device, inode, size, mtime_ns, offset, lines, head, tail, session_id)
 
 
-def _shown(path: str) -> str:
+def _printable(path: str) -> str:
     """Return a path as text that JSON and a database can hold, whatever its bytes are."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 

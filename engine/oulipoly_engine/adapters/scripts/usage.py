@@ -271,7 +271,7 @@ def _fetch(url: str, headers: Mapping[str, str]) -> Json:
         return _decode(_within(TIMEOUT_S, lambda: _ask(opener, request, deadline)), shown)
     except urllib.error.HTTPError as error:
         with error:
-            raise _refused(error, shown) from None
+            raise _refusal(error, shown) from None
     except (OSError, HTTPException) as error:  # URLError and TimeoutError are OSErrors
         raise UsageFailed(f"no HTTP answer from {shown}: {_network_reason(error)}", _NO_SUCCESS) from None
 
@@ -331,7 +331,7 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(name)
 
 
-def _refused(error: urllib.error.HTTPError, shown: str) -> UsageFailed:
+def _refusal(error: urllib.error.HTTPError, shown: str) -> UsageFailed:
     advice = {401: "; sign in again", 403: "; sign in again"}.get(error.code, "")
     if 300 <= error.code < 400:
         advice = "; redirects are not followed"

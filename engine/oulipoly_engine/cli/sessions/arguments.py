@@ -17,7 +17,7 @@ _PIPED_COLUMNS = 120
 def for_people(run: Run) -> Run:
     """Make a session command tell its errors as plain text; with `--json` they stay one JSON line."""
 
-    def told(context: Context, program: str, command: str, arguments: list[str]) -> int:
+    def run_and_translate(context: Context, program: str, command: str, arguments: list[str]) -> int:
         try:
             return run(context, program, command, arguments)
         except RunnerError as error:
@@ -25,7 +25,7 @@ def for_people(run: Run) -> Run:
                 raise
             return diagnostics.fail(error)
 
-    return told
+    return run_and_translate
 
 
 def read_new(context: Context) -> None:

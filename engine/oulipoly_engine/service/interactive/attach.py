@@ -276,7 +276,7 @@ class _Session:
 
     def _title(self, title: str) -> None:
         if self._real.modes is None:
-            self._write(ansi.titled(f"{title or self._label} ({self._chord} leaves)"))
+            self._write(ansi.title(f"{title or self._label} ({self._chord} leaves)"))
 
     def _note(self, text: str) -> None:
         if self._real.modes is not None:  # the whole screen is the program's

@@ -134,7 +134,7 @@ class Run(Record):
         )
         is_exchanged = False
 
-        def renamed() -> None:
+        def on_renamed() -> None:
             nonlocal is_exchanged
             is_exchanged = True
             self.at_step("renamed")
@@ -148,7 +148,7 @@ class Run(Record):
                 prepare(temporary, new.data, image.state.st_mode & 0o7777)
                 self.at_step("written")
                 exchange = Exchange(self.target.path, image, old, temporary, len(new.data), aside)
-                exchange.carry_out(lambda: self._check_still(image), renamed)
+                exchange.carry_out(lambda: self._check_still(image), on_renamed)
                 yield exchange
                 exchange.end()
         except BaseException as error:

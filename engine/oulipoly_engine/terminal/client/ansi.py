@@ -160,6 +160,6 @@ def _safe(link: str | None) -> str:
     return "".join(letter for letter in link or "" if letter.isprintable())
 
 
-def titled(text: str) -> bytes:
+def title(text: str) -> bytes:
     """Return the bytes that set the window's title."""
     return f"\x1b]2;{_safe(text)}\x1b\\".encode("utf-8", "replace")

@@ -184,9 +184,9 @@ class Keyboard:
             return [KittySupport()]
         if match["code"] is not None:
             others = tuple(int(match[name] or 0) for name in ("shifted", "base"))
-            return self._coded(int(match["code"]), others, _mods(match["kmods"]), _texts(match["text"]))
+            return self._read_coded(int(match["code"]), others, _mods(match["kmods"]), _texts(match["text"]))
         if match["ocode"] is not None:
-            return self._coded(int(match["ocode"]), (0, 0), _mods(match["omods"]), "")
+            return self._read_coded(int(match["ocode"]), (0, 0), _mods(match["omods"]), "")
         if match["button"] is not None:
             return _mouse(int(match["button"]), int(match["x"]), int(match["y"]), is_up=match["up"] == b"m")
         if match["focus"] is not None:
@@ -196,18 +196,18 @@ class Keyboard:
         if match["cursor"] is not None:
             return [KeyInput(_CURSOR[match["cursor"]], mods=_mods(match["mods"]))]
         if match["number"] is not None:
-            return self._numbered(match)
+            return self._read_numbered(match)
         if match["alt"] is not None:
             return [KeyInput(match["alt"].decode("ascii"), mods=int(Mods.ALT))]
         return [TextInput(match[0])]
 
-    def _coded(self, code: int, others: tuple[int, ...], mods: int, text: str) -> list[Input]:
+    def _read_coded(self, code: int, others: tuple[int, ...], mods: int, text: str) -> list[Input]:
         """Read a key by its number; others: with Shift, and on a keyboard with Latin letters, 0 where not told."""
         name = _KITTY.get(code)
         if name is None and (code in _KITTY_OWN or code < 32 or code > sys.maxunicode or 0xD800 <= code < 0xE000):
             return []
         if name is None:
-            name = _named(code, others, mods)
+            name = _name_of(code, others, mods)
         if mods & Mods.CTRL and not mods & (Mods.ALT | Mods.SUPER) and _old_control(name, mods) == self._leave:
             return [LeaveKey()]
         if name == " " and mods:
@@ -218,7 +218,7 @@ class Keyboard:
             return [TextInput((text or name).encode("utf-8", "replace"))]
         return [KeyInput(name, mods=mods)]
 
-    def _numbered(self, match: re.Match[bytes]) -> list[Input]:
+    def _read_numbered(self, match: re.Match[bytes]) -> list[Input]:
         name, mods = _NUMBERED.get(int(match["number"])), _mods(match["nmods"])
         if name is None:
             return [TextInput(match[0])]
@@ -235,7 +235,7 @@ def _control(byte: int) -> Message:
     return TextInput(bytes([byte]))
 
 
-def _named(code: int, others: tuple[int, ...], mods: int) -> str:
+def _name_of(code: int, others: tuple[int, ...], mods: int) -> str:
     shifted, base = others
     if mods & Mods.CTRL and code > 127 and 32 <= base < 127:
         # Cyrillic and Greek keys with Ctrl are what every program knows: the Latin ones in their place.

@@ -65,14 +65,14 @@ def decide_size(windows: Sequence[Window], rule: str) -> SizeDecision | None:
         return None
     if rule == LAST:
         last = max(windows, key=lambda window: window.typed_at)
-        return _bounded(last.columns, last.rows, last.name)
+        return _clamp(last.columns, last.rows, last.name)
     narrow = min(windows, key=lambda window: window.columns)
     low = min(windows, key=lambda window: window.rows)
     by = narrow if narrow.rows == low.rows else low if low.columns == narrow.columns else None
-    return _bounded(narrow.columns, low.rows, by.name if by else f"{narrow.name} and {low.name}")
+    return _clamp(narrow.columns, low.rows, by.name if by else f"{narrow.name} and {low.name}")
 
 
-def _bounded(columns: int, rows: int, by: str) -> SizeDecision:
+def _clamp(columns: int, rows: int, by: str) -> SizeDecision:
     return SizeDecision(max(2, min(columns, LARGEST_COLUMNS)), max(1, min(rows, LARGEST_ROWS)), by)
 
 

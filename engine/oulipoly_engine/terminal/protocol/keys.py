@@ -26,7 +26,7 @@ _BEGIN, _END = b"\x1b[200~", b"\x1b[201~"
 
 
 @lru_cache(maxsize=512)
-def _named(name: str) -> str | None:
+def _name_of(name: str) -> str | None:
     if len(name) == 1:
         return name
     if name in _WORDS:
@@ -41,7 +41,7 @@ def character(key: Key) -> str | None:
     """Return the character that a key stands for, without regard to ctrl and alt; None: a key like `up`."""
     if key.text and key.text.isprintable():
         return key.text
-    return _named(key.name)
+    return _name_of(key.name)
 
 
 def encode_paste(text: str, *, bracketed: bool) -> bytes:

@@ -72,7 +72,7 @@ class PoolsPane(Pane):
             self.call_after_refresh(self.focus_inside if had_keys else lambda: None)
         self._draw()
 
-    def happened(self, event: Event) -> None:
+    def take_event(self, event: Event) -> None:
         """Take the output and the end of one-shots."""
         name = type(event).__name__
         if name not in ("OneShotSaid", "OneShotEnded"):

@@ -78,7 +78,7 @@ class QuotaPane(Pane):
         if before is None or _readings(before) != _readings(snapshot) or snapshot.at.minute != before.at.minute:
             self._ask()
 
-    def happened(self, event: Event) -> None:
+    def take_event(self, event: Event) -> None:
         """Ask again for who burned it once calls may have joined."""
         if self._by is not None and type(event).__name__ == "EntriesIngested":
             self._ask()

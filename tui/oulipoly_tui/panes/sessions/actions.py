@@ -180,7 +180,7 @@ class SessionActions(SessionUndo):
         if chosen_sessions:
             self.app.push_screen(Export(chosen_sessions), self._add_exports)
 
-    def exported(self, chain_id: str, path: Path) -> None:
+    def take_export(self, chain_id: str, path: Path) -> None:
         """Remember where a session was written without loss: it may be imported from there."""
         self._exports[chain_id] = path
 
@@ -205,7 +205,7 @@ class SessionActions(SessionUndo):
 
         chain = listed.session.chain_id
 
-        def asked(path: str | None) -> None:
+        def on_asked(path: str | None) -> None:
             if path:
                 self.wish("session import", chain, path)
 
@@ -213,7 +213,7 @@ class SessionActions(SessionUndo):
             "File of canonical JSON lines, as an export in that format writes them. Nothing is changed before you agree"
         )
         offered = self._find_export(listed.session)
-        self.app.push_screen(Question(f"Import into {cut(title_of(listed.session), 40)}", text, offered), asked)
+        self.app.push_screen(Question(f"Import into {cut(title_of(listed.session), 40)}", text, offered), on_asked)
 
     def action_edit_file(self) -> None:
         """Open its entries in the editor, then show the difference."""
@@ -230,13 +230,13 @@ class SessionActions(SessionUndo):
 
         chain = listed.session.chain_id
 
-        def asked(path: str | None) -> None:
+        def on_asked(path: str | None) -> None:
             if path:
                 self.wish("session bundle", chain, path)
 
         text = "File to write; `agents session unbundle` takes it on the other machine"
         name = f"{listed.session.active.session_id[:8]}.bundle"
-        self.app.push_screen(Question("Bundle", text, name), asked)
+        self.app.push_screen(Question("Bundle", text, name), on_asked)
 
     def action_copy(self) -> None:
         """Choose what is copied."""
@@ -292,8 +292,8 @@ class SessionActions(SessionUndo):
 
         one = listed.session
 
-        def asked(answer: str | None) -> None:
+        def on_asked(answer: str | None) -> None:
             if answer is not None:
                 self.wish(command, one.chain_id, answer)
 
-        self.app.push_screen(Question(f"{title} of {title_of(one)[:40]}", text, getattr(one, field) or ""), asked)
+        self.app.push_screen(Question(f"{title} of {title_of(one)[:40]}", text, getattr(one, field) or ""), on_asked)

@@ -57,7 +57,7 @@ class SessionReading:
         self._is_arranged = asyncio.Event()
         self._is_arranged.set()
 
-    def happened(self, event: Event) -> None:
+    def take_event(self, event: Event) -> None:
         """Read the list again when entries came, or somebody wrote; after a deed of ours its files may be elsewhere."""
         growth = getattr(event, "growth", None)  # of the transcript that is open
         if type(event).__name__ == "SessionsChanged" or (growth is not None and (growth.is_gone or growth.is_back)):
@@ -125,7 +125,7 @@ class SessionReading:
         self._is_arranging = True
         self._is_arranged.clear()
         order = Order(query, self._sort, self._grouping, self._now(), self._is_reversed)
-        app.work("arrange", partial(self._index.arranged, order), self._take_arrangement, self._keep_arrangement)
+        app.work("arrange", partial(self._index.arrange, order), self._take_arrangement, self._keep_arrangement)
 
     def _keep_arrangement(self, _error: Exception) -> None:
         """Let the list stay as it was; what is asked next is done as ever."""
@@ -170,11 +170,11 @@ class SessionReading:
         app: Any = self.app
         chain = listed.session.chain_id
 
-        def looked(found: Inside) -> None:
+        def on_looked(found: Inside) -> None:
             self._inside[chain] = found
             self._draw()
 
-        app.work("branches", partial(app.engine.sessions.catalogue.inside, listed.session), looked)
+        app.work("branches", partial(app.engine.sessions.catalogue.inside, listed.session), on_looked)
 
     def _traces(self, found: tuple[Spawned, ...]) -> None:
         self._trace = found

@@ -292,7 +292,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
         """Search everything."""
         from oulipoly_tui.screens.search import Search  # noqa: PLC0415 - only when it is opened
 
-        def opened(hit: Any) -> None:  # noqa: ANN401 - a Hit
+        def on_opened(hit: Any) -> None:  # noqa: ANN401 - a Hit
             if hit is not None:
                 part = hit.part
                 chain = "" if hit.session is None else hit.session.chain_id
@@ -300,18 +300,18 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
                 title = "" if hit.session is None else title_of(hit.session)
                 self.open_target(Target(chain, hit.account, hit.session_id, path, title, hit.entry_id, hit.timestamp))
 
-        self.app.push_screen(Search(self._now), opened)
+        self.app.push_screen(Search(self._now), on_opened)
 
     def action_scan(self) -> None:
         """Read what the CLIs have written."""
         app: Any = self.app
         app.say("reading transcripts …")
 
-        def scanned(new: int) -> None:
+        def on_scanned(new: int) -> None:
             app.say(f"{new:,} new turn{'s' * (new != 1)}")
             self._look_again()
 
-        app.work("scan", app.engine.sessions.scans.read_new, scanned, title="reading transcripts", can_stop=True)
+        app.work("scan", app.engine.sessions.scans.read_new, on_scanned, title="reading transcripts", can_stop=True)
 
     # ---- what the widgets say
 
@@ -444,11 +444,11 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
                 return
             waiting.stop()
 
-        def done() -> None:
+        def on_done() -> None:
             self._timers_of.pop(name, None)
             act()
 
-        self._timers_of[name] = self.set_timer(delay_s, done)
+        self._timers_of[name] = self.set_timer(delay_s, on_done)
 
     async def _wait_for_filter(self) -> None:
         """Wait until the list shows what the filter finds."""

@@ -140,12 +140,12 @@ class SessionOrder:
     def _ask_name(self) -> None:
         from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
 
-        def named(name: str | None) -> None:
+        def on_named(name: str | None) -> None:
             if name is not None and name.strip():
                 self.wish("session view save", name.strip())
 
         text = "What this filter, grouping and order are called together; a name that there is is replaced"
-        self.app.push_screen(Question("Keep this view", text, self.view_name or ""), named)
+        self.app.push_screen(Question("Keep this view", text, self.view_name or ""), on_named)
 
     def _offer(self, title: str, rows: list[Row], act: Callable[[str], None]) -> None:
         from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened

@@ -107,23 +107,23 @@ class SessionUndo:
     def _ask_first(self, deed: _UndoStep) -> None:
         from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when it is asked
 
-        def answered(yes: bool | None) -> None:
+        def on_answered(yes: bool | None) -> None:
             if yes and deed in self._undo:
                 self._take_back(deed)
 
         minutes = int((monotonic() - deed.at) // 60)
         when = f"{minutes} min ago" if minutes else "less than a minute ago"
-        self.app.push_screen(Confirm("Take this back?", f"{deed.text}, {when}.", "take back"), answered)
+        self.app.push_screen(Confirm("Take this back?", f"{deed.text}, {when}.", "take back"), on_answered)
 
     def _take_back(self, deed: _UndoStep) -> None:
-        def taken_back(_: object) -> None:
+        def on_taken_back(_: object) -> None:
             self.app.take_snapshot()
             self.app.say(f"taken back: {deed.text}")
 
-        def failed(_: Exception) -> None:  # what hindered it has been said, and may be gone at the next try
+        def on_failed(_: Exception) -> None:  # what hindered it has been said, and may be gone at the next try
             self._undo.append(deed)
             self._count_down()
 
         self._undo.remove(deed)
-        self.app.work("undo", deed.take_back, taken_back, failed, title=f"taking back: {deed.text}")
+        self.app.work("undo", deed.take_back, on_taken_back, on_failed, title=f"taking back: {deed.text}")
         self._count_down()

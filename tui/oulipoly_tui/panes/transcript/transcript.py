@@ -105,7 +105,7 @@ class TranscriptPane(Pane):
         opened = partial(self._take_follower, target)
         app.work("transcript", partial(open_followed, app.engine, target), opened, opened)
 
-    def happened(self, event: Event) -> None:
+    def take_event(self, event: Event) -> None:
         """Take what was appended."""
         if type(event).__name__ != "TranscriptGrew":
             return
@@ -214,10 +214,10 @@ class TranscriptPane(Pane):
     def action_pager(self) -> None:
         """Read it all in the pager."""
 
-        def paged(sessions: Any, text: str) -> str | None:  # noqa: ANN401 - engine.sessions, deferred
+        def on_paged(sessions: Any, text: str) -> str | None:  # noqa: ANN401 - engine.sessions, deferred
             return None if sessions.files.page(text.split("\n")) else "there is no pager: set PAGER"
 
-        self._with_document(paged)
+        self._with_document(on_paged)
 
     def action_editor(self) -> None:
         """Open a copy in the editor."""
@@ -237,12 +237,12 @@ class TranscriptPane(Pane):
         app: Any = self.app
         entry = self._entry
 
-        def told(where: Any) -> None:  # noqa: ANN401 - a Provenance
+        def on_told(where: Any) -> None:  # noqa: ANN401 - a Provenance
             from oulipoly_tui.screens.reading import Reading  # noqa: PLC0415 - only when it is opened
 
             app.push_screen(Reading("Where this turn comes from", provenance_lines(entry, where, target)))
 
-        app.work("provenance", partial(follower.provenance, found[0]), told)
+        app.work("provenance", partial(follower.provenance, found[0]), on_told)
 
     def action_side_chains(self) -> None:
         """Choose a sub-agent's session and step into it."""
@@ -330,11 +330,11 @@ class TranscriptPane(Pane):
     def _find_entry(self, follower: TranscriptFollower, target: Target) -> None:
         app: Any = self.app
 
-        def found(place: int | None) -> None:
+        def on_found(place: int | None) -> None:
             if place is not None and follower is self._follower:
                 self._land(follower, place)
 
-        app.work("find turn", partial(follower.place_of, target.entry_id, target.at), found)
+        app.work("find turn", partial(follower.place_of, target.entry_id, target.at), on_found)
 
     def _land(self, follower: TranscriptFollower, place: int, text: str = "") -> None:
         """Go to a place once its page is there, so that its lines are known."""
@@ -345,13 +345,13 @@ class TranscriptPane(Pane):
             return
         number = place // PAGE
 
-        def came(placed_entries: tuple[PlacedEntry, ...]) -> None:
+        def on_came(placed_entries: tuple[PlacedEntry, ...]) -> None:
             if follower is self._follower:
                 self.view.put(number, placed_entries)
                 self.view.go_to(place, text)
                 self._tell()
 
-        app.work("page", partial(read_page, follower, number, redacting=not self._shows_secrets), came)
+        app.work("page", partial(read_page, follower, number, redacting=not self._shows_secrets), on_came)
 
     # ---- parts
 
@@ -410,7 +410,7 @@ class TranscriptPane(Pane):
         if follower is None or found is None:
             return
 
-        def came(place: int | None) -> None:
+        def on_came(place: int | None) -> None:
             if follower is not self._follower:
                 return
             if place is None and step > 0:
@@ -418,7 +418,7 @@ class TranscriptPane(Pane):
             else:
                 self._land(follower, place or 0)
 
-        app.work("turn", partial(entry_from, follower, found[0] + step, step, fits), came)
+        app.work("turn", partial(entry_from, follower, found[0] + step, step, fits), on_came)
 
     def _offer(self, target: Target, inside: Inside) -> None:
         app: Any = self.app
@@ -430,13 +430,13 @@ class TranscriptPane(Pane):
         rows = [Row(name, ((name, ""),)) for name, _ in inside.side_files]
         paths = {name: str(path) for name, path in inside.side_files}
 
-        def chosen(name: str | None) -> None:
+        def on_chosen(name: str | None) -> None:
             if name is not None and name in paths:
                 if self.target is not None and not self._above:
                     self._above.append(self.target)
                 self.open_target(replace(target, path=paths[name], side=name, entry_id=""))
 
-        app.push_screen(Choice("Step into which side chain?", rows), chosen)
+        app.push_screen(Choice("Step into which side chain?", rows), on_chosen)
 
     def _step_out(self) -> None:
         target = self._above.pop()
@@ -448,14 +448,16 @@ class TranscriptPane(Pane):
         if target is None:
             return
 
-        def opened(text: str) -> None:
+        def on_opened(text: str) -> None:
             with app.suspend():
                 problem = act(app.engine.sessions, text)
             app.refresh()
             if problem:
                 app.say(problem, severity="warning")
 
-        app.work("document", partial(app.engine.sessions.files.document, target.chain_id or target.session_id), opened)
+        app.work(
+            "document", partial(app.engine.sessions.files.document, target.chain_id or target.session_id), on_opened
+        )
 
     def _tell(self) -> None:
         """Write title and state into the frame; only what differs, for each costs a whole frame's drawing."""

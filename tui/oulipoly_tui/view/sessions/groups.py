@@ -91,7 +91,7 @@ class SessionIndex:
         self._headings: dict[tuple[Grouping, date | None], dict[str, str]] = {}
         self._last: tuple[Query, tuple[Sort, bool], list[_Known]] | None = None
 
-    def arranged(self, order: Order) -> Arrangement:
+    def arrange(self, order: Order) -> Arrangement:
         """Return what fits, under the headings of a grouping."""
         chosen = self._find_matches(order.query, (order.sort, order.is_reversed))
         headings = self._headings_of(order.grouping, order.now)
@@ -148,7 +148,7 @@ class SessionIndex:
 
 def groups(board: Board, query: Query, sort: Sort, grouping: Grouping, now: datetime) -> tuple[Group, ...]:
     """Return the sessions that a query fits, in order, under the headings of a grouping."""
-    return SessionIndex(board).arranged(Order(query, sort, grouping, now)).groups
+    return SessionIndex(board).arrange(Order(query, sort, grouping, now)).groups
 
 
 def places_of(found: Sequence[Group]) -> dict[str, tuple[int, int]]:

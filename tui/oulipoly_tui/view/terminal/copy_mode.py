@@ -110,13 +110,13 @@ class CopyMode(Record, frozen=False):
         self.first = rows
         self.total = max(self.total, rows + 1)
 
-    def missing(self, *, told: bool) -> int | None:
+    def next_missing(self, *, told: bool) -> int | None:
         """Return the first selected line that has to be asked for to be copied. told: also whether it goes on."""
-        first, count = self.wanted()
+        first, count = self.range_needed()
         known = self.goes_on if told else self.lines
         return next((line for line in range(max(first, self.first), first + count) if line not in known), None)
 
-    def selected(self, line: int) -> tuple[int, int] | None:
+    def selection(self, line: int) -> tuple[int, int] | None:
         """Return the cells of a line, first and one after the last, that are selected."""
         if self.anchor is None:
             return None
@@ -127,17 +127,17 @@ class CopyMode(Record, frozen=False):
             return 0, self.columns
         return begin.x if line == begin.line else 0, end.x + 1 if line == end.line else self.columns
 
-    def wanted(self) -> tuple[int, int]:
+    def range_needed(self) -> tuple[int, int]:
         """Return (first, count) of the selected lines, of which the text has to be known to be copied."""
         begin, end = sorted((self.anchor or self.cursor, self.cursor))
         return begin.line, end.line - begin.line + 1
 
     def text(self) -> str:
         """Return the selected text; blanks at the ends of lines are left out, and lines that were broken made whole."""
-        first, count = self.wanted()
+        first, count = self.range_needed()
         found, parts = [], []
         for line in range(first, first + count):
-            begin, end = self.selected(line) or (0, 0)
+            begin, end = self.selection(line) or (0, 0)
             goes_on = self.goes_on.get(line, False)
             parts.append(_cut(self._fill_line(line) if goes_on else self._runs(line), begin, end))
             if not goes_on or line == first + count - 1:

@@ -154,13 +154,13 @@ class CellReader:
             mask = self._odd[width] = int.from_bytes(unit * width, "little")
         if not number & mask:
             return self._plain((number >> self._layout.content).to_bytes(len(raw), "little")), True
-        return self._mixed(memoryview(raw).cast("Q").tolist(), y)
+        return self._decode_mixed(memoryview(raw).cast("Q").tolist(), y)
 
     def _plain(self, cells: bytes) -> _Decoded:
         """Decode a row of narrow characters: a cell is 3 bytes of character, 2 of style, 3 of no matter."""
         low, middle, high = cells[0::_CELL], cells[1::_CELL], cells[2::_CELL]
-        text = clean_text(_joined(low, middle, high))
-        styles = _joined(cells[3::_CELL], cells[4::_CELL])
+        text = clean_text(_join(low, middle, high))
+        styles = _join(cells[3::_CELL], cells[4::_CELL])
         if not styles.strip("\0"):
             text = text.rstrip(" ")
             return _Decoded((Run(text, PLAIN, len(text)),) if text else (), ())
@@ -176,7 +176,7 @@ class CellReader:
             runs.append((text[start:end], look, end - start))
         return _Decoded(without_trailing_blanks(runs), tuple(seen.values()))
 
-    def _mixed(self, cells: list[int], y: int) -> tuple[_Decoded, bool]:
+    def _decode_mixed(self, cells: list[int], y: int) -> tuple[_Decoded, bool]:
         """Decode a row with wide characters, clusters, links or blanks that have a colour and no style."""
         seen: dict[int, tuple[int, bytes]] = {}
         runs: list[tuple[str, CellStyle, int]] = []
@@ -237,7 +237,7 @@ class CellReader:
         return bytes(self._ffi.buffer(self._link_bytes, self._length[0])).decode("utf-8", "replace")
 
 
-def _joined(low: bytes, *higher: bytes) -> str:
+def _join(low: bytes, *higher: bytes) -> str:
     """Return one character a cell out of the bytes of its number."""
     if not b"".join(higher).strip(b"\0"):
         return low.decode("latin-1")
