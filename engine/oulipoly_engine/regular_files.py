@@ -1,0 +1,85 @@
+"""Open and read files that somebody else may have put there: regular files only, without waiting, within a limit.
+
+A FIFO makes its reader wait for a writer, a device like /dev/zero never ends, and both can stand behind a link where a
+configuration file or a transcript is expected. Whatever is wrong comes as OSError whose `strerror` is a sentence's
+second half ("it is a FIFO, not a regular file"), so that a caller says one thing for all that can go wrong.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISLNK, "a link"),
+    (stat.S_ISFIFO, "a FIFO"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def open_regular(path: str | Path, *, follows_links: bool = True, buffering: int = -1) -> BinaryIO:
+    """Open a regular file for reading bytes. buffering: as for `open`.
+
+    follows_links: whether the last part of the path may be a link; links among its folders are always followed.
+    Raises OSError, also for what is no regular file and for what can be no path at all.
+    """
+    try:
+        descriptor = os.open(path, _FLAGS if follows_links else _FLAGS | os.O_NOFOLLOW)
+    except ValueError as error:  # a NUL, or half a character
+        raise OSError(errno.EINVAL, "its name has a character that no path can have", str(path)) from error
+    except OSError as error:
+        if (text := _explain(error.errno, follows_links=follows_links)) is not None:
+            raise OSError(error.errno, text, str(path)) from error
+        raise
+    try:
+        check_regular(os.fstat(descriptor), path)
+        return open(descriptor, "rb", buffering)  # noqa: PTH123 - a descriptor, which the caller closes
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def read_regular(path: str | Path, limit: int, *, follows_links: bool = True) -> bytes:
+    """Return what is in a regular file. limit: bytes. Raises OSError as `open_regular`, EFBIG for a larger one."""
+    with open_regular(path, follows_links=follows_links, buffering=0) as file:
+        if os.fstat(file.fileno()).st_size > limit:
+            raise _too_large(path, limit)
+        parts: list[bytes] = []
+        size = 0
+        while part := file.read(limit + 1 - size):  # not at once: it can grow, and /proc says 0 bytes of what has some
+            parts.append(part)
+            size += len(part)
+            if size > limit:
+                raise _too_large(path, limit)
+    return b"".join(parts)
+
+
+def check_regular(status: os.stat_result, path: str | Path) -> None:
+    """Raise OSError unless a status is that of a regular file; for whoever must not open the file."""
+    if stat.S_ISREG(status.st_mode):
+        return
+    kind = next((kind for is_kind, kind in _KINDS if is_kind(status.st_mode)), "something else")
+    number = errno.EISDIR if stat.S_ISDIR(status.st_mode) else errno.EINVAL
+    raise OSError(number, f"it is {kind}, not a regular file", str(path))
+
+
+def _explain(number: int | None, *, follows_links: bool) -> str | None:
+    if number == errno.ENXIO:  # what a socket gives; a driver may be absent as well
+        return "it is a socket or a device, not a regular file"
+    if number == errno.ELOOP and not follows_links:  # FreeBSD says EMLINK; Linux and macOS say this
+        return "it is a link, not a regular file"
+    return None
+
+
+def _too_large(path: str | Path, limit: int) -> OSError:
+    size = f"{limit >> 20} MB" if limit >= 1 << 20 else f"{limit} bytes"
+    return OSError(errno.EFBIG, f"it has more than {size}", str(path))
