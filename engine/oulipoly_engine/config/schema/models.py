@@ -19,7 +19,7 @@ class MemberTable(Table):
     name: Filled = Field(description="An account of providers.toml.")
     args: list[Text] = Field([], description="The model's own arguments, behind the account's.")
     interactive_args: Annotated[list[Text], Field(min_length=1)] | None = Field(
-        None, description="The model's own arguments of an interactive start, behind the account's."
+        None, description="The model's own arguments of an interactive start, where they are not its `args`."
     )
 
 

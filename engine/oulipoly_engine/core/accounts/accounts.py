@@ -103,7 +103,7 @@ class PoolMember(Record):
     index: int  # position in the model's file, from 0
     account: str
     args: tuple[str, ...] = ()
-    interactive_args: tuple[str, ...] | None = None
+    interactive_args: tuple[str, ...] | None = None  # an interactive launch takes them instead of args; None: args
 
 
 class Model(Record):

@@ -32,8 +32,10 @@ def compose_one_shot(
 def interactive(
     account: Account, member: PoolMember | None = None, *, resume_args: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Compose the argv of an interactive launch: command, account, model, resume.
+    """Compose the argv of an interactive launch: command, account's interactive_args, model, resume.
 
+    A member's interactive_args stand in place of its args, as the account's stand in place of the account's; without
+    them its args name the model here too.
     Raises AccountUnusable when the account has no command or no interactive_args (an empty list is one).
     """
     if account.interactive_args is None:
@@ -42,7 +44,9 @@ def interactive(
             f"add `interactive_args = []` to [{account.name}] in {_file(account)}"
         )
         raise AccountUnusable(message)
-    model_args = member.interactive_args if member is not None and member.interactive_args is not None else ()
+    model_args: tuple[str, ...] = ()
+    if member is not None:
+        model_args = member.args if member.interactive_args is None else member.interactive_args
     return (_command(account), *account.interactive_args, *model_args, *resume_args)
 
 

@@ -13,6 +13,7 @@ from oulipoly_engine.core.accounts.accounts import (
     group_name,
 )
 from oulipoly_engine.errors import AccountUnusable
+from oulipoly_engine.records import replace
 
 CODEX = Account("codex", "codex", ("exec",), (), resume=ResumeSpec(subcommand=("resume",)))
 MEMBER = PoolMember(0, "codex", ("-m", "gpt-5"), ("-m", "gpt-5"))
@@ -38,9 +39,21 @@ def test_one_shot_without_a_model_has_no_model_arguments():
     assert ("codex", "exec", "hello") == arguments.compose_one_shot(CODEX, prompt_args=("hello",))
 
 
-def test_interactive_launch_uses_interactive_arguments_only():
-    assert ("codex", "-m", "gpt-5") == arguments.interactive(CODEX, MEMBER)
-    assert ("codex", "resume", "id") == arguments.interactive(CODEX, resume_args=arguments.resume_args(CODEX, "id"))
+@pytest.mark.parametrize(
+    ("member", "argv"),
+    [
+        (None, "codex -i resume id"),
+        (PoolMember(0, "codex", ("-m", "gpt-5")), "codex -i -m gpt-5 resume id"),
+        (PoolMember(0, "codex", ("-m", "gpt-5", "--json"), ("-m", "gpt-5")), "codex -i -m gpt-5 resume id"),
+    ],
+    ids=["no-model", "args", "args-of-its-own"],
+)
+def test_interactive_launch_joins_its_parts_in_the_contracts_order(member, argv):
+    account = replace(CODEX, interactive_args=("-i",))
+
+    assert argv.split() == list(
+        arguments.interactive(account, member, resume_args=arguments.resume_args(account, "id"))
+    )
 
 
 def test_interactive_launch_without_interactive_args_names_account_and_file():
