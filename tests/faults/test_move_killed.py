@@ -1,89 +1,95 @@
-"""A move that is killed at any step loses nothing, leaves nothing half copied, and can be done again."""
+"""A move killed at any moment loses nothing and leaves nothing half moved: the next start finishes or undoes it.
 
-import subprocess
-import sys
+Both accounts have turn scripts, as after an ordinary set-up: whatever lies on the target would be read.
+"""
+
+import json
+import uuid
+from itertools import cycle
 
 import pytest
 
-SESSION = "9e69e8cc-616d-4640-bf1d-96f5391b1a2e"
-TEXT = "x" * 300_000 + "\n"
-# Dies before the Nth change that the process makes to the disk once the move has begun.
-DIES = """
-import os, signal, sys
-left = int(sys.argv.pop(1))
-begun = False
-def watch(event, arguments):
-    global left, begun
-    if event == "os.mkdir" and ".b" in str(arguments[0]):
-        begun = True
-    changes = event in ("os.rename", "os.link", "os.remove", "os.utime", "os.mkdir")
-    writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
-    if begun and (changes or writes):
-        left -= 1
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-sys.addaudithook(watch)
-from oulipoly_tui.__main__ import main
-sys.exit(main())
-"""
+COUNT = 6  # entries of a session's transcript
+
+
+def record(session, number, cwd):
+    role = "assistant" if number % 2 else "user"
+    shared = {"sessionId": session, "uuid": f"{session[:8]}-{number}", "cwd": cwd, "type": role}
+    at = f"2026-01-01T00:{number:02}:00.000Z"
+    content = [{"type": "text", "text": f"words {number} " + "x" * 20_000}]
+    return json.dumps(shared | {"timestamp": at, "message": {"role": role, "content": content}}) + "\n"
+
+
+class Moves:
+    """Sessions of two accounts of Claude Code."""
+
+    def __init__(self, world):
+        self.world = world
+        self.folder = str(world.home).replace("/", "-").replace("_", "-").replace(".", "-")
+        for name in ("a", "b"):
+            root = world.home / f".{name}" / "projects"
+            root.mkdir(parents=True)
+            world.account(
+                name,
+                "cat",
+                f"[{name}.resume]\nkind = 'flag'\nflag = '--resume'\n[{name}.session_storage]\nkind = 'script'\n"
+                f"cwd_script = 'claude-code-cwd {root}'\ntranscript_script = 'claude-code-locate-transcript {root}'\n"
+                "storage_type = 'claude_code'",
+            )
+            with (world.config / "sessions.toml").open("a") as file:
+                file.write(f"[{name}]\nturn_script = 'claude-code-turns {root}'\n")
+
+    def path(self, account, session):
+        return self.world.home / f".{account}" / "projects" / self.folder / f"{session}.jsonl"
+
+    def begin(self):
+        """Have a session on account a, with a large result and a sub-agent beside its transcript."""
+        session = str(uuid.uuid4())
+        beside = self.path("a", session).with_suffix("")
+        (beside / "subagents").mkdir(parents=True)
+        (beside / "result.txt").write_text("large result")
+        side = json.loads(record(session, 2, str(self.world.home))) | {"isSidechain": True, "uuid": f"{session}-side"}
+        (beside / "subagents" / "agent-1.jsonl").write_text(json.dumps(side) + "\n")
+        cwd = str(self.world.home)
+        self.path("a", session).write_text("".join(record(session, number, cwd) for number in range(COUNT)))
+        self.run("session-scan")
+        return session
+
+    def run(self, *arguments):
+        done = self.world.run(*arguments)
+        assert 0 == done.returncode, (arguments, done.stderr)
+        return done
+
+    def files(self, session):
+        found = (self.world.home / ".b").rglob("*")
+        return {path.name for path in found if session in str(path) and path.is_file()}
+
+    def listed(self, session):
+        """Return the account and the number of entries of each row that the list has for a session."""
+        rows = json.loads(self.run("session", "list", "--all", "--json").stdout)["conversations"]
+        return [(row["account"], row["turns"]) for row in rows if row["session_id"] == session]
 
 
 @pytest.fixture
-def two(world, tmp_path):
-    for name in ("a", "b"):
-        root = world.home / f".{name}" / "projects"
-        storage = (
-            f"[{name}.resume]\nkind = 'flag'\nflag = '--resume'\n[{name}.session_storage]\nkind = 'script'\n"
-            f"cwd_script = 'claude-code-cwd {root}'\ntranscript_script = 'claude-code-locate-transcript {root}'\n"
-            "storage_type = 'claude_code'"
-        )
-        world.account(name, "cat", storage)
-    world.run("migrate-db")
-    at = "2026-01-01T00:00:00.000000Z"
-    world.change("INSERT INTO session_chains VALUES ('c', ?, ?, 'm')", at, at)
-    world.change(
-        "INSERT INTO session_chain_segments (chain_id, provider_name, session_id, started_at, transition_reason)"
-        " VALUES ('c', 'a', ?, ?, 'initial')",
-        SESSION,
-        at,
-    )
-    folder = world.home / ".a" / "projects" / str(tmp_path).replace("/", "-").replace("_", "-")
-    (folder / SESSION).mkdir(parents=True)
-    (folder / SESSION / "result.txt").write_text("big result")
-    (folder / f"{SESSION}.jsonl").write_text(TEXT)
-    return world
+def moves(world):
+    return Moves(world)
 
 
-def owner(world):
-    rows = world.rows("SELECT provider_name FROM session_chain_segments WHERE ended_at IS NULL")
-    return [row["provider_name"] for row in rows]
+@pytest.mark.xfail(reason="a move leaves no journal yet", strict=False)
+def test_killed_moves(moves, kills):
+    session = moves.begin()
+    kills.measure("session", "move", session, "b")
 
+    for moment, look in zip(kills, cycle((("session-scan",), ("session", "list"), None)), strict=False):
+        session = moves.begin()
+        kills.kill(moment, "session", "move", session, "b")
+        if look is not None:
+            moves.run(*look)
+            assert 1 == len(moves.listed(session)), moment
+        moves.run("session", "move", session, "b")
 
-@pytest.mark.parametrize("step", range(1, 10))
-def test_killed_at_each_step(two, step):
-    killed = subprocess.run(
-        [sys.executable, "-c", DIES, str(step), "session", "move", SESSION, "b"],
-        capture_output=True,
-        cwd=two.home,
-        timeout=25,
-        check=False,
-    )
-
-    copies = list((two.home / ".b").rglob(f"{SESSION}.jsonl"))
-    assert all(copy.read_text() == TEXT for copy in copies)
-    assert owner(two) == (["b"] if killed.returncode == 0 else ["a"])
-    assert TEXT == next((two.home / ".a").rglob(f"{SESSION}.jsonl")).read_text()
-    if killed.returncode != 0:
-        assert -9 == killed.returncode
-        assert 0 == two.run("session", "move", SESSION, "b").returncode
-    assert ["b"] == owner(two)
-    left = sorted(path.name for path in (two.home / ".b").rglob("*") if path.is_file())
-    assert [f"{SESSION}.jsonl", "result.txt"] == left
-
-
-def test_the_first_steps_do_kill(two):
-    killed = subprocess.run(
-        [sys.executable, "-c", DIES, "3", "session", "move", SESSION, "b"], cwd=two.home, timeout=25, check=False
-    )
-
-    assert -9 == killed.returncode
+        moves.run("session-scan")
+        assert [("b", COUNT + 1)] == moves.listed(session), moment
+        assert moves.path("a", session).read_text() == moves.path("b", session).read_text()
+        assert {"agent-1.jsonl", "result.txt", f"{session}.jsonl"} == moves.files(session)
+        assert [] == list((moves.world.data / "locks").glob("session-*.lock"))

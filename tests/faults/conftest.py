@@ -1,0 +1,71 @@
+"""Kill drills: one of our commands killed again and again, each time at another moment of its work.
+
+A drill has a short form for every run of the tests and a long one of 100 kills, marked `kills`, in parts that run side
+by side: `scripts/test-kills` runs those.
+"""
+
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+DIE_AT = Path(__file__).resolve().parents[1] / "fixtures" / "die_at.py"
+KILLED = (-signal.SIGKILL, -signal.SIGALRM)
+LONG, PARTS = 100, 10
+
+
+def pytest_generate_tests(metafunc):
+    """Give a test that asks for `kills` how many there are and where their random moments begin."""
+    if "kills" in metafunc.fixturenames:
+        long = [
+            pytest.param((LONG // PARTS, part), marks=[pytest.mark.kills, pytest.mark.timeout(900)], id=f"long-{part}")
+            for part in range(PARTS)
+        ]
+        metafunc.parametrize("kills", [pytest.param((4, 99), id="short"), *long], indirect=True)
+
+
+class Kills:
+    """So many moments at which a command is killed."""
+
+    def __init__(self, count, seed, folder):
+        self._count = count
+        self._random = random.Random(seed)
+        self._measured = folder / "measured-work"
+        self._most, self._seconds = 0, 0.0
+
+    def measure(self, *arguments, **more):
+        """Run a command undisturbed, so that the moments are known at which there is something to disturb."""
+        done = self._run(f"never:{self._measured}", *arguments, **more)
+        assert done.returncode == 0, done.stderr
+        changes, seconds = self._measured.read_text().split()
+        self._most, self._seconds = int(changes), float(seconds)
+
+    def __iter__(self):
+        """Yield the moments: by turns before a change to the disk, and at an instant between the first and the last."""
+        for number in range(self._count):
+            if number % 2:
+                yield f"after:{self._random.uniform(0, self._seconds):.6f}"
+            else:
+                yield f"change:{self._random.randint(1, self._most)}"
+
+    def kill(self, moment, *arguments, **more):
+        """Run a command that is killed at a moment; returns whether it was, for it may have been faster."""
+        done = self._run(moment, *arguments, **more)
+        assert done.returncode in (0, *KILLED), (moment, done.stderr)
+        return done.returncode in KILLED
+
+    def _run(self, moment, *arguments, timeout=60, **more):
+        command = [sys.executable, str(DIE_AT), moment, *map(str, arguments)]
+        return subprocess.run(
+            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout, check=False, **more
+        )
+
+
+@pytest.fixture
+def kills(request, tmp_path):
+    """The moments of a drill: a few, or a part of the long form's hundred."""
+    count, seed = request.param
+    return Kills(count, seed, tmp_path)
