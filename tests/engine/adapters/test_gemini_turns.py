@@ -45,10 +45,12 @@ def test_real_session_that_was_gone_on_with_has_each_turn_once(logs, tmp_path):
     assert "2026-11-21T04:07:43.012Z" == turns[1]["timestamp"]  # not that of the list that repeats it
 
 
-def test_real_tool_calls_are_turns_without_text_and_their_repeated_answers_are_none(logs, tmp_path):
+def test_real_tool_calls_are_turns_that_say_so_and_their_repeated_answers_are_none(logs, tmp_path):
     turns = distinct(read(logs, tmp_path / "state"), TOOLS)
 
     assert 9 == len(turns)
+    assert [{"type": "tool_use"}] in [turn.get("body") for turn in turns if turn["role"] == "assistant"]
+    assert [{"type": "tool_result"}] in [turn.get("body") for turn in turns if turn["role"] == "user"]
     assert 4 == sum(turn["role"] == "assistant" for turn in turns)
     assert not any(turn["turn_id"].endswith("_response") for turn in turns)
 

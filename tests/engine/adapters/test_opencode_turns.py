@@ -77,6 +77,12 @@ def test_real_sessions_are_read_with_parents_bodies_and_sub_agents(folder):
     assert "2026-11-21T04:07:04.646Z" == linear[0]["timestamp"]
 
 
+def test_an_answer_that_is_only_a_tools_call_says_so(folder):
+    bodies = [turn.get("body") for turn in read(folder) if turn["role"] == "assistant"]
+
+    assert [{"type": "tool_use"}] in bodies
+
+
 def test_a_failed_answer_is_a_turn_without_a_body(folder):
     failed = [turn for turn in read(folder) if turn["turn_id"] == "msg_1fc49adf3001xUz0zoY63mFJDi"]
 

@@ -406,10 +406,13 @@ def test_claude_record_without_its_identity_is_no_turn(projects, missing):
     assert (told, len(told)) == (projects.reading.notes, projects.reading.damaged_lines)
 
 
-def test_turn_without_text_has_no_body(projects):
-    projects.append(claude("a", [{"type": "tool_use", "input": {}}]))
+def test_turn_without_text_says_what_it_is(projects):
+    projects.append(claude("a", [{"type": "thinking", "thinking": "?"}, {"type": "tool_use", "input": {}}]))
+    projects.append(claude("b", []))
+    call, nothing = projects.read()
 
-    assert "body" not in projects.read()[0]
+    assert [{"type": "thinking"}, {"type": "tool_use"}] == call["body"]
+    assert "body" not in nothing
 
 
 @pytest.mark.parametrize(

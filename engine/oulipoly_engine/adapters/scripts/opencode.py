@@ -37,6 +37,7 @@ _MISUSED, _NO_DATABASE, _NO_STATE = 1, 2, 3
 _PATIENCE_S = 5.0
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NOTES = 3  # damaged messages named one by one; the rest is counted
+_TEXTLESS = {"tool": "tool_use", "reasoning": "thinking", "file": "file"}  # what a turn may be that has no text
 _AT_ONCE = 500  # pending messages in one question; SQLite takes 999 parameters at least
 
 Json = Mapping[str, object]
@@ -285,6 +286,9 @@ def _turn(row: Row, data: Json, parts: Sequence[Json], *, is_sidechain: bool) ->
         return None
     parent = data.get("parentID")
     body = [chunk for chunk in map(_chunk, parts) if chunk is not None]
+    if not body:
+        kinds = [str(part.get("type")) for part in parts]
+        body = [{"type": _TEXTLESS[kind]} for kind in kinds if kind in _TEXTLESS]
     turn: dict[str, object] = {
         "session_id": session_id,
         "turn_id": message_id,

@@ -9,7 +9,7 @@ The name it is called by says which format to read; `turns.py NAME FOLDER` does 
 of the names works alone: standard library only, Python 3.11 and up, and therefore in one file.
 
 stdout: `{"session_id", "turn_id", "timestamp", "role", "parent_turn_id"?, "is_sidechain"?, "is_compaction_boundary"?,
-"body"?: [{"type", "text"}], "source_file"}`.
+"body"?: [{"type", "text"?}], "source_file"}`; where nothing carries text, the body tells the types alone.
 stderr: a line for each file or folder that could not be read and for damaged lines, with file and line number.
 Exits: 0, also when single files were unreadable or the folder does not exist yet; 1 called wrongly, or nobody reads our
 output; 2 the folder cannot be listed; 3 the cursor cannot be kept.
@@ -160,15 +160,23 @@ def _gemini_turn(message: Json, session_id: str | None) -> Turn | None:
     if str(turn_id).endswith("_response"):
         return None
     turn: Turn = {"session_id": session_id, "turn_id": turn_id, "timestamp": at, "role": role}
-    return _with_body(turn, message.get("content"))
+    content = message.get("content")
+    if any("text" in chunk for chunk in chunks(content)):
+        return _with_body(turn, content)
+    # An answer without text has called a tool, which a later line with the same id tells; what tools gave has no type.
+    return _with_body(turn, {"type": "tool_use" if role == "assistant" else "tool_result"})
 
 
 def chunks(content: object) -> list[Turn]:
-    """Return a content value as chunks of text; what carries none is left out."""
+    """Return a content value as chunks of text; what carries none is left out, unless there is nothing else.
+
+    An answer that is only a tool's call has no text, and its body says what it is: `[{"type": "tool_use"}]`.
+    """
     if isinstance(content, str):
         return [{"type": "text", "text": content}] if content else []
     items = content if isinstance(content, list) else [content]
-    return [chunk for chunk in map(_chunk, items) if chunk is not None]
+    found = [chunk for chunk in map(_chunk, items) if chunk is not None]
+    return found or [{"type": _chunk_type(item)} for item in items if isinstance(item, dict)]
 
 
 def _with_body(turn: Turn, *candidates: object) -> Turn:
@@ -185,10 +193,12 @@ def _chunk(item: object) -> Turn | None:
         return None
     text = item.get("text")
     text = text if isinstance(text, str) else item.get("content")
-    if not isinstance(text, str):
-        return None
+    return {"type": _chunk_type(item), "text": text} if isinstance(text, str) else None
+
+
+def _chunk_type(item: Json) -> str:
     kind = item.get("type")
-    return {"type": _SAME_TYPE.get(kind, kind) if isinstance(kind, str) else "text", "text": text}
+    return _SAME_TYPE.get(kind, kind) if isinstance(kind, str) else "text"
 
 
 def _is_text(value: object) -> bool:

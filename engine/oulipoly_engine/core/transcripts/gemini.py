@@ -15,6 +15,7 @@ from oulipoly_engine.core.transcripts.line_decoder import ABSENT, Content, Count
 from oulipoly_engine.core.transcripts.turn_script import EntryLine
 
 _ROLES = {"user": "user", "gemini": "assistant"}
+_CALL, _RESULT = '[{"type":"tool_use"}]', '[{"type":"tool_result"}]'
 _REPEATED = "_response"  # with which ids end that a list gives to answers it repeats
 
 
@@ -83,9 +84,20 @@ def entry_line(message: Message, session_id: str | None, file: str) -> EntryLine
         turn_script.storable("turn_id", message.id),
         turn_script.instant(message.timestamp),
         role,
-        body=body_of(message.content),
+        body=_body(message.content, role),
         source_file=file,
     )
+
+
+def _body(content: Content, role: str) -> str:
+    """Return what was said; without text what it is.
+
+    An answer without text has called a tool, which a later line with the same id tells; what tools gave has no type.
+    """
+    body = body_of(content)
+    if body is not None and '"text":' in body:
+        return body
+    return _CALL if role == "assistant" else _RESULT
 
 
 def find_missing_texts(line: Line) -> tuple[str, ...] | None:

@@ -18,7 +18,7 @@ import msgspec
 
 from oulipoly_engine.core.text.json_values import MOST_TOKENS, count_of
 from oulipoly_engine.core.transcripts.canonical import TEXT, TEXT_TYPES, Line, Origin, chunks, parse_line
-from oulipoly_engine.core.transcripts.turn_script import TextChunk, encode_body
+from oulipoly_engine.core.transcripts.turn_script import BodyChunk, encode_body
 
 Count = Annotated[int, msgspec.Meta(ge=0, lt=MOST_TOKENS)]  # of tokens; anything else is looked at leniently
 Content = msgspec.Raw  # as it stands in the line, or any JSON value where the line was decoded in another way
@@ -93,25 +93,28 @@ def plain(content: object) -> Any:  # noqa: ANN401 - JSON
 
 
 def body_of(content: object) -> str | None:
-    """Return a content as the body of a row is stored, None where it carries no text. Raises as `plain`."""
-    if not content:
-        return None
+    """Return a content as the body of a row is stored; None where there is nothing in it. Raises as `plain`.
+
+    What carries no text is left out, unless there is nothing else: then the body tells the types alone.
+    """
     if isinstance(content, msgspec.Raw):
+        if not content:
+            return None
         try:
             content = _decode_body(content)
         except UNFIT:
             content = plain(content)
     if isinstance(content, str):
-        return encode_body([TextChunk(TEXT, content)]) if content else None
-    found: list[TextChunk] = []
+        return encode_body([BodyChunk(TEXT, content)]) if content else None
+    found: list[BodyChunk] = []
     for item in content if isinstance(content, list) else [content]:
         if type(item) is _Chunk:
             text = item.text if item.text is not None else item.content
-            if isinstance(text, str):
-                found.append(TextChunk(TEXT if item.type is None or item.type in TEXT_TYPES else item.type, text))
+            kind = TEXT if item.type is None or item.type in TEXT_TYPES else item.type
+            found.append(BodyChunk(kind, text if isinstance(text, str) else None))
         else:
-            found += [TextChunk(chunk.type, chunk.text) for chunk in chunks([item]) if chunk.text is not None]
-    return encode_body(found)
+            found += [BodyChunk(chunk.type, chunk.text) for chunk in chunks([item])]
+    return encode_body([chunk for chunk in found if chunk.text is not None] or found)
 
 
 def struct_of(kind: type[S], record: Mapping[str, object], *, keeping: bool = False) -> S:

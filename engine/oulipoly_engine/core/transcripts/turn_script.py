@@ -49,11 +49,11 @@ class LineError(Record):
         return f"line {self.line}: {self.text}" if self.line else self.text
 
 
-class TextChunk(msgspec.Struct, gc=False):
-    """A chunk of text."""
+class BodyChunk(msgspec.Struct, gc=False, omit_defaults=True):
+    """A chunk of a body."""
 
     type: str
-    text: str
+    text: str | None = None  # None: it carries no text, and only its type is kept
 
 
 Told = tuple[EntryLine | None, LineError | None]  # an entry, why there is none, or an entry without its body and why
@@ -160,14 +160,14 @@ def storable(name: str, text: str) -> str:
     return text
 
 
-def encode_body(chunks: Sequence[TextChunk]) -> str | None:
-    """Return chunks of text as a body is stored, None for none."""
+def encode_body(chunks: Sequence[BodyChunk]) -> str | None:
+    """Return chunks as a body is stored, None for none."""
     if not chunks:
         return None
     try:
         return _encode(chunks).decode()
     except UnicodeEncodeError:
-        return _encode_escaped([{"type": chunk.type, "text": chunk.text} for chunk in chunks])
+        return _encode_escaped([msgspec.to_builtins(chunk) for chunk in chunks])
 
 
 def _encode_escaped(value: object) -> str:

@@ -88,7 +88,7 @@ class Exporter(Record):
         """Export a session from its transcript, or from stored bodies where the transcript is missing or unreadable.
 
         Raises TranscriptMalformed, StorageUnsupported (no storage of a canonical kind; or neither transcript nor stored
-        entries), and RunnerError for a stored entry without body, a full disk, or a transcript that never holds still.
+        entries), and RunnerError for a damaged stored body, a full disk, or a transcript that never holds still.
         """
         storage_type = self.locator.storage(session).storage_type
         if storage_type is StorageType.OTHER:
@@ -229,15 +229,13 @@ def _write_rows(writer: _Writer, store: Store, session: ResolvedSession, problem
 
 
 def _read_stored_record(row: StoredBody, session: ResolvedSession, problem: str) -> CanonicalRecord:
-    if row.body is None:
-        message = f"{problem}; and its stored turn {row.entry_id} (row {row.row_id}) was kept without its body"
-        raise RunnerError(message)
+    """Return a row's record; one that was stored without its body is a placeholder, which no replacement takes."""
     try:
-        content = read_stored_chunks(row.body)
+        content = () if row.body is None else read_stored_chunks(row.body)
     except (ValueError, RecursionError) as error:
         message = f"{problem}; and the stored body in row {row.row_id} cannot be read: {error}"
         raise RunnerError(message) from error
-    digest = hashlib.sha256(row.body.encode("utf-8", "surrogatepass")).hexdigest()
+    digest = hashlib.sha256((row.body or "").encode("utf-8", "surrogatepass")).hexdigest()
     return CanonicalRecord(
         session_id=session.session_id,
         account=session.account,
@@ -246,4 +244,5 @@ def _read_stored_record(row: StoredBody, session: ResolvedSession, problem: str)
         timestamp=row.timestamp,
         content=content,
         source=Source(STATE_DB, f"db://session_turns/{row.row_id}", row.row_id, 0, 0, digest),
+        is_unsupported=row.body is None,
     )

@@ -58,10 +58,11 @@ def test_a_body_is_the_same_out_of_raw_and_of_plain_content(content):
         raw = msgspec.Raw(json.dumps(content, ensure_ascii=False).encode())
     except UnicodeEncodeError:  # half a character, which no raw content holds
         return
-    told = [{"type": one.type, "text": one.text} for one in chunks(content) if one.text is not None]
+    every = chunks(content)
+    told = [{"type": one.type, "text": one.text} for one in every if one.text is not None]
 
     assert body_of(raw) == body_of(content)
-    assert told == json.loads(body_of(raw) or "[]")
+    assert (told or [{"type": one.type} for one in every]) == json.loads(body_of(raw) or "[]")
 
 
 def test_leniently_a_value_of_another_type_is_left_out_and_the_rest_stays():

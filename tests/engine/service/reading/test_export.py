@@ -172,8 +172,19 @@ def test_many_stored_turns_come_in_order(bench):
     assert sorted(rows) == rows
 
 
-@pytest.mark.parametrize("body", [None, "no JSON", '{"type":"text"}'])
-def test_stored_turn_without_a_body_is_an_operational_error(bench, body):
+def test_stored_turn_without_a_body_is_a_placeholder_and_one_without_text_says_what_it_was(bench):
+    bench.stored("t1", "2026-04-17T08:00:00.000000Z", None)
+    bench.stored("t2", "2026-04-17T08:00:01.000000Z", '[{"type":"tool_use"}]')
+
+    bare, call = map(json.loads, bench.export()[0].splitlines())
+
+    assert ([], True) == (bare["content"], bare["unsupported_record"])
+    assert hashlib.sha256(b"").hexdigest() == bare["source"]["sha256"]
+    assert ([{"type": "tool_use", "text": None}], False) == (call["content"], call["unsupported_record"])
+
+
+@pytest.mark.parametrize("body", ["no JSON", '{"type":"text"}'])
+def test_stored_turn_with_a_damaged_body_is_an_operational_error(bench, body):
     bench.stored("t1", "2026-04-17T08:00:00.000000Z", "[]")
     bench.stored("t2", "2026-04-17T08:00:01.000000Z", body)
 
