@@ -136,6 +136,32 @@ def test_beginning_of_an_id_is_enough_unless_it_means_several(known):
     assert b"too short" in short.stderr
 
 
+@pytest.mark.parametrize("given", ["9e69e8cc", SESSION[:-1], SESSION.replace("-", ""), "", "nope"])
+def test_session_id_of_a_script_is_never_the_beginning_of_one(known, given):
+    account(known, "a", "cat")
+    known.model("m", "a")
+    known.add_session()
+
+    done = known.run("resume", "--session-id", given, "--prompt", "x")
+
+    assert (2, b"") == (done.returncode, done.stdout)
+    assert f"Invalid session UUID '{given}' (no prefix matching)".encode() in done.stderr
+    assert [] == known.rows("SELECT * FROM invocations")
+
+
+def test_session_id_of_a_script_is_found_by_all_of_it(known):
+    account(known, "a", "cat")
+    known.model("m", "a")
+    known.add_session(session="ses_e03b6b4cbffeMCq4uCbKk1rWZt")
+
+    whole = known.run("resume", "--session-id", "ses_e03b6b4cbffeMCq4uCbKk1rWZt", "--prompt", "x")
+    beginning = known.run("resume", "--session-id", "ses_e03b6b4cb", "--prompt", "x")
+    upper = known.run("resume", "--session-id", SESSION.upper(), "--prompt", "x")
+
+    assert [0, 1, 1] == [whole.returncode, beginning.returncode, upper.returncode]
+    assert f"no session and no chain has the id {SESSION}".encode() in upper.stderr
+
+
 def test_several_recent_chains_of_one_id_are_refused_with_their_ids(known):
     account(known, "a", "cat")
     known.model("m", "a")

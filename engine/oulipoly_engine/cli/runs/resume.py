@@ -12,6 +12,7 @@ from oulipoly_engine.cli.runs.run import Terminal, conclude, folder, read_prompt
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs import markers
 from oulipoly_engine.core.runs.failure_categories import Category
+from oulipoly_engine.core.sessions.resolve import full_id
 from oulipoly_engine.errors import PromptMissing, RequestRefused, SessionAmbiguous, SessionNotFound
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.own_process import parent_invocation
@@ -27,8 +28,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         prog=f"{context.program} {name}",
         description="Give a session an answer and pass on what its CLI says. The answer may come on stdin.",
     )
-    parser.add_argument("words", nargs="*", metavar="[ID] ANSWER...", help="the session, and what it is told")
-    parser.add_argument("--session-id", dest="resume", metavar="ID", help="the session; the beginning is enough")
+    parser.add_argument("words", nargs="*", metavar="[ID] ANSWER...", help="the beginning of an id, and the answer")
+    parser.add_argument("--session-id", dest="resume", metavar="ID", help="the session, by its whole id")
     parser.add_argument("-m", "--model", help="default: the one that the session was last run with")
     parser.add_argument("-f", "--file", type=Path, metavar="ANSWER.md", help="read the answer from a file")
     parser.add_argument("--prompt", metavar="TEXT", help="the answer itself")
@@ -41,7 +42,10 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     options = parser.parse(arguments)
     if options.list is not None:
         return _list(context, options.list)
-    if options.resume is None and options.words:
+    options.is_exact = options.resume is not None
+    if options.is_exact:
+        options.resume = full_id(options.resume)
+    elif options.words:
         options.resume, *options.words = options.words
     if options.resume is None:
         parser.error("--session-id is missing: say which session goes on")
@@ -65,7 +69,8 @@ def resume(context: Context, options: Namespace) -> int:
 
 def _resume(context: Context, options: Namespace, runner: OneShotRunner, text: str) -> int:
     project = None if options.project is None else folder(options.project)
-    wish = ResumeRequest(options.resume, options.model, project, getattr(options, "to", None))
+    is_exact = getattr(options, "is_exact", False)
+    wish = ResumeRequest(options.resume, options.model, project, getattr(options, "to", None), is_exact=is_exact)
     invoked = runner.resume(
         wish, text, folder(project), parent_invocation(), options.timeout, is_shown=diagnostics.is_terminal()
     )

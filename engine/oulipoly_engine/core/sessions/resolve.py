@@ -15,6 +15,7 @@ UNKNOWN_MODEL = "<unknown>"  # of a chain that was found, not started by us
 RECENT = timedelta(hours=24)  # several chains used within this are too many to choose from
 MINIMUM_PREFIX = 4  # characters; fewer are a slip of the finger
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
+_OPENCODE = re.compile(r"ses_[0-9A-Za-z]{8,40}")  # what opencode has in place of a UUID
 
 
 class Segment(Record):
@@ -69,6 +70,20 @@ def session_uuid(text: str) -> str:
     lowered = text.lower()
     if not _UUID.fullmatch(lowered):
         message = f"{text[:80]!r} is no session id: give the full UUID"
+        raise SessionIdInvalid(message, input=text)
+    return lowered
+
+
+def full_id(text: str) -> str:
+    """Return the id of a session to go on with, a UUID in lower case.
+
+    Raises SessionIdInvalid for what is no whole id: a script that resumes must not meet another session than it means.
+    """
+    if _OPENCODE.fullmatch(text):
+        return text
+    lowered = text.lower()
+    if not _UUID.fullmatch(lowered):
+        message = f"Invalid session UUID {text[:80]!r} (no prefix matching): give it whole (`session list --json`)"
         raise SessionIdInvalid(message, input=text)
     return lowered
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 
 from oulipoly_engine.clock import Clock
@@ -25,7 +26,7 @@ from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.quota.choose import candidates, decide
 from oulipoly_engine.service.runs.freshness import Freshness
 from oulipoly_engine.service.runs.invoke import Chosen
-from oulipoly_engine.service.sessions.locate import find_typed
+from oulipoly_engine.service.sessions.locate import find_session, find_typed
 from oulipoly_engine.service.sessions.move import Mover
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import invocations
@@ -35,11 +36,12 @@ from oulipoly_engine.store.sessions import chains
 class ResumeRequest(Record):
     """What a user asks to go on with."""
 
-    text: str  # an id or the beginning of one
+    text: str  # an id or, unless it has to be exact, the beginning of one
     model: str | None = None  # None: the session's own
     project: Path | None = None  # None: where the session has been
     to_account: str | None = None  # move it there first
     is_fork: bool = False  # begin a new session with its past, and leave it as it is
+    is_exact: bool = False  # the beginning of an id means nothing
 
 
 class Resumption(Record):
@@ -83,7 +85,7 @@ class Resumer(Record):
         Raises RequestRefused (exit 1 by the contract) with what is wrong and what to do.
         """
         try:
-            session = self._find(wish.text)
+            session = self._find(wish.text, find_session if wish.is_exact else find_typed)
         except (SessionNotFound, SessionAmbiguous) as error:
             raise RequestRefused(error.message) from error
         model = self._model(session, wish.model)
@@ -121,10 +123,10 @@ class Resumer(Record):
         pool = decide(self.store, settled.model, self.settings, self.clock.now(), known=self.accounts)
         return describe_resumption(decision_to_json(pool), settled.session.account, settled.reason)
 
-    def _find(self, text: str) -> ResolvedSession:
+    def _find(self, text: str, find: Callable[[Store, str, datetime], ResolvedSession]) -> ResolvedSession:
         now = self.clock.now()
         try:
-            return self._tell_matches(text, find_typed(self.store, text, now))
+            return self._tell_matches(text, find(self.store, text, now))
         except SessionNotFound as error:
             invocation = invocations.find(self.store, text.lower())
             if invocation is not None:
@@ -133,7 +135,7 @@ class Resumer(Record):
                 raise SessionNotFound(message, input=text) from error
             if self.freshness is None or not self.freshness.scan_all():
                 raise
-        return self._tell_matches(text, find_typed(self.store, text, now))
+        return self._tell_matches(text, find(self.store, text, now))
 
     def _tell_matches(self, text: str, session: ResolvedSession) -> ResolvedSession:
         """Say which accounts an id matched, where there were several and scripts may read it."""
