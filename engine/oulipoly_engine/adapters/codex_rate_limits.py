@@ -8,11 +8,11 @@ from __future__ import annotations
 import heapq
 import json
 import os
-import stat
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from oulipoly_engine.adapters.transcript_file import open_transcript, status_of
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.quota.readings import ParsedWindow, duration_label
 from oulipoly_engine.records import Record, replace
@@ -77,11 +77,11 @@ def _rollouts(root: Path, since: datetime | None) -> Iterator[_Rollout]:
             if name.startswith("rollout-") and name.endswith(".jsonl"):
                 path = Path(folder, name)
                 try:
-                    status = path.stat()
+                    status = status_of(path)
                     changed_at = datetime.fromtimestamp(status.st_mtime, UTC)
                 except (OSError, ValueError, OverflowError):
-                    continue  # gone meanwhile, or a time beyond all calendars
-                if stat.S_ISREG(status.st_mode) and (since is None or changed_at >= since):
+                    continue  # gone meanwhile, no file, or a time beyond all calendars
+                if since is None or changed_at >= since:
                     yield _Rollout(path, changed_at, status.st_size)
 
 
@@ -105,7 +105,7 @@ def _repeats(earlier: CodexReading, later: CodexReading) -> bool:
 def _tail(path: Path, limit: int) -> bytes:
     """Return the end of a file, from the beginning of a line; nothing if it cannot be read."""
     try:
-        with path.open("rb") as file:
+        with open_transcript(path) as file:
             start = max(0, file.seek(0, os.SEEK_END) - limit)
             file.seek(start)
             content = file.read(limit)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from oulipoly_engine.adapters.transcript_file import open_transcript
 from oulipoly_engine.records import Record
 
 _PROJECTION = "thread_history_1.sqlite"
@@ -61,7 +62,7 @@ def forks_of(home: Path, thread_id: str) -> Iterator[Fork]:
     for folder in ("sessions", "archived_sessions"):
         for path in sorted((home / folder).rglob("rollout-*.jsonl")):
             try:
-                with path.open("rb") as file:
+                with open_transcript(path) as file:
                     head = file.readline(_HEAD)
             except OSError:
                 continue

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.adapters.scripts.places import Folder, encode_project_dir
+from oulipoly_engine.adapters.transcript_file import status_of
 from oulipoly_engine.records import Record, replace
 
 if TYPE_CHECKING:
@@ -38,10 +37,10 @@ class Head(Record):
 def look_at(path: str) -> Standing | None:
     """Return size and age of a transcript, None when it is not there, or no file."""
     try:
-        status = os.stat(path)  # noqa: PTH116 - ten thousand of them
+        status = status_of(path)
     except (OSError, ValueError):
         return None
-    return Standing(status.st_size, status.st_mtime_ns // 1_000_000) if stat.S_ISREG(status.st_mode) else None
+    return Standing(status.st_size, status.st_mtime_ns // 1_000_000)
 
 
 def read_head(path: str) -> Head:

@@ -17,6 +17,7 @@ Exits: 0; 1 called wrongly, or (locators) nothing was found.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -25,7 +26,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 _LONGEST_LINE = 16 << 20  # of a first line; a session_meta holds the instructions, some 100 kB
 _RECORDS_READ = 2_000  # for the folder of a Claude transcript; the first conversation record has it
@@ -63,15 +64,17 @@ class Folder:
                 if name.startswith(prefix) and name.endswith(suffix):
                     path = Path(folder, name)
                     with suppress(OSError):  # gone meanwhile
-                        status = path.stat()
-                        if stat.S_ISREG(status.st_mode):  # opening a pipe would wait for ever
+                        status = path.lstat()
+                        if stat.S_ISREG(status.st_mode):
                             found.append((-status.st_mtime_ns, path))
+                        else:  # a link may lead anywhere, and a pipe waits for ever
+                            self._note(_irregular(path, status))
         return [path for _, path in sorted(found)]
 
     def lines(self, path: Path, mark: bytes, most: int) -> Iterator[bytes]:
         """Yield those of a file's first lines that hold a mark."""
         try:
-            with path.open("rb") as file:
+            with _open(path) as file:
                 for _ in range(most):
                     line = file.readline(_LONGEST_LINE)
                     if not line:
@@ -89,7 +92,7 @@ class Folder:
         """Tell whether a file contains some bytes."""
         rest = b""
         try:
-            with path.open("rb") as file:
+            with _open(path) as file:
                 while chunk := file.read(_CHUNK):
                     if text in rest + chunk:
                         return True
@@ -275,6 +278,21 @@ def _meta(folder: Folder, path: Path) -> Json:
 
 def _gemini_id(folder: Folder, path: Path) -> object:
     return next(folder.records(path, b"sessionId", 1), {}).get("sessionId")
+
+
+def _open(path: Path) -> BinaryIO:
+    """Open a transcript: a file of its own, no link and nothing that has no end. Raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)
+        raise _irregular(path, status)
+    return open(descriptor, "rb")  # noqa: PTH123 - a descriptor, which the caller closes
+
+
+def _irregular(path: Path, status: os.stat_result) -> OSError:
+    kind = "a link" if stat.S_ISLNK(status.st_mode) else "something else"
+    return OSError(errno.EINVAL, f"it is {kind}, not a regular file", str(path))
 
 
 def _is_folder(path: str) -> bool:

@@ -22,6 +22,7 @@ ends it.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -37,6 +38,7 @@ from typing import BinaryIO, Generic, TypeVar
 LONGEST_LINE = 256 << 20  # bytes; real transcripts have had lines of 50 MB, pasted images among them
 _BUFFER = 256 << 10
 _HEAD, _TAIL = 1024, 64  # bytes that must be unchanged for a file to be read on
+_KINDS = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFDIR: "a folder"}
 _NOTES_A_FILE = 3  # damaged lines named one by one; the rest is counted
 
 _MISUSED, _NO_FOLDER, _NO_STATE = 1, 2, 3
@@ -387,13 +389,11 @@ class Reading(Generic[T]):
     def _file(self, path: str) -> Iterator[T]:
         before = self._before.get(path)
         try:
-            status = os.stat(path)  # noqa: PTH116 - ten thousand of them
+            status = os.lstat(path)
             if before is not None and before.is_of(status):
                 self._now[path] = before
                 return
-            if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for ever
-                return
-            with open(path, "rb", _BUFFER) as file:  # noqa: PTH123 - as above
+            with open_transcript(path, _BUFFER) as file:
                 yield from self._read_file(path, file, before)
         except OSError as error:  # unreadable, or gone since the folder was listed
             self._unread(path, error)
@@ -506,6 +506,27 @@ def decode_leniently(text: bytes) -> Json | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def open_transcript(path: str | Path, buffering: int = -1) -> BinaryIO:
+    """Open a transcript: a file of its own, no link, which may lead anywhere, and nothing that has no end.
+
+    Raises OSError.
+    """
+    _require_regular(path, os.lstat(path))
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
+    try:
+        _require_regular(path, os.fstat(descriptor))
+        return open(descriptor, "rb", buffering)  # noqa: PTH123 - a descriptor
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _require_regular(path: str | Path, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "a device")
+        raise OSError(errno.EINVAL, f"it is {kind}, not a regular file", str(path))
 
 
 def _skip_line(file: BinaryIO, size: int) -> tuple[bool, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -10,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from oulipoly_engine.adapters.transcript_file import find_status, open_transcript
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.sessions.session_table import time_left
 from oulipoly_engine.errors import RunnerError, SessionNotFound
@@ -152,18 +154,11 @@ class Archive(Record):
         kept_at = None if copy.is_pruned else copy.kept_at
         home = self.homes.get(copy.account)
         try:
-            status = copy.path.stat()
-        except OSError as error:
-            if not isinstance(error, FileNotFoundError | NotADirectoryError):  # nobody can tell
-                return ArchiveStatus(
-                    copy.account,
-                    copy.session_id,
-                    copy.path,
-                    _describe_copy(copy, is_current=False),
-                    copy.size_bytes,
-                    kept_at,
-                    None,
-                )
+            status = find_status(copy.path)
+        except OSError:  # nobody can tell
+            keeping = _describe_copy(copy, is_current=False)
+            return ArchiveStatus(copy.account, copy.session_id, copy.path, keeping, copy.size_bytes, kept_at, None)
+        if status is None:
             keeping = CopyState.LOST if copy.is_pruned else CopyState.ONLY_COPY
             return ArchiveStatus(copy.account, copy.session_id, copy.path, keeping, copy.size_bytes, kept_at, None)
         keeping = _describe_copy(copy, is_current=copy.is_of(status))
@@ -173,8 +168,8 @@ class Archive(Record):
     def _is_there(self, copy: KeptCopy, target: Path) -> bool:
         """Tell whether a file holds what its copy does. Another one is left to `new_file`, which refuses."""
         try:
-            with target.open("rb") as file:
-                if target.stat().st_size != copy.size_bytes:
+            with open_transcript(target) as file:
+                if os.fstat(file.fileno()).st_size != copy.size_bytes:
                     return False
                 chunks = rows.chunks_of(self.store, copy)
                 return all(sha256(file.read(chunk.size_bytes)).digest() == chunk.sha256 for chunk in chunks)

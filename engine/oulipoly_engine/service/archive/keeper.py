@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from oulipoly_engine import stopping
+from oulipoly_engine.adapters.transcript_file import is_transcript, open_transcript
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.archive.chunking import MOST_BYTES, pieces
 from oulipoly_engine.errors import RunnerError
@@ -295,7 +296,7 @@ class _Run:
             self.left_over += 1
             return
         try:
-            source = file.path.open("rb", buffering=MOST_BYTES)
+            source = open_transcript(file.path, MOST_BYTES)
         except OSError as error:
             self._done.note(f"{file.path}: {error.strerror or error}")
             return
@@ -421,7 +422,7 @@ def _in_order(copies: Iterable[KeptCopy], *, only_copies: bool) -> Iterator[Kept
 
 
 def _exists(copy: KeptCopy) -> bool:
-    return copy.path.exists()
+    return is_transcript(copy.path)
 
 
 def after_scan(keeper: ArchiveKeeper, budget_s: float) -> KeepResult | None:

@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 
+from oulipoly_engine.adapters.transcript_file import open_transcript
 from oulipoly_engine.clock import Clock, to_text
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.archive.bundle import (
@@ -189,13 +190,13 @@ def _of_path(role: Role, session_id: str, path: Path, name: str) -> _Source:
 
 
 def _open_path(path: Path) -> BinaryIO:
-    return path.open("rb")
+    return open_transcript(path)
 
 
 def _find_fork_origin(rollout: Path) -> str | None:
     """Return the thread whose history a rollout's first line refers to."""
     try:
-        with rollout.open("rb") as file:
+        with open_transcript(rollout) as file:
             record = json.loads(file.readline(_FIRST_LINE))
     except (OSError, ValueError, RecursionError):
         return None

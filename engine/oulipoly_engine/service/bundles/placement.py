@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from oulipoly_engine.adapters.scripts.places import encode_project_dir
+from oulipoly_engine.adapters.transcript_file import open_transcript, status_of
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.archive.bundle import BundledFile, BundledSegment, Manifest, Role, rollout_day
 from oulipoly_engine.errors import AccountUnusable, RunnerError, UsageInvalid
@@ -153,7 +154,7 @@ def _place_file(file: BundledFile, path: Path) -> PlacedFile:
     if not path.is_symlink() and not path.exists():
         return PlacedFile(file, path, is_there=False)
     try:
-        size = path.stat().st_size if path.is_file() else -1
+        size = status_of(path).st_size
         may_grow = file.role is Role.PARENT  # a fork needs its parent's beginning
         is_same = size == file.size_bytes or (may_grow and size > file.size_bytes)
         if is_same and _hash_of(path, file.size_bytes) == file.sha256:
@@ -186,7 +187,7 @@ def _refuse_other_states(segment: BundledSegment, home: Home, files: tuple[Place
 
 def _hash_of(path: Path, size: int) -> str:
     digest = sha256()
-    with path.open("rb") as file:
+    with open_transcript(path) as file:
         while size and (block := file.read(min(size, _BLOCK))):
             digest.update(block)
             size -= len(block)

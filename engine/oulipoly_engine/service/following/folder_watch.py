@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from heapq import nlargest
 
+from oulipoly_engine.adapters.transcript_file import find_status
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.following.folder_events import FolderEvents, folder_events
 from oulipoly_engine.service.following.notices import Notices
@@ -231,7 +232,7 @@ class FolderWatch:
                 for entry in entries:
                     with suppress(OSError):  # gone since
                         if root.is_transcript(entry.name):
-                            status = entry.stat()
+                            status = entry.stat(follow_symlinks=False)
                             if stat.S_ISREG(status.st_mode):
                                 yield entry.path, _Mark(status.st_size, status.st_mtime_ns, status.st_ino)
                         elif entry.is_dir(follow_symlinks=False) and (is_deep or entry.path not in self._folders):
@@ -282,10 +283,10 @@ def _identity(folder: str) -> tuple[int, int] | None:
 
 def _mark(path: str) -> _Mark | None:
     try:
-        status = os.stat(path)  # noqa: PTH116 - text
+        status = find_status(path)
     except OSError:
         return None
-    return _Mark(status.st_size, status.st_mtime_ns, status.st_ino) if stat.S_ISREG(status.st_mode) else None
+    return None if status is None else _Mark(status.st_size, status.st_mtime_ns, status.st_ino)
 
 
 def _read_mtime_ns(folder: str) -> int:

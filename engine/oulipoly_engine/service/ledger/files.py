@@ -6,13 +6,14 @@ One buffer serves all files: a fresh one for each is several times slower, for t
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
 from pathlib import Path
 
+from oulipoly_engine.adapters.transcript_file import open_transcript
 from oulipoly_engine.core.ledger.calls import Damage, Found, Reader
 from oulipoly_engine.records import Record, field
+from oulipoly_engine.regular_files import check_regular
 from oulipoly_engine.store.ledger.calls import Cursor
 
 PREFIXES = {"codex": "rollout-", "gemini": "session-"}  # of a transcript's name
@@ -82,12 +83,11 @@ def _walk_folder(
         name = entry.name
         try:
             if name.endswith(".jsonl") and name.startswith(prefix):
-                status = entry.stat()
+                status = entry.stat(follow_symlinks=False)
                 path = entry.path
                 missing.discard(path)
                 cursor = known.get(path)
-                if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for ever
-                    continue
+                check_regular(status, path)
                 found.count += 1
                 found.size += status.st_size
                 if (
@@ -127,15 +127,12 @@ class Blocks:
 
         pause: called between blocks of a long file with the cursor so far. Raises OSError.
         """
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
-            # Before the first byte: what is appended meanwhile shows as a change next time.
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                raise OSError(0, "is no file any more")
-            return self._read(descriptor, path, status, before, reader, pause)
+            with open_transcript(path, 0) as file:
+                # Before the first byte: what is appended meanwhile shows as a change next time.
+                status = os.fstat(file.fileno())
+                return self._read(file.fileno(), path, status, before, reader, pause)
         finally:
-            os.close(descriptor)
             if len(self._buffer) > _BUFFER:
                 self._buffer = bytearray(_BUFFER)
 

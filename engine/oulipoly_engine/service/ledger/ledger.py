@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.adapters.transcript_file import open_transcript
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.ledger.calls import Damage, Tokens
 from oulipoly_engine.errors import SpawnFailed
@@ -223,7 +224,7 @@ def _sentence(path: str, damage: Damage) -> str:
         return f"{escape_path(path)}: {damage.what}"
     number, left = 1, damage.offset
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 - the path may be no text
+        with open_transcript(path) as file:
             while left and (piece := file.read(min(left, 1 << 20))):
                 number += piece.count(b"\n")
                 left -= len(piece)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.adapters.transcript_file import open_transcript
 from oulipoly_engine.core.ledger.calls import FamilyUnknown, Found, Place
 from oulipoly_engine.service.ledger.files import Blocks, Source, escape_path
 from oulipoly_engine.store.ledger.calls import Batch, Cursor, rows_of
@@ -150,7 +151,7 @@ class Reading:
         from oulipoly_engine.core.ledger.codex import parent_in  # noqa: PLC0415 - as above
 
         try:
-            with open(path, "rb") as file:  # noqa: PTH123 - text
+            with open_transcript(path) as file:
                 line = file.readline(_LONGEST_META)
                 changed_at = os.fstat(file.fileno()).st_mtime
         except OSError:

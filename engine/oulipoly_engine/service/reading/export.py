@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 
 from oulipoly_engine import stopping
+from oulipoly_engine.adapters.transcript_file import open_transcript, status_of
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.core.transcripts import claude, codex
@@ -123,14 +124,14 @@ class Exporter(Record):
         for _ in range(_ATTEMPTS):
             writer.restart()
             problem = None
-            with path.open("rb", buffering=_BLOCK) as file:
+            with open_transcript(path, _BLOCK) as file:
                 snapshot = _Snapshot(file)
                 try:
                     for record in self.read(storage_type, snapshot.lines(), origin):
                         writer.write(record)
                 except TranscriptMalformed as error:
                     problem = error
-                state = path.stat()
+                state = status_of(path)
                 if problem is None and snapshot.still_stands(state):
                     return
             if problem is not None and snapshot.is_unchanged(state):

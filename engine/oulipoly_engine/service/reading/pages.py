@@ -14,6 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+from oulipoly_engine.adapters.transcript_file import find_status, open_transcript
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.transcripts import claude, codex
 from oulipoly_engine.core.transcripts.canonical import Line, read_stored_chunks
@@ -122,7 +123,7 @@ class FilePages:
         self._hint = _HINTS[storage_type]
         self.is_gone = False
         self._is_copy = file is not None
-        self._file: BinaryIO = path.open("rb", buffering=0) if file is None else file
+        self._file: BinaryIO = open_transcript(path, 0) if file is None else file
         self._forget()
         self._scan()
 
@@ -143,9 +144,8 @@ class FilePages:
         """
         if self._is_copy:
             return None
-        try:
-            status = os.stat(self.path)  # noqa: PTH116 - twenty times a second
-        except (FileNotFoundError, NotADirectoryError):
+        status = find_status(self.path)
+        if status is None:
             was_gone, self.is_gone = self.is_gone, True
             return None if was_gone else Growth(len(self), len(self), is_gone=True)  # what was open stays readable
         growth = self._look(status)
@@ -200,7 +200,7 @@ class FilePages:
             self._scan()
             return Growth(len(self), max(0, before))
         if identity != self._identity:
-            new = self.path.open("rb", buffering=0)  # first: it may be gone again, and what was open stays readable
+            new = open_transcript(self.path, 0)  # first: it may be gone again, and what was open stays readable
             self._file.close()
             self._file = new
         self._forget()

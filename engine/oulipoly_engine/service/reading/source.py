@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
+from oulipoly_engine.adapters.transcript_file import find_status, is_transcript, open_transcript
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
@@ -67,13 +68,14 @@ class TranscriptSource(Record):
         from oulipoly_engine.core.transcripts.document_head import Origin
 
         findings = Findings()
-        kind, file, kept, problem = self._first(session, None, lambda path, _: path.open("rb", buffering=_BLOCK))
+        kind, opened, kept, problem = self._first(session, None, lambda path, _: (path, open_transcript(path, _BLOCK)))
         read = codex.dialogue if kind is StorageType.CODEX_SESSION else claude.dialogue
-        if file is not None:
+        if opened is not None:
+            path, file = opened
             with file:
                 yield OpenTranscript(
                     Origin.TRANSCRIPT,
-                    _translate_read_errors(read(scan(_snapshot(file)), findings), file.name),
+                    _translate_read_errors(read(scan(_snapshot(file)), findings), path),
                     findings,
                 )
         elif kept is not None and self.archive is not None:
@@ -125,7 +127,7 @@ def transcript_of(locator: Locator, session: ResolvedSession, path: str | None =
         kind = StorageType.CODEX_SESSION if Path(path).name.startswith("rollout-") else StorageType.CLAUDE_CODE
     if kind is StorageType.OTHER:
         return Transcript(kind, None, problem)
-    if path is not None and Path(path).is_file():
+    if path is not None and is_transcript(path):
         return Transcript(kind, Path(path))
     try:
         answer = locator.transcript(session)
@@ -161,12 +163,9 @@ def describe_nothing_stored(session: ResolvedSession, problem: str) -> StorageUn
 def _is_gone(path: Path) -> bool:
     """Tell whether a file is known not to be there; in a folder that may not be looked into nobody can tell."""
     try:
-        path.stat()
-    except (FileNotFoundError, NotADirectoryError):
-        return True
+        return find_status(path) is None
     except OSError:
         return False
-    return False
 
 
 def _snapshot(file: BinaryIO) -> Iterator[bytes]:
@@ -180,7 +179,7 @@ def _snapshot(file: BinaryIO) -> Iterator[bytes]:
         yield line
 
 
-def _translate_read_errors(entries: Iterable[Entry], path: str) -> Iterator[Entry]:
+def _translate_read_errors(entries: Iterable[Entry], path: Path) -> Iterator[Entry]:
     try:
         yield from entries
     except OSError as error:

@@ -25,6 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from oulipoly_engine.adapters.transcript_file import open_to_append, read_transcript
 from oulipoly_engine.errors import RunnerError, SessionBusy
 from oulipoly_engine.process.open_files import Hold, OpenForWriting, hold_writers
 from oulipoly_engine.records import Record
@@ -110,11 +111,11 @@ def append(path: Path, late: bytes) -> None:
     Does nothing when it stands there already: whoever did this before was killed before it could note it.
     """
     with translate_errors(path):
-        data = path.read_bytes()
+        data = read_transcript(path)
     if late in data:
         return
     between = b"" if data[-1:] in (b"", b"\n") else b"\n"
-    with translate_errors(path), path.open("ab", buffering=0) as file:  # one write: another program may append as well
+    with translate_errors(path), open_to_append(path) as file:  # one write: another program may append as well
         file.write(between + late)
         os.fsync(file.fileno())
 

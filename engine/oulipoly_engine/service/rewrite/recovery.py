@@ -13,6 +13,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from oulipoly_engine.adapters.transcript_file import read_transcript
 from oulipoly_engine.clock import Clock, from_text
 from oulipoly_engine.core.rewrite import rewrite
 from oulipoly_engine.core.rewrite.journal import Journal, read_journal
@@ -162,7 +163,7 @@ _UNREADABLE = _TranscriptState(b"", Reading((), frozenset()))
 def _find_state(journal: Journal) -> _TranscriptState:
     origin = Origin(journal.session_id, journal.account, journal.jsonl_path)
     try:
-        data = Path(journal.jsonl_path).read_bytes()
+        data = read_transcript(journal.jsonl_path)
         begun = _find_beginning(data, (journal.postimage_file_sha256, journal.preimage_file_sha256))
         reading = rewrite.read(journal.storage_type, begun, origin)
     except (OSError, TranscriptMalformed, KeyError):

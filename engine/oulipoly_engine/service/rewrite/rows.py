@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 
+from oulipoly_engine.adapters.transcript_file import read_transcript
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.rewrite import rewrite
@@ -44,7 +45,7 @@ def apply(store: Store, journal: Journal, reading: Reading, at: datetime, size_b
 def _ids_behind(storage_type: StorageType, path: Path, origin: Origin, size_bytes: int) -> frozenset[str]:
     """Return the turns that a CLI has appended behind a transcript's first bytes by now; half a line comes later."""
     try:
-        data = path.read_bytes()
+        data = read_transcript(path)
         if len(data) <= size_bytes:
             return frozenset()
         reading = rewrite.read(storage_type, data[: data.rfind(b"\n", size_bytes) + 1], origin)

@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 
+from oulipoly_engine.adapters.transcript_file import open_transcript, read_transcript, status_of
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.rewrite.journal import Journal
 from oulipoly_engine.core.rewrite.rewrite import Reading, Rewrite
@@ -144,7 +145,7 @@ class Run(Record):
             self.at_step("kept")
             replacements.begin(self.store, self._row(journal, kept, image, new))
             self.at_step("noted")
-            with translate_errors(self.target.path), self.target.path.open("rb") as old:
+            with translate_errors(self.target.path), open_transcript(self.target.path) as old:
                 prepare(temporary, new.data, image.state.st_mode & 0o7777)
                 self.at_step("written")
                 exchange = Exchange(self.target.path, image, old, temporary, len(new.data), aside)
@@ -179,7 +180,7 @@ class Run(Record):
 
     def _check_still(self, image: Image) -> None:
         """Look once more, right before the rename, whether this is the transcript that was read, and the lease ours."""
-        if not image.is_of(self.target.path.stat()):
+        if not image.is_of(status_of(self.target.path)):
             raise self._describe_change(image)
         held = self.leases.live(self.lease.session_id)
         if held is None or held.token_hash != hash_of(self.lease.token):
@@ -189,7 +190,8 @@ class Run(Record):
             raise SessionBusy(message) if held is not None else RunnerError(message)
 
     def _describe_change(self, image: Image) -> PreimageMismatch:
-        now = hashlib.sha256(self.target.path.read_bytes()).hexdigest()
+        with translate_errors(self.target.path):
+            now = hashlib.sha256(read_transcript(self.target.path)).hexdigest()
         message = f"the transcript {self.target.path} was written to meanwhile, so it is left as it is: export it again"
         return PreimageMismatch(message, expected=image.file_sha256, actual=now)
 
@@ -208,7 +210,7 @@ class Run(Record):
         """Raise RunnerError unless the transcript is as it was written; its CLI may have appended to it."""
         size = len(new.data)
         with translate_errors(self.target.path):
-            data = self.target.path.read_bytes()
+            data = read_transcript(self.target.path)
         try:
             is_as_wanted = data[:size] == new.data and self.target.read(data[:size]).sha256 == new.reading.sha256
         except TranscriptMalformed:

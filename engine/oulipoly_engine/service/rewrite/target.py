@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from oulipoly_engine.adapters import codex_threads, live_owner
+from oulipoly_engine.adapters.transcript_file import open_transcript, status_of
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.rewrite import rewrite
 from oulipoly_engine.core.rewrite.rewrite import Reading
@@ -68,9 +69,9 @@ def image_of(path: Path) -> Image:
     """
     try:
         for _ in range(_ATTEMPTS):
-            with path.open("rb") as file:
+            with open_transcript(path) as file:
                 image = Image(file.read(), os.fstat(file.fileno()))
-                if len(image.data) == image.state.st_size and image.is_of(path.stat()):
+                if len(image.data) == image.state.st_size and image.is_of(status_of(path)):
                     return image
     except OSError as error:
         message = f"the transcript {path} cannot be read: {error.strerror or error}"
@@ -115,7 +116,7 @@ def open_elsewhere(path: Path, error: OpenForWriting) -> str:
 def _check_unopened(path: Path) -> None:
     """Raise SessionBusy while somebody has a transcript open for writing, as a CLI that leaves no other mark."""
     try:
-        with path.open("rb") as file, hold_writers(file):
+        with open_transcript(path) as file, hold_writers(file):
             pass
     except OpenForWriting as error:
         raise SessionBusy(open_elsewhere(path, error)) from error

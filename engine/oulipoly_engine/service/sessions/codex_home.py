@@ -13,6 +13,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 
+from oulipoly_engine.adapters.transcript_file import open_transcript
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.records import Record
 
@@ -34,7 +35,7 @@ class Rollout(Record):
 
 def read_rollout(path: Path) -> Rollout | None:
     """Return what a rollout says of itself; None when its first line is no session_meta. Raises OSError."""
-    with path.open("rb") as file:
+    with open_transcript(path) as file:
         line = file.readline(_LONGEST_META)
     try:
         record = json.loads(line)

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
+from oulipoly_engine.adapters.transcript_file import open_transcript, status_of
 from oulipoly_engine.errors import MoveRefused, SessionBusy
 from oulipoly_engine.records import Record
 
@@ -40,7 +41,7 @@ class Part(Record):
     def agrees_up_to(self, length: int) -> bool:
         """Tell whether source and target begin with the same bytes, so many of them."""
         try:
-            with self.source.open("rb") as source, self.target.open("rb") as target:
+            with open_transcript(self.source) as source, open_transcript(self.target) as target:
                 return _same_beginning(source, target, length)
         except OSError:
             return False
@@ -106,7 +107,7 @@ def first_line_with(path: Path, text: str) -> tuple[int, int] | None:
     """Return the byte at which the first line begins that holds a text, and the line's number; None: no line does."""
     wanted = text.encode()
     position = 0
-    with path.open("rb") as file:
+    with open_transcript(path) as file:
         for number, line in enumerate(file, 1):
             if wanted in line:
                 return position, number
@@ -117,7 +118,7 @@ def first_line_with(path: Path, text: str) -> tuple[int, int] | None:
 def _copy(part: Part, temporary: Path) -> int:
     """Copy one unmoved state of a file and return its size."""
     for _ in range(_ATTEMPTS):
-        with part.source.open("rb") as source:
+        with open_transcript(part.source) as source:
             before = os.fstat(source.fileno())
             source.seek(part.start)
             temporary.unlink(missing_ok=True)
@@ -126,7 +127,7 @@ def _copy(part: Part, temporary: Path) -> int:
                 shutil.copyfileobj(source, file, _BLOCK)
                 file.flush()
                 os.fsync(file.fileno())
-            after = part.source.stat()
+            after = status_of(part.source)
         if (before.st_ino, before.st_size, before.st_mtime_ns) == (after.st_ino, after.st_size, after.st_mtime_ns):
             # The instant of its last record stays visible: the CLIs' pickers sort by it.
             os.utime(temporary, ns=(before.st_atime_ns, before.st_mtime_ns))
@@ -145,14 +146,14 @@ def _set_aside(path: Path) -> Path:
 
 def _length(path: Path) -> int:
     try:
-        return path.stat().st_size
+        return status_of(path).st_size
     except OSError:
         return -1
 
 
 def _begins_with(part: Part, beginning: Path) -> bool:
     try:
-        with part.source.open("rb") as source, beginning.open("rb") as other:
+        with open_transcript(part.source) as source, open_transcript(beginning) as other:
             source.seek(part.start)
             return _all_alike(source, other)
     except OSError:

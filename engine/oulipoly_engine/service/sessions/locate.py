@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from oulipoly_engine.adapters.bundled import place_call, run_place
+from oulipoly_engine.adapters.transcript_file import status_of
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, StorageSpec, StorageType
 from oulipoly_engine.core.sessions.resolve import ResolvedSession, resolve, resolve_typed
 from oulipoly_engine.errors import SessionNotFound, StorageUnsupported
@@ -145,7 +146,9 @@ class Locator(Record):
         call = place_call(line, self.home)
         if call is not None:
             answer = run_place(call, session.session_id)
-            return answer.exit_code, answer.stdout.encode("utf-8", "surrogateescape"), None
+            said = "; ".join(answer.stderr.splitlines())
+            problem = f"ended with exit code {answer.exit_code}: {said}" if answer.exit_code and said else None
+            return answer.exit_code, answer.stdout.encode("utf-8", "surrogateescape"), problem
         environ = {**self.environ, "SESSION_ID": session.session_id, **more}
         done = run_script(line, environ, timeout_s=self.timeout_s, arguments=(session.session_id,))
         return (None if done.problem else done.exit_code), done.stdout, done.problem
@@ -176,12 +179,10 @@ def _file(path: Path) -> Answer:
     if not path.is_absolute():
         return Answer(None, f"the transcript locator gave a path that is not absolute: {path}")
     try:
-        real = path.resolve(strict=True)
-        is_file = real.is_file()
+        real = path.parent.resolve(strict=True) / path.name
+        status_of(real)
     except (OSError, RuntimeError, ValueError) as error:
         return Answer(None, f"the transcript {path} cannot be reached: {_reason(error)}")
-    if not is_file:
-        return Answer(None, f"the transcript {path} is no file")
     return Answer(real) if _is_utf8(real) else Answer(None, "the transcript's path is not UTF-8")
 
 

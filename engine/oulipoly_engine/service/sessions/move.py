@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from oulipoly_engine.adapters.scripts import places
+from oulipoly_engine.adapters.transcript_file import is_transcript
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts.accounts import Account, StorageType
 from oulipoly_engine.core.accounts.storage_root import storage_root
@@ -128,7 +129,8 @@ class Mover(Record):
         target = target_root / name / f"{segment.session_id}.jsonl"
         start, first_line = self._start(segment, source)
         beside = source.with_name(segment.session_id)
-        folder = (beside, target.with_name(segment.session_id)) if beside.is_dir() else None
+        has_folder = beside.is_dir() and not beside.is_symlink()
+        folder = (beside, target.with_name(segment.session_id)) if has_folder else None
         part = Part(source, target, start)
         return Plan(segment, StorageType.CLAUDE_CODE, source, target, (part,), folder, first_line)
 
@@ -241,15 +243,18 @@ class Mover(Record):
         answer = self.locator.transcript(session)
         if answer.path is not None:
             return answer.path
-        found = next(root.glob(f"*/{session.session_id}.jsonl"), None)
+        found = next(filter(is_transcript, root.glob(f"*/{session.session_id}.jsonl")), None)
         if found is None:
             message = f"session {session.session_id} cannot be moved: {answer.problem}"
             raise MoveRefused(message)
-        return found.resolve()
+        return found.parent.resolve() / found.name
 
     def _refuse_stranger(self, plan: Plan) -> None:
         """Refuse to replace a transcript on the target that is not known to be an older state of this one."""
         part = plan.parts[-1]
+        if part.target.is_symlink():
+            message = f"{part.target} is a link, and what is behind it is not touched: move that file away first"
+            raise MoveRefused(message)
         if not part.target.exists() or part.is_done or part.grows:
             return
         segment = plan.segment

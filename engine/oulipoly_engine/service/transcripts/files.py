@@ -113,7 +113,7 @@ def session_files(home: Home, session_id: str) -> Iterator[FoundFile]:
             status = transcript.lstat()
             if stat.S_ISREG(status.st_mode):
                 yield FoundFile(home.account, session_id.lower(), transcript, "", status)
-                for inner in _walk(own):
+                for inner in _walk_own(own):
                     yield from _find_files(home, inner, session_id, os.path.relpath(inner.path, own))
 
 
@@ -126,7 +126,7 @@ def codex_id(name: str) -> str:
 def own_folder(transcript: Path) -> Iterator[tuple[str, Path]]:
     """Yield what lies in the folder of a Claude session's own: each file's place in it, and its path; in order."""
     base = transcript.with_suffix("")
-    yield from sorted((os.path.relpath(entry.path, base), Path(entry)) for entry in _walk(base))
+    yield from sorted((os.path.relpath(entry.path, base), Path(entry)) for entry in _walk_own(base))
 
 
 def due(home: Home, mtime_ns: int) -> datetime | None:
@@ -153,6 +153,11 @@ def _walk(folder: Path) -> Iterator[os.DirEntry[str]]:
                     pending.append((Path(entry), depth + 1))
             elif entry.is_file(follow_symlinks=False):
                 yield entry
+
+
+def _walk_own(folder: Path) -> Iterator[os.DirEntry[str]]:
+    """Yield the files of a session's own folder; a link in its place counts as none."""
+    return iter(()) if folder.is_symlink() else _walk(folder)
 
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:

@@ -159,7 +159,7 @@ def _young(root: Path, prefix: str, since_ns: int) -> Iterator[tuple[int, int, s
             name = entry.name
             try:
                 if name.endswith(".jsonl") and name.startswith(prefix):
-                    status = entry.stat()
+                    status = entry.stat(follow_symlinks=False)
                     if status.st_ctime_ns >= since_ns and stat.S_ISREG(status.st_mode):
                         yield status.st_mtime_ns, status.st_size, entry.path
                 elif entry.is_dir(follow_symlinks=False):

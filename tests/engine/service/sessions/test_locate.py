@@ -112,7 +112,7 @@ def test_storage_without_a_transcript_script_uses_the_locator_of_sessions_toml(p
         pytest.param("printf '/\\377\\n'", "UTF-8", id="no text"),
         pytest.param("echo relative.jsonl", "not absolute", id="relative"),
         pytest.param("echo /nowhere/x.jsonl", "cannot be reached", id="missing"),
-        pytest.param("echo /", "is no file", id="a folder"),
+        pytest.param("echo /", "it is a folder, not a regular file", id="a folder"),
         pytest.param("printf '/a\\000b\\n'", "cannot be reached", id="NUL"),
     ],
 )
@@ -128,7 +128,7 @@ def test_script_that_hangs_is_stopped(place):
 def test_pipe_is_no_transcript(place):
     os.mkfifo(place.folder / "pipe")
 
-    assert "is no file" in problem(place.locator(finds=f"echo {place.folder}/pipe"))
+    assert "it is a FIFO, not a regular file" in problem(place.locator(finds=f"echo {place.folder}/pipe"))
 
 
 @pytest.mark.parametrize(

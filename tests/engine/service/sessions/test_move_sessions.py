@@ -129,6 +129,30 @@ def test_folder_beside_the_transcript_goes_with_it(machine):
     assert "sub" == (beside / "subagents" / "agent-1.jsonl").read_text()
 
 
+def test_a_link_in_the_place_of_the_folder_beside_the_transcript_is_left_out(machine, tmp_path):
+    source = machine.claude(["one"])
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "key.txt").write_text("private")
+    source.with_name(SID).symlink_to(tmp_path / "private")
+    machine.chain()
+
+    moved = machine.move()
+
+    assert (0, False) == (moved.files, moved.plan.target.with_name(SID).exists())
+
+
+def test_a_link_in_the_place_of_the_target_is_refused(machine, tmp_path):
+    machine.claude(["one"])
+    machine.chain()
+    target = machine.plan().target
+    target.parent.mkdir(parents=True)
+    target.symlink_to(tmp_path / "elsewhere")
+
+    with pytest.raises(MoveRefused, match="is a link"):
+        machine.move()
+    assert not (tmp_path / "elsewhere").exists()
+
+
 def test_session_is_anchored_in_the_folder_that_it_goes_on_in(machine, tmp_path):
     machine.claude(["one"])
     machine.chain()
