@@ -1,6 +1,7 @@
 """--usage, why and account: what a user is told of the windows and of the choice."""
 
 import json
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -73,6 +74,34 @@ def test_a_failing_script_is_a_row_and_keeps_the_last_good_state(world, quota, t
     assert b"rubbish" in done.stdout
     assert ["b", "sh", "weekly"] == rows(done)[-2][:3]
     assert [0.2] == [row["used"] for row in world.rows("SELECT used FROM quota_windows WHERE account='a' LIMIT 1")]
+
+
+def test_a_failing_script_stands_before_the_numbers_that_rollouts_give(world):
+    now = datetime.now(UTC)
+    sessions = world.home / ".codex" / "sessions"
+    sessions.mkdir(parents=True)
+    limits = {
+        "primary": {"used_percent": 20, "window_minutes": 300, "resets_at": now.timestamp() + 7200},
+        "secondary": {"used_percent": 42, "window_minutes": 10080, "resets_at": now.timestamp() + 86_400},
+    }
+    payload = {"type": "token_count", "info": None, "rate_limits": {"limit_id": "codex", **limits}}
+    event = {"timestamp": now.isoformat(), "type": "event_msg", "payload": payload}
+    (sessions / "rollout-a.jsonl").write_text(json.dumps(event) + "\n")
+    storage = f"[a.session_storage]\nkind = 'script'\ncwd_script = 'codex-cwd {sessions}'\n"
+    world.account("a", "cat", f"quota_script = 'echo no login >&2; exit 3'\n{storage}")
+    world.model("m", "a")
+
+    done, again, found = (world.run(*words) for words in (("--usage",), ("--usage",), ("--usage", "--json")))
+    checked = world.run("quota-check")
+
+    for table in (done, again):
+        error, weekly, burst = table.stdout.decode().splitlines()[1:]
+        assert "(error: " in error
+        assert "no login" in error
+        assert [["a", "sh", "weekly", "42%"], ["a", "sh", "5h-burst", "20%"]] == [weekly.split()[:4], burst.split()[:4]]
+    account = json.loads(found.stdout)["accounts"][0]
+    assert (True, [0.42, 0.2]) == ("no login" in account["state"], [one["used"] for one in account["windows"]])
+    assert re.search(rb"^a: FAILED: .*no login.* windows=\[42%@", checked.stdout, re.MULTILINE)
 
 
 def test_usage_names_a_missing_account_and_goes_on(world, quota):

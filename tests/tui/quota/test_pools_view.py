@@ -192,9 +192,13 @@ def test_a_failed_try_is_said_at_the_account_and_in_its_pools(crowd, snapshot_of
         with store.write():
             quotas.save_attempts(store, "also", quotas.Attempts(NOW, "the vendor said 500", 1))
 
-    row = next(plain(row.line) for row in pool_rows(snapshot_of(crowd, NOW, fill), 150) if row.key == "opus\n1")
+    snapshot = snapshot_of(crowd, NOW, fill)
+    row = next(plain(row.line) for row in pool_rows(snapshot, 150) if row.key == "opus\n1")
+    details = [plain(line) for line in member_details(snapshot, snapshot.pools[0], 1)]
+    failure = details.index("the vendor said 500")
 
     assert row.rstrip().endswith("· read failed")
+    assert failure < next(place for place, line in enumerate(details) if "resets" in line)
 
 
 def test_details_of_what_was_never_read_and_of_a_past_reset_are_sentences(crowd, snapshot_of):

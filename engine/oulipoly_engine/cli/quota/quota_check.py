@@ -78,10 +78,10 @@ def _show(context: Context, done: Sequence[RefreshResult], found: QuotaCheck) ->
 
 
 def _outcome(result: RefreshResult, now: datetime) -> str:
+    shown = ", ".join(_window(window.as_window(), now) for window in result.windows)
     if result.kind is Kind.UPDATED:
-        shown = ", ".join(_window(window.as_window(), now) for window in result.windows)
         return f"UPDATED windows=[{shown}]"
-    return _WORDS.get(result.kind) or f"FAILED: {result.text}"
+    return _WORDS.get(result.kind) or f"FAILED: {result.text}" + (f" windows=[{shown}]" if shown else "")
 
 
 def _format_state(state: QuotaState, now: datetime) -> str:

@@ -21,7 +21,9 @@ class AccountUsage(Record):
     account: str
     vendor: str
     windows: tuple[ParsedWindow, ...] = ()
-    state: str | None = None  # stands instead of windows: NO_USAGE_API, IN_FLIGHT, failed(...); None: it was read
+    state: str | None = (
+        None  # NO_USAGE_API, IN_FLIGHT, format_failure(...), before older windows if any; None: was read
+    )
     warning: str | None = None  # stands before the windows: not_committed(...)
 
 
@@ -81,10 +83,9 @@ def percent_text(used: float) -> str:
 def _rows_of(usage: AccountUsage) -> Iterable[UsageRow]:
     if usage.state is not None:
         yield UsageRow(usage.account, usage.vendor, usage.state)
-        return
     if usage.warning is not None:
         yield UsageRow(usage.account, usage.vendor, usage.warning)
-    if not usage.windows:
+    if not usage.windows and usage.state is None:
         yield UsageRow(usage.account, usage.vendor, NO_WINDOWS)
     for window in usage.windows:
         label = window.label or f"window-{window.position}"

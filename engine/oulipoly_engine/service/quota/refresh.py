@@ -30,7 +30,7 @@ from oulipoly_engine.errors import StoreUnusable
 from oulipoly_engine.events import Listeners, QuotaRefreshed
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.process.thread_pool import run_in_threads
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.quota import codex_notes
 from oulipoly_engine.service.quota.keeper import ReadAttempt, Reading, keep
 from oulipoly_engine.service.quota.reader import SCRIPT_TIMEOUT_S, Answer, QuotaReader
@@ -57,7 +57,7 @@ class RefreshResult(Record):
 
     account: str
     kind: Kind
-    windows: tuple[ParsedWindow, ...] = ()  # empty too when the vendor reported none
+    windows: tuple[ParsedWindow, ...] = ()  # none too when the vendor reported none; of a failure: Codex's older ones
     text: str | None = None  # the failure, in one sentence
     duration_s: float = 0.0
 
@@ -193,7 +193,7 @@ class Refresher:
         made = quotas.attempts(self._store, (name,))[name]
         if made.backoff_until is not None and self._is_resting(made, insist=wish.insist):
             text = f"left alone until {to_text(made.backoff_until)[:19]}Z after: {made.last_failure}"
-            return RefreshResult(name, Kind.BACKING_OFF, text=text)
+            return self._add_older(RefreshResult(name, Kind.BACKING_OFF, text=text), self._clock.now())
         if wish.unless_since is not None and made.last_attempt_at is not None:
             now = self._clock.now()
             if wish.unless_since < made.last_attempt_at <= now:
@@ -223,27 +223,37 @@ class Refresher:
         at = self._clock.now()
         notes = self._codex_notes(name, at)
         reading: Reading | None = Reading(answer.windows, began_at, at, duration_s=answer.duration_s)
-        text = answer.failure
         if command is None or answer.failure is not None:
             note = codex_notes.choose_note(notes, prior.refreshed_at, at)
             reading = None if note is None else Reading(note.windows, note.at, note.at, codex_notes.SOURCE)
-            if note is not None and text is not None:
-                text += f"; what Codex noted at {to_text(note.at)[:19]}Z is used instead"
         look = ReadAttempt(name, at, reading, answer.failure, answer.http, notes)
-        return self._keep(look, text, answer.duration_s)
+        return self._add_older(self._keep(look, answer.duration_s), at)
 
-    def _keep(self, look: ReadAttempt, text: str | None, duration_s: float) -> RefreshResult:
-        """Store a look and say what came of it."""
+    def _keep(self, look: ReadAttempt, duration_s: float) -> RefreshResult:
+        """Store a look and say what came of it: a script that fails has failed, whatever stands in for its answer."""
         windows = () if look.reading is None else look.reading.windows
+        kind = Kind.NO_SCRIPT if look.reading is None else Kind.UPDATED
+        text = look.failure
         try:
             keep(self._store, look)
         except StoreUnusable as error:
             kind = Kind.FAILED if look.reading is None else Kind.NOT_STORED
-            return RefreshResult(look.account, kind, windows, look.failure or error.message, duration_s)
-        if look.reading is not None:
-            return RefreshResult(look.account, Kind.UPDATED, windows, text, duration_s)
-        kind = Kind.NO_SCRIPT if look.failure is None else Kind.FAILED
-        return RefreshResult(look.account, kind, text=text, duration_s=duration_s)
+            text = text or error.message
+        return RefreshResult(look.account, kind if look.failure is None else Kind.FAILED, windows, text, duration_s)
+
+    def _add_older(self, result: RefreshResult, now: datetime) -> RefreshResult:
+        """Add to a failure the windows that still run of what Codex has noted earlier, and say how old they are."""
+        if result.kind not in (Kind.FAILED, Kind.BACKING_OFF) or self._codex_root(result.account) is None:
+            return result
+        state = quotas.states(self._store, (result.account,))[result.account]
+        live = tuple(window for window in state.windows if window.resets_at > now)
+        windows = result.windows or tuple(
+            ParsedWindow(window.position, window.used, window.resets_at, window.label) for window in live
+        )
+        if state.refreshed_at is None or not windows:
+            return result
+        text = f"{result.text}; what was known at {to_text(state.refreshed_at)[:19]}Z is used instead"
+        return replace(result, windows=windows, text=text)
 
     def _codex_root(self, name: str) -> str | None:
         account = self._accounts.get(name)

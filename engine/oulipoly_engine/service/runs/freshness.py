@@ -32,7 +32,7 @@ class Freshness(Record):
         for result in done:
             if result.kind is Kind.FAILED:
                 self.note(f"[quota] {result.account}: {result.text}")
-        read = [result.account for result in done if result.kind is Kind.UPDATED]
+        read = [result.account for result in done if result.kind is Kind.UPDATED or result.windows]
         known = [name for name in read if name in self.ingester.scripts and entries.has_any(self.store, name)]
         if known:
             self.ingester.ingest_accounts(known)

@@ -97,7 +97,7 @@ def test_a_note_stands_in_for_a_script_that_never_worked(quota, rollouts):
     result = quota.refresh("a")
 
     state = quota.state("a")
-    assert (Kind.UPDATED, [0.42, 0.2]) == (result.kind, [window.used for window in result.windows])
+    assert (Kind.FAILED, [0.42, 0.2]) == (result.kind, [window.used for window in result.windows])
     assert "no login" in result.text
     assert "2026-11-20T11:30:00Z" in result.text
     assert (["weekly", "5h-burst"], quota.clock.now() - timedelta(minutes=30)) == (

@@ -130,6 +130,8 @@ def member_details(snapshot: Snapshot, pool: PoolView, index: int) -> tuple[Line
         ((f"{found.mark} {found.text}", found.tone),),
     ]
     lines += [((text, "dim"),) for text in _reasons(pool.decision, verdict, is_pinned=pool.pin is not None)]
+    if view is not None:
+        lines += _failure_lines(view, snapshot.at)
     lines.append(())
     lines += _window_lines(verdict, snapshot.at)
     if view is not None:
@@ -172,6 +174,10 @@ def _account_lines(view: AccountView, now: datetime) -> Iterator[Line]:
         yield ((view.wishes.words, "accent"),)
     if view.running:
         yield ((f"in use by {len(view.running)}", "accent"),)
+
+
+def _failure_lines(view: AccountView, now: datetime) -> Iterator[Line]:
+    """Yield why the numbers below are older ones."""
     if view.attempts.last_failure is not None:
         yield ((view.attempts.last_failure, "bad"),)
     if view.attempts.backoff_until is not None and view.attempts.backoff_until > now:
@@ -279,10 +285,10 @@ def _asides(view: AccountView | None, verdict: Verdict) -> Iterator[Span]:
         yield (f"{_ASIDE}keeps {words.percent(view.wishes.reserve)}", "accent")
     if view.quota.refreshed_at is None:  # the state says already that nothing is known
         return
-    if view.is_stale:
-        yield (f"{_ASIDE}stale", "warn")
     if view.attempts.last_failure is not None and not view.wishes.disabled:
         yield (f"{_ASIDE}read failed", "warn")
+    if view.is_stale:
+        yield (f"{_ASIDE}stale", "warn")
 
 
 def _use(view: AccountView | None) -> str:
