@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 if TYPE_CHECKING:
     from pathlib import Path
 
+CONFIGURATION_LIMIT = 4 << 20  # bytes; nothing that people or CLIs write as configuration comes near
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -48,7 +49,7 @@ def open_regular(path: str | Path, *, follows_links: bool = True, buffering: int
         raise
 
 
-def read_regular(path: str | Path, limit: int, *, follows_links: bool = True) -> bytes:
+def read_regular(path: str | Path, limit: int = CONFIGURATION_LIMIT, *, follows_links: bool = True) -> bytes:
     """Return what is in a regular file. limit: bytes. Raises OSError as `open_regular`, EFBIG for a larger one."""
     with open_regular(path, follows_links=follows_links, buffering=0) as file:
         if os.fstat(file.fileno()).st_size > limit:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.paths import Paths, from_environment
+from oulipoly_engine.regular_files import read_regular
 from oulipoly_tui import APP_OPTIONS
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ def open_engine(paths: Paths, *, read_only: bool) -> Engine:
 def load_layout(paths: Paths) -> Mapping[str, object]:
     """Return what the last app left; a file that cannot be read counts as none."""
     try:
-        found = json.loads((paths.data / _LAYOUT_FILE).read_bytes())
-    except (OSError, ValueError):
+        found = json.loads(read_regular(paths.data / _LAYOUT_FILE))
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from oulipoly_engine.regular_files import read_regular
+
 _START = 19  # of the words behind the command's name in /proc/<pid>/stat: field 22, the start in ticks
 
 
@@ -21,7 +23,7 @@ def claude_owner(transcript: Path, session_id: str) -> int | None:
     """Return the process that has a session open, None when no living one says so."""
     for mark in _marks(transcript):
         try:
-            told = json.loads(mark.read_bytes())
+            told = json.loads(read_regular(mark))
         except (OSError, ValueError, RecursionError):
             continue  # being written, or another program's
         if isinstance(told, dict) and told.get("sessionId") == session_id and _lives(told):

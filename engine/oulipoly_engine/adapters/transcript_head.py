@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.adapters.scripts.places import Folder, encode_project_dir
 from oulipoly_engine.adapters.transcript_file import status_of
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.regular_files import read_regular
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.transcripts import codex
@@ -58,8 +59,7 @@ def keeps_days(transcript: str) -> float | None:
     if settings is None:
         return None
     try:
-        with settings.open("rb") as file:
-            value = json.loads(file.read(_LONGEST_SETTINGS)).get("cleanupPeriodDays")
+        value = json.loads(read_regular(settings, _LONGEST_SETTINGS)).get("cleanupPeriodDays")
     except (OSError, ValueError, RecursionError, AttributeError):
         return None
     is_number = isinstance(value, int | float) and not isinstance(value, bool)

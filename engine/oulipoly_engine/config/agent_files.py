@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from oulipoly_engine.config import snapshot
+from oulipoly_engine.config import snapshot, text_file
 from oulipoly_engine.config.model_files import is_name
 from oulipoly_engine.config.problem import Loaded
 from oulipoly_engine.core.accounts.accounts import Agent
@@ -37,4 +37,5 @@ def line_of(path: Path, key: str) -> int | None:
     """Return the line of a frontmatter key in a file that was read before."""
     from oulipoly_engine.config.parse.agents import find_line  # noqa: PLC0415 - 100 ms, only a fault needs its line
 
-    return find_line(path.read_bytes().decode("utf-8-sig", "replace"), key)
+    text = text_file.read_text(path)
+    return find_line(text, key) if isinstance(text, str) else None

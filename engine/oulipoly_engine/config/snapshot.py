@@ -26,6 +26,7 @@ from oulipoly_engine import __version__
 from oulipoly_engine.config.problem import Loaded
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record
+from oulipoly_engine.regular_files import open_regular, read_regular
 
 T = TypeVar("T")
 Stamp = tuple[int, int, int, int, int]  # device, inode, size, and when it was written and changed, in ns
@@ -180,7 +181,7 @@ class Snapshot:
 
 def _take(path: Path) -> tuple[bytes, Stamp | None]:
     """Return a file's bytes and what it is known by; None where it changed meanwhile."""
-    with path.open("rb") as file:
+    with open_regular(path, buffering=0) as file:
         before = _stamp(os.fstat(file.fileno()))
         raw = file.read(_FILE_LIMIT + 1)
         after = os.fstat(file.fileno())
@@ -191,7 +192,7 @@ def _is_of(entry: _Entry, path: Path, status: os.stat_result) -> bool:
     if entry.stamp is not None:
         return entry.stamp == _stamp(status)
     try:
-        return path.read_bytes() == entry.raw
+        return read_regular(path, _FILE_LIMIT) == entry.raw
     except OSError:
         return False
 

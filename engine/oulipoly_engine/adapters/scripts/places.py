@@ -189,8 +189,9 @@ def gemini_cwd(folder: Folder, session_id: str) -> str | None:
     if path is None:
         return None
     name = _project_name(folder, path)
+    path = folder.root.absolute().parent / "projects.json"
     try:
-        listed = json.loads((folder.root.absolute().parent / "projects.json").read_bytes())["projects"]
+        listed = json.loads(path.read_bytes() if path.is_file() else b"")["projects"]
         found = [str(cwd) for cwd, project in listed.items() if project == name]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise PlaceUnknown("gemini_no_projects_file") from None

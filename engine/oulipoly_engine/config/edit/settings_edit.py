@@ -6,7 +6,6 @@ A change is checked against the file's own rules before anything is written, and
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -189,10 +188,10 @@ def _value(file: TomlFile, setting: Setting, typed: str) -> object:
     typed = typed.strip()
     if not typed:
         return None
-    try:
-        value: object = tomllib.loads(f"value = {typed}")["value"]
-    except (tomllib.TOMLDecodeError, KeyError):
+    parsed = toml_file.parse(file.path, f"value = {typed}")
+    if "value" not in parsed.data:
         return typed
+    value: object = parsed.data["value"]
     if isinstance(value, str):
         return value
     from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - as in `_sections`
@@ -225,10 +224,7 @@ def _reads_back(text: str) -> bool:
     """Tell whether a text may be shown without quotes and still be read as itself."""
     if text != text.strip() or not text or "\n" in text:
         return False
-    try:
-        return bool(tomllib.loads(f"value = {text}")["value"] == text)
-    except (tomllib.TOMLDecodeError, KeyError):
-        return True
+    return bool(toml_file.parse(Path(), f"value = {text}").data.get("value", text) == text)
 
 
 def _toml(value: object) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from oulipoly_engine.errors import ConfigInvalid
 from oulipoly_engine.records import Record
+from oulipoly_engine.regular_files import read_regular
 
 _NEW_FILE_MODE = 0o600  # accounts may hold secrets in their environment
 
@@ -53,7 +54,7 @@ def write(changes: Sequence[FileChange]) -> None:
 
 def _refuse_if_changed(change: FileChange) -> None:
     try:
-        now: str | None = change.path.read_bytes().decode("utf-8-sig", "replace")
+        now: str | None = read_regular(change.path).decode("utf-8-sig", "replace")
     except FileNotFoundError:
         now = None
     except OSError as error:

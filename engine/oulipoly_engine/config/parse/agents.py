@@ -6,27 +6,27 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from oulipoly_engine.config import text_file
 from oulipoly_engine.config.problem import Level, Loaded, Problem, describe_value, nearest
 from oulipoly_engine.config.schema.agents import AgentKeys
 from oulipoly_engine.config.schema.faults import check
 from oulipoly_engine.core.accounts.accounts import Agent
 
 _KEYS = tuple(AgentKeys.model_fields)
+_LONGEST_KEYS = 64 << 10  # characters; PyYAML reads some 100 KB a second
 _FENCE = re.compile(r"---[ \t]*\r?\n")
 _CLOSING = re.compile(r"^---[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
 
 
 def parse(path: Path, raw: bytes | None) -> Loaded[Agent | None]:
     """Return the agent of a file, None when it has an error, and all problems of the file."""
-    try:
-        text = (path.read_bytes() if raw is None else raw).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        return _make_failure(path, line, "the file is not UTF-8 text", "save it as UTF-8")
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        return _make_failure(path, None, f"the file cannot be read: {reason}", "check the path and its permissions")
-    return _parse_text(path, text)
+    match text_file.read_text(path, raw):
+        case None:
+            return _make_failure(path, None, "there is no such file", "correct the path")
+        case str(text):
+            return _parse_text(path, text)
+        case problem:
+            return Loaded(None, (problem,))
 
 
 def _parse_text(path: Path, text: str) -> Loaded[Agent | None]:
@@ -56,6 +56,9 @@ def find_line(text: str, key: str) -> int | None:
 
 def _yaml(path: Path, text: str) -> Mapping[str, str] | Problem:
     """Read the frontmatter; values are not yet known to be texts."""
+    if len(text) > _LONGEST_KEYS:
+        message = f"the frontmatter has more than {_LONGEST_KEYS >> 10} KB"
+        return _problem(path, 1, "", message, "put the instructions behind its closing `---` line")
     import yaml  # noqa: PLC0415 - 15 ms, only where an agent is read
 
     try:

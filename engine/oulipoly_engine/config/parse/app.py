@@ -14,6 +14,7 @@ from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.core.sessions.saved_view import SavedView
 from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.records import replace
+from oulipoly_engine.regular_files import read_regular
 
 _READ_ONLY = re.compile(r"^\s*read_only\s*=(?!\s*false\b)", re.MULTILINE)
 
@@ -69,10 +70,10 @@ def _as_warnings(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
 def _wants_read_only(path: Path, raw: bytes | None) -> bool:
     try:
-        text = (path.read_bytes() if raw is None else raw).decode("utf-8", "replace")
+        known = read_regular(path) if raw is None else raw
     except OSError:
         return False
-    return _READ_ONLY.search(text) is not None
+    return _READ_ONLY.search(known.decode("utf-8", "replace")) is not None
 
 
 def _views(tables: Mapping[str, object]) -> tuple[tuple[SavedView, ...], tuple[Fault, ...]]:

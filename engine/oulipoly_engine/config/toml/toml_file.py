@@ -8,10 +8,18 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from oulipoly_engine.config import text_file
 from oulipoly_engine.config.problem import Fault, KeyPath, Level, Problem
 from oulipoly_engine.records import Record, field
 
 _AT_LINE = re.compile(r" ?\(at line (\d+), column (\d+)\)$")
+_MOST_VALUES, _MOST_PARTS = 20_000, 64  # of a file; of a key, tables and lists around it included
+_LEAST, _MOST = -(1 << 63), (1 << 63) - 1  # TOML 1.0: an integer beyond 64 bits is an error
+_TOO_DEEP = f"a key has more than {_MOST_PARTS} parts, or its value is nested as deeply"
+_TOO_LONG = "a number has more than 64 bits"
+_PART = r"""(?:[A-Za-z0-9_-]++|"[^"\n]*+"|'[^'\n]*+')"""
+_MANY_PARTS = re.compile(rf"(?:^|[\[{{,])[ \t]*+(?:{_PART}[ \t]*+\.[ \t]*+){{{_MOST_PARTS}}}", re.MULTILINE)
+_MANY_DIGITS = re.compile(r"[0-9_]{4300}")
 _AT_END = re.compile(r" ?\(at end of document\)$")
 
 
@@ -50,28 +58,64 @@ class TomlFile(Record):
 
 def read(path: Path, raw: bytes | None = None) -> TomlFile:
     """Read a file; a missing one is empty, not a failure. raw: what was read of it already."""
-    try:
-        text = (path.read_bytes() if raw is None else raw).decode("utf-8-sig")
-    except (FileNotFoundError, NotADirectoryError):
-        return TomlFile(path, exists=False)
-    except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
-        return _make_failure(path, line, "the file is not UTF-8 text", "save it as UTF-8")
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        return _make_failure(path, None, f"the file cannot be read: {reason}", "make it a readable file, or remove it")
-    return parse(path, text)
+    match text_file.read_text(path, raw):
+        case None:
+            return TomlFile(path, exists=False)
+        case str(text):
+            return parse(path, text)
+        case problem:
+            return TomlFile(path, failure=problem)
 
 
 def parse(path: Path, text: str) -> TomlFile:
     """Parse a text as the file at `path`."""
+    if (found := _MANY_PARTS.search(text)) is not None:  # tomllib takes the square of their number
+        return _make_failure(path, _line_at(text, found.start()), _TOO_DEEP, "flatten it")
     try:
-        return TomlFile(path, tomllib.loads(text), text)
+        data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         line, message = _place(str(error), text)
         return _make_failure(path, line, f"the file is not valid TOML: {message}", "correct the text there")
     except RecursionError:
         return _make_failure(path, None, "lists or tables are nested too deeply", "flatten them")
+    except ValueError:  # all that is left: more digits than Python reads (sys.set_int_max_str_digits)
+        found = _MANY_DIGITS.search(text)
+        line = None if found is None else _line_at(text, found.start())
+        return _make_failure(path, line, _TOO_LONG, "correct it")
+    failure = _find_excess(path, data, text)
+    return TomlFile(path, data, text) if failure is None else TomlFile(path, failure=failure)
+
+
+def _find_excess(path: Path, data: Mapping[str, Any], text: str) -> Problem | None:
+    """Say what of a file's values is more than what comes after them can bear; None: nothing."""
+    waiting: list[tuple[KeyPath, Any]] = [((), data)]
+    count = 0
+    while waiting:
+        place, value = waiting.pop()
+        if isinstance(value, int) and not _LEAST <= value <= _MOST:
+            fault = Fault(place, _TOO_LONG, "correct it")
+            return TomlFile(path, data, text).problems([fault])[0]
+        if not isinstance(value, dict | list):
+            continue
+        count += len(value)
+        if count > _MOST_VALUES:
+            message = f"the file has more than {_MOST_VALUES} values"
+            return _make_failure(path, None, message, "remove what is not needed").failure
+        if len(place) == _MOST_PARTS:
+            from oulipoly_engine.config.toml import toml_lines  # noqa: PLC0415 - as above
+
+            line = toml_lines.line_of(toml_lines.index(text), place)
+            return _make_failure(path, line, _TOO_DEEP, "flatten it").failure
+        waiting += (
+            ((*place, part), item)
+            for part, item in (value.items() if isinstance(value, dict) else enumerate(value))
+            if isinstance(item, int | dict | list)
+        )
+    return None
+
+
+def _line_at(text: str, position: int) -> int:
+    return text.count("\n", 0, position) + 1
 
 
 def render_key(path: KeyPath, *, in_tables: bool = False) -> str:

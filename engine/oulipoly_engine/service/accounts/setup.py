@@ -15,6 +15,7 @@ from oulipoly_engine.core.accounts.first_files import Login, texts
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record
+from oulipoly_engine.regular_files import read_regular
 
 _CREDENTIALS = {"claude": ".credentials.json", "codex": "auth.json"}
 _MARKS = {  # what lies in a folder that is one CLI's; one of them is enough
@@ -75,8 +76,8 @@ def take_back(found: SetUp) -> tuple[Path, ...]:
     kept = []
     for change in found.files:
         try:
-            is_ours = change.path.read_text(encoding="utf-8") == change.after
-        except (FileNotFoundError, UnicodeDecodeError):
+            is_ours = read_regular(change.path).decode() == change.after
+        except (OSError, UnicodeDecodeError):
             is_ours = False
         if is_ours:
             change.path.unlink()

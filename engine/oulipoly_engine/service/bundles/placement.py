@@ -13,6 +13,7 @@ from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.archive.bundle import BundledFile, BundledSegment, Manifest, Role, rollout_day
 from oulipoly_engine.errors import AccountUnusable, RunnerError, UsageInvalid
 from oulipoly_engine.records import Record
+from oulipoly_engine.regular_files import read_regular
 from oulipoly_engine.service.transcripts.files import Home, session_files
 
 _BLOCK = 1 << 20
@@ -96,8 +97,8 @@ def provider_warning(first_line: Mapping[str, object], home: Home) -> str | None
         return None
     config = home.root.parent / "config.toml"
     try:
-        providers = tomllib.loads(config.read_text()).get("model_providers")
-    except (OSError, ValueError):
+        providers = tomllib.loads(read_regular(config).decode()).get("model_providers")
+    except (OSError, ValueError, RecursionError):
         providers = None
     if isinstance(providers, dict) and name in providers:
         return None

@@ -16,6 +16,7 @@ from pathlib import Path
 from oulipoly_engine.adapters.transcript_file import open_transcript
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.records import Record
+from oulipoly_engine.regular_files import read_regular
 
 _LONGEST_META = 16 << 20  # bytes; it holds the instructions, some 100 kB
 _BUILT_IN = frozenset(("openai", "oss", "ollama", "ollama-chat", "lmstudio", "amazon-bedrock"))
@@ -78,8 +79,8 @@ def refusal(rollout: Rollout, account: Account, sessions: Path) -> str | None:
 
 def _read_providers(account: Account, config: Path) -> frozenset[str]:
     try:
-        defined = tomllib.loads(config.read_text(encoding="utf-8")).get("model_providers")
-    except (OSError, ValueError):
+        defined = tomllib.loads(read_regular(config).decode()).get("model_providers")
+    except (OSError, ValueError, RecursionError):
         defined = None
     named = frozenset(defined) if isinstance(defined, Mapping) else frozenset[str]()
     words = " ".join((*account.args, *(account.interactive_args or ())))

@@ -26,6 +26,7 @@ from oulipoly_engine.errors import LeaseGone, LeaseTokenInvalid, RunnerError, Se
 from oulipoly_engine.process.liveness import has_ended, here, start_ticks
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.records import Record
+from oulipoly_engine.regular_files import read_regular
 
 T = TypeVar("T")
 
@@ -189,7 +190,7 @@ class Leases(Record):
 def _read(path: Path, session_id: str, parse: Callable[[bytes, str], T]) -> T | None:
     """Read a file of ours, None when there is none. One that is not as we write it is refused, never guessed at."""
     try:
-        return parse(path.read_bytes(), session_id)
+        return parse(read_regular(path), session_id)
     except FileNotFoundError:
         return None
     except ValueError as error:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.process.liveness import is_alive, start_ticks
+from oulipoly_engine.regular_files import read_regular
 
 
 def open_elsewhere(storage_type: StorageType, root: Path, session_id: str) -> str | None:
@@ -33,8 +34,8 @@ def open_elsewhere(storage_type: StorageType, root: Path, session_id: str) -> st
 def claude_sessions(projects: Path) -> Iterator[tuple[int, Mapping[str, object]]]:
     """Yield (process id, its state) of every claude that runs in an account's home."""
     for path in sorted((projects.parent / "sessions").glob("*.json")):
-        with suppress(OSError, ValueError):
-            state = json.loads(path.read_bytes())
+        with suppress(OSError, ValueError, RecursionError):
+            state = json.loads(read_regular(path))
             pid = state.get("pid") if isinstance(state, dict) else None
             if isinstance(pid, int) and pid > 0 and is_alive(pid) and _is_same(pid, state.get("procStart")):
                 yield pid, state
@@ -52,7 +53,7 @@ def _codex_lock(sessions: Path, session_id: str) -> Path:
 
 def _is_locked(path: Path) -> bool:
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
         return False
     try:

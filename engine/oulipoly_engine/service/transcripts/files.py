@@ -14,6 +14,7 @@ from pathlib import Path
 from oulipoly_engine.adapters.bundled import place_call, turn_call
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, StorageType
 from oulipoly_engine.records import Record
+from oulipoly_engine.regular_files import read_regular
 
 CLEANUP_DAYS = 30.0  # Claude Code's default for cleanupPeriodDays (2.1.50 to 2.1.329)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
@@ -40,7 +41,7 @@ class Home(Record):
             return None
         days: object = None
         with suppress(OSError, ValueError, RecursionError):
-            settings = json.loads((self.root.parent / "settings.json").read_bytes())
+            settings = json.loads(read_regular(self.root.parent / "settings.json"))
             days = settings.get("cleanupPeriodDays") if isinstance(settings, dict) else None
         is_days = isinstance(days, (int, float)) and not isinstance(days, bool) and 0 <= days < 100_000
         return timedelta(days=float(days) if is_days and isinstance(days, (int, float)) else CLEANUP_DAYS)

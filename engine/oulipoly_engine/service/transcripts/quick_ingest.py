@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.adapters.bundled import TRANSCRIPT_PREFIXES, SessionCall, entry_reading, turn_call
 from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.records import Record, field
+from oulipoly_engine.regular_files import read_regular
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.transcripts import entries as turns
 
@@ -140,7 +141,7 @@ def _read_last_look(mark: Path, call: SessionCall, now_ns: int) -> int:
     """Return since when changes are of interest, in ns since 1970; 0: since ever."""
     try:
         looked_ns = mark.stat().st_mtime_ns
-        is_same = mark.read_bytes() == os.fsencode(call.folder)
+        is_same = read_regular(mark) == os.fsencode(call.folder)
     except OSError:
         return 0
     return max(0, looked_ns - _SAME_NS) if is_same and looked_ns <= now_ns else 0  # a clock that was set back

@@ -21,6 +21,7 @@ import msgspec
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.paths import is_stand_in
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.regular_files import read_regular
 
 Listener = socket.socket  # for the class whose own member has the same name
 TERMINAL_VARIABLE = "OULIPOLY_TERMINAL"  # the variable that tells a terminal's program in which one it runs
@@ -212,7 +213,7 @@ def survey(folder: Path, runs_on: Callable[[Terminal], bool] = lambda _: False) 
 def read(place: TerminalFiles) -> Terminal | None:
     """Return a terminal's description; None when there is none that can be read."""
     try:
-        terminal = msgspec.json.decode(place.description.read_bytes(), type=Terminal)
+        terminal = msgspec.json.decode(read_regular(place.description), type=Terminal)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
     return replace(terminal, id=place.id)
