@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from oulipoly_engine.records import Record
@@ -13,6 +14,10 @@ from oulipoly_engine.terminal.protocol.screen import Screen, ScreenLimits, Scree
 # By how often the emulator has failed in quick succession.
 FRESH, REPLAY, DUMP_ONLY, GIVEN_UP = 0, 1, 2, 3
 _PIECE = 64 << 10
+_SEQUENCE = re.compile(  # strings up to their end, or to the line's where that is missing; CSI; other escapes
+    r"\x1b[PX^_\]][^\x07\x18\x1a\x1b\r\n]*(?:\x1b\\|\x07)?|\x1b\[[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?"
+)
+_CONTROL = re.compile(r"[\x00-\x07\x0b-\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 class RestoredScreen(Record):
@@ -34,8 +39,9 @@ def restore_screen(
     """Return a terminal's screen after so many failures of its emulator in quick succession.
 
     After the first failure all that was printed since the last dump is drawn again. Where the emulator fails at that
-    too, the second time goes without. From the third failure on, and where there is no emulator at all, the screen is
-    a notice: the program runs on, and whoever attaches plainly gets its output as it is.
+    too, the second time goes without; where there is no dump, the output's plain text is drawn. From the third failure
+    on, and where there is no emulator at all, the screen is a notice: the program runs on, and whoever attaches plainly
+    gets its output as it is.
 
     identity: the terminal's id. manner: of the last failure, in a word. alive: called now and then meanwhile.
     """
@@ -63,6 +69,8 @@ def _restore(
         return RestoredScreen(GhosttyScreen(limits))
     screen, position = _load_dump(crash_buffer.dump(), limits)
     if deaths == DUMP_ONLY:
+        if not position:
+            _replay(screen, plain_text(crash_buffer.output_since(0)[0]), alive)
         text = f"the terminal's emulator {manner} twice: what was printed in its last moments is not shown"
         return RestoredScreen(screen, text)
     data, is_whole = crash_buffer.output_since(position)
@@ -81,6 +89,11 @@ def _load_dump(dump: tuple[bytes, int] | None, limits: ScreenLimits) -> tuple[Sc
             screen.resize(limits.columns, limits.rows)
             return screen, dump[1]
     return GhosttyScreen(limits), 0
+
+
+def plain_text(output: bytes) -> bytes:
+    """Return a program's output without its control sequences: nothing that an emulator could fail at."""
+    return _CONTROL.sub("", _SEQUENCE.sub("", output.decode("utf-8", "replace"))).encode()
 
 
 def _replay(screen: Screen, data: bytes, alive: Callable[[], None]) -> None:

@@ -220,7 +220,7 @@ class Screen(Protocol):
     def dump(self) -> bytes:
         """Return what `restore` of the same class makes this screen of again: picture, scrollback and modes.
 
-        Empty: there is nothing that would be worth keeping.
+        Empty: there is nothing that would be worth keeping, or it cannot be kept now. The screen works on.
         """
 
     def close(self) -> None:

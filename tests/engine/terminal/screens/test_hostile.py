@@ -16,7 +16,7 @@ _SECONDS = float(os.environ.get("SCREEN_FUZZ_S", "0.7"))
 
 
 @pytest.mark.timeout(60 + 2 * _SECONDS)
-@pytest.mark.parametrize("kind", ["bytes", "sequences", "mutated"])
+@pytest.mark.parametrize("kind", ["bytes", "sequences", "mutated", "pieces"])
 def test_hostile_output_ends_the_process_at_worst(kind):
     done = subprocess.run(
         [sys.executable, str(_CHILD), "1", str(_SECONDS), kind],

@@ -261,6 +261,15 @@ def test_a_dump_inside_a_sequence_goes_on_inside_it(screens):
     assert 1 == restored(screens, shown).feed("1mred").rows[0][-1].style.foreground
 
 
+@pytest.mark.parametrize("inside", [b"\x1b^\x9b", b"\x1bX\x9d", b"\x1b^ab\x90"], ids=["csi", "osc", "dcs"])
+def test_a_dump_that_cannot_be_made_is_empty_and_the_screen_works_on(screens, inside):
+    shown = screens().feed(b"hello" + inside)
+
+    assert b"" == shown.screen.dump()
+    assert ["hello"] == shown.text
+    assert ["hello!"] == restored(screens, shown.feed("\x18\x1b\\!")).text
+
+
 def test_replies_and_events_work_after_a_restore(screens):
     again = restored(screens, screens().feed("x"))
 

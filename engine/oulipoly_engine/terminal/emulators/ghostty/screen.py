@@ -64,7 +64,8 @@ class GhosttyScreen:
         data = dump[len(DUMP) :]
         buffer = ffi.from_buffer("uint8_t[]", data)
         decoder, terminal = ffi.new("GhosttySnapshotDecoder*"), ffi.new("GhosttyTerminal*")
-        check(lib.ghostty_snapshot_decoder_new_buf(ffi.NULL, decoder, buffer, len(data)), "reading a dump")
+        if lib.ghostty_snapshot_decoder_new_buf(ffi.NULL, decoder, buffer, len(data)) != lib.GHOSTTY_SUCCESS:
+            raise ScreenUnavailable("this dump of a ghostty screen cannot be read")
         try:
             most = ffi.new("size_t*", _CONTINUATION)
             option = lib.GHOSTTY_SNAPSHOT_DECODER_OPT_MAX_CONTINUATION_BYTES
@@ -252,10 +253,15 @@ class GhosttyScreen:
         return find(self._library, self._terminal, text, limit)
 
     def dump(self) -> bytes:
-        """Return what `restore` makes this screen of again."""
+        """Return what `restore` makes this screen of again.
+
+        Empty where the library cannot keep what the child is in the middle of: a C1 byte inside a string (`ESC ^` and
+        0x9B), for one. More output leads out of it.
+        """
         ffi, lib = self._library
         data, length = ffi.new("uint8_t**"), ffi.new("size_t*")
-        check(lib.ghostty_snapshot_encode_alloc(self._terminal, ffi.NULL, data, length), "dump")
+        if lib.ghostty_snapshot_encode_alloc(self._terminal, ffi.NULL, data, length) != lib.GHOSTTY_SUCCESS:
+            return b""
         try:
             return DUMP + bytes(ffi.buffer(data[0], length[0]))
         finally:
