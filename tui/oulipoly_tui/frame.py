@@ -59,7 +59,7 @@ class Frame(Screen[None], inherit_bindings=False):
     def on_mount(self) -> None:
         """Give the keys to the first pane."""
         self.call_after_refresh(self._begin, self.current)
-        self.current.focus_inside()
+        self.current.focus_first()
 
     @property
     def current(self) -> Pane:
@@ -115,8 +115,9 @@ class Frame(Screen[None], inherit_bindings=False):
         await self.turn_to(shown[(place + by) % len(shown)])
 
     async def zoom(self) -> None:
-        """Give the pane the whole area, or take it back."""
-        await self.turn_to(self.area.focused_pane, zoomed=not self.area.zoomed)
+        """Give the pane the whole area, or take it back. The keys stay with the part of it that has them."""
+        self.area.turn_to(self.area.focused_pane, zoomed=not self.area.zoomed)
+        await self.mount_visible()
 
     async def go_back(self) -> None:
         """Go back by one level: inside the pane, else from its zoom."""

@@ -279,6 +279,8 @@ async def test_an_export_is_chosen_looked_at_and_written(sessions, tmp_path):
         await one.until(lambda: line(one).value.endswith(".html"))
         await one.pilot.click("#export-options", offset=(4, 0))
         await one.until(lambda: line(one).value.endswith(".jsonl"))
+        await one.type("x")
+        assert line(one).value.endswith(".jsonlx")
 
 
 async def test_an_export_to_a_folder_lies_there_under_its_own_name(sessions, tmp_path):

@@ -89,6 +89,31 @@ async def test_palette_opens_from_the_tabs_and_by_a_click_inside_a_terminal(repl
         assert app.screen is not app.frame
 
 
+async def test_zoom_leaves_the_keys_with_the_tabs(repl_world, running, settled, hosts):
+    hosts.start("cat")
+    async with running((100, 30)) as (app, pilot):
+        await pilot.press("5")
+        await settled(pilot, lambda: has_keys(app))
+        await pilot.press("ctrl+right_square_bracket")
+        for zoomed in (True, False):
+            await pilot.press("z")
+            await settled(pilot, lambda: app.frame.area.zoomed is zoomed)  # noqa: B023 - called at once
+
+            assert tabs(app).has_focus
+
+
+async def test_an_app_that_begins_with_a_terminal_begins_outside_it(repl_world, running, settled, toasts, hosts):
+    hosts.start("cat")
+    async with running((100, 30), saved={"pane": "repl"}) as (app, pilot):
+        await settled(pilot, lambda: "1 terminal of an earlier app: enter goes in" in toasts)
+        await settled(pilot, lambda: "enter type" in offered(app))
+        assert tabs(app).has_focus
+
+        await pilot.press("5")  # only now somebody asks for it
+        await settled(pilot, lambda: has_keys(app))
+        assert "5" not in shown(app)
+
+
 def offered(app):
     return [f"{hint.key} {hint.label}".strip() for hint in app.frame.query_one("#footer").hints]
 

@@ -83,8 +83,7 @@ class CommandLine(ModalScreen[str | None]):
         chosen = self.query_one(VirtualList).cursor_key
         if chosen is not None:
             typed = self.query_one(Input)
-            typed.value = chosen
-            typed.cursor_position = len(chosen)
+            typed.replace(chosen, 0, len(typed.value))
 
     def action_offer(self, by: int) -> None:
         """Move among the offers."""

@@ -93,7 +93,7 @@ class Export(ModalScreen[Mapping[str, Path]]):
         else:
             self._wish = replace(self._wish, thinking=not self._wish.thinking)
         if was_offered:
-            line.value = self._suggest_path()
+            line.replace(self._suggest_path(), 0, len(line.value))  # with the cursor at its end
         self._draw()
         self._ask()
 

@@ -138,4 +138,5 @@ class WhatIf(ModalScreen[None]):
         if event.button.id == "apply":
             self.action_apply()
             return
-        self.query_one(Input).value = f"{event.button.id}={self._account}"
+        line = self.query_one(Input)
+        line.replace(f"{event.button.id}={self._account}", 0, len(line.value))

@@ -104,7 +104,7 @@ class SessionOrder:
         self._sort, self._is_reversed, self._text = view.sort, view.is_reversed, view.filter
         line = self.query_one("#sessions-filter", Input)
         with line.prevent(Input.Changed):  # the whole view is arranged at once
-            line.value = view.filter
+            line.replace(view.filter, 0, len(line.value))
         line.set_class(bool(view.filter), "-filter")
         self._arrange()
 

@@ -161,6 +161,10 @@ class ReplPane(TerminalTabs):
         else:
             self._tabs.focus()
 
+    def focus_first(self) -> None:
+        """Give the keys to the tabs: a terminal of an earlier app gets none before the user goes into it."""
+        self.to_tabs()
+
     def action_enter(self) -> None:
         """Give the keys to the terminal."""
         if self._current is not None:

@@ -15,6 +15,7 @@ from oulipoly_engine.terminal.client.client import HostUnreachable
 from oulipoly_engine.terminal.protocol import messages
 from oulipoly_tui.driver import clipboard
 from oulipoly_tui.driver.terminal_link import TerminalLink
+from oulipoly_tui.keys.keymap import format_first_key
 from oulipoly_tui.panes.pane import Pane
 from oulipoly_tui.panes.terminal.open_terminal import OpenTerminal, label_of, title_in
 from oulipoly_tui.view.frame import chords
@@ -101,10 +102,19 @@ class TerminalTabs(Pane):
         self._last = None
         if self._is_waited_for:
             self._take_keys()
-        if new and quietly and app.frame.current is not self:
-            app.say(f"{len(new)} terminal{'s' * (len(new) != 1)} of an earlier app: pane 5")
+        if new and quietly and not (self._is_waited_for and app.frame.current is self):
+            app.say(f"{len(new)} terminal{'s' * (len(new) != 1)} of an earlier app{self._way_in}")
         elif not new and not quietly:
             app.say("no terminal runs without a tab")
+
+    @property
+    def _way_in(self) -> str:
+        """Say how the keys go to a terminal; read-only, they never do."""
+        app: Any = self.app
+        if app.frame.current is not self:
+            return f": pane {app.frame.entries['repl'].number}"
+        enter = app.keys.find("repl.enter")
+        return "" if enter is None else f": {format_first_key(enter.keys)} goes in"
 
     def _tell_lost(self, lost: Sequence[Terminal]) -> None:
         """Say what ended while nobody looked: of those with a tab the tab says it."""
