@@ -20,7 +20,7 @@ from oulipoly_tui.commands import frame_keys
 from oulipoly_tui.driver import driver, signals
 from oulipoly_tui.driver.typeahead import KeysInTurn
 from oulipoly_tui.frame import Frame
-from oulipoly_tui.gc_tuning import QuietCollector, let_strips_go
+from oulipoly_tui.gc_tuning import QuietCollector, empty_large_caches, let_removed_widgets_go, let_strips_go
 from oulipoly_tui.jobs import Jobs
 from oulipoly_tui.key_actions import KeyActions
 from oulipoly_tui.keys import keymap
@@ -75,6 +75,7 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
         self._ticks = 0
         self._left: dict[str, object] = {}
         let_strips_go()
+        let_removed_widgets_go()
         if self.options.reduced_motion:
             self.animation_level = "none"
         theming.register(self, self.options.themes)
@@ -237,6 +238,7 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
         self.bars.show_header()
         self.bars.show_jobs()
         self.alerts.look()
+        empty_large_caches()
         self._collector.look(getattr(self._driver, "read_at", 0.0))
         if self._ticks % _SNAPSHOT_EVERY == 0:
             self.take_snapshot()

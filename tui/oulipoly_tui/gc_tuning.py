@@ -1,20 +1,29 @@
-"""Less garbage, and its whole collections made while nobody waits for a key.
+"""Less garbage, its whole collections made while nobody waits for a key, and bounds for what Textual keeps.
 
-Python makes one whenever enough has come to be since the last, in the middle of a key if that is when: it walks every
-object that is not frozen, tens of thousands of a transcript's cells among them, for tens of milliseconds.
+Python makes a whole collection whenever enough has come to be since the last, in the middle of a key if that is when:
+it walks every object that is not frozen, tens of thousands of a transcript's cells among them, for tens of
+milliseconds.
 """
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Iterable, Sequence
+from functools import lru_cache, partial
 from time import monotonic
 
+from rich.segment import Segment
+from textual._styles_cache import StylesCache
 from textual.strip import Strip
 
-_LATEST = 100  # middle collections, of some 7,000 objects each, after which a whole one waits for no pause
+_LATEST = 40  # middle collections, of some 7,000 objects each, after which a whole one waits for no pause
 _WORTH = 10  # middle collections from which on a pause is used: Python's own measure
-_PAUSE_S = 1.0
+_PAUSE_S = (
+    1.0  # that so many wait for; four times as many wait for a sixteenth of it: who types fast makes most of them
+)
+# Caches that are shared by all that is drawn, and the most that each may hold before it is emptied. Theirs hold 1,024
+# and 16,384, and a blank row keeps the dozens of rows that were cut out of it: some 50 kB each.
+_BOUNDED = ((Strip.blank, 64), (Segment._split_cells, 2048), (Strip.render_ansi, 2048))
 
 
 class QuietCollector:
@@ -34,7 +43,8 @@ class QuietCollector:
 
     def look(self, typed_at: float) -> bool:
         """Collect if it is worth it and nobody is typing; return whether that was done. typed_at: monotonic seconds."""
-        is_due = gc.get_count()[2] >= _WORTH and monotonic() - typed_at >= _PAUSE_S
+        count = gc.get_count()[2]
+        is_due = count >= _WORTH and monotonic() - typed_at >= _PAUSE_S * (_WORTH / count) ** 2
         if is_due:
             gc.collect()
         return is_due
@@ -56,3 +66,21 @@ def let_strips_go() -> None:
 
     setattr(divide_and_let_go, "lets_go", True)  # noqa: B010 - a function's own mark
     setattr(Strip, "divide", divide_and_let_go)  # noqa: B010 - a method of theirs
+
+
+def let_removed_widgets_go() -> None:
+    """Keep two colours from holding every row of a widget that is gone.
+
+    Textual caches what `StylesCache.get_inner_outer` makes of two colours with the object itself in the key, as it
+    lacks a `@classmethod`: a thousand of them, each with all rows that its widget had drawn (seen in 8.2.8).
+    """
+    if not isinstance(vars(StylesCache)["get_inner_outer"], staticmethod):
+        inner_outer = StylesCache.get_inner_outer.__wrapped__
+        setattr(StylesCache, "get_inner_outer", staticmethod(lru_cache(1024)(partial(inner_outer, StylesCache))))  # noqa: B010 - a method of theirs
+
+
+def empty_large_caches() -> None:
+    """Empty those of Textual's shared caches that hold more than they are allowed here."""
+    for cache, most in _BOUNDED:
+        if cache.cache_info().currsize > most:
+            cache.cache_clear()

@@ -4,10 +4,12 @@ import gc
 from time import monotonic
 
 import pytest
+from textual._styles_cache import StylesCache
 from textual.app import App
+from textual.screen import ModalScreen
 from textual.strip import Strip
 
-from oulipoly_tui.gc_tuning import QuietCollector, let_strips_go
+from oulipoly_tui.gc_tuning import QuietCollector, empty_large_caches, let_removed_widgets_go, let_strips_go
 from oulipoly_tui.view.transcript.spans import Row
 from oulipoly_tui.widgets.lines import VirtualList
 
@@ -16,7 +18,13 @@ class Listing(App):
     def __init__(self):
         super().__init__()
         let_strips_go()
+        let_removed_widgets_go()
 
+    def compose(self):
+        yield VirtualList()
+
+
+class Passing(ModalScreen):
     def compose(self):
         yield VirtualList()
 
@@ -48,6 +56,15 @@ def test_pause_is_used(collector):
 
     assert collector.look(typed_at=monotonic() - 5)
     assert gc.get_count()[2] < 10
+
+
+def test_shorter_pause_is_used_where_there_is_more(collector):
+    gc.collect()
+    middle_collections(20)
+    assert not collector.look(typed_at=monotonic() - 0.1)
+
+    middle_collections(20)
+    assert collector.look(typed_at=monotonic() - 0.1)
 
 
 def test_nothing_is_collected_that_is_not_worth_it(collector):
@@ -90,3 +107,29 @@ async def test_rows_that_were_drawn_leave_no_garbage():
 
     assert "row 60" in str(rows.cursor_line)
     assert [] == left
+
+
+async def test_rows_of_removed_widgets_are_not_kept():
+    app = Listing()
+    counts = []
+    async with app.run_test(size=(80, 24)) as pilot:
+        for _ in range(4):
+            app.push_screen(Passing())
+            await pilot.pause()
+            await app.pop_screen()
+            await pilot.pause()
+            gc.collect()
+            counts.append(sum(type(one) is StylesCache for one in gc.get_objects()))
+
+    assert counts[0] == counts[-1]
+
+
+def test_shared_caches_hold_no_more_than_they_may():
+    for width in range(300):
+        Strip.blank(width)
+    empty_large_caches()
+    assert Strip.blank.cache_info().currsize == 0
+
+    Strip.blank(3)
+    empty_large_caches()
+    assert Strip.blank.cache_info().currsize == 1

@@ -7,6 +7,8 @@ from oulipoly_engine.service.reading.pages import PlacedEntry
 from oulipoly_tui.view.transcript.markdown import code_blocks, markdown
 from oulipoly_tui.view.transcript.spans import cells, plain
 from oulipoly_tui.view.transcript.transcript import Folds, entry_lines, message_text, part_with
+from oulipoly_tui.widgets.transcript_entries import PAGE, Entries
+from oulipoly_tui.widgets.transcript_layout import Layout
 
 TEXT = """# A heading
 
@@ -111,3 +113,19 @@ def test_a_message_is_copied_without_its_tools():
 
     assert "said" == message_text(one.entry)
     assert 0 == part_with(one.entry, "bash")
+
+
+def test_lines_that_were_looked_at_are_not_kept_without_end():
+    placed_entries = Entries(lambda _number, _question: None)
+    placed_entries.clear(10 * PAGE)
+    page = entry(Part(Kind.TEXT, "\n\n".join(map(str, range(100)))), role="user")
+    layout = Layout(placed_entries)
+    layout.fit(80)
+    for number in range(10):
+        placed_entries.put(number, (page,) * PAGE)
+    for place in range(10 * PAGE):
+        assert len(layout.lines_at(place)) > 100
+
+    kept = [place for place in range(10 * PAGE) if place in layout._laid]
+    assert len(kept) < 60
+    assert 10 * PAGE - 1 == kept[-1]

@@ -21,7 +21,7 @@ from oulipoly_tui.widgets.painting import paint_at_once
 
 GUTTER = 2  # columns before each row of a list, for the cursor
 _CURSOR, _NO_CURSOR = "> ", "  "
-_STRIPS_KEPT = 500
+_STRIPS_KEPT = 200
 
 
 class Lines(ScrollView, can_focus=False):

@@ -15,7 +15,7 @@ from oulipoly_tui.widgets.transcript_entries import PAGE, Entries
 
 Position = tuple[int, int]  # a place and a line of it
 WAITING = (TranscriptLine((("…", "dim"),)),)
-_LAID_KEPT = 3_000  # places
+_LINES_KEPT = 6_000  # some 500 bytes each
 
 
 class Layout:
@@ -28,6 +28,7 @@ class Layout:
         self._unfolded: set[Position] = set()
         self._folds = Folds(self._unfolded)
         self._laid: OrderedDict[int, tuple[TranscriptLine, ...]] = OrderedDict()
+        self._count = 0  # of its lines
 
     def begin(self, *, is_side: bool) -> None:
         """Fold everything."""
@@ -38,6 +39,7 @@ class Layout:
     def forget(self) -> None:
         """Lay everything out anew."""
         self._laid.clear()
+        self._count = 0
 
     def fit(self, width: int) -> None:
         """Lay out for a width."""
@@ -46,7 +48,7 @@ class Layout:
 
     def drop(self, place: int) -> None:
         """Lay one place out anew."""
-        self._laid.pop(place, None)
+        self._count -= len(self._laid.pop(place, ()))
 
     def lines_at(self, place: int) -> tuple[TranscriptLine, ...]:
         """Return the lines of a place; of one that has not come, that it is waited for."""
@@ -59,8 +61,9 @@ class Layout:
             return WAITING
         lines = self._laid[place] = entry_lines(placed, self._width, self._folds)
         self.drawn += len(lines)
-        if len(self._laid) > _LAID_KEPT:
-            self._laid.popitem(last=False)
+        self._count += len(lines)
+        while self._count > _LINES_KEPT and len(self._laid) > 1:
+            self._count -= len(self._laid.popitem(last=False)[1])
         return lines
 
     # ---- positions

@@ -7,7 +7,6 @@ screen is ever measured.
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
@@ -29,7 +28,7 @@ from oulipoly_tui.widgets.transcript_layout import WAITING, Layout, Position
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import PlacedEntry
 
-_STRIPS_KEPT = 200  # places
+_STRIPS_KEPT = 400
 _WHEEL = 3  # lines
 _GUTTER = 2
 _CURSOR, _NO_CURSOR = "❯ ", "  "  # noqa: RUF001 - as in every list
@@ -54,7 +53,7 @@ class TranscriptView(Lines, can_focus=True):
         self._entries = Entries(need)
         self._laid = Layout(self._entries)
         self._pattern: re.Pattern[str] | None = None
-        self._strips: OrderedDict[int, dict[tuple[int, bool, bool], Strip]] = OrderedDict()  # by place
+        self._strips: dict[tuple[int, int, bool, bool], Strip] = {}  # by place, line, cursor and thumb
         self._styles: dict[str, Style] = {}  # by tone; asking the style sheet for each word takes its time
         self._top = (0, 0)  # place and line that are drawn first
         self._row = 0  # of the cursor on the screen
@@ -271,8 +270,7 @@ class TranscriptView(Lines, can_focus=True):
         place, line, drawn = view[y]
         is_cursor = y == min(self._row, len(view) - 1) and self.has_focus
         has_thumb = y == self._thumb(len(view))
-        strips = self._strips.setdefault(place, {})
-        found = strips.get((line, is_cursor, has_thumb))
+        found = self._strips.get((place, line, is_cursor, has_thumb))
         if found is not None and found.cell_length == width:
             return found
         base = self.base_style
@@ -281,10 +279,10 @@ class TranscriptView(Lines, can_focus=True):
         spans = (mark, *mark_matches(drawn.line, self._pattern))
         thumb = Segment("┃" if has_thumb else " ", base + self._style("dim"))
         found = Strip([*self._strip(spans, max(0, width - 1), under), thumb], width)
-        if len(self._strips) > _STRIPS_KEPT:
-            self._strips.popitem(last=False)
+        if len(self._strips) >= _STRIPS_KEPT:
+            self._strips.clear()
         if drawn is not WAITING[0]:
-            strips[line, is_cursor, has_thumb] = found
+            self._strips[place, line, is_cursor, has_thumb] = found
         return found
 
     def on_mount(self) -> None:
@@ -420,7 +418,8 @@ class TranscriptView(Lines, can_focus=True):
 
     def _drop(self, place: int) -> None:
         self._laid.drop(place)
-        self._strips.pop(place, None)
+        for drawn in [drawn for drawn in self._strips if drawn[0] == place]:
+            del self._strips[drawn]
 
     def _relay(self, place: int, part: int) -> None:
         """Lay a place out again and keep the cursor on its part."""
