@@ -424,3 +424,18 @@ def test_a_member_that_is_not_configured_is_warned_of_and_left_out(world):
     assert [0, 0, 0] == [one.returncode for one in done]
     assert all(b"served" in one.stdout for one in done)
     assert b"Warning: ghost, of model m, is not in providers.toml" in done[0].stderr
+
+
+@pytest.mark.parametrize(
+    "printed",
+    ['{"type": ["string", "null"]}', '{"type": {"a": 1}}', '{"type": "error", "message": "\\ud800"}', "[]", "{"],
+)
+def test_a_failing_cli_may_print_any_json(world, markers, printed):
+    world.account("a", f"printf '%s\\n' '{printed}'; exit 3")
+    world.model("m", "a")
+
+    done = world.run("-m", "m", "x")
+
+    assert 3 == done.returncode == markers("OULIPOLY_RESULT", done.stdout)[0]["exit_code"]
+    assert printed.encode() in done.stderr
+    assert b"Traceback" not in done.stderr

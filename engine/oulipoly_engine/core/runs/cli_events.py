@@ -109,12 +109,14 @@ def failure_in(events: Iterable[Event]) -> Failure | None:
             report = limit = None  # the retry helped
     if report is None and limit is None:
         return None
-    return _judge(report or _Report(status=429), limit)
+    report = report or _Report(status=429)
+    # JSON can carry half a surrogate pair, which nobody can store or print.
+    return _judge(replace(report, text=report.text.encode("utf-8", "replace").decode("utf-8")), limit)
 
 
 def is_stream(events: Iterable[Event]) -> bool:
     """Tell whether these are a known CLI's own events, so that their text is its work and not its last words."""
-    return any(event.get("type") in _STREAM_TYPES or "method" in event for event in events)
+    return any(_text(event.get("type")) in _STREAM_TYPES or "method" in event for event in events)
 
 
 def _with_word(found: _Report, before: _Report | None) -> _Report:

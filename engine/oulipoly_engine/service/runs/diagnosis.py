@@ -30,7 +30,11 @@ class Diagnoser(Record):
         """Return why a run failed, and the interruption that came while we asked, if one did. Never raises."""
         from oulipoly_engine.core.runs import diagnose  # noqa: PLC0415 - 14 ms of patterns, only a failure needs them
 
-        found = diagnose.classify(finished.exit_code, finished.stdout_tail, finished.stderr_tail)
+        try:
+            found = diagnose.classify(finished.exit_code, finished.stdout_tail, finished.stderr_tail)
+        except Exception as error:  # noqa: BLE001 - a fault of ours must not cost the run its marker and its output
+            self.note(f"[diagnostics] what the CLI printed could not be judged, please report this: {error!r}")
+            return diagnose.Diagnosis(Category.UNKNOWN, ""), None
         if self.ask is None or found.source in ("event", "text"):
             return found, None
         output = (finished.stderr_tail + b"\n" + finished.stdout_tail).decode("utf-8", "replace")
