@@ -72,6 +72,14 @@ class AccountUnusable(RequestRefused):
     """A pool member's account is not configured, or lacks what this launch needs."""
 
 
+class TerminalNotFound(RequestRefused):
+    """No living terminal has that id."""
+
+
+class RunStays(RequestRefused):
+    """A CLI that was to be ended does not end."""
+
+
 class PoolExhausted(RequestRefused):
     """Every account of the pool is spent, drained or disabled."""
 

@@ -140,24 +140,6 @@ def test_a_prompt_file_is_taken_away_when_the_run_is_stopped(world, tmp_path):
     assert [] == list(project.iterdir())
 
 
-def test_a_killed_runner_leaves_a_row_that_trace_can_still_show(world, tmp_path):
-    pids = tmp_path / "pids"
-    world.account("a", f"echo $$ > {pids}; sleep 60")
-    world.model("m", "a")
-    ours = start(world, "-m", "m", "x")
-    child = wait_for(pids)[0]
-
-    ours.kill()
-    ours.communicate(timeout=25)
-    os.killpg(child, signal.SIGKILL)
-
-    row = world.rows("SELECT * FROM invocations")[0]
-    traced = world.run("trace", row["invocation_uuid"])
-    assert "running" == row["status"]
-    assert (0, True) == (traced.returncode, b"  running  " in traced.stdout)
-    assert b"is gone without an end" in traced.stdout
-
-
 def test_many_runs_at_once_lose_no_row_and_no_count(world):
     world.account("a", "cat")
     world.account("b", "cat")

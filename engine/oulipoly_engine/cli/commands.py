@@ -30,7 +30,7 @@ SUBCOMMANDS = (
     Subcommand("config", "setup.config", "check, show or find the configuration"),
     Subcommand("demo", "setup.demo", "a throw-away world with made-up accounts, to try everything"),
     Subcommand("forecast", "quota.forecast", "when each window runs dry at the present pace"),
-    Subcommand("kill", "terminals", "end a terminal's program"),
+    Subcommand("kill", "terminals", "end a terminal's program, or a CLI whose runner was killed"),
     Subcommand("migrate", "setup.migrate", "set the state file aside and start a fresh one (--rebuild)"),
     Subcommand("migrate-config", "setup.migrate", "move old model files' account settings into providers.toml"),
     Subcommand("migrate-db", "setup.migrate", "fill in chains and compaction marks of an older state file"),
@@ -44,6 +44,7 @@ SUBCOMMANDS = (
     Subcommand("terminal", "terminals", "run any command in a terminal that outlives this one"),
     Subcommand("terminals", "terminals", "list the terminals that live"),
     Subcommand("trace", "runs.trace", "show an invocation and everything it started"),
+    Subcommand("wait", "runs.wait", "wait for a run's end and print its result"),
     Subcommand("why", "runs.why", "explain the choice of an account, now or for an invocation"),
 )
 

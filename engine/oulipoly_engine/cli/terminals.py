@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.clock import from_text
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import InvocationNotFound, RequestRefused, TerminalNotFound
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.own_process import require_terminal, window_size
 from oulipoly_engine.facade.terminals.terminals import (
@@ -66,6 +66,8 @@ def _list(context: Context, prog: str, arguments: list[str]) -> int:
     options = parser.parse(arguments)
     found = context.engine.terminals.survey()
     _say_lost(found)
+    for orphan in context.engine.orphans.list():
+        diagnostics.note(f"[{orphan.text}; {orphan.remedy}]")
     if options.json:
         output.write_json({"terminals": [to_json(one) for one in found.terminals]})
     elif not found.terminals:
@@ -91,8 +93,12 @@ def _attach(context: Context, prog: str, arguments: list[str]) -> int:
 
 
 def _kill(context: Context, prog: str, arguments: list[str]) -> int:
-    parser = Parser(prog=prog, description="End a terminal's program: HUP, and KILL if it stays.")
-    parser.add_argument("id", help="of the terminal, or its first letters")
+    parser = Parser(
+        prog=prog,
+        description="End a terminal's program: HUP, and KILL if it stays. Or a CLI whose runner was killed: INT, TERM, "
+        "KILL.",
+    )
+    parser.add_argument("id", help="of the terminal or the invocation, or its first letters")
     parser.add_argument("--signal", metavar="NAME", help="send only this signal: TERM, INT, USR1, 15 ...")
     options = parser.parse(arguments)
     number = None
@@ -100,12 +106,29 @@ def _kill(context: Context, prog: str, arguments: list[str]) -> int:
         number = signal_number(options.signal)
         if number is None:
             parser.error(f"there is no signal {options.signal!r}: give a name such as TERM, or its number")
-    killed = context.engine.terminals.kill(options.id, number, orphaned=True)
+    try:
+        killed = context.engine.terminals.kill(options.id, number, orphaned=True)
+    except TerminalNotFound:
+        if number is not None:
+            raise
+        return _kill_orphan(context, options.id)
     terminal, ended = killed.terminal, killed.exited
     if ended is None:
         output.write_line(f"sent {options.signal} to {terminal.id} (process {terminal.pid}); it runs on")
     else:
         output.write_line(f"{terminal.id} ended: {describe_end(ended.code, ended.signal)}")
+    return 0
+
+
+def _kill_orphan(context: Context, identity: str) -> int:
+    """End a CLI whose runner was killed; where there is none either, the error tells of the terminal."""
+    try:
+        orphan = context.engine.orphans.kill(identity)
+    except InvocationNotFound:
+        way = f"`{context.program} terminals` lists both"
+        message = f"there is no terminal {identity!r}, and no CLI without a runner: {way}"
+        raise TerminalNotFound(message) from None
+    output.write_line(f"process {orphan.pid} of {orphan.account} ended")
     return 0
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.runs.background import BackgroundRuns
     from oulipoly_engine.facade.runs.interactive import Interactive
     from oulipoly_engine.facade.runs.one_shots import OneShots
+    from oulipoly_engine.facade.runs.orphans import Orphans
     from oulipoly_engine.facade.runs.trace import Trace
     from oulipoly_engine.facade.sessions.sessions import Sessions
     from oulipoly_engine.facade.snapshot import Snapshot, SnapshotMaker
@@ -95,6 +96,13 @@ class Engine:
         from oulipoly_engine.facade.runs.interactive import Interactive
 
         return Interactive(self._home)
+
+    @made_once
+    def orphans(self) -> Orphans:
+        """Return what is asked and ordered about CLIs that outlive their runner."""
+        from oulipoly_engine.facade.runs.orphans import Orphans
+
+        return Orphans(self._home)
 
     @made_once
     def trace(self) -> Trace:
@@ -193,4 +201,4 @@ class Engine:
     def _maker(self) -> SnapshotMaker:
         from oulipoly_engine.facade.snapshot import SnapshotMaker
 
-        return SnapshotMaker(home=self.paths.home)
+        return SnapshotMaker(home=self.paths.home, results=None if self._home.read_only else self.paths.results)

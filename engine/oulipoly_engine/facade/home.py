@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from oulipoly_engine.clock import Clock, SystemClock
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import RequestRefused, StoreUnusable
 from oulipoly_engine.events import Listeners
 from oulipoly_engine.facade.wiring import Note, Wiring, ignore
 from oulipoly_engine.paths import Paths, from_environment
@@ -126,12 +126,19 @@ class Home:
         self._configured = (fingerprint, replace(configured, problems=problems))
 
     def store(self) -> Store:
-        """Return the state file. Raises StoreUnusable or SchemaIncompatible."""
+        """Return the state file, where runs have ended whose runner was killed.
+
+        Raises StoreUnusable or SchemaIncompatible.
+        """
+        from oulipoly_engine.service.runs import orphans
         from oulipoly_engine.store.base.db import open_store
 
         with self._opening:
             if self._store is None:
                 self._store = open_store(self.paths.state_db)
+                if not self.read_only:
+                    with suppress(StoreUnusable):  # who came to read shall read
+                        orphans.close_lost(self._store, self.now(), self.paths.results)
             return self._store
 
     @contextmanager

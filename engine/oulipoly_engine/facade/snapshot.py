@@ -31,6 +31,7 @@ from oulipoly_engine.service.accounts.configuration import Configured
 from oulipoly_engine.service.archive.expiring import AtRisk, RiskWatch
 from oulipoly_engine.service.quota.choose import candidates, decide_among
 from oulipoly_engine.service.quota.forecasting import WindowForecast, forecasts
+from oulipoly_engine.service.runs import orphans
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import controls, quotas
 from oulipoly_engine.store.quota.quotas import Attempts
@@ -125,6 +126,7 @@ class SnapshotMaker(Record, frozen=False):
 
     threshold: float = DEFAULT_THRESHOLD
     home: Path | None = None  # what `~` stands for; None: the user's
+    results: Path | None = None  # where lost runs leave their results; None: they are not to be closed
     _forecasts: dict[str, tuple[datetime | None, datetime, tuple[WindowForecast, ...]]] = field(default_factory=dict)
     _last: Snapshot | None = None
     _risks: RiskWatch = field(default_factory=RiskWatch)
@@ -132,6 +134,7 @@ class SnapshotMaker(Record, frozen=False):
     def make(self, store: Store, configured: Configured, pins: Mapping[str, str], now: datetime) -> Snapshot:
         """Return the snapshot of this instant. Raises StoreUnusable."""
         names = _names(configured)
+        left = orphans.find(store) if self.results is None else orphans.close_lost(store, now, self.results)
         running = tuple(row for row in activity.find_running(store) if row.owner_pid is None or is_alive(row.owner_pid))
         states, wishes = quotas.states(store, names), controls.of(store, names)
         made = quotas.attempts(store, names)
@@ -154,6 +157,7 @@ class SnapshotMaker(Record, frozen=False):
         due = tuple(alert for view in accounts for alert in self._alerts(view, now))
         troubles = (
             *_of_files(configured),
+            *(Trouble(one.text, one.remedy, one.account, kind="run") for one in left),
             *(found for view in accounts for found in _of_account(view)),
             *(_of_run(failure) for failure in activity.failures(store) if _is_news(failure, accounts, now)),
         )

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 LADDER: tuple[tuple[signal.Signals, float], ...] = (
     (signal.SIGINT, 2.0),  # claude -p answers within 50 ms, codex exec within 100 ms (seen 2026-11)
@@ -23,13 +23,23 @@ def stop(process: subprocess.Popen[bytes], ladder: Sequence[tuple[signal.Signals
 
     The process must lead its own group. Returns when the group is gone, or after the ladder's last patience.
     """
-    for number, patience_s in ladder:
-        if not _signal_group(process.pid, number):
-            break
-        if _gone_within(process, patience_s):
-            break
+
+    def is_gone() -> bool:
+        process.poll()  # reaps, so that a zombie leader does not count as alive
+        return not group_lives(process.pid)
+
+    stop_group(process.pid, is_gone, ladder)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(timeout=0 if process.returncode is not None else 1)
+
+
+def stop_group(
+    group: int, is_gone: Callable[[], bool], ladder: Sequence[tuple[signal.Signals, float]] = LADDER
+) -> None:
+    """Send a process group one signal of the ladder after the other until it is gone."""
+    for number, patience_s in ladder:
+        if not _signal_group(group, number) or _becomes_true(is_gone, patience_s):
+            break
 
 
 def group_lives(group: int) -> bool:
@@ -49,11 +59,10 @@ def _signal_group(group: int, number: signal.Signals) -> bool:
     return True
 
 
-def _gone_within(process: subprocess.Popen[bytes], patience_s: float) -> bool:
+def _becomes_true(is_gone: Callable[[], bool], patience_s: float) -> bool:
     deadline = time.monotonic() + patience_s
     while True:
-        process.poll()  # reaps, so that a zombie leader does not count as alive
-        if not group_lives(process.pid):
+        if is_gone():
             return True
         if time.monotonic() >= deadline:
             return False

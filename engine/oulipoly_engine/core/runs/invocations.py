@@ -41,6 +41,8 @@ class Invocation(Record):
     owner_pid: int | None
     created_at: datetime
     finished_at: datetime | None
+    child_pid: int | None = None  # the CLI's process, while its runner watches it; it leads a group of its own
+    child_ticks: int | None = None  # when that began, in the kernel's ticks since boot
 
 
 class Outcome(Record):

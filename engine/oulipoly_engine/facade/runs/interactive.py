@@ -71,10 +71,8 @@ class Interactive:
         """Start the CLI in a host of its own. size: columns and rows until somebody attaches. Raises RunnerError."""
         self._home.refuse_if_read_only("start a REPL")
         from oulipoly_engine.facade.runs import detached  # noqa: PLC0415 - 40 ms, only to start one
-        from oulipoly_engine.service.runs import orphans  # noqa: PLC0415 - 40 ms, only to start one
 
         with self._open_choice(request) as choice:
-            orphans.close_lost(choice.launcher.store, self._home.clock)
             picked = choice.choose(guard)
             guard.check()
             terminal = detached.start(choice.launcher, self._home.paths, picked, choice.folder, size, request.parent)

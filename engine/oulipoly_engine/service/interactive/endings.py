@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts.accounts import AcceptanceSpec
-from oulipoly_engine.core.runs import markers
 from oulipoly_engine.core.runs.acceptance import judge
 from oulipoly_engine.core.runs.failure_categories import Category
-from oulipoly_engine.core.runs.invocations import Outcome, Status
+from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.runs import final_write, results
 from oulipoly_engine.service.runs.freshness import Freshness
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.runs import invocations
-from oulipoly_engine.store.sessions import chains
 
 
 class Ran(Record):
@@ -63,7 +59,7 @@ class Endings(Record):
 
     def write_result(self, ran: Ran, outcome: Outcome) -> None:
         """Keep the result file; one that cannot be kept is told."""
-        line = _result_line(self.store, ran.uuid, ran.account, outcome.session_id or ran.resumes, outcome)
+        line = results.line_of(self.store, ran.uuid, ran.account, outcome.session_id or ran.resumes, outcome)
         try:
             results.write(self.results_folder, ran.uuid, line)
         except OSError as error:
@@ -88,38 +84,6 @@ class Endings(Record):
             acceptance_status=found.status.value,
             acceptance_evidence=found.evidence,
         )
-
-
-def tell_late(store: Store, results_folder: Path, uuid: str) -> None:
-    """Keep the result file of a run whose row is final, in the name of one who was killed before it could."""
-    row = invocations.find(store, uuid)
-    if row is None or row.finished_at is None or (results_folder / f"{uuid}.result").exists():
-        return
-    outcome = Outcome(
-        bool(row.success),
-        -1 if row.exit_code is None else row.exit_code,
-        row.finished_at,
-        row.error_category,
-        row.terminal_reason,
-    )
-    with suppress(OSError):  # the row says it too
-        results.write(results_folder, uuid, _result_line(store, uuid, row.account, row.session_id, outcome))
-
-
-def _result_line(store: Store, uuid: str, account: str | None, session_id: str | None, outcome: Outcome) -> str:
-    result = markers.InvocationResult(
-        id=uuid,
-        status=Status.SUCCEEDED if outcome.success else Status.FAILED,
-        success=outcome.success,
-        exit_code=outcome.exit_code,
-        error_category=outcome.error_category,
-        terminal_reason=outcome.terminal_reason,
-        finished_at=outcome.finished_at,
-        provider_name=account,
-        provider_session_id=session_id,
-        chain_id=chains.chain_of(store, account, session_id) if account and session_id else None,
-    )
-    return markers.result_line(result)
 
 
 def terminal_reason(last: Last) -> str | None:

@@ -24,7 +24,6 @@ from oulipoly_engine.process.signals import Guard, interruptible
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.interactive.endings import Endings, Last, Ran
 from oulipoly_engine.service.quota.choose import decide
-from oulipoly_engine.service.runs import orphans
 from oulipoly_engine.service.runs.freshness import Freshness
 from oulipoly_engine.service.runs.invoke import Chosen
 from oulipoly_engine.service.sessions import open_sessions
@@ -67,7 +66,6 @@ class Launcher(Record):
         Raises RunnerError when nothing could be started.
         """
         with interruptible() as guard:
-            orphans.close_lost(self.store, self.clock)
             chosen = choose(guard)
             return self._run(chosen, working_directory(), parent, guard)
 

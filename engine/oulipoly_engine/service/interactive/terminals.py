@@ -13,13 +13,14 @@ import msgspec
 from oulipoly_engine.clock import Clock, SystemClock
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.text.redact import redact_argv
-from oulipoly_engine.errors import RequestRefused, RunnerError, SpawnFailed
+from oulipoly_engine.errors import RunnerError, SpawnFailed, TerminalNotFound
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.liveness import has_ended
 from oulipoly_engine.records import Record, asdict, field, replace
 from oulipoly_engine.service.interactive import endings
 from oulipoly_engine.service.interactive.terminal_host import Answer, Order, escape_word
+from oulipoly_engine.service.runs import results
 from oulipoly_engine.service.runs.orphans import GUARD_DROP
 from oulipoly_engine.store.base.db import Store, open_store
 from oulipoly_engine.store.runs import invocations
@@ -48,10 +49,6 @@ _FOREIGN = (
     "TERM_PROGRAM_VERSION",
     "WINDOWID",
 )
-
-
-class TerminalNotFound(RequestRefused):
-    """No living terminal has that id."""
 
 
 class TerminalStays(RunnerError):
@@ -166,7 +163,7 @@ def _close_lost(store: Store, paths: Paths, clock: Clock, uuid: str) -> None:
         return
     text = "the host of its terminal was killed"
     invocations.end(store, row.row_id, Outcome(False, -1, clock.now(), None, GUARD_DROP, text))
-    endings.tell_late(store, paths.results, uuid)
+    results.write_late(store, paths.results, uuid)
 
 
 def _look(runtime: Path) -> Survey:

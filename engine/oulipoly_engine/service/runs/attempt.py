@@ -6,7 +6,7 @@ import contextlib
 import os
 import tempfile
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -68,12 +68,15 @@ class Attempted(Record):
     stdout_closed: bool = False  # nobody reads our stdout any more
 
 
-def attempt(it: Attempt, face: Face, clock: Clock) -> Attempted:
-    """Run one account's CLI to its end. Never raises for what the CLI does; a closed stdout is an ending too."""
+def attempt(it: Attempt, face: Face, clock: Clock, started: Callable[[int], None] | None = None) -> Attempted:
+    """Run one account's CLI to its end. Never raises for what the CLI does; a closed stdout is an ending too.
+
+    started: is told the CLI's process id once it runs.
+    """
     held = OutputGate(face.stdout, clock.monotonic)
     try:
         with _workplace(it) as place:
-            return _run(it, place, held, face, clock)
+            return _run(it, place, held, face, clock, started)
     except SpawnFailed as error:
         outcome = Outcome(False, -1, clock.now(), "spawn_error", "spawn_error", error.message)
         return Attempted(outcome, error=error)
@@ -97,11 +100,18 @@ def attempt(it: Attempt, face: Face, clock: Clock) -> Attempted:
         return Attempted(outcome, error=error, forwarded=held.forwarded)
 
 
-def _run(it: Attempt, place: _Workplace, held: OutputGate, face: Face, clock: Clock) -> Attempted:
+def _run(
+    it: Attempt,
+    place: _Workplace,
+    held: OutputGate,
+    face: Face,
+    clock: Clock,
+    started: Callable[[int], None] | None,
+) -> Attempted:
     watch = None if it.resumes is None else _Watch(it.resumes, it.account)
     sink = _Sink(held, face, place.reader, it.account.name, passes_stdout=place.last_message is None, watch=watch)
     try:
-        finished = run(place.command, sink)
+        finished = run(place.command, sink, started)
     except Interrupted as error:
         # The id that the CLI has told by now makes the session resumable.
         if place.reader is not None:

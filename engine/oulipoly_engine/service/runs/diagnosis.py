@@ -32,7 +32,7 @@ class Diagnoser(Record):
 
         try:
             found = diagnose.classify(finished.exit_code, finished.stdout_tail, finished.stderr_tail)
-        except Exception as error:  # noqa: BLE001 - a fault of ours must not cost the run its marker and its output
+        except Exception as error:
             self.note(f"[diagnostics] what the CLI printed could not be judged, please report this: {error!r}")
             return diagnose.Diagnosis(Category.UNKNOWN, ""), None
         if self.ask is None or found.source in ("event", "text"):

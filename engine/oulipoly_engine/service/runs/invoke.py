@@ -10,6 +10,7 @@ import json
 import os
 import uuid
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -31,6 +32,7 @@ from oulipoly_engine.errors import (
 )
 from oulipoly_engine.events import Event, InvocationEnded, InvocationStarted, Listeners
 from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.process.liveness import start_ticks
 from oulipoly_engine.process.signals import Guard, interruptible
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.quota.choose import decide
@@ -128,7 +130,8 @@ class Invoker(Record, frozen=False):
         when every one tried ran out.
         """
         with interruptible() as guard:
-            orphans.close_lost(self.store, self.clock)
+            for orphan in orphans.close_lost(self.store, self.clock.now(), self.results_folder):
+                self.face.note(f"[orphan] {orphan.text}; {orphan.remedy}")
             return self._attempts(request, choice or _FromPool(self, request, guard), guard)
 
     def _attempts(self, request: Request, choice: Choice, guard: Guard) -> Invoked:
@@ -245,13 +248,17 @@ class Invoker(Record, frozen=False):
 
     def _run(self, row_id: int, it: Attempt, chosen: Chosen) -> Attempted:
         try:
-            return attempt(it, self.face, self.clock)
+            return attempt(it, self.face, self.clock, lambda pid: self._record_child(row_id, pid))
         except BaseException:
             # A bug, or a signal in the wrong place: the row must not stay running.
             dropped = Outcome(False, -1, self.clock.now(), None, "guard_drop")
             invocations.end(self.store, row_id, dropped)
             self._tell_end(it, chosen, dropped)
             raise
+
+    def _record_child(self, row_id: int, pid: int) -> None:
+        with suppress(StoreUnusable):  # only who outlives us is found by it
+            invocations.record_child(self.store, row_id, pid, start_ticks(pid))
 
     def _finish(self, row_id: int, it: Attempt, done: Attempted) -> Attempted:
         """Diagnose a failure, make the row final, and mark a spent account."""

@@ -1,23 +1,91 @@
-"""Close the rows of runners that were killed: nobody else will ever say how these ended."""
+"""Runs whose runner was killed: a row that nobody else will ever end, and a CLI that may run on.
+
+A row whose CLI is gone too is closed at the next look of anything. One whose CLI runs on stays running, and is told: it
+can be ended, or waited for.
+"""
 
 from __future__ import annotations
 
-from oulipoly_engine.clock import Clock
-from oulipoly_engine.core.runs.invocations import Outcome
-from oulipoly_engine.process.liveness import was_alive_at
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from oulipoly_engine.core.runs.invocations import Invocation, Outcome
+from oulipoly_engine.process.liveness import has_ended, was_alive_at
+from oulipoly_engine.process.stop import TERM_LADDER, group_lives, stop_group
+from oulipoly_engine.records import Record
+from oulipoly_engine.service.runs import results
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import invocations
 
 GUARD_DROP = "guard_drop"  # the contract's word for an end that nobody saw
 
 
-def close_lost(store: Store, clock: Clock) -> int:
-    """Make running rows final whose runner is gone, and return how many there were.
+class Orphan(Record):
+    """A CLI that runs on although what ran it was killed."""
+
+    uuid: str  # of the invocation
+    model: str
+    account: str
+    pid: int
+    ticks: int | None
+    since: datetime
+
+    @property
+    def text(self) -> str:
+        """Say what has happened."""
+        return f"what ran {self.model} on {self.account} was killed, but its CLI runs on as process {self.pid}"
+
+    @property
+    def remedy(self) -> str:
+        """Say what can be done."""
+        return f"`agents kill {self.uuid[:8]}` ends it, `agents wait {self.uuid[:8]}` waits for its end"
+
+    @property
+    def is_alive(self) -> bool:
+        """Tell whether it still runs."""
+        return _lives(self.pid, self.ticks, self.since)
+
+
+def find(store: Store) -> tuple[Orphan, ...]:
+    """Return the CLIs that run on without a runner, newest last."""
+    return tuple(orphan for row in _find_lost(store) if (orphan := find_orphan(row)) is not None)
+
+
+def close_lost(store: Store, now: datetime, results_folder: Path) -> tuple[Orphan, ...]:
+    """Make running rows final whose runner and CLI are gone, and return the CLIs that run on without one.
 
     Compare-and-set: a row that ends by itself meanwhile stays as it is. A millisecond where nothing is lost.
     """
-    lost = [row_id for row_id, pid, began in invocations.find_running_owners(store) if not was_alive_at(pid, began)]
-    for row_id in lost:
-        text = "the process that ran it was killed"
-        invocations.end(store, row_id, Outcome(False, -1, clock.now(), None, GUARD_DROP, text))
-    return len(lost)
+    found = {row.uuid: (row, find_orphan(row)) for row in _find_lost(store)}
+    for row, orphan in found.values():
+        if orphan is None:
+            text = "the process that ran it was killed"
+            invocations.end(store, row.row_id, Outcome(False, -1, now, None, GUARD_DROP, text))
+            results.write_late(store, results_folder, row.uuid)
+    return tuple(orphan for _row, orphan in found.values() if orphan is not None)
+
+
+def end(orphan: Orphan) -> bool:
+    """Stop an orphan and all that it started: INT, TERM, KILL. Returns whether it is gone."""
+    if orphan.is_alive:
+        stop_group(orphan.pid, lambda: not orphan.is_alive)
+        stop_group(orphan.pid, lambda: not group_lives(orphan.pid), TERM_LADDER)
+    return not orphan.is_alive
+
+
+def _find_lost(store: Store) -> Iterator[Invocation]:
+    for row in invocations.find_owned(store):
+        if row.owner_pid is not None and not was_alive_at(row.owner_pid, row.created_at):
+            yield row
+
+
+def find_orphan(row: Invocation) -> Orphan | None:
+    """Return the CLI of a run if it lives."""
+    if row.child_pid is None or not _lives(row.child_pid, row.child_ticks, row.created_at):
+        return None
+    return Orphan(row.uuid, row.model, row.account or "?", row.child_pid, row.child_ticks, row.created_at)
+
+
+def _lives(pid: int, ticks: int | None, since: datetime) -> bool:
+    return was_alive_at(pid, since) if ticks is None else not has_ended(pid, ticks)

@@ -3,7 +3,14 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
+
+from oulipoly_engine.core.runs import markers
+from oulipoly_engine.core.runs.invocations import Outcome, Status
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.runs import invocations
+from oulipoly_engine.store.sessions import chains
 
 
 def write(folder: Path, uuid: str, line: str) -> None:
@@ -17,3 +24,43 @@ def write(folder: Path, uuid: str, line: str) -> None:
     except OSError:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def write_late(store: Store, folder: Path, uuid: str) -> None:
+    """Keep the result file of a run whose row is final, in the name of one who was killed before it could."""
+    line = None if (folder / f"{uuid}.result").exists() else find_line(store, uuid)
+    if line is not None:
+        with suppress(OSError):  # the row says it too
+            write(folder, uuid, line)
+
+
+def find_line(store: Store, uuid: str) -> str | None:
+    """Return the result line of a run as its row tells it; None while it runs."""
+    row = invocations.find(store, uuid)
+    if row is None or row.finished_at is None:
+        return None
+    outcome = Outcome(
+        bool(row.success),
+        -1 if row.exit_code is None else row.exit_code,
+        row.finished_at,
+        row.error_category,
+        row.terminal_reason,
+    )
+    return line_of(store, uuid, row.account, row.session_id, outcome)
+
+
+def line_of(store: Store, uuid: str, account: str | None, session_id: str | None, outcome: Outcome) -> str:
+    """Return the result line of a run that ended so."""
+    result = markers.InvocationResult(
+        id=uuid,
+        status=Status.SUCCEEDED if outcome.success else Status.FAILED,
+        success=outcome.success,
+        exit_code=outcome.exit_code,
+        error_category=outcome.error_category,
+        terminal_reason=outcome.terminal_reason,
+        finished_at=outcome.finished_at,
+        provider_name=account,
+        provider_session_id=session_id,
+        chain_id=chains.chain_of(store, account, session_id) if account and session_id else None,
+    )
+    return markers.result_line(result)

@@ -13,6 +13,7 @@ from oulipoly_engine.core.runs.trace import DEFAULT_MAX_DEPTH, Node, SessionFact
 from oulipoly_engine.errors import InvocationNotFound
 from oulipoly_engine.process.liveness import is_alive
 from oulipoly_engine.records import Record, field
+from oulipoly_engine.service.runs import orphans
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import artifacts, invocations
 from oulipoly_engine.store.sessions import chains
@@ -53,13 +54,16 @@ class Tracer(Record, frozen=False):
         is_cut = depth >= self.max_depth and bool(rows)
         children = () if is_cut else tuple(self._child(child, depth + 1) for child in rows)
         stored = invocations.decision_json(self.store, row.row_id)
+        is_orphaned = row.status is Status.RUNNING and row.owner_pid is not None and not is_alive(row.owner_pid)
+        orphan = orphans.find_orphan(row) if is_orphaned else None
         return Node(
             invocation=row,
             parent_uuid=None if row.parent_row_id is None else invocations.uuid_of(self.store, row.parent_row_id),
             session=self._session(row),
             decision=None if stored is None else json.loads(stored),
             children=children,
-            is_orphaned=row.status is Status.RUNNING and row.owner_pid is not None and not is_alive(row.owner_pid),
+            is_orphaned=is_orphaned,
+            outlived_by=None if orphan is None else orphan.pid,
             is_cut=is_cut,
             transcript=self._transcript(row) if self.inline_transcript else None,
             returned_artifacts=artifacts.find_returned_artifacts(self.store, row.row_id),

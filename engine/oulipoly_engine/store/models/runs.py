@@ -30,6 +30,8 @@ class InvocationRow(Row):
     owner_pid = IntegerField(null=True)
     created_at = TextField()
     finished_at = TextField(null=True)
+    child_pid = IntegerField(null=True)
+    child_ticks = IntegerField(null=True)
 
     class Meta:
         table_name = "invocations"

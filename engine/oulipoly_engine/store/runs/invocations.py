@@ -100,17 +100,40 @@ def end(store: Store, row_id: int, outcome: Outcome) -> str | None:
         return chains.mint(store, row.account, outcome.session_id, row.model, outcome.finished_at)
 
 
-def find_running_owners(store: Store) -> tuple[tuple[int, int, datetime], ...]:
-    """Return (row id, process id of its runner, begun at) of recent rows that count as running."""
-    row, newest = InvocationRow, InvocationRow.alias()
-    rows = store.rows(
-        row.select(row.id, row.owner_pid, row.created_at).where(
-            row.id > newest.select(fn.COALESCE(fn.MAX(newest.id), 0) - _LOOK_BACK),
-            row.status == "running",
-            row.owner_pid.is_null(False),
-        )
+@compile_query
+def _update_child(pid: Parameter, ticks: Parameter, row_id: Parameter) -> Query:
+    return InvocationRow.update(child_pid=pid, child_ticks=ticks).where(InvocationRow.id == row_id)
+
+
+def record_child(store: Store, row_id: int, pid: int, ticks: int | None) -> None:
+    """Keep which process a run's CLI is. ticks: when it began, in the kernel's ticks since boot."""
+    with store.write():
+        store.run(_update_child(pid, ticks, row_id))
+
+
+@compile_query
+def _select_owned() -> Query:
+    row = InvocationRow
+    return row.select(*_FIELDS).where(
+        row.id > _long_ago(), literal(row.status == "running"), row.owner_pid.is_null(False)
     )
-    return tuple((int(row_id), int(pid), from_text(str(created))) for row_id, pid, created in rows)
+
+
+def _long_ago() -> Query:
+    newest = InvocationRow.alias()
+    return newest.select(fn.COALESCE(fn.MAX(newest.id), 0) - _LOOK_BACK)
+
+
+def find_owned(store: Store) -> tuple[Invocation, ...]:
+    """Return the recent rows that count as running and have a runner that watches them."""
+    return tuple(_read(row) for row in store.rows(_select_owned()))
+
+
+def find_recent(store: Store, prefix: str) -> tuple[Invocation, ...]:
+    """Return the recent invocations whose UUID begins so."""
+    row = InvocationRow
+    rows = store.rows(row.select(*_FIELDS).where(row.id > _long_ago(), row.invocation_uuid.startswith(prefix)))
+    return tuple(_read(row) for row in rows)
 
 
 @compile_query
@@ -261,6 +284,8 @@ def _read(row: tuple[object, ...]) -> Invocation:
         owner_pid=_int(at["owner_pid"]),
         created_at=from_text(str(at["created_at"])),
         finished_at=None if at["finished_at"] is None else from_text(str(at["finished_at"])),
+        child_pid=_int(at["child_pid"]),
+        child_ticks=_int(at["child_ticks"]),
     )
 
 

@@ -1,0 +1,124 @@
+"""A runner that is killed: its row is closed at the next look, and a CLI that runs on is told, ended or waited for."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def killed(world, tmp_path):
+    """Return a function that starts a one-shot over a script, kills its runner, and returns the CLI's process id."""
+
+    def kill(script):
+        world.account("a", f"echo $$ > {tmp_path}/pid; {script}")
+        world.account("b", "cat")
+        world.model("m", "a")
+        world.model("n", "b")
+        ours = subprocess.Popen(
+            [sys.executable, "-m", "oulipoly_tui", "-m", "m", "x"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd=world.home,
+        )
+        until((tmp_path / "pid").exists)
+        until(lambda: row(world)["child_pid"] is not None)
+        ours.kill()
+        ours.wait()
+        return row(world)["child_pid"]
+
+    return kill
+
+
+def row(world):
+    return world.rows("SELECT * FROM invocations ORDER BY id LIMIT 1")[0]
+
+
+def until(condition, within_s=60.0):
+    deadline = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def is_gone(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"  # nobody waits for it here
+
+
+@pytest.mark.parametrize("look", ["terminals", "why n", "session list", "account list", "-m n x"])
+def test_anything_that_looks_closes_the_run(world, killed, look):
+    os.killpg(killed("exec sleep 300"), signal.SIGKILL)
+
+    done = world.run(*look.split())
+
+    lost = row(world)
+    assert 0 == done.returncode
+    assert ("failed", -1, "guard_drop") == (lost["status"], lost["exit_code"], lost["terminal_reason"])
+    assert (world.data / "invocations" / f"{lost['invocation_uuid']}.result").exists()
+
+
+def test_cli_that_runs_on_is_told_and_ended(world, killed):
+    pid = killed("trap '' INT; sleep 300 & wait; wait; wait")
+    uuid = row(world)["invocation_uuid"]
+    word = f"process {pid}".encode()
+
+    next_run, listed, traced = world.run("-m", "n", "x"), world.run("terminals"), world.run("trace", uuid)
+
+    assert [True] * 3 == [word in done.stderr + done.stdout for done in (next_run, listed, traced)]
+    assert "running" == row(world)["status"]
+    ended = world.run("kill", uuid[:8])
+    assert (0, True) == (ended.returncode, is_gone(pid)), ended.stderr
+    assert ("failed", "guard_drop") == (row(world)["status"], row(world)["terminal_reason"])
+    assert b"process" not in world.run("terminals").stderr
+
+
+def test_cli_that_runs_on_can_be_waited_for(world, killed, tmp_path):
+    killed(f"while [ ! -e {tmp_path}/go ]; do sleep 0.1; done")
+    uuid = row(world)["invocation_uuid"]
+    waiting = subprocess.Popen(
+        [sys.executable, "-m", "oulipoly_tui", "wait", uuid[:6]], stdout=subprocess.PIPE, cwd=world.home
+    )
+    until(lambda: b"running" in world.run("trace", uuid).stdout)
+    assert waiting.poll() is None
+
+    (tmp_path / "go").touch()
+    out, _ = waiting.communicate(timeout=60)
+
+    result = json.loads(out.partition(b"=")[2])
+    assert (1, uuid, "failed", "guard_drop") == (
+        waiting.returncode,
+        result["id"],
+        result["status"],
+        result["terminal_reason"],
+    )
+
+
+def test_run_that_ended_is_not_waited_for(world):
+    world.account("a", "exit 7")
+    world.model("m", "a")
+    done = world.run("-m", "m", "x")
+    uuid = row(world)["invocation_uuid"]
+
+    waited = world.run("wait", uuid)
+
+    assert (7, done.stdout) == (waited.returncode, waited.stdout)
+    assert 1 == world.run("wait", "0000").returncode
+
+
+def test_snapshot_of_the_app_tells_what_runs_on(world, killed):
+    pid = killed("exec sleep 300")
+
+    status = world.run("status", "--format", "{problems}")
+
+    assert b"1" == status.stdout.strip(), status
+    os.killpg(pid, signal.SIGKILL)
