@@ -6,6 +6,7 @@ Imports are deferred to whoever asks: a one-shot must not wait for what only an 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import Clock, SystemClock
@@ -75,6 +76,11 @@ class Wiring(Record):
         """Return what reads the accounts' transcripts into the state file."""
         from oulipoly_engine.service.transcripts.ingest import Ingester
 
+        def settle(account: str) -> bool:
+            from oulipoly_engine.service.sessions.journal import has_journals
+
+            return not has_journals(self._journals) or self.recovery(lambda: store).settle_moves(account)
+
         return Ingester(
             store,
             scripts,
@@ -84,6 +90,7 @@ class Wiring(Record):
             self.paths.data / "sessions",
             self.paths.data / "turn-scan-locks",
             listeners=listeners,
+            settle=settle,
         )
 
     def refresher(
@@ -162,9 +169,19 @@ class Wiring(Record):
 
     def mover(self, store: Store, locator: Locator, read: Callable[[str], object]) -> Mover:
         """Return what moves sessions. read: stores what an account's transcripts have gained."""
+        from oulipoly_engine.service.sessions.journal import JournalFolder
         from oulipoly_engine.service.sessions.move import Mover
 
-        return Mover(store, locator, self.leases(), self.clock, read)
+        return Mover(
+            store,
+            locator,
+            self.leases(),
+            self.clock,
+            JournalFolder(self._journals),
+            self.paths.data / "turn-scan-locks",
+            read,
+            lambda session_id: self.recovery(lambda: store).mend(session_id),
+        )
 
     def replacer(self, store: Store, locator: Locator, settings: Settings) -> Replacer:
         """Return what replaces the entries of sessions."""
@@ -179,8 +196,12 @@ class Wiring(Record):
 
         return Ledger(store, folders, self.clock)
 
+    @property
+    def _journals(self) -> Path:
+        return self.paths.data / "replace_journal"
+
     def recovery(self, store: Callable[[], Store]) -> Recovery:
-        """Return what finishes replacements that were cut off. store: opens it when something is to be done."""
+        """Return what settles replacements and moves that were cut off. store: opens it when something has to be."""
         from oulipoly_engine.service.rewrite.recovery import Recovery
 
         return Recovery(self.paths.data, self.clock, store)

@@ -29,8 +29,8 @@ from oulipoly_engine.adapters.transcript_file import open_to_append, read_transc
 from oulipoly_engine.errors import RunnerError, SessionBusy
 from oulipoly_engine.process.open_files import Hold, OpenForWriting, hold_writers
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.rewrite.journal import sync, translate_errors, write
 from oulipoly_engine.service.rewrite.target import Image, open_elsewhere
+from oulipoly_engine.service.sessions.journal import sync, translate_errors, write
 
 _PATIENCE_S = 1.0  # for a program that writes a line into what was put there for a moment
 

@@ -1,8 +1,9 @@
-"""At each start: finish or forget what a killed replacement has left, and set aside what is neither.
+"""At each start: finish or forget what a killed replacement or move has left, and set aside what is neither.
 
-The transcript decides: it was exchanged by one rename, so it is the new one or the old one, perhaps with lines that its
-CLI has appended since, or somebody else has changed it. It is not written here, but for lines that its CLI wrote into
-the former one at that very moment: they are put behind the new one.
+The transcript decides. A replacement has exchanged it by one rename, so it is the new one or the old one, perhaps with
+lines that its CLI has appended since, or somebody else has changed it. It is not written here, but for lines that its
+CLI wrote into the former one at that very moment: they are put behind the new one. A move is finished when all of the
+transcript lies on the target (`service/sessions/move_files.py`), and undone when it does not.
 """
 
 from __future__ import annotations
@@ -19,18 +20,24 @@ from oulipoly_engine.core.rewrite import rewrite
 from oulipoly_engine.core.rewrite.journal import Journal, read_journal
 from oulipoly_engine.core.rewrite.rewrite import Reading
 from oulipoly_engine.core.sessions.lease import HeldLease
+from oulipoly_engine.core.sessions.move_journal import MoveJournal, read_move
 from oulipoly_engine.core.transcripts.canonical import Origin
-from oulipoly_engine.errors import TranscriptMalformed
+from oulipoly_engine.errors import RunnerError, SessionAmbiguous, SessionBusy, StoreUnusable, TranscriptMalformed
 from oulipoly_engine.process.liveness import is_alive
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.rewrite import rows
 from oulipoly_engine.service.rewrite.exchange import append, late_bytes
-from oulipoly_engine.service.rewrite.journal import JournalFolder, Preimages, aside_of, beside, translate_errors
+from oulipoly_engine.service.rewrite.preimages import Preimages, aside_of, beside
+from oulipoly_engine.service.sessions import move_files
+from oulipoly_engine.service.sessions.journal import JournalFolder, translate_errors
 from oulipoly_engine.service.sessions.lease import Leases
+from oulipoly_engine.service.sessions.move_files import Progress
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.rewrite import replacements
+from oulipoly_engine.store.sessions import chains
+from oulipoly_engine.store.sessions.chains import SegmentMove
 
-_LEASE = timedelta(seconds=300)  # of a replacement
+_LEASE = timedelta(seconds=300)  # of a replacement and of a move
 
 
 class Recovery(Record):
@@ -58,6 +65,30 @@ class Recovery(Record):
                 self._drop_orphan(session_id)
             return tuple(text for text in told if text)
 
+    def settle_moves(self, account: str) -> bool:
+        """Settle what killed moves to an account have left, before its transcripts are read; False: not possible now.
+
+        Raises StoreUnusable.
+        """
+        if not self._has_moves(account):
+            return True
+        try:
+            self.run()
+        except StoreUnusable:
+            raise
+        except RunnerError:  # the next command's start says why
+            return False
+        return not self._has_moves(account)
+
+    def _has_moves(self, account: str) -> bool:
+        """Tell whether a journal is there of a move to an account."""
+        for session_id in self._folder.pending_sessions():
+            with contextlib.suppress(OSError, ValueError):
+                move = read_move(self._folder.pending_path(session_id).read_bytes())
+                if move is not None and move.to_account == account:
+                    return True
+        return False
+
     def mend(self, session_id: str) -> None:
         """Settle what is left of one session; the caller holds its lease."""
         if self._folder.pending_path(session_id).exists():
@@ -70,7 +101,11 @@ class Recovery(Record):
     def _settle(self, session_id: str) -> str:
         pending = self._folder.pending_path(session_id)
         try:
-            journal = read_journal(pending.read_bytes())
+            data = pending.read_bytes()
+            move = read_move(data)
+            if move is not None:
+                return self._settle_move(move)
+            journal = read_journal(data)
             if journal.session_id != session_id:
                 raise ValueError(f"it is for another session, {journal.session_id!r}")  # noqa: TRY301 - as if unreadable
         except ValueError as error:
@@ -94,6 +129,31 @@ class Recovery(Record):
         what = "cannot be read" if found is _UNREADABLE else "is neither the old one nor the new one"
         return self._set_aside(session_id, f"its transcript {journal.jsonl_path} {what}")
 
+    def _settle_move(self, move: MoveJournal) -> str:
+        """Finish a move whose transcript is copied, undo another one; its files are read, never written."""
+        session_id, store, progress = move.session_id, self.store(), move_files.look(move)
+        what = f"the move of session {session_id} to account {move.to_account!r} that was cut off"
+        if progress is Progress.SPLIT:
+            place = self._folder.set_aside(session_id)
+            return (
+                f"{what} was left as it is, for the session has gone on on both accounts since: there are two sessions "
+                f"of that id now; its journal was put into {place}"
+            )
+        told = f"{what} has been finished"
+        try:
+            if progress is Progress.COPIED and chains.find_owner(store, move.chain_id) != move.to_account:
+                chains.move_segment(store, _segment_of(move))
+        except (SessionAmbiguous, SessionBusy) as error:
+            progress, why = Progress.BEGUN, f", since {error.message}"
+        else:
+            why = ""
+        if progress is Progress.BEGUN:
+            move_files.undo(move)
+            told = f"{what} has been undone{why}"
+        self._folder.remove(session_id)
+        self._end_lease(session_id, move.started_at)
+        return told
+
     def _carry_over(self, journal: Journal) -> str:
         """Append what its CLI wrote into the former transcript just when we were killed, and say so."""
         path, aside = Path(journal.jsonl_path), aside_of(Path(journal.jsonl_path), journal.operation_uuid)
@@ -107,8 +167,11 @@ class Recovery(Record):
     def _end(self, journal: Journal) -> None:
         self._clear(journal)
         self._folder.remove(journal.session_id)
-        started = from_text(journal.started_at)
-        self._leases.end_of_dead(journal.session_id, lambda held: _was_taken_by(held, started))
+        self._end_lease(journal.session_id, journal.started_at)
+
+    def _end_lease(self, session_id: str, started_at: str) -> None:
+        started = from_text(started_at)
+        self._leases.end_of_dead(session_id, lambda held: _was_taken_by(held, started))
 
     def _clear(self, journal: Journal) -> None:
         for place in (beside, aside_of):
@@ -187,6 +250,11 @@ def _find_beginning(data: bytes, wanted: tuple[str | None, ...]) -> bytes:
         if digest.hexdigest() in hashes:
             found = end
     return data[:found] if found else data
+
+
+def _segment_of(move: MoveJournal) -> SegmentMove:
+    at = from_text(move.at)
+    return SegmentMove(move.chain_id, move.from_account, move.to_account, move.session_id, move.reason, at)
 
 
 def _was_taken_by(held: HeldLease, started: datetime) -> bool:

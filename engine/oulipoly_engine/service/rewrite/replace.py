@@ -25,10 +25,11 @@ from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Source, render
 from oulipoly_engine.errors import PreimageMismatch, RequestRefused, RunnerError, SessionBusy
 from oulipoly_engine.records import Record
-from oulipoly_engine.service.rewrite.journal import JournalFolder, Preimages, translate_errors, write
+from oulipoly_engine.service.rewrite.preimages import Preimages
 from oulipoly_engine.service.rewrite.recovery import Recovery
 from oulipoly_engine.service.rewrite.run import Composer, FinishedReplacement, Run, check_preimage
 from oulipoly_engine.service.rewrite.target import Image, Target, alone, check_forks, image_of
+from oulipoly_engine.service.sessions.journal import JournalFolder, translate_errors, write
 from oulipoly_engine.service.sessions.lease import Leases
 from oulipoly_engine.service.sessions.locate import Locator, describe_unsupported
 from oulipoly_engine.store.base.db import Store

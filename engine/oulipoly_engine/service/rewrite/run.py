@@ -19,16 +19,9 @@ from oulipoly_engine.errors import PreimageMismatch, RunnerError, SessionBusy, T
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.rewrite import rows
 from oulipoly_engine.service.rewrite.exchange import Exchange, WrittenMeanwhile
-from oulipoly_engine.service.rewrite.journal import (
-    JournalFolder,
-    Preimages,
-    aside_of,
-    beside,
-    prepare,
-    translate_errors,
-    write,
-)
+from oulipoly_engine.service.rewrite.preimages import Preimages, aside_of, beside
 from oulipoly_engine.service.rewrite.target import Image, Target, check_forks, clear_projection, image_of
+from oulipoly_engine.service.sessions.journal import JournalFolder, prepare, translate_errors, write
 from oulipoly_engine.service.sessions.lease import Lease, Leases
 from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.store.base.db import Store
@@ -120,7 +113,7 @@ class Run(Record):
             None if new_data is None else hashlib.sha256(new_data).hexdigest(),
         )
         write(canonical, lines)
-        write(self.journals.pending_path(session.session_id), journal.to_bytes())
+        self.journals.publish(session.session_id, journal.to_bytes())
         return journal
 
     @contextmanager

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from contextlib import suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
@@ -42,33 +42,43 @@ class Part(Record):
         """Tell whether source and target begin with the same bytes, so many of them."""
         try:
             with open_transcript(self.source) as source, open_transcript(self.target) as target:
+                source.seek(self.start)
                 return _same_beginning(source, target, length)
         except OSError:
             return False
 
 
 class CopyResult(Record):
-    """What came of it, so that it can be taken back."""
+    """What came of it."""
 
     target: Path
     size_bytes: int
     kept: Path | None  # where the former file of that name lies now
-    is_new: bool  # no file of that name was there
 
 
-def carry(part: Part) -> CopyResult:
+def temporary_of(target: Path) -> Path:
+    """Return the hidden name of a file while it is copied."""
+    return target.with_name(f".{target.name}.moving")
+
+
+def kept_path(target: Path, at: str) -> Path:
+    """Return the name that a file gets which a copy replaces; no CLI looks for sessions under it. at: RFC 3339."""
+    return target.with_name(f"{target.name}.kept-{''.join(sign for sign in at if sign.isalnum())}")
+
+
+def carry(part: Part, at: str) -> CopyResult:
     """Copy one file and return once it is safe on the disk under its name.
 
-    Raises MoveRefused when it cannot be read or written, SessionBusy when somebody keeps writing to the source.
+    at: when the move began, for the name of what it replaces. Raises MoveRefused when it cannot be read or written,
+    SessionBusy when somebody keeps writing to the source.
     """
     if part.target.exists() and part.is_done:
-        return CopyResult(part.target, part.target.stat().st_size, None, is_new=False)
-    temporary = part.target.with_name(f".{part.target.name}.moving")
+        return CopyResult(part.target, part.target.stat().st_size, None)
+    temporary = temporary_of(part.target)
     try:
         part.target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         size_bytes = _copy(part, temporary)
-        is_new = not part.target.exists()
-        kept = None if is_new or part.grows else _set_aside(part.target)
+        kept = None if not part.target.exists() or part.grows else _set_aside(part.target, at)
         temporary.rename(part.target)
         _sync(part.target.parent)
     except OSError as error:
@@ -76,31 +86,19 @@ def carry(part: Part) -> CopyResult:
             temporary.unlink(missing_ok=True)
         message = f"{part.source} cannot be copied to {part.target}: {error.strerror or error}; nothing was moved"
         raise MoveRefused(message) from error
-    return CopyResult(part.target, size_bytes, kept, is_new)
+    return CopyResult(part.target, size_bytes, kept)
 
 
-def take_back(carried: CopyResult) -> None:
-    """Undo one copy: what lay there before lies there again."""
-    with suppress(OSError):
-        if carried.kept is not None:
-            carried.kept.rename(carried.target)
-        elif carried.is_new:
-            carried.target.unlink()
+def list_folder(source: Path, target: Path) -> Iterator[Part]:
+    """Yield a folder's files on their way into another one.
 
-
-def carry_folder(source: Path, target: Path) -> int:
-    """Copy a folder's files into another one and return how many there are; files that are there alike stay.
-
-    Links and whatever is no file are left out: they may lead anywhere. Raises as `carry` does.
+    Links and whatever is no file are left out: they may lead anywhere.
     """
-    count = 0
     for folder, _, names in os.walk(source):
         for name in sorted(names):
             found = Path(folder, name)
             if found.is_file() and not found.is_symlink():
-                carry(Part(found, target / found.relative_to(source)))
-                count += 1
-    return count
+                yield Part(found, target / found.relative_to(source))
 
 
 def first_line_with(path: Path, text: str) -> tuple[int, int] | None:
@@ -136,10 +134,8 @@ def _copy(part: Part, temporary: Path) -> int:
     raise SessionBusy(message)
 
 
-def _set_aside(path: Path) -> Path:
-    """Give a file a name under which no CLI looks for sessions."""
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
-    kept = path.with_name(f"{path.name}.kept-{stamp}")
+def _set_aside(path: Path, at: str) -> Path:
+    kept = kept_path(path, at)
     os.link(path, kept)  # the name itself is replaced by the rename that follows: at no instant is there no file
     return kept
 

@@ -1,34 +1,42 @@
 """Move a session to another account: its transcript is copied there, then its chain goes on there (contract, 5.4).
 
-The source stays as it is. The files come first and the store last, in one transaction: killed in between, a copy lies
-on the target that nobody goes by yet, and the same move finds it and ends what was begun.
+The source stays as it is. The files come first, the transcript last of them, and then the store, in one transaction.
+What is about to be copied stands in a journal first: killed in between, the next start finishes the move or undoes it
+(`service/rewrite/recovery.py`), and until then nobody reads the target's transcripts.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Callable, Iterable
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from oulipoly_engine.adapters.scripts import places
 from oulipoly_engine.adapters.transcript_file import is_transcript
-from oulipoly_engine.clock import Clock
+from oulipoly_engine.clock import Clock, to_text
 from oulipoly_engine.core.accounts.accounts import Account, StorageType
 from oulipoly_engine.core.accounts.storage_root import storage_root
 from oulipoly_engine.core.sessions.move import MoveReason
+from oulipoly_engine.core.sessions.move_journal import MoveJournal
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
-from oulipoly_engine.errors import MoveRefused, SessionAmbiguous, SessionBusy
+from oulipoly_engine.errors import MoveRefused, RunnerError, SessionAmbiguous, SessionBusy
 from oulipoly_engine.process.lock import try_lock
-from oulipoly_engine.records import Record
-from oulipoly_engine.service.sessions import codex_home, copy_transcripts
+from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.sessions import codex_home, copy_transcripts, move_files
 from oulipoly_engine.service.sessions.copy_transcripts import Part
+from oulipoly_engine.service.sessions.journal import JournalFolder
 from oulipoly_engine.service.sessions.lease import Leases, busy
 from oulipoly_engine.service.sessions.locate import Locator
 from oulipoly_engine.service.sessions.owner import open_elsewhere
 from oulipoly_engine.store.base.db import Store
-from oulipoly_engine.store.sessions import chains
+from oulipoly_engine.store.sessions import chains, copied_history
 from oulipoly_engine.store.sessions.chains import SegmentMove
 
+_LEASE_MS = 300_000
+_PATIENCE_S, _PAUSE_S = 30.0, 0.05  # for a scan of the target that is under way
 _LONGEST_NAME = 200  # characters; Claude Code cuts longer folder names there and adds a hash of the path
 
 
@@ -42,6 +50,7 @@ class Plan(Record):
     parts: tuple[Part, ...]  # what is copied, in this order; empty where both accounts share their folder
     folder: tuple[Path, Path] | None  # claude's folder beside the transcript: large results, sub-agents
     first_line: int  # of the transcript's part that is copied; more than 1 after a compaction
+    is_done: bool = False  # by an earlier move: nothing is left to do
 
 
 class MoveResult(Record):
@@ -53,7 +62,7 @@ class MoveResult(Record):
     kept: Path | None  # where the former file of that name on the target lies now
 
 
-def _read_nothing(_account: str) -> None:
+def _do_nothing(_name: str) -> None:
     pass
 
 
@@ -64,7 +73,10 @@ class Mover(Record):
     locator: Locator
     leases: Leases
     clock: Clock
-    read: Callable[[str], object] = _read_nothing  # stores what an account's transcripts have that is not stored yet
+    journals: JournalFolder
+    scan_locks: Path  # the folder of the locks that scans of accounts hold
+    read: Callable[[str], object] = _do_nothing  # stores what an account's transcripts have that is not stored yet
+    mend: Callable[[str], object] = _do_nothing  # settles what was cut off about a session whose lease we hold
 
     def movable(self, names: Iterable[str]) -> frozenset[str]:
         """Return the accounts between which sessions may be moved without being asked: those of Claude Code."""
@@ -82,6 +94,9 @@ class Mover(Record):
         storage_type = self.locator.storage(session).storage_type
         source_root = self._root(session.account, storage_type, session.session_id)
         if target == session.account:
+            origin = copied_history.find_origin(self.store, target, session.session_id)
+            if origin is not None:
+                return self._plan_again(session, origin, reason, storage_type, source_root)
             message = f"session {session.session_id} lies on account {target!r} already: nothing is to be done"
             raise MoveRefused(message)
         target_root = self._root(target, storage_type, session.session_id)
@@ -97,30 +112,84 @@ class Mover(Record):
         self._refuse_stranger(plan)
         return plan
 
-    def carry_out(self, plan: Plan) -> MoveResult:
-        """Do it. Raises as `plan` does; then nothing has changed."""
-        lock = self.leases.folder / f"move-{plan.segment.session_id}.lock"
-        with try_lock(lock) as is_ours:
-            if not is_ours:
-                message = f"session {plan.segment.session_id} is being moved by another process: try again"
-                raise SessionBusy(message)
-            return self._carry_out(plan)
+    def _plan_again(
+        self, session: ResolvedSession, origin: str, reason: MoveReason, storage_type: StorageType, root: Path
+    ) -> Plan:
+        """Return the plan of a move that has been done: whoever was killed, or saw it fail, asks for it again."""
+        transcript = self._transcript(session, root)
+        segment = SegmentMove(
+            session.chain_id, origin, session.account, session.session_id, reason.value, self.clock.now()
+        )
+        return Plan(segment, storage_type, transcript, transcript, (), None, 1, is_done=True)
 
-    def _carry_out(self, plan: Plan) -> MoveResult:
-        done: list[copy_transcripts.CopyResult] = []
-        if any(part.target.exists() for part in plan.parts):
-            self.read(plan.segment.to_account)  # once it is set aside, nobody looks into it any more
-        try:
-            files = 0 if plan.folder is None else copy_transcripts.carry_folder(*plan.folder)
-            done.extend(copy_transcripts.carry(part) for part in plan.parts)
-            chains.move_segment(self.store, plan.segment)
-        except BaseException:
-            for carried in reversed(done):
-                copy_transcripts.take_back(carried)
-            raise
+    def carry_out(self, plan: Plan) -> MoveResult:
+        """Do it. Raises as `plan` does, and RunnerError where no journal can be written; then nothing has changed."""
+        if plan.is_done:
+            return MoveResult(plan, plan.target.stat().st_size, 0, None)
+        started_at, segment = to_text(self.clock.now()), plan.segment
+        with self.journals.lock_shared(), self.leases.hold(segment.session_id, segment.from_account, _LEASE_MS):
+            self.mend(segment.session_id)
+            chains.check_move(self.store, segment)
+            if any(part.target.exists() for part in plan.parts):
+                self.read(segment.to_account)  # once it is set aside, nobody looks into it any more
+            with self._hold_scans(segment.to_account):
+                return self._carry_out(plan, started_at)
+
+    def _carry_out(self, plan: Plan, started_at: str) -> MoveResult:
+        segment = replace(plan.segment, at=self.clock.now())
+        parts = plan.parts if plan.folder is None else (*copy_transcripts.list_folder(*plan.folder), *plan.parts)
+        with self._journal(segment, parts, started_at):
+            done = [copy_transcripts.carry(part, to_text(segment.at)) for part in parts]
+            chains.move_segment(self.store, segment)
         last = done[-1] if done else None
         size_bytes = plan.target.stat().st_size if last is None else last.size_bytes
-        return MoveResult(plan, size_bytes, files + max(0, len(done) - 1), None if last is None else last.kept)
+        return MoveResult(plan, size_bytes, max(0, len(done) - 1), None if last is None else last.kept)
+
+    @contextmanager
+    def _journal(self, segment: SegmentMove, parts: tuple[Part, ...], started_at: str) -> Iterator[None]:
+        """Have the journal for the block, which leaves nothing behind where it fails."""
+        if not parts:  # both accounts share their folder: the store alone changes, at once
+            yield
+            return
+        try:
+            files = move_files.list_files(parts)
+        except OSError as error:
+            message = f"{error.filename} cannot be read: {error.strerror or error}; nothing was moved"
+            raise MoveRefused(message) from error
+        journal = MoveJournal(
+            segment.session_id,
+            segment.chain_id,
+            segment.from_account,
+            segment.to_account,
+            segment.reason,
+            started_at,
+            to_text(segment.at),
+            files,
+        )
+        self.journals.publish(segment.session_id, journal.to_bytes())
+        try:
+            yield
+        except BaseException:
+            move_files.undo(journal)
+            with contextlib.suppress(RunnerError):  # the next start removes it
+                self.journals.remove(segment.session_id)
+            raise
+        with contextlib.suppress(RunnerError):  # it has happened, as the next start sees
+            self.journals.remove(segment.session_id)
+
+    @contextmanager
+    def _hold_scans(self, account: str) -> Iterator[None]:
+        """Keep scans of an account away for the block. Raises SessionBusy while one goes on."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while True:
+            with try_lock(self.scan_locks / f"{account}.lock") as is_ours:
+                if is_ours:
+                    yield
+                    return
+            if time.monotonic() > deadline:
+                message = f"the transcripts of account {account!r} are being read by another process: try again later"
+                raise SessionBusy(message)
+            time.sleep(_PAUSE_S)
 
     def _claude(
         self, segment: SegmentMove, source: Path, source_root: Path, target_root: Path, working_directory: Path | None

@@ -105,6 +105,7 @@ class Ingester(Record):
     locks: Path
     timeout_s: float = TIMEOUT_S
     listeners: Listeners | None = None  # are told of new entries
+    settle: Callable[[str], bool] | None = None  # puts right what was cut off at an account's files; False: not now
 
     def ingest_accounts(
         self, names: Sequence[str], done: Callable[[IngestResult], None] | None = None, *, afresh: bool = False
@@ -152,7 +153,7 @@ class Ingester(Record):
         begun = time.monotonic()
         try:
             with try_lock(self.locks / f"{name}.lock") as is_ours:
-                if not is_ours:
+                if not is_ours or not (self.settle is None or self.settle(name)):
                     return IngestResult(name, Kind.IN_FLIGHT)
                 result = scan()
         except StoreUnusable as error:

@@ -49,6 +49,24 @@ class SegmentRow(Row):
         )
 
 
+class CopiedHistoryRow(Row):
+    """Until when a session's entries were copied to an account."""
+
+    id = AutoField()
+    account = TextField()
+    session_id = TextField()
+    from_account = TextField(null=True)
+    since = TextField(null=True)
+    copied_at = TextField()
+
+    class Meta:
+        table_name = "copied_history"
+        indexes = (
+            (("account", "copied_at"), False),
+            (("session_id", "account"), False),
+        )
+
+
 class NoteRow(Row):
     """What a person says of a session."""
 

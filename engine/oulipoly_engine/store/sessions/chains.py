@@ -16,6 +16,7 @@ from oulipoly_engine.store.base.orm import Expression, Field, Query, fn
 from oulipoly_engine.store.models.runs import InvocationRow
 from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
 from oulipoly_engine.store.models.transcripts import EntryRow
+from oulipoly_engine.store.sessions import copied_history
 
 
 @compile_query
@@ -151,27 +152,35 @@ def has_segment(store: Store, chain_id: str, account: str, session_id: str) -> b
     return bool(rows)
 
 
+def check_move(store: Store, move: SegmentMove) -> None:
+    """Raise SessionBusy when a chain has meanwhile gone elsewhere, SessionAmbiguous when another one is in the way."""
+    rival = find_conflict(store, move)
+    if rival is not None:
+        message = (
+            f"session {move.session_id} is open on account {move.to_account!r} in another chain, {rival}: go on "
+            "with that chain, or give its id"
+        )
+        raise SessionAmbiguous(message, input=move.session_id)
+    if find_owner(store, move.chain_id) != move.from_account:
+        message = f"session {move.session_id} has meanwhile left account {move.from_account!r}: try again"
+        raise SessionBusy(message)
+
+
+def find_owner(store: Store, chain_id: str) -> str | None:
+    """Return the account that a chain lies on, None where there is no such chain."""
+    chain = next((chain for chain in find_owning_chains(store, chain_id) if chain.chain_id == chain_id), None)
+    return None if chain is None or chain.active is None else chain.active.account
+
+
 def move_segment(store: Store, move: SegmentMove) -> None:
     """Close a chain's open segments and open one on the target account, a former one again if there is one.
 
-    In one transaction. Raises SessionBusy when the chain has meanwhile gone elsewhere, SessionAmbiguous when another
-    chain has the session open on the target account.
+    What was said by then is marked as copied there. In one transaction. Raises as `check_move`.
     """
     instant = to_text(move.at)
     with store.write():
-        rival = find_conflict(store, move)
-        if rival is not None:
-            message = (
-                f"session {move.session_id} is open on account {move.to_account!r} in another chain, {rival}: go on "
-                "with that chain, or give its id"
-            )
-            raise SessionAmbiguous(message, input=move.session_id)
-        chain = next(
-            (chain for chain in find_owning_chains(store, move.chain_id) if chain.chain_id == move.chain_id), None
-        )
-        if chain is None or chain.active is None or chain.active.account != move.from_account:
-            message = f"session {move.session_id} has meanwhile left account {move.from_account!r}: try again"
-            raise SessionBusy(message)
+        check_move(store, move)
+        copied_history.mark(store, move.to_account, move.session_id, move.from_account, instant)
         _close_open(store, move.chain_id, instant)
         _open(store, move, instant)
 

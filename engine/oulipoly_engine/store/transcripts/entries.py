@@ -12,7 +12,8 @@ from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.compiled import Parameter, compile_query, insertion
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import count_where
-from oulipoly_engine.store.base.orm import Query, fn
+from oulipoly_engine.store.base.orm import Expression, Query, fn
+from oulipoly_engine.store.models.sessions import CopiedHistoryRow
 from oulipoly_engine.store.models.transcripts import EntryRow
 
 
@@ -84,8 +85,14 @@ def of_account(store: Store, account: str) -> int:
 
 
 def activity(store: Store, account: str, started: datetime, finished: datetime) -> tuple[SessionActivity, ...]:
-    """Return what came into each session of an account inside (started, finished] and was ingested after the start."""
-    row = EntryRow
+    """Return what came into each session of an account inside (started, finished] and was ingested after the start.
+
+    What was copied there meanwhile did not.
+    """
+    row, copied = EntryRow, CopiedHistoryRow
+    copies = copied.select(copied.id).where(
+        copied.account == row.provider_name, copied.session_id == row.session_id, _is_copied()
+    )
     rows = store.rows(
         row.select(row.session_id, fn.COUNT(row.id), fn.MIN(row.timestamp))
         .where(
@@ -94,6 +101,7 @@ def activity(store: Store, account: str, started: datetime, finished: datetime) 
             row.timestamp > to_text(started),
             row.timestamp <= to_text(finished),
             row.ingested_at > to_text(started),
+            ~fn.EXISTS(copies),
         )
         .group_by(row.session_id)
     )
@@ -133,9 +141,35 @@ def _assistant_entries_since(account: Parameter, since: Parameter) -> Query:
     )
 
 
+@compile_query
+def _copied_entries_since(account: Parameter, copied_since: Parameter, since: Parameter) -> Query:
+    row, copied = EntryRow, CopiedHistoryRow
+    is_of = (row.provider_name == copied.account) & (row.session_id == copied.session_id)
+    return (
+        copied.select(fn.COUNT(row.id.distinct()))
+        .join(row, on=is_of & _is_copied())
+        .where(
+            copied.account == account,
+            copied.copied_at > copied_since,
+            row.role == "assistant",
+            row.timestamp > since,
+        )
+    )
+
+
+def _is_copied() -> Expression:
+    row, copied = EntryRow, CopiedHistoryRow
+    return (row.timestamp <= copied.copied_at) & (copied.since.is_null() | (row.timestamp > copied.since))
+
+
 def assistant_turns_since(store: Store, account: str, since: datetime) -> int:
-    """Count an account's assistant entries strictly after an instant, side chains included (contract 1.3)."""
-    return int(store.rows(_assistant_entries_since(account, to_text(since)))[0][0])
+    """Count an account's assistant entries strictly after an instant, side chains included (contract 1.3).
+
+    What was copied there is no work of the account, and left out.
+    """
+    instant = to_text(since)
+    copied = store.rows(_copied_entries_since(account, instant, instant))[0][0]
+    return int(store.rows(_assistant_entries_since(account, instant))[0][0]) - int(copied)
 
 
 def backfill_compaction(store: Store) -> int:

@@ -14,6 +14,7 @@ from oulipoly_engine.core.sessions.move import MoveReason
 from oulipoly_engine.errors import MoveRefused, SessionAmbiguous, SessionBusy
 from oulipoly_engine.process.liveness import start_ticks
 from oulipoly_engine.records import replace
+from oulipoly_engine.service.sessions.journal import JournalFolder
 from oulipoly_engine.service.sessions.lease import Leases
 from oulipoly_engine.service.sessions.locate import Locator, find_session
 from oulipoly_engine.service.sessions.move import Mover
@@ -49,7 +50,8 @@ class Machine:
         self.store = open_store(folder / "state.db")
         locator = Locator(self.accounts, {}, folder / "sessions", self.home, dict(os.environ))
         self.leases = Leases(folder / "locks", self.clock)
-        self.mover = Mover(self.store, locator, self.leases, self.clock)
+        journals = JournalFolder(folder / "journals")
+        self.mover = Mover(self.store, locator, self.leases, self.clock, journals, folder / "scan-locks")
 
     def root(self, name):
         return self.home / f".{name}" / ("projects" if name in "ab" else "sessions")

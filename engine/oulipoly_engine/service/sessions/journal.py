@@ -1,20 +1,17 @@
-"""The files by which a replacement that was cut off is finished or forgotten: journals, staged input, kept preimages.
+"""The journals by which a change to a session that was cut off is finished or undone: of replacements and of moves.
 
-Everything is written whole or not at all: temporary file, fsync, rename, fsync of the folder. Whoever replaces holds a
-shared lock on the folder, whoever recovers an exclusive one, and the kernel takes both back from a process that dies:
-so what lies here while nobody else holds the lock was cut off.
+Everything is written whole or not at all: temporary file, fsync, rename, fsync of the folder. Whoever changes a session
+holds a shared lock on the folder, whoever recovers an exclusive one, and the kernel takes both back from a process that
+dies: so what lies here while nobody else holds the lock was cut off.
 """
 
 from __future__ import annotations
 
 import contextlib
 import fcntl
-import gzip
-import hashlib
 import os
 import re
 import time
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,8 +23,6 @@ _PENDING = re.compile(r"session-(?P<id>.+)\.pending")
 _CANONICAL = re.compile(r"session-(?P<id>.+)\.canonical\.jsonl")
 _PATIENCE_S = 10.0  # for a recovery that is under way; it takes milliseconds
 _PAUSE_S = 0.01
-_DAMAGED = (OSError, EOFError, ValueError, zlib.error)  # what a gzip file that is not whole raises when it is read
-_LEVEL = 6  # of compression: a 50 MB transcript takes a second
 
 
 class JournalFolder(Record):
@@ -60,6 +55,10 @@ class JournalFolder(Record):
     def canonical_sessions(self) -> list[str]:
         """List the sessions that have canonical lines."""
         return _list_matching(self.path, _CANONICAL)
+
+    def publish(self, session_id: str, content: bytes) -> None:
+        """Write a session's journal: from now on the next start settles what it says. Raises RunnerError."""
+        write(self.pending_path(session_id), content)
 
     def is_quarantined(self, session_id: str) -> bool:
         """Return whether a journal of a session was set aside."""
@@ -96,7 +95,7 @@ class JournalFolder(Record):
 
         So none of them is being written, whichever process has its number by now.
         """
-        _drop(self.path.glob(".session-*.tmp"))
+        drop_files(self.path.glob(".session-*.tmp"))
 
     def remove(self, session_id: str) -> None:
         """Take a session's journal away, the lines that it needs last."""
@@ -119,61 +118,12 @@ class JournalFolder(Record):
         return target
 
 
-class Preimages(Record):
-    """Transcripts as they were before a replacement, each kept once, compressed, under the hash of its bytes."""
-
-    folder: Path
-
-    def path(self, file_sha256: str) -> Path:
-        """Return where a preimage lies."""
-        return self.folder / file_sha256[:2] / f"{file_sha256}.gz"
-
-    def keep(self, data: bytes) -> str:
-        """Keep a transcript and return its hash; one that is kept already is written anew if it is damaged."""
-        digest = hashlib.sha256(data).hexdigest()
-        path = self.path(digest)
-        if not self._is_whole(digest):
-            with translate_errors(path):
-                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            write(path, gzip.compress(data, _LEVEL, mtime=0))
-        return digest
-
-    def read(self, file_sha256: str) -> bytes:
-        """Return a kept transcript. Raises RunnerError when it is gone or damaged."""
-        path = self.path(file_sha256)
-        try:
-            data = gzip.decompress(path.read_bytes())
-        except _DAMAGED as error:
-            message = f"the kept transcript {path} cannot be read: {error}"
-            raise RunnerError(message) from error
-        if hashlib.sha256(data).hexdigest() != file_sha256:
-            message = f"the kept transcript {path} is not what was put there; it is left untouched"
-            raise RunnerError(message)
-        return data
-
-    def _is_whole(self, file_sha256: str) -> bool:
-        try:
-            data = gzip.decompress(self.path(file_sha256).read_bytes())
-        except _DAMAGED:
-            return False
-        return hashlib.sha256(data).hexdigest() == file_sha256
-
-    def has(self, file_sha256: str) -> bool:
-        """Return whether a transcript is still kept."""
-        return self.path(file_sha256).exists()
-
-    def sizes(self) -> dict[str, int]:
-        """Return the size in bytes of every kept transcript, compressed, by its hash. Raises OSError."""
-        return {path.name.removesuffix(".gz"): path.stat().st_size for path in self.folder.glob("*/*.gz")}
-
-    def drop_unfinished(self) -> None:
-        """Remove what was cut off while it was kept; the caller holds the folder of journals alone."""
-        _drop(self.folder.glob("*/.*.gz.*.tmp"))
-
-    def drop(self, file_sha256: str) -> None:
-        """Forget a transcript that nobody needs."""
-        with contextlib.suppress(OSError):
-            self.path(file_sha256).unlink(missing_ok=True)
+def has_journals(folder: Path) -> bool:
+    """Tell whether any journal lies in a folder, which need not be there; costs next to nothing."""
+    try:
+        return any(name.endswith(".pending") for name in os.listdir(folder))  # noqa: PTH208 - ten times as fast
+    except OSError:
+        return False
 
 
 def write(path: Path, content: bytes, mode: int = 0o600, temporary: Path | None = None) -> None:
@@ -202,16 +152,6 @@ def prepare(path: Path, content: bytes, mode: int) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-
-
-def beside(path: Path, operation_uuid: str) -> Path:
-    """Return the temporary file of a replacement, next to its transcript; no CLI takes it for one."""
-    return path.with_name(f".{path.name}.{operation_uuid}.tmp")
-
-
-def aside_of(path: Path, operation_uuid: str) -> Path:
-    """Return the second name of the transcript that a replacement replaces, next to it."""
-    return path.with_name(f".{path.name}.{operation_uuid}.old.tmp")
 
 
 def sync(folder: Path) -> None:
@@ -243,7 +183,8 @@ def _flock(descriptor: int, kind: int) -> bool:
     return True
 
 
-def _drop(paths: Iterable[Path]) -> None:
+def drop_files(paths: Iterable[Path]) -> None:
+    """Remove files as far as that is possible."""
     for path in paths:
         with contextlib.suppress(OSError):
             path.unlink(missing_ok=True)
