@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import selectors
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -53,7 +54,7 @@ def run_script(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=dict(env),
+            env=_add_own_commands(env),
             cwd=cwd,
             start_new_session=True,
             bufsize=0,
@@ -68,6 +69,12 @@ def run_script(
         if stream is not None:
             stream.close()
     return ScriptResult(None if problem else code, out, err, problem, time.monotonic() - started_at)
+
+
+def _add_own_commands(env: Mapping[str, str]) -> dict[str, str]:
+    """Add the folder of this installation's commands, the adapters among them, behind all others of PATH."""
+    folder = str(Path(sys.executable).parent)
+    return {**env, "PATH": f"{env.get('PATH') or os.defpath}{os.pathsep}{folder}"}
 
 
 def _collect(

@@ -1,4 +1,6 @@
+import importlib
 import json
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ from oulipoly_engine.adapters.scripts.usage import VENDORS
 from oulipoly_engine.core.quota.quota_source import derive_source
 
 HOME = Path("/home/user")
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_every_usage_adapter_is_bundled():
@@ -89,6 +92,18 @@ def test_every_session_adapter_is_bundled():
     assert {*turns.FORMATS, "opencode-turns"} == set(TURN_NAMES)
     assert {name: one.prefix for name, one in turns.FORMATS.items()} == TRANSCRIPT_PREFIXES
     assert {*places.LOCATORS, *places.CWDS, "opencode-cwd"} == set(PLACE_NAMES)
+
+
+def test_every_adapter_is_an_installed_command_as_well():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    installed = {
+        name: importlib.import_module(target.removesuffix(":main")).__file__
+        for name, target in project["scripts"].items()
+        if ".adapters." in target
+    }
+
+    assert {*NAMES, *TURN_NAMES, *PLACE_NAMES} == set(installed)
+    assert {name: str((ROOT / "scripts" / name).resolve()) for name in installed} == installed
 
 
 def test_bare_call_of_a_session_adapter_runs_in_process():

@@ -1,4 +1,5 @@
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -66,3 +67,10 @@ def test_what_is_printed_between_a_look_at_the_pipes_and_the_end_is_not_lost(tmp
         found = _collect(process, time.monotonic() + 10, 10.0, 1 << 20, lambda: False)
 
     assert (b"said\n", b"", None) == found
+
+
+def test_our_own_commands_are_found_behind_those_of_the_path():
+    folder = str(Path(sys.executable).parent)
+    given = run_script('echo "$PATH"', {"PATH": "/bin:/usr/bin"}, timeout_s=10)
+
+    assert f"/bin:/usr/bin:{folder}\n" == given.stdout.decode()
