@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.adapters.scripts.places import Folder, encode_project_dir
+from oulipoly_engine.adapters.scripts.places import Folder, PlaceUnknown, encode_project_dir, find_gemini_workspace
 from oulipoly_engine.adapters.transcript_file import status_of
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.regular_files import read_regular
@@ -44,11 +44,19 @@ def look_at(path: str) -> Standing | None:
     return Standing(status.st_size, status.st_mtime_ns // 1_000_000)
 
 
-def read_head(path: str) -> Head:
-    """Read a transcript's first lines; of a rollout by its name, of anything else as Claude Code writes it."""
+def read_head(path: str, session_id: str) -> Head:
+    """Read what a session's transcript tells first: by the name of the file, or else as Claude Code writes it.
+
+    A rollout tells it in its first lines; of Gemini's logs a list beside them knows the folder, opencode's database
+    has a row a session.
+    """
     if look_at(path) is None:  # opening a pipe would wait for ever
         return Head()
     file = Path(path)
+    if file.name == "opencode.db":
+        return _opencode(file, session_id)
+    if file.name.startswith("session-"):
+        return _gemini(file)
     folder = Folder(file.parent)
     return _codex(folder, file) if file.name.startswith("rollout-") else _claude(folder, file)
 
@@ -98,6 +106,24 @@ def _codex(folder: Folder, path: Path) -> Head:
     metas = _payloads(folder, path, "session_meta", 1)
     contexts = _payloads(folder, path, "turn_context", _CODEX_RECORDS)
     return Head(_first(meta.cwd for meta in metas), _first(context.model for context in contexts))
+
+
+def _gemini(path: Path) -> Head:
+    root = next((parent for parent in path.parents if (parent.parent / "projects.json").is_file()), None)
+    try:
+        return Head() if root is None else Head(_first([find_gemini_workspace(Folder(root), path)]))
+    except PlaceUnknown:
+        return Head()
+
+
+def _opencode(path: Path, session_id: str) -> Head:
+    from oulipoly_engine.adapters.scripts import opencode  # noqa: PLC0415 - sqlite3, only such accounts have a database
+
+    try:
+        directory = opencode.find_workspace(path.parent, session_id)
+    except (opencode.OpencodeFailed, ValueError):  # a damaged name is no UTF-8, which sqlite3 finds in its own errors
+        return Head()
+    return Head(_first([directory if isinstance(directory, str) and directory.startswith("/") else None]))
 
 
 def _payloads(folder: Folder, path: Path, kind: str, most: int) -> Iterator[codex.Payload]:

@@ -199,19 +199,24 @@ class Reading:
             return None
 
 
-def cwd(folder: Path, session_id: str) -> dict[str, object]:
-    """Return the folder that a session works in, as the cwd adapters tell it. Raises OpencodeFailed."""
+def find_workspace(folder: Path, session_id: str) -> object:
+    """Return what a session says of its folder, None where there is no such session. Raises OpencodeFailed."""
     path = folder / DATABASE
     if not path.exists():
-        return {"found": False}
+        return None
     try:
         with opened(path) as database:
             row = database.execute("SELECT directory FROM session WHERE id = ?", (session_id,)).fetchone()
     except sqlite3.Error as error:
         raise OpencodeFailed(f"cannot read {path}: {error}", _NO_DATABASE) from None
-    if row is None:
+    return None if row is None else row[0] or ""
+
+
+def cwd(folder: Path, session_id: str) -> dict[str, object]:
+    """Return the folder that a session works in, as the cwd adapters tell it. Raises OpencodeFailed."""
+    directory = find_workspace(folder, session_id)
+    if directory is None:
         return {"found": False}
-    directory = row[0]
     if not isinstance(directory, str) or not directory.startswith("/"):
         return {"found": False, "error": "opencode_cwd_not_absolute"}
     if not Path(directory).is_dir():

@@ -188,6 +188,14 @@ def gemini_cwd(folder: Folder, session_id: str) -> str | None:
     path = locate_gemini(folder, session_id)
     if path is None:
         return None
+    cwd = find_gemini_workspace(folder, path)
+    if not _is_folder(cwd):
+        raise PlaceUnknown("gemini_cwd_missing")
+    return cwd
+
+
+def find_gemini_workspace(folder: Folder, path: Path) -> str:
+    """Return the folder of a log's project, whether it is there or not. Raises PlaceUnknown."""
     name = _project_name(folder, path)
     path = folder.root.absolute().parent / "projects.json"
     try:
@@ -197,8 +205,6 @@ def gemini_cwd(folder: Folder, session_id: str) -> str | None:
         raise PlaceUnknown("gemini_no_projects_file") from None
     if len(found) != 1 or not found[0].startswith("/"):
         raise PlaceUnknown("gemini_project_unknown")
-    if not _is_folder(found[0]):
-        raise PlaceUnknown("gemini_cwd_missing")
     return found[0]
 
 

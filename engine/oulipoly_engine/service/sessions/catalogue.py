@@ -212,8 +212,9 @@ class Catalogue(Record):
         if path is None and cwd is None and locator is not None:
             with asked.of(one.account):
                 path, cwd = _ask(locator, one)
-        if path is not None and (cwd is None or model is None):
-            head = transcript_head.read_head(path)
+        told = path or facts.transcript_of(self.store, one.account, one.session_id, of_side_chain=True)
+        if told is not None and (cwd is None or model is None):
+            head = transcript_head.read_head(told, one.session_id)
             cwd, model = cwd or head.cwd, model or head.cli_model
         standing = None if path is None else transcript_head.look_at(path)
         return facts.Description(

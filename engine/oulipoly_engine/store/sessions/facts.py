@@ -169,8 +169,11 @@ def describe(store: Store, found: Iterable[Description]) -> None:
         store.execute_many(_describe, rows)
 
 
-def transcript_of(store: Store, account: str, session_id: str) -> str | None:
-    """Return the file that a session's latest entry was read from; side chains may lie in files of their own."""
+def transcript_of(store: Store, account: str, session_id: str, *, of_side_chain: bool = False) -> str | None:
+    """Return the file that a session's latest entry was read from; side chains may lie in files of their own.
+
+    of_side_chain: that of a side chain's latest entry; a sub-agent's session may have no other ones.
+    """
     row = EntryRow
     rows = store.rows(
         row.select(row.source_file)
@@ -178,7 +181,7 @@ def transcript_of(store: Store, account: str, session_id: str) -> str | None:
             row.session_id == session_id,
             row.provider_name == account,
             row.source_file.is_null(False),
-            row.is_sidechain == 0,
+            row.is_sidechain == int(of_side_chain),
         )
         .order_by(row.timestamp.desc())
         .limit(1)

@@ -1,7 +1,10 @@
 import json
 import os
 import shlex
+import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -19,6 +22,7 @@ from oulipoly_engine.store.transcripts.entry_pages import EntryPages
 from oulipoly_engine.testing import FakeClock
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab2{}"
+OPENCODE = Path(__file__).parents[3] / "fixtures" / "transcripts" / "opencode" / "opencode-1.18.33.sql"
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
@@ -85,6 +89,25 @@ def bench(tmp_path):
     made = Bench(tmp_path)
     yield made
     made.store.close()
+
+
+def test_sessions_of_gemini_and_opencode_have_the_folder_that_their_cli_notes(bench):
+    chats = bench.folder / "gemini" / "tmp" / "proj" / "chats"
+    chats.mkdir(parents=True)
+    (bench.folder / "gemini" / "projects.json").write_text('{"projects": {"/work/one": "proj", "/work/two": "other"}}')
+    said = {"id": "m1", "timestamp": to_text(NOW), "type": "user", "content": "hello"}
+    (chats / "session-1.jsonl").write_text(f'{{"sessionId": "{SESSION.format(1)}"}}\n{json.dumps(said)}\n')
+    (bench.folder / "opencode").mkdir()
+    with closing(sqlite3.connect(bench.folder / "opencode" / "opencode.db")) as database:
+        database.executescript(OPENCODE.read_text())
+        (directory,) = database.execute("SELECT DISTINCT directory FROM session").fetchone()
+    for name, folder in (("gemini", "gemini/tmp"), ("opencode", "opencode")):
+        bench.accounts[name] = Account(name, command=name)
+        bench.scripts[name] = SessionScripts(f"{name}-turns {bench.folder / folder}")
+    bench.scan()
+
+    found = {(row.kind, row.session.workspace) for row in bench.listed()}
+    assert {("gemini", "/work/one"), ("opencode", directory)} == found
 
 
 def test_a_conversation_is_described_from_its_turns_and_the_head_of_its_transcript(bench):
