@@ -13,6 +13,7 @@ from oulipoly_engine.records import Record
 # ASCII digits only: Python's int() and float() also take full-width digits, "1_000" and " 5 ".
 _INTEGER = re.compile(r"[+-]?[0-9]{1,19}", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_BOOLEANS = ("true", "false")  # as TOML and JSON write them
 _INTEGER_LIMIT = 2**63  # the contract's integers have 64 bits
 
 
@@ -91,7 +92,7 @@ def resolve(
 
 
 def check(spec: InputSpec, values: Sequence[str]) -> None:
-    """Check values against one spec; texts and booleans are taken as they are.
+    """Check values against one spec; texts are taken as they are.
 
     Raises InputInvalid, naming input, value and rule.
     """
@@ -131,6 +132,8 @@ def _check_value(spec: InputSpec, value: str) -> None:
             _check_range(spec, value, _integer(spec, value))
         case InputType.NUMBER:
             _check_range(spec, value, _number(spec, value))
+        case InputType.BOOLEAN if value not in _BOOLEANS:
+            raise _refusal(spec, f"{value!r} is not a boolean: {' or '.join(_BOOLEANS)}")
         case _:
             pass
 

@@ -113,9 +113,21 @@ def test_numbers_pass_as_they_were_typed(value):
     assert ("--n", value) == resolve([InputSpec("n", InputType.NUMBER)], {"n": [value]})
 
 
-@pytest.mark.parametrize("kind", [InputType.BOOLEAN, InputType.STRING])
-def test_booleans_and_texts_are_not_checked(kind):
-    assert ("--n", "maybe") == resolve([InputSpec("n", kind, minimum=5)], {"n": ["maybe"]})
+def test_texts_are_not_checked():
+    assert ("--n", "maybe") == resolve([InputSpec("n", InputType.STRING, minimum=5)], {"n": ["maybe"]})
+
+
+@pytest.mark.parametrize("value", ["true", "false"])
+def test_booleans_pass_as_they_were_typed(value):
+    assert ("--n", value) == resolve([InputSpec("n", InputType.BOOLEAN)], {"n": [value]})
+
+
+@pytest.mark.parametrize("value", ["maybe", "True", "1", "yes", "", " true"])
+def test_what_is_no_boolean_is_refused_with_what_is(value):
+    lists = InputSpec("n", InputType.ARRAY, item_type=InputType.BOOLEAN)
+
+    for spec in (InputSpec("n", InputType.BOOLEAN), lists):
+        assert f"{value!r} is not a boolean: true or false" in refusal([spec], {"n": [value]})
 
 
 def test_values_are_checked_before_required_inputs():
