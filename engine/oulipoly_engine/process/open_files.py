@@ -1,4 +1,4 @@
-"""Who writes to a file of another program, and how to have such writers wait for a moment.
+"""Who writes to a file of another program, how to have such writers wait for a moment, and what a process has open.
 
 Linux grants a read lease on a file only while nobody has it open for writing, and has every later open for writing wait
 until the lease is given back (`fcntl(2)`, F_SETLEASE; after 45 s it is taken away). Some file systems have no leases
@@ -23,6 +23,7 @@ from oulipoly_engine.records import Record
 
 PATIENCE_S = 0.3  # for a writer that opens, appends and closes: that takes a millisecond
 _PAUSE_S = 0.002
+_LARGEST_FAMILY = 64  # processes that are looked at for what they have open
 
 
 class OpenForWriting(Exception):
@@ -65,6 +66,29 @@ def hold_writers(file: BinaryIO, patience_s: float = PATIENCE_S) -> Iterator[Hol
 def writers_of(state: os.stat_result) -> tuple[int, ...]:
     """Return the processes that have a file open for writing, as far as `/proc` shows them to us; takes some 20 ms."""
     return tuple(pid for pid in sorted(_pids()) if any(_is_writer(pid, number, state) for number in _open_files(pid)))
+
+
+def list_open_files(pid: int) -> frozenset[str]:
+    """Return the paths of what a process and its descendants have open, without pipes, sockets and devices.
+
+    Linux tells; elsewhere there is nothing to see.
+    """
+    found = set()
+    for one in _list_family(pid):
+        for number in _open_files(one):
+            with contextlib.suppress(OSError):
+                found.add(os.readlink(f"/proc/{one}/fd/{number}"))  # noqa: PTH115 - asked often
+    return frozenset(path for path in found if path.startswith("/") and not path.startswith(("/dev/", "/proc/")))
+
+
+def _list_family(pid: int) -> list[int]:
+    found = [pid]
+    for one in found:  # grows on the way
+        with contextlib.suppress(OSError, ValueError):
+            found += map(int, Path(f"/proc/{one}/task/{one}/children").read_text().split())
+        if len(found) >= _LARGEST_FAMILY:
+            break
+    return found
 
 
 def _take(descriptor: int, patience_s: float) -> bool:

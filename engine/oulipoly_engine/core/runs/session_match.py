@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from oulipoly_engine.records import Record
 
+_UNRELATED, _HOLDS_PROMPT, _SAYS_PROMPT, _WAS_OPEN = range(4)
+
 
 class SessionActivity(Record):
     """What came into one session while a one-shot ran."""
@@ -13,13 +15,51 @@ class SessionActivity(Record):
     session_id: str
     new_turns: int  # with instants inside (started, finished]
     first_entry_at: str  # of these; RFC 3339 in the one fixed form, so that texts compare as instants
+    said: tuple[str, ...] = ()  # the user's texts among these
+    files: frozenset[str] = frozenset()  # the transcripts that they stand in
 
 
-def choose_session(active: Iterable[SessionActivity]) -> str | None:
-    """Return the session with the most new entries; None when nothing came in.
+class Evidence(Record):
+    """What is known of a run besides when it ran."""
 
-    Where several have as many, the one that began earlier, then the lesser id.
+    prompt: str = ""  # as the CLI got it; empty: not known
+    files: frozenset[str] = frozenset()  # regular files that its processes had open
+
+
+NO_EVIDENCE = Evidence()
+
+
+def choose_session(
+    active: Iterable[SessionActivity], evidence: Evidence = NO_EVIDENCE, *, has_rivals: bool = False
+) -> str | None:
+    """Return the session that a run has made; None when nothing came in, or when it cannot be told.
+
+    The one whose transcript the run had open, then one in which the user says what the run was given, then any; of
+    several the one with the most new entries, then the one that began earlier, then the lesser id.
+
+    has_rivals: other runs of the account at the same time look for theirs too, so that a session without any such sign
+    may well be another's. A wrong one is worse than none.
     """
-    candidates = [session for session in active if session.new_turns > 0]
-    best = min(candidates, key=lambda one: (-one.new_turns, one.first_entry_at, one.session_id), default=None)
-    return None if best is None else best.session_id
+    ranked = [(_rank(session, evidence), session) for session in active if session.new_turns > 0]
+    if has_rivals and (evidence.prompt or evidence.files):
+        ranked = [(rank, session) for rank, session in ranked if rank is not _UNRELATED]
+    best = min(ranked, key=lambda one: _order(*one), default=None)
+    return None if best is None else best[1].session_id
+
+
+def _order(rank: int, session: SessionActivity) -> tuple[int, int, str, str]:
+    return -rank, -session.new_turns, session.first_entry_at, session.session_id
+
+
+def _rank(session: SessionActivity, evidence: Evidence) -> int:
+    if evidence.files & session.files:
+        return _WAS_OPEN
+    wanted = _normalize(evidence.prompt)
+    said = [_normalize(text) for text in session.said] if wanted else []
+    if wanted in said:
+        return _SAYS_PROMPT
+    return _HOLDS_PROMPT if any(wanted in text for text in said) else _UNRELATED
+
+
+def _normalize(text: str) -> str:
+    return " ".join(text.split())

@@ -51,6 +51,7 @@ class Node(Record):
     children: tuple[Node, ...] = ()
     is_cycle: bool = False  # seen above or before: shown once more as a leaf
     is_orphaned: bool = False  # it still counts as running, but the process that ran it is gone
+    is_unmatched: bool = False  # it has no session, and other runs of its account went on at the same time
     outlived_by: int | None = None  # then its CLI's process, where that runs on
     is_cut: bool = False  # it has children below the depth limit
     transcript: tuple[Mapping[str, object], ...] | None = None
@@ -164,6 +165,8 @@ def _warnings(node: Node, now: datetime, *, is_root: bool) -> Iterator[str]:
     if node.is_orphaned:
         left = "" if node.outlived_by is None else f"; its CLI runs on as process {node.outlived_by}"
         yield f"the process that ran it (pid {row.owner_pid}) is gone without an end: it was killed{left}"
+    if node.is_unmatched:
+        yield f"which session it made is not known: other runs of {row.account} went on at the same time"
     if row.capture_method == "resumed" and row.acceptance_status != _ACCEPTED:
         yield _ATTEMPTED_RESUME
     if node.is_cut:

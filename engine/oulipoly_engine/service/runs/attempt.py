@@ -17,8 +17,10 @@ from oulipoly_engine.core.runs import prompt
 from oulipoly_engine.core.runs.capture import CaptureOutcome, ForcedFlagReader, JsonEventReader, ResumedIdReader
 from oulipoly_engine.core.runs.failure_categories import Category
 from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.runs.session_match import NO_EVIDENCE, Evidence
 from oulipoly_engine.errors import Interrupted, OutputFailed, ResumeMismatch, RunnerError, SpawnFailed
 from oulipoly_engine.process.command import Command, ProcessResult
+from oulipoly_engine.process.open_files import list_open_files
 from oulipoly_engine.process.run import StdoutClosed, run
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.runs.output_gate import OutputGate
@@ -66,6 +68,7 @@ class Attempted(Record):
     error: RunnerError | None = None  # why it never started, or the interruption
     capture_error: str | None = None
     stdout_closed: bool = False  # nobody reads our stdout any more
+    evidence: Evidence = NO_EVIDENCE  # what its session is known by where the CLI told none
 
 
 def attempt(it: Attempt, face: Face, clock: Clock, started: Callable[[int], None] | None = None) -> Attempted:
@@ -110,8 +113,15 @@ def _run(
 ) -> Attempted:
     watch = None if it.resumes is None else _Watch(it.resumes, it.account)
     sink = _Sink(held, face, place.reader, it.account.name, passes_stdout=place.last_message is None, watch=watch)
+
+    def begin(pid: int) -> None:
+        if place.reader is None and watch is None:
+            sink.child = pid
+        if started is not None:
+            started(pid)
+
     try:
-        finished = run(place.command, sink, started)
+        finished = run(place.command, sink, begin)
     except Interrupted as error:
         # The id that the CLI has told by now makes the session resumable.
         if place.reader is not None:
@@ -146,6 +156,7 @@ def _run(
         last_byte=held.last_byte,
         capture_error=captured.error,
         stdout_closed=closed,
+        evidence=Evidence(place.given, frozenset(sink.files)),
     )
 
 
@@ -177,6 +188,7 @@ class _Workplace(Record):
     command: Command
     reader: ForcedFlagReader | JsonEventReader | None
     last_message: Path | None  # where the CLI puts the visible answer, if its stdout carries events
+    given: str  # what the user says in its transcript
 
 
 @contextlib.contextmanager
@@ -195,7 +207,7 @@ def _workplace(it: Attempt) -> Iterator[_Workplace]:
             reader = JsonEventReader(capture.event_type, capture.event_id_path)
         elif capture.kind is CaptureKind.FORCED_FLAG_VERIFIED:
             reader = ForcedFlagReader(session_id)
-        prompt_args, stdin = _transport(it, stack)
+        prompt_args, stdin, given = _transport(it, stack)
         argv = arguments.compose_one_shot(
             it.account,
             it.member,
@@ -213,22 +225,26 @@ def _workplace(it: Attempt) -> Iterator[_Workplace]:
             stdin=stdin,
             timeout_s=it.timeout_s or it.account.timeout_s,
         )
-        yield _Workplace(command, reader, last_message)
+        yield _Workplace(command, reader, last_message, given)
 
 
-def _transport(it: Attempt, stack: contextlib.ExitStack) -> tuple[tuple[str, ...], bytes | None]:
-    """Return the prompt's arguments and its stdin, writing it to a file of the working directory if it is too long."""
+def _transport(it: Attempt, stack: contextlib.ExitStack) -> tuple[tuple[str, ...], bytes | None, str]:
+    """Return the prompt's arguments, its stdin and the text that the CLI gets to read.
+
+    A prompt that is too long is written to a file of the working directory.
+    """
     data = prompt.to_bytes(it.prompt)
     match prompt.transport(it.account.prompt_mode, len(data)):
         case prompt.Transport.STDIN:
-            return (), data
+            return (), data, it.prompt
         case prompt.Transport.INLINE:
-            return (it.prompt,), None
+            return (it.prompt,), None, it.prompt
         case prompt.Transport.FILE:
             path = it.working_directory / prompt.file_name(it.uuid)
             stack.callback(path.unlink, missing_ok=True)
             _write_private(path, data)
-            return (prompt.file_instruction(path),), None
+            instruction = prompt.file_instruction(path)
+            return (instruction,), None, instruction
 
 
 def _write_private(path: Path, data: bytes) -> None:
@@ -308,6 +324,9 @@ class _Sink:
         self._passes_stdout = passes_stdout
         self._warned = False
         self._watch = watch
+        self._ticks = 0
+        self.child: int | None = None  # whose open files tell its session; None: it tells it itself
+        self.files: set[str] = set()
 
     def stdout(self, data: memoryview) -> None:
         if self._watch is not None:
@@ -326,6 +345,9 @@ class _Sink:
     def tick(self, idle_s: float) -> None:
         with _reader_may_leave():
             self._held.tick()
+        self._ticks += 1
+        if self.child is not None and self._ticks.bit_count() == 1:  # less and less often
+            self.files |= list_open_files(self.child)
         if idle_s >= _SILENCE_S and not self._warned:
             self._warned = True
             self._face.note(

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 
 from oulipoly_engine.adapters.bundled import turn_call
+from oulipoly_engine.core.runs.session_match import NO_EVIDENCE, Evidence
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.quota.refresh import Kind, Refresher
 from oulipoly_engine.service.transcripts.ingest import Ingester, attach_session
+from oulipoly_engine.service.transcripts.ingest import Kind as IngestKind
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import imported
 from oulipoly_engine.store.transcripts import entries
+
+_PATIENCE_S = 10.0  # for scans by others: each new one of a few files takes milliseconds, a first one perhaps longer
+_PAUSE_S = 0.02
 
 
 class Freshness(Record):
@@ -45,23 +51,29 @@ class Freshness(Record):
         done = self.ingester.ingest_accounts(tuple(self.ingester.scripts))
         return any(result.new_turns or result.new_chains for result in done)
 
-    def after_run(self, account: str, invocation_uuid: str, hints: Sequence[str] = ()) -> str | None:
+    def after_run(
+        self,
+        account: str,
+        invocation_uuid: str,
+        hints: Sequence[str] = (),
+        evidence: Evidence = NO_EVIDENCE,
+    ) -> str | None:
         """Scan the account's entries, and return the session that an ended invocation without one has made.
 
         hints: ids that the CLI is known to have had open meanwhile, the surest first; one without entries is no
-        session.
+        session. evidence: what else tells its session from those of other runs at the same time.
         None: no turn script is configured, or no session of the account fits.
         """
         if account not in self.ingester.scripts:
             return None
-        self._ingest(account)
+        self._ingest(account, _PATIENCE_S)
         row = invocations.find(self.store, invocation_uuid)
         if row is None:
             return None
         for hint in hints:
             if entries.count(self.store, account, hint).entries and imported.attach(self.store, row.row_id, hint):
                 return hint
-        return attach_session(self.store, row)
+        return attach_session(self.store, row, evidence)
 
     def catch_up(self, account: str) -> None:
         """Store what an ended run has added to its account's transcripts, unless `after_run` has done so.
@@ -73,8 +85,13 @@ class Freshness(Record):
             return
         self._ingest(account)
 
-    def _ingest(self, account: str) -> None:
+    def _ingest(self, account: str, patience_s: float = 0.0) -> None:
+        """Scan an account. patience_s: for another scan of it, which may have begun too early for the last entries."""
         if not entries.has_any(self.store, account):
             self.note(f"[sessions] reading the transcripts of {account} for the first time")
-        self.ingester.ingest_accounts((account,))
+        deadline = time.monotonic() + patience_s
+        while self.ingester.ingest_accounts((account,))[0].kind is IngestKind.IN_FLIGHT:
+            if time.monotonic() >= deadline:
+                return
+            time.sleep(_PAUSE_S)
         self._read.add(account)

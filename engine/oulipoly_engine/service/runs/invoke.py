@@ -289,7 +289,7 @@ class Invoker(Record, frozen=False):
             return done
         try:
             guard.arm()
-            session_id = self.freshness.after_run(it.account.name, it.uuid)
+            session_id = self.freshness.after_run(it.account.name, it.uuid, evidence=done.evidence)
             guard.disarm()
         except Interrupted as interruption:  # the run itself has ended, and its row is final
             return replace(done, error=interruption)

@@ -16,7 +16,7 @@ from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.runs import orphans
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import artifacts, invocations
-from oulipoly_engine.store.sessions import chains
+from oulipoly_engine.store.sessions import chains, imported
 from oulipoly_engine.store.transcripts import entries
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ class Tracer(Record, frozen=False):
             decision=None if stored is None else json.loads(stored),
             children=children,
             is_orphaned=is_orphaned,
+            is_unmatched=self._is_unmatched(row),
             outlived_by=None if orphan is None else orphan.pid,
             is_cut=is_cut,
             transcript=self._transcript(row) if self.inline_transcript else None,
@@ -74,6 +75,13 @@ class Tracer(Record, frozen=False):
             parent = None if row.parent_row_id is None else invocations.uuid_of(self.store, row.parent_row_id)
             return Node(row, parent, SessionFacts(), is_cycle=True)
         return self._node(row, depth)
+
+    def _is_unmatched(self, row: Invocation) -> bool:
+        if row.session_id is not None or row.account is None or row.finished_at is None:
+            return False
+        return bool(
+            imported.find_concurrent_sessions(self.store, row.account, row.row_id, row.created_at, row.finished_at)
+        )
 
     def _session(self, row: Invocation) -> SessionFacts:
         if row.session_id is None or row.account is None:

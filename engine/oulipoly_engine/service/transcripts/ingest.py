@@ -21,7 +21,7 @@ from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.core.quota.readings import excerpt
 from oulipoly_engine.core.runs.invocations import Invocation
-from oulipoly_engine.core.runs.session_match import choose_session
+from oulipoly_engine.core.runs.session_match import NO_EVIDENCE, Evidence, choose_session
 from oulipoly_engine.core.transcripts.turn_script import EntryLine, LineError, Told, parse_line
 from oulipoly_engine.errors import StoreUnusable
 from oulipoly_engine.events import EntriesIngested, Listeners
@@ -216,7 +216,7 @@ class Ingester(Record):
         return _result(name, Kind.DONE, tally, said)
 
 
-def attach_session(store: Store, row: Invocation) -> str | None:
+def attach_session(store: Store, row: Invocation, evidence: Evidence = NO_EVIDENCE) -> str | None:
     """Tie an ended invocation that told no session id to the session it has made, and return that id; None: none found.
 
     row: a final row, after its account was scanned. Only entries count that carry an instant of the run and were
@@ -225,12 +225,14 @@ def attach_session(store: Store, row: Invocation) -> str | None:
     """
     if row.session_id is not None or row.account is None or row.finished_at is None:
         return None
-    taken = imported.find_concurrent_sessions(store, row.account, row.row_id, row.created_at, row.finished_at)
     active = entries.activity(store, row.account, row.created_at, row.finished_at)
-    session_id = choose_session(session for session in active if session.session_id not in taken)
-    if session_id is None or imported.attach(store, row.row_id, session_id) is None:
-        return None
-    return session_id
+    with store.write():  # of two runs that end at once, the second has to see what the first has taken
+        held = imported.find_concurrent_sessions(store, row.account, row.row_id, row.created_at, row.finished_at)
+        free = (session for session in active if session.session_id not in held)
+        session_id = choose_session(free, evidence, has_rivals=None in held)
+        if session_id is None or imported.attach(store, row.row_id, session_id) is None:
+            return None
+        return session_id
 
 
 def _check_records(reading: EntryPass, tally: _Tally) -> Iterator[EntryLine]:

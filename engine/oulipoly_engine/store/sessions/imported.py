@@ -72,8 +72,11 @@ def adopt(store: Store, account: str, session_ids: Collection[str]) -> int:
 
 def find_concurrent_sessions(
     store: Store, account: str, row_id: int, started: datetime, finished: datetime
-) -> frozenset[str]:
-    """Return the sessions of an account that other invocations hold which ran at the same time as this one."""
+) -> frozenset[str | None]:
+    """Return the sessions of an account that other invocations hold which ran at the same time as this one.
+
+    None among them: one of these invocations has no session yet.
+    """
     row = InvocationRow
     rows = store.rows(
         row.select(row.session_id)
@@ -81,12 +84,11 @@ def find_concurrent_sessions(
         .where(
             row.provider_name == account,
             row.id != row_id,
-            row.session_id.is_null(False),
             row.created_at <= to_text(finished),
             row.finished_at.is_null() | (row.finished_at > to_text(started)),
         )
     )
-    return frozenset(str(session_id) for (session_id,) in rows)
+    return frozenset(session_id for (session_id,) in rows)
 
 
 def attach(store: Store, row_id: int, session_id: str) -> str | None:

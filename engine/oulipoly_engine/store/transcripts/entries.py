@@ -7,12 +7,13 @@ from datetime import datetime
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs.session_match import SessionActivity
+from oulipoly_engine.core.transcripts.entry_text import extract_text
 from oulipoly_engine.core.transcripts.turn_script import EntryLine
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.compiled import Parameter, compile_query, insertion
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import count_where
-from oulipoly_engine.store.base.orm import Expression, Query, fn
+from oulipoly_engine.store.base.orm import Case, Expression, Query, fn
 from oulipoly_engine.store.models.sessions import CopiedHistoryRow
 from oulipoly_engine.store.models.transcripts import EntryRow
 
@@ -94,8 +95,9 @@ def activity(store: Store, account: str, started: datetime, finished: datetime) 
         copied.account == row.provider_name, copied.session_id == row.session_id, _is_copied()
     )
     rows = store.rows(
-        row.select(row.session_id, fn.COUNT(row.id), fn.MIN(row.timestamp))
-        .where(
+        row.select(
+            row.session_id, row.timestamp, row.source_file, Case(None, [(row.role == "user", row.body)], None)
+        ).where(
             row.provider_name == account,
             row.role.in_(("user", "assistant")),
             row.timestamp > to_text(started),
@@ -103,9 +105,20 @@ def activity(store: Store, account: str, started: datetime, finished: datetime) 
             row.ingested_at > to_text(started),
             ~fn.EXISTS(copies),
         )
-        .group_by(row.session_id)
     )
-    return tuple(SessionActivity(str(session), int(new), str(first)) for session, new, first in rows)
+    sessions: dict[str, list[tuple[str, str | None, str | None]]] = {}
+    for session, at, file, body in rows:
+        sessions.setdefault(str(session), []).append((str(at), file, body))
+    return tuple(
+        SessionActivity(
+            session,
+            len(found),
+            min(at for at, _, _ in found),
+            tuple(text for _, _, body in found if (text := extract_text(body))),
+            frozenset(file for _, file, _ in found if file is not None),
+        )
+        for session, found in sessions.items()
+    )
 
 
 @compile_query

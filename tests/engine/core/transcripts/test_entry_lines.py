@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from oulipoly_engine.core.runs.session_match import SessionActivity, choose_session
+from oulipoly_engine.core.runs.session_match import Evidence, SessionActivity, choose_session
 from oulipoly_engine.core.transcripts.turn_script import EntryLine, LineError, parse_line
 
 ENTRY = {"session_id": "S", "turn_id": "t", "timestamp": "2026-04-17T10:00:00.25+02:00", "role": "user"}
@@ -102,6 +102,27 @@ def test_foreign_values_are_shown_short():
 )
 def test_session_of_a_run_is_the_one_it_filled(active, chosen):
     assert chosen == choose_session(SessionActivity(*one) for one in active)
+
+
+MINE = SessionActivity("mine", 1, "2", ("fix  the\nbug",), frozenset({"/t/mine.jsonl"}))
+WRAPPED = SessionActivity("wrapped", 4, "1", ("<context/>", "please: fix the bug"), frozenset({"/t/wrapped.jsonl"}))
+OTHER = SessionActivity("other", 9, "1", ("something else",), frozenset({"/t/other.jsonl"}))
+
+
+@pytest.mark.parametrize(
+    ("active", "evidence", "has_rivals", "chosen"),
+    [
+        ([OTHER, WRAPPED, MINE], Evidence("fix the bug"), True, "mine"),
+        ([OTHER, WRAPPED], Evidence("fix the bug"), True, "wrapped"),
+        ([OTHER], Evidence("fix the bug"), True, None),
+        ([OTHER], Evidence("fix the bug"), False, "other"),
+        ([OTHER, MINE], Evidence("fix the bug", frozenset({"/t/other.jsonl", "/lib/x"})), True, "other"),
+        ([OTHER, MINE], Evidence(), True, "other"),
+    ],
+    ids=["says it", "holds it", "not surely its own", "nobody else", "had it open", "nothing known"],
+)
+def test_session_of_a_run_is_known_by_what_the_run_wrote(active, evidence, has_rivals, chosen):
+    assert chosen == choose_session(active, evidence, has_rivals=has_rivals)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.accounts.accounts import SessionScripts
 from oulipoly_engine.core.runs.invocations import Outcome
+from oulipoly_engine.core.runs.session_match import Evidence
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.service.transcripts.ingest import Ingester, Kind, attach_session
 from oulipoly_engine.store.base.db import open_store
@@ -26,8 +27,9 @@ def entry(entry_id, session_id="S", **more):
     return {"session_id": session_id, "turn_id": entry_id, "timestamp": "2026-04-17T08:00:00Z", "role": "user"} | more
 
 
-def record(entry_id, at="2026-04-17T08:00:00Z", session_id="S"):
+def record(entry_id, at="2026-04-17T08:00:00Z", session_id="S", **more):
     value = {"type": "assistant", "uuid": entry_id, "timestamp": at, "sessionId": session_id, "message": entry_id}
+    value |= more
     return json.dumps(value).encode() + b"\n"
 
 
@@ -370,6 +372,22 @@ def test_session_of_another_run_at_the_same_time_is_not_taken(bench):
     bench.ingest("c")
 
     assert attach_session(bench.store, row) is None
+
+
+def test_runs_at_the_same_time_get_the_sessions_that_they_were_asked_for(bench):
+    rows = [bench.ran(60), bench.ran(60), bench.ran(60)]
+    bench.claude(
+        "c",
+        record("1", bench.at(-50), "A", type="user", message={"role": "user", "content": "first"})
+        + record("2", bench.at(-49), "B", type="user", message={"role": "user", "content": "second"})
+        + record("3", bench.at(-48), "B", type="user", message={"role": "user", "content": "more"}),
+    )
+    bench.ingest("c")
+
+    asked = ("second", "third", "first")
+    found = [attach_session(bench.store, row, Evidence(text)) for row, text in zip(rows, asked, strict=True)]
+
+    assert ["B", None, "A"] == found
 
 
 def test_run_that_knows_its_session_keeps_it(bench):
