@@ -34,13 +34,14 @@ def test_each_gets_its_own(world, tmp_path, markers):
             [*command, f"prompt {number}"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             cwd=world.home,
         )
         for number in range(6)
     ]
 
-    outputs = [run.communicate(timeout=120)[0] for run in runs]
+    said = [run.communicate(timeout=120) for run in runs]
 
-    wrote = [out.split(b"\n")[0].decode() for out in outputs]
-    assert wrote == [markers("OULIPOLY_RESULT", out)[0]["provider_session_id"] for out in outputs]
+    wrote = {markers("OULIPOLY_INVOCATION", err)[0]["id"]: out.split(b"\n")[0].decode() for out, err in said}
+    stored = world.rows("SELECT invocation_uuid, session_id FROM invocations")
+    assert wrote == {row["invocation_uuid"]: row["session_id"] for row in stored}

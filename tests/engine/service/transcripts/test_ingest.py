@@ -87,11 +87,15 @@ class Bench:
     def ran(self, seconds=60, account="c", end=True):
         """Store a one-shot that began now and took so long; it told no session id."""
         new = invocations.NewInvocation(os.urandom(16).hex(), "opus", account, 0, self.clock.now())
-        row_id = invocations.begin(self.store, new)
+        invocations.begin(self.store, new)
         self.clock.advance(seconds)
-        if end:
-            invocations.end(self.store, row_id, Outcome(success=True, exit_code=0, finished_at=self.clock.now()))
-        return invocations.find(self.store, new.uuid)
+        row = invocations.find(self.store, new.uuid)
+        return self.end(row) if end else row
+
+    def end(self, row):
+        """Store that a one-shot ends now."""
+        invocations.end(self.store, row.row_id, Outcome(success=True, exit_code=0, finished_at=self.clock.now()))
+        return invocations.find(self.store, row.uuid)
 
     def at(self, seconds):
         return to_text(self.clock.now() + timedelta(seconds=seconds))
@@ -375,7 +379,9 @@ def test_session_of_another_run_at_the_same_time_is_not_taken(bench):
 
 
 def test_runs_at_the_same_time_get_the_sessions_that_they_were_asked_for(bench):
-    rows = [bench.ran(60), bench.ran(60), bench.ran(60)]
+    begun = [bench.ran(0, end=False) for _ in range(3)]
+    bench.clock.advance(60)
+    rows = [bench.end(row) for row in begun]
     bench.claude(
         "c",
         record("1", bench.at(-50), "A", type="user", message={"role": "user", "content": "first"})
