@@ -121,10 +121,15 @@ def way_in(environ: Mapping[str, str] | None = None) -> str:
 
 
 def ensure(root: Path, *, python: str = sys.executable, options: Options = DEFAULTS) -> World:
-    """Return the world at `root`, built anew where it is missing or made by another version or interpreter."""
+    """Return the world at `root`, built anew where it is missing or outdated.
+
+    Raises DemoRefused where it belongs to another installation, which would lose what was done in it.
+    """
     root = root.absolute()
     with locked(root):
-        if _marker(root) != _stamp(python):
+        found = _marker(root)
+        if found != _stamp(python):
+            _refuse_if_in_use(root, found, python)
             _replace(root, python, options)
     return World(root, python)
 
@@ -291,6 +296,17 @@ def _marker(root: Path) -> dict[str, object]:
     return marker
 
 
+def _refuse_if_in_use(root: Path, marker: Mapping[str, object], python: str) -> None:
+    """Refuse a world whose program or interpreter is another one than ours, and still there."""
+    for mine, theirs in ((str(_LIBRARY), marker.get("library")), (python, marker.get("python"))):
+        if isinstance(theirs, str) and theirs != mine and _exists(Path(theirs)):
+            message = (
+                f"the demo world {root} belongs to another installation ({theirs}): `demo --root DIR` makes one of "
+                "your own, `demo --reset` takes this one over and deletes what was done in it"
+            )
+            raise DemoRefused(message)
+
+
 def _exists(path: Path) -> bool:
     return os.path.lexists(path)
 
@@ -312,6 +328,12 @@ def _check_owner(root: Path) -> None:
 @contextlib.contextmanager
 def locked(root: Path) -> Iterator[None]:
     """Let one process at a time build or delete the world; the lock file stays, so that all lock the same one."""
+    _check_owner(root)  # first, so that no lock is left beside what is not ours
+    try:
+        str(root).encode()
+    except UnicodeEncodeError as error:
+        message = f"the demo's folder {str(root)!r} is not UTF-8 text, as its configuration must be: name another"
+        raise DemoRefused(message) from error
     root.parent.mkdir(parents=True, exist_ok=True)
     path = root.parent / f".{root.name}.lock"
     try:

@@ -6,7 +6,11 @@ scripts (README, "Exit codes").
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import errno
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+_LONGEST_SHOWN = 200  # characters of a path
 
 
 class RunnerError(Exception):
@@ -22,6 +26,10 @@ class RunnerError(Exception):
         super().__init__(message)
         self.message = message
         self.extra: Mapping[str, object] = extra
+
+
+class SystemRefused(RunnerError):
+    """The system refused what we wanted with a path, and nobody nearer had better words for it."""
 
 
 class UsageInvalid(RunnerError):
@@ -234,3 +242,34 @@ class LeaseGone(RunnerError):
 
     slug = "lock-expired"
     exit_code = 17
+
+
+_WAYS_OUT = {
+    errno.EACCES: "look who may read and write there",
+    errno.EPERM: "look who may read and write there",
+    errno.EROFS: "choose a place that can be written to",
+    errno.ENOSPC: "make room on the disk",
+    errno.EDQUOT: "make room on the disk",
+    errno.ENAMETOOLONG: "choose a shorter path",
+    errno.ELOOP: "look where its links lead",
+    errno.ENOTDIR: "a part of it is a file: correct the path",
+    errno.EEXIST: "a file is where a folder is needed: move it away, or correct the path",
+    errno.EISDIR: "name a file",
+    errno.ENOENT: "correct the path",
+}
+
+
+@contextmanager
+def translate_system_errors() -> Iterator[None]:
+    """Turn what the system says about a path into SystemRefused; an error that names no path stays what it is."""
+    try:
+        yield
+    except OSError as error:
+        name = error.filename
+        if name is None or isinstance(name, int):
+            raise
+        shown = name.decode("utf-8", "backslashreplace") if isinstance(name, bytes) else str(name)
+        shown = shown if len(shown) <= _LONGEST_SHOWN else f"{shown[: _LONGEST_SHOWN // 2]}...{shown[-40:]}"
+        way_out = _WAYS_OUT.get(error.errno or 0, "look at it, and try again")
+        message = f"{shown}: {error.strerror or error}: {way_out}"
+        raise SystemRefused(message) from error

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import pwd
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import overload
 
+from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.records import Record
 
 APP = "oulipoly-agent-runner"
@@ -85,10 +87,11 @@ def _stand_in() -> str:
 def from_environment(environ: Mapping[str, str] | None = None) -> Paths:
     """Find the user's folders by the XDG rules; `OULIPOLY_DATA_DIR` overrides the data folder.
 
-    A relative XDG path is ignored, as the XDG specification demands.
+    A relative XDG path is ignored, as the XDG specification demands. Raises UsageInvalid where HOME is relative: what
+    is kept would lie in another place for every folder that somebody works in.
     """
     env = os.environ if environ is None else environ
-    home = Path(env.get("HOME") or Path.home())
+    home = _home(env)
     data = env.get("OULIPOLY_DATA_DIR")
     return Paths(
         config=_xdg(env, "XDG_CONFIG_HOME", home / ".config") / APP,
@@ -98,6 +101,20 @@ def from_environment(environ: Mapping[str, str] | None = None) -> Paths:
         runtime_root=None if data else _xdg(env, "XDG_RUNTIME_DIR", None),
         cache=_xdg(env, "XDG_CACHE_HOME", home / ".cache") / APP,
     )
+
+
+def _home(env: Mapping[str, str]) -> Path:
+    named = env.get("HOME")
+    if not named:
+        try:
+            named = pwd.getpwuid(os.getuid()).pw_dir
+        except KeyError as error:
+            message = "HOME is not set, and the system knows no home folder of yours: set HOME"
+            raise UsageInvalid(message) from error
+    if not named.startswith("/"):
+        message = f"HOME is {named!r}, which is no absolute path: set it to your home folder, from `/` on"
+        raise UsageInvalid(message)
+    return Path(named)
 
 
 @overload

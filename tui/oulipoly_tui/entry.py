@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.clock import SystemClock
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade import diagnostics
 from oulipoly_engine.paths import Paths, from_environment
 from oulipoly_engine.regular_files import read_regular
 from oulipoly_tui import APP_OPTIONS
@@ -31,21 +33,22 @@ def is_for_app(arguments: Sequence[str]) -> bool:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the app, or its linear form, and return the exit code."""
+    try:
+        paths = from_environment()
+    except UsageInvalid as error:
+        return diagnostics.fail(error)
     if "--linear" in arguments:
         from oulipoly_tui.linear import linear  # noqa: PLC0415 - the other face, without Textual
 
-        return linear.run(read_only=_is_read_only(arguments))
+        return linear.run(read_only=_is_read_only(paths, arguments))
     missing = ""
     if not (os.isatty(0) and os.isatty(1)):
         missing = "the app needs a terminal"
     elif os.environ.get("TERM") == "dumb":
         missing = "this terminal cannot be drawn on (TERM is dumb)"
     if missing:
-        from oulipoly_engine.errors import UsageInvalid  # noqa: PLC0415 - only an error needs it
-        from oulipoly_engine.facade import diagnostics  # noqa: PLC0415 - only an error needs it
-
         return diagnostics.fail(UsageInvalid(f"{missing}: use --linear, or a command (see --help)"))
-    return _run_app(arguments)
+    return _run_app(paths, arguments)
 
 
 def open_engine(paths: Paths, *, read_only: bool) -> Engine:
@@ -74,10 +77,10 @@ def save_layout(paths: Paths, state: Mapping[str, object]) -> None:
         spare.replace(target)
 
 
-def _is_read_only(arguments: Sequence[str]) -> bool:
+def _is_read_only(paths: Paths, arguments: Sequence[str]) -> bool:
     from oulipoly_engine.facade.configuration import read_app  # noqa: PLC0415 - the app reads it with its other options
 
-    return "--read-only" in arguments or read_app(from_environment()).value.read_only
+    return "--read-only" in arguments or read_app(paths).value.read_only
 
 
 def options(paths: Paths, arguments: Sequence[str]) -> Options:
@@ -124,12 +127,11 @@ def options(paths: Paths, arguments: Sequence[str]) -> Options:
     )
 
 
-def _run_app(arguments: Sequence[str]) -> int:
+def _run_app(paths: Paths, arguments: Sequence[str]) -> int:
     from oulipoly_tui.app import AgentsApp  # noqa: PLC0415 - Textual, 200 ms, only the app needs it
 
     for name in ("COLUMNS", "LINES"):  # Textual believes these before the terminal, and would miss every resize
         os.environ.pop(name, None)
-    paths = from_environment()
     wishes = options(paths, arguments)
     app = AgentsApp(
         lambda: open_engine(paths, read_only=wishes.read_only),

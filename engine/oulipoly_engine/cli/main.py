@@ -10,7 +10,7 @@ from oulipoly_engine import __version__
 from oulipoly_engine.cli import commands, stdio
 from oulipoly_engine.cli.parser import split, top_level
 from oulipoly_engine.cli.setup import self_repair
-from oulipoly_engine.errors import Interrupted, RunnerError, UsageInvalid
+from oulipoly_engine.errors import Interrupted, RunnerError, UsageInvalid, translate_system_errors
 from oulipoly_engine.facade import diagnostics, output
 
 if TYPE_CHECKING:
@@ -27,7 +27,8 @@ def main(argv: Sequence[str] | None = None, pane: Pane | None = None) -> int:
     stdio.hold_places()
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _dispatch(arguments, pane)
+        with translate_system_errors():
+            return _dispatch(arguments, pane)
     except Interrupted as error:
         return error.exit_code
     except KeyboardInterrupt:

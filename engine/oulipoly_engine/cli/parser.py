@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from oulipoly_engine.cli import commands
-from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.errors import SessionIdInvalid, UsageInvalid
 from oulipoly_engine.facade import output
 
 if TYPE_CHECKING:
@@ -66,6 +67,15 @@ class Parser(argparse.ArgumentParser):
         else:
             super().print_help(file)
 
+    def parse_known_args(  # type: ignore[override]  # one of its forms is enough
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse what is known, as argparse does for itself and for the parsers of subcommands."""
+        found, unknown = super().parse_known_args(args, namespace)
+        for action in self._actions:
+            self._refuse_bytes(action, getattr(found, action.dest, None))
+        return found, unknown
+
     def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Parse arguments; an unknown option names its nearest known one."""
         return self._refuse_unknown(self.parse_known_intermixed_args(list(arguments)))
@@ -82,6 +92,14 @@ class Parser(argparse.ArgumentParser):
                 self.error(f"{unknown[0]} goes with the app alone: no command, no prompt and no other option beside it")
             self.error(self._unknown_text(strangers[0]))
         return found
+
+    def _refuse_bytes(self, action: argparse.Action, value: object) -> None:
+        """Refuse bytes that are no UTF-8 text in every argument that is not passed on as it is."""
+        for text in value if isinstance(value, list) else (value,):
+            if action.type is None and isinstance(text, str) and not is_text(text):
+                name = "/".join(action.option_strings) or str(action.metavar or action.dest)
+                message = f"argument {name}: {text[:80]!r} is not UTF-8 text"
+                raise (SessionIdInvalid if action.metavar == "ID" else UsageInvalid)(message)
 
     def _unknown_text(self, word: str) -> str:
         known = [option for action in self._actions for option in action.option_strings]
@@ -100,13 +118,21 @@ def top_level(program: str) -> Parser:
         formatter_class=_RawHelp,
         usage=f"{program} [OPTIONS] [AGENT] [PROMPT...]\n       {program} COMMAND [ARGS...]",
     )
-    parser.add_argument("words", nargs="*", metavar="AGENT PROMPT", help="agent name, then the words of the prompt")
-    parser.add_argument("-m", "--model", help="run a model directly; every word is then prompt")
-    parser.add_argument("-a", "--agent-file", type=_path, help="an agent's .md file, wherever it lies")
-    parser.add_argument("-f", "--file", type=_path, help="read the prompt from a file")
-    parser.add_argument("-p", "--project", type=_path, help="working directory of the CLI")
     parser.add_argument(
-        "-i", "--input", action="append", default=[], metavar="KEY=VALUE", help="a model input; may be repeated"
+        "words", nargs="*", type=raw, metavar="AGENT PROMPT", help="agent name, then the words of the prompt"
+    )
+    parser.add_argument("-m", "--model", help="run a model directly; every word is then prompt")
+    parser.add_argument("-a", "--agent-file", type=path, help="an agent's .md file, wherever it lies")
+    parser.add_argument("-f", "--file", type=path, help="read the prompt from a file")
+    parser.add_argument("-p", "--project", type=path, help="working directory of the CLI")
+    parser.add_argument(
+        "-i",
+        "--input",
+        action="append",
+        type=raw,
+        default=[],
+        metavar="KEY=VALUE",
+        help="a model input; may be repeated",
     )
     parser.add_argument(
         "-n", "--new", action="store_true", help="open a new interactive session on the default account"
@@ -120,8 +146,8 @@ def top_level(program: str) -> Parser:
     parser.add_argument(
         "--result-on-stderr", action="store_true", help="put the OULIPOLY_RESULT line on stderr, for binary output"
     )
-    parser.add_argument("--models-dir", type=_path, help="folder of model files")
-    parser.add_argument("--agents-dir", type=_path, help="folder of agent files")
+    parser.add_argument("--models-dir", type=path, help="folder of model files")
+    parser.add_argument("--agents-dir", type=path, help="folder of agent files")
     parser.add_argument("--usage", action="store_true", help="read every pool account's quota and show its windows")
     parser.add_argument("--json", action="store_true", help="with --usage: print one JSON document")
     parser.add_argument("--version", action="store_true", help="print the version")
@@ -155,6 +181,42 @@ def seconds(text: str) -> float:
     return value
 
 
+def path(text: str) -> Path:
+    """Read a path; whether something is there is for its user to say.
+
+    Raises argparse's own error, which names the option, for what the system takes for no path at all.
+    """
+    from pathlib import Path  # noqa: PLC0415 - 5 ms, only where a path is given
+
+    if not text:
+        message = "the path is empty"
+        raise argparse.ArgumentTypeError(message)
+    try:
+        os.stat(text)  # noqa: PTH116 - pathlib's takes no name that is too long
+    except OSError as error:
+        if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
+            message = f"{text[:80]!r}: {error.strerror}"
+            raise argparse.ArgumentTypeError(message) from error
+    except ValueError as error:  # half a character; a command line has neither that nor a NUL
+        message = f"{text[:80]!r} cannot be a path"
+        raise argparse.ArgumentTypeError(message) from error
+    return Path(text)
+
+
+def raw(text: str) -> str:
+    """Return a text that is passed on as it came; bytes that are no UTF-8 stay what they are."""
+    return text
+
+
+def is_text(text: str) -> bool:
+    """Return whether a text can be written as UTF-8; a byte that is none came in as half a character."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _epilog(program: str) -> str:
     lines = [f"  {entry.name:<16}{entry.summary}" for entry in commands.SUBCOMMANDS]
     return "\n".join(
@@ -170,12 +232,6 @@ def _epilog(program: str) -> str:
             f"`{program} COMMAND --help` tells more; `{program} demo` shows it all living.",
         ]
     )
-
-
-def _path(text: str) -> Path:
-    from pathlib import Path  # noqa: PLC0415 - 5 ms, only where a path is given
-
-    return Path(text)
 
 
 def _columns() -> int:

@@ -5,7 +5,16 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
+
+from oulipoly_engine.errors import PromptMissing
+from oulipoly_engine.regular_files import open_regular
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LONGEST_TEXT = 64 << 20  # bytes; no model takes a prompt of that length
+_STREAMS = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 
 
 def hold_places() -> None:
@@ -33,5 +42,24 @@ def choose_input() -> BinaryIO:
 
 
 def read_piped_text() -> str:
-    """Return what was piped in as text; bytes that are no UTF-8 come out again as they went in."""
-    return choose_input().read().decode("utf-8", "surrogateescape")
+    """Return what was piped in as text. Raises as `read_text`."""
+    return read_text(choose_input())
+
+
+def open_file(path: Path) -> BinaryIO:
+    """Open a file that an argument names: a regular one, or a stream that our caller has opened for us.
+
+    A shell's `<(command)` is the latter. Raises OSError.
+    """
+    if str(path).startswith(_STREAMS):
+        return path.open("rb")
+    return open_regular(path)
+
+
+def read_text(file: BinaryIO) -> str:
+    """Return all of a file as text; bytes that are no UTF-8 come out again as they went in. Raises PromptMissing."""
+    found = file.read(_LONGEST_TEXT + 1)
+    if len(found) > _LONGEST_TEXT:
+        message = f"the prompt has more than {_LONGEST_TEXT >> 20} MB: name the file in the prompt, for the CLI to read"
+        raise PromptMissing(message)
+    return found.decode("utf-8", "surrogateescape")

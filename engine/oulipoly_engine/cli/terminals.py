@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.errors import InvocationNotFound, RequestRefused, TerminalNotFound
 from oulipoly_engine.facade import diagnostics, output
@@ -143,7 +143,7 @@ def _start(context: Context, prog: str, arguments: list[str]) -> int:
     how.add_argument("--detach", action="store_true", help="start it, print its id, and do not show it")
     how.add_argument("--plain", action="store_true", help="show it without a pane around it, as `attach` does")
     parser.add_argument("--size", type=_size, metavar="COLUMNSxROWS", help="of a detached one, until it is shown")
-    parser.add_argument("-p", "--project", type=Path, metavar="DIR", help="working directory of the command")
+    parser.add_argument("-p", "--project", type=path, metavar="DIR", help="working directory of the command")
     at = arguments.index("--") if "--" in arguments else len(arguments)
     options = parser.parse(arguments[:at])
     argv = tuple(arguments[at + 1 :])

@@ -35,6 +35,11 @@ def refused(done, code, *words):
         (("-m", "m", "   "), 1, ("Error: ", "prompt")),
         (("-a", "/nowhere/a.md", "x"), 1, ("Error: ", "/nowhere/a.md")),
         (("-m", "m", "-p", "/nowhere", "x"), 1, ("Error: ", "/nowhere")),
+        (("-m", "m", "-p", "x" * 300, "x"), 2, ("argument -p/--project: ", "File name too long")),
+        (("-m", "m", "-p", "", "x"), 2, ("argument -p/--project: ", "the path is empty")),
+        (("session", "show", "ab\udcff"), 2, ("argument ID: ", "is not UTF-8 text")),
+        (("session", "locate", "ab\udcff", "--json"), 2, ("invalid-session-id",)),
+        (("session", "search", "ab\udcff"), 2, ("is not UTF-8 text",)),
         (("-m", "m", "-i", "ab", "x"), 2, ("Error: ", "'ab'")),
         (("-m", "m", "--modle", "x"), 2, ("did you mean --model?",)),
         (("-m", "m", "--timeout", "soon", "x"), 2, ("--timeout",)),
@@ -58,6 +63,28 @@ def refused(done, code, *words):
 )
 def test_a_wrong_command_line_is_named(ready, arguments, code, words):
     refused(ready.run(*arguments), code, *words)
+
+
+@pytest.mark.parametrize("arguments", [("-m", "m", "x"), ("--linear",)], ids=["command", "app"])
+def test_a_relative_home_is_refused_and_makes_nothing(ready, tmp_path, arguments):
+    here = tmp_path / "here"
+    here.mkdir()
+
+    refused(ready.run(*arguments, env={"HOME": "elsewhere"}, cwd=here), 2, "HOME is 'elsewhere'", "set it to")
+    assert [] == list(here.iterdir())
+
+
+def test_what_the_system_says_of_a_path_is_an_error_of_ours(ready):
+    (ready.home / ".local").write_text("a file where the data folder must be")
+
+    refused(ready.run("account", "drain", "a"), 1, "Error: ", "Not a directory")
+
+
+def test_a_prompt_comes_from_a_stream_that_the_caller_opened_and_from_no_other_pipe(ready):
+    os.mkfifo(ready.home / "fifo")
+
+    refused(ready.run("-m", "m", "-f", "fifo"), 1, "it is a FIFO, not a regular file")
+    assert 0 == ready.run("-m", "m", "-f", "/dev/stdin", stdin=b"hello").returncode
 
 
 def test_an_agent_of_an_unknown_model_names_both(ready):

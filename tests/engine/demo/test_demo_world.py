@@ -107,6 +107,27 @@ def test_world_of_another_version_or_interpreter_is_built_anew(root, change):
     assert not note.exists()
 
 
+@pytest.mark.parametrize("key", ["library", "python"])
+def test_world_of_another_installation_that_is_still_there_is_not_replaced(root, tmp_path, key):
+    note = world.ensure(root).project / "note"
+    note.write_text("theirs")
+    marker = root / MARKER
+    marker.write_text(json.dumps(json.loads(marker.read_text()) | {key: str(tmp_path)}))
+
+    with pytest.raises(DemoRefused, match=r"another installation .*--root DIR.*--reset"):
+        world.ensure(root)
+    assert "theirs" == note.read_text()
+    world.reset(root)
+    world.ensure(root)
+    assert not note.exists()
+
+
+def test_root_that_is_no_text_is_refused_and_leaves_nothing(tmp_path):
+    with pytest.raises(DemoRefused, match="is not UTF-8 text"):
+        world.ensure(tmp_path / "ab\udcff")
+    assert {"home"} >= names(tmp_path)
+
+
 def test_reset_starts_over(root):
     demo = world.ensure(root)
     demo.meter("demo-claude3").set_used(100, "short", 0.0)

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.cli.runs.run import Terminal
 from oulipoly_engine.core.accounts import inputs
 from oulipoly_engine.core.accounts.accounts import Model, restrict_to_account
 from oulipoly_engine.core.runs import prompt
-from oulipoly_engine.errors import AccountUnusable, Interrupted, RunnerError
+from oulipoly_engine.errors import AccountUnusable, Interrupted, RunnerError, translate_system_errors
 from oulipoly_engine.facade import diagnostics
 from oulipoly_engine.facade.runs.one_shots import Request
 
@@ -26,12 +26,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = Parser(prog="app_one_shot")
     parser.add_argument("--model", required=True)
     parser.add_argument("--pin")
-    parser.add_argument("--models-dir", type=Path)
-    parser.add_argument("--project", type=Path)
+    parser.add_argument("--models-dir", type=path)
+    parser.add_argument("--project", type=path)
     try:
-        options = parser.parse(list(sys.argv[1:] if arguments is None else arguments))
-        context = Context(models_dir=options.models_dir)
-        return _run(context, options.model, options.pin, options.project or Path.cwd())
+        with translate_system_errors():
+            options = parser.parse(list(sys.argv[1:] if arguments is None else arguments))
+            context = Context(models_dir=options.models_dir)
+            return _run(context, options.model, options.pin, options.project or Path.cwd())
     except Interrupted as error:
         return error.exit_code
     except RunnerError as error:

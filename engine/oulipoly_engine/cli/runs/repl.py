@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.cli.runs.run import folder
 from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
@@ -28,12 +28,12 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument(
         "--fork", action="store_true", help="with --resume: in a new session that begins with the old one's past"
     )
-    parser.add_argument("-p", "--project", type=Path, help="working directory of the CLI")
+    parser.add_argument("-p", "--project", type=path, help="working directory of the CLI")
     parser.add_argument(
         "--detach", action="store_true", help="start it in a terminal of its own and print that one's id (see `attach`)"
     )
     parser.add_argument("--new", action="store_true", help="a new session on the default account, instead of MODEL")
-    parser.add_argument("--models-dir", type=Path, default=context.models_dir, help="folder of model files")
+    parser.add_argument("--models-dir", type=path, default=context.models_dir, help="folder of model files")
     options = parser.parse(arguments)
     if options.model and options.named and options.model != options.named:
         message = f"two models are named, {options.model!r} and {options.named!r}: name one"

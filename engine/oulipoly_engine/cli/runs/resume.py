@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from argparse import SUPPRESS, Namespace
-from pathlib import Path
 
 from oulipoly_engine.cli import stdio
 from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser, seconds
+from oulipoly_engine.cli.parser import Parser, path, raw, seconds
 from oulipoly_engine.cli.runs.run import Terminal, conclude, folder, read_prompt
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs import markers
@@ -28,16 +27,18 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         prog=f"{context.program} {name}",
         description="Give a session an answer and pass on what its CLI says. The answer may come on stdin.",
     )
-    parser.add_argument("words", nargs="*", metavar="[ID] ANSWER...", help="the beginning of an id, and the answer")
+    parser.add_argument(
+        "words", nargs="*", type=raw, metavar="[ID] ANSWER...", help="the beginning of an id, and the answer"
+    )
     parser.add_argument("--session-id", dest="resume", metavar="ID", help="the session, by its whole id")
     parser.add_argument("-m", "--model", help="default: the one that the session was last run with")
-    parser.add_argument("-f", "--file", type=Path, metavar="ANSWER.md", help="read the answer from a file")
-    parser.add_argument("--prompt", metavar="TEXT", help="the answer itself")
+    parser.add_argument("-f", "--file", type=path, metavar="ANSWER.md", help="read the answer from a file")
+    parser.add_argument("--prompt", type=raw, metavar="TEXT", help="the answer itself")
     parser.add_argument("--to", metavar="ACCOUNT", help="move the session to that account first")
-    parser.add_argument("-p", "--project", type=Path, help="working directory of the CLI")
+    parser.add_argument("-p", "--project", type=path, help="working directory of the CLI")
     parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="stop the CLI after so long")
     parser.add_argument("--result-on-stderr", action="store_true", help="put the OULIPOLY_RESULT line on stderr")
-    parser.add_argument("--models-dir", type=Path, default=context.models_dir, help="folder of model files")
+    parser.add_argument("--models-dir", type=path, default=context.models_dir, help="folder of model files")
     parser.add_argument("--list", metavar="ID", help=SUPPRESS)
     options = parser.parse(arguments)
     if options.list is not None:

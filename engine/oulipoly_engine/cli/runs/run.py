@@ -132,7 +132,8 @@ def _prompt(options: Namespace, words: list[str]) -> str:
 def read_prompt(path: Path) -> str:
     """Return a prompt file's text. Raises PromptMissing."""
     try:
-        return path.read_bytes().decode("utf-8", "surrogateescape")
+        with stdio.open_file(path) as file:
+            return stdio.read_text(file)
     except OSError as error:
         message = f"the prompt file {path} cannot be read: {error.strerror or error}"
         raise PromptMissing(message) from error

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.text.columns import size_text
 from oulipoly_engine.errors import UsageInvalid
@@ -42,7 +41,7 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     what.add_argument("--at-risk", action="store_true", help="show what a CLI deletes soon, and whether it is kept")
     what.add_argument("--restore", metavar="ID", help="put a session's files back where its CLI had them")
     what.add_argument("--prune", action="store_true", help="bring the archive within archive_limit_mb of config.toml")
-    parser.add_argument("--to", metavar="DIR", help="with --restore: put them there instead")
+    parser.add_argument("--to", type=path, metavar="DIR", help="with --restore: put them there instead")
     parser.add_argument("--account", metavar="A", help="with --restore: of this account")
     parser.add_argument("--within", type=float, metavar="DAYS", help="with --at-risk: default 7")
     parser.add_argument("--only-copies", action="store_true", help="with --prune: give up the only copies too")
@@ -148,7 +147,7 @@ def _entry(one: ArchiveStatus) -> dict[str, object]:
 
 
 def _restore(kept: SessionArchive, options: Namespace) -> int:
-    to = None if options.to is None else Path(options.to).absolute()
+    to = None if options.to is None else options.to.absolute()
     done = kept.restore(options.restore, options.account, to)
     files = [{"path": str(one.path), "size_bytes": one.size_bytes, "was_there": one.was_there} for one in done.files]
     output.write_json({"session_id": done.session_id, "provider_name": done.account, "files": files}, pretty=False)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 
 from oulipoly_engine.cli.context import Context
-from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.errors import RunnerError, translate_system_errors
 from oulipoly_engine.facade import diagnostics
 
 Run = Callable[[Context, str, str, list[str]], int]
@@ -19,7 +19,8 @@ def for_people(run: Run) -> Run:
 
     def run_and_translate(context: Context, program: str, command: str, arguments: list[str]) -> int:
         try:
-            return run(context, program, command, arguments)
+            with translate_system_errors():
+                return run(context, program, command, arguments)
         except RunnerError as error:
             if "--json" in arguments:
                 raise

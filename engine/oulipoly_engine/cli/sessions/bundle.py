@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from oulipoly_engine.cli import stdio
 from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.sessions.bundles import Packed, PlacedFile, Receipt
@@ -17,6 +17,9 @@ from oulipoly_engine.facade.sessions.bundles import Packed, PlacedFile, Receipt
 if TYPE_CHECKING:
     from argparse import Namespace
     from contextlib import AbstractContextManager
+
+
+_STANDARD = Path("-")  # stdin or stdout
 
 
 def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
@@ -27,20 +30,20 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
 def _bundle(context: Context, program: str, arguments: list[str]) -> int:
     parser = Parser(prog=program, description="Pack a conversation, with all that resuming it elsewhere needs.")
     parser.add_argument("session", metavar="ID", help="UUID of the session or of its chain, or its beginning")
-    parser.add_argument("--output", default="-", metavar="FILE", help="default, and `-`: stdout")
+    parser.add_argument("--output", type=path, default="-", metavar="FILE", help="default, and `-`: stdout")
     parser.add_argument("--force", action="store_true", help="with --output: replace a file that is there")
     options = parser.parse(arguments)
-    if options.output == "-" and options.force:
+    if options.output == _STANDARD and options.force:
         message = "--force goes with --output FILE"
         raise UsageInvalid(message)
-    if options.output == "-" and os.isatty(output.STDOUT):
+    if options.output == _STANDARD and os.isatty(output.STDOUT):
         message = "a bundle is no text for a terminal: give --output FILE, or a pipe"
         raise UsageInvalid(message)
     bundles = context.engine.sessions.bundles
-    if options.output == "-":
+    if options.output == _STANDARD:
         bundles.send(options.session, output.write_bytes)
     else:
-        packed = bundles.pack(options.session, Path(options.output), force=options.force)
+        packed = bundles.pack(options.session, options.output, force=options.force)
         output.write_json(_describe_bundle(packed), pretty=False)
     return 0
 
@@ -60,15 +63,16 @@ def _describe_bundle(packed: Packed) -> dict[str, object]:
 
 def _unbundle(context: Context, program: str, arguments: list[str]) -> int:
     parser = Parser(prog=program, description="Unpack a conversation, so that it can be resumed on this machine.")
-    parser.add_argument("file", nargs="?", default="-", metavar="FILE", help="default, and `-`: stdin")
+    parser.add_argument("file", nargs="?", type=path, default="-", metavar="FILE", help="default, and `-`: stdin")
     parser.add_argument("--account", metavar="A", help="that takes it; default: the one of the same name")
-    parser.add_argument("--cwd", metavar="DIR", help="where it goes on; default: where it was, if that exists here")
+    parser.add_argument(
+        "--cwd", type=path, metavar="DIR", help="where it goes on; default: where it was, if that exists here"
+    )
     parser.add_argument("--dry-run", action="store_true", help="check everything and tell what would be done")
     options = parser.parse(arguments)
     bundles = context.engine.sessions.bundles
-    cwd = None if options.cwd is None else Path(options.cwd)
     with _open_bundle(options) as raw:
-        receipt = bundles.receive(raw, options.account, cwd, dry_run=options.dry_run)
+        receipt = bundles.receive(raw, options.account, options.cwd, dry_run=options.dry_run)
     output.write_json(_describe_receipt(receipt, dry_run=options.dry_run), pretty=False)
     if receipt.chain_id is not None:
         bundles.read_unpacked(receipt)
@@ -76,13 +80,13 @@ def _unbundle(context: Context, program: str, arguments: list[str]) -> int:
 
 
 def _open_bundle(options: Namespace) -> AbstractContextManager[BinaryIO]:
-    if options.file == "-":
+    if options.file == _STANDARD:
         if not stdio.is_piped():
             message = "no bundle: name a FILE, or pipe one in"
             raise UsageInvalid(message)
         return nullcontext(stdio.choose_input())
     try:
-        return Path(options.file).open("rb")
+        return stdio.open_file(options.file)
     except OSError as error:
         message = f"the bundle {options.file} cannot be read: {error.strerror or error}"
         raise RunnerError(message) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.core.sessions.resolve import session_uuid
 from oulipoly_engine.errors import FormatInvalid, UsageInvalid
 from oulipoly_engine.facade import output
@@ -20,7 +20,9 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     parser = Parser(prog=program, description=f"{command}: print a session as canonical JSON lines, or for people.")
     parser.add_argument("session", metavar="ID", help="UUID of the session or of its chain; for people its beginning")
     parser.add_argument("--format", default=CANONICAL, help=f"{', '.join(_FORMATS)}; the first is the default")
-    parser.add_argument("--output", metavar="FILE", help="write there, whole or not at all, instead of to stdout")
+    parser.add_argument(
+        "--output", type=path, metavar="FILE", help="write there, whole or not at all, instead of to stdout"
+    )
     parser.add_argument("--force", action="store_true", help="with --output: replace a file that is there")
     people = parser.add_argument_group("markdown and html")
     people.add_argument("--no-redact", action="store_true", help="leave secrets in")
@@ -32,7 +34,7 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
         session_uuid(options.session)
         message = f"there is no format {options.format!r}: {' or '.join(_FORMATS)}"
         raise FormatInvalid(message)
-    if options.force and options.output in (None, "-"):
+    if options.force and options.output in (None, Path("-")):
         message = "--force goes with --output FILE"
         raise UsageInvalid(message)
     is_canonical, text = options.format == CANONICAL, options.session
@@ -49,9 +51,9 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
         everything="all" in options.more,
     )
     with context.engine.sessions.files.blocks(text, wish, is_exact=is_canonical) as blocks:
-        if options.output in (None, "-"):
+        if options.output in (None, Path("-")):
             for block in blocks:
                 output.write_bytes(block)
         else:
-            write_file(Path(options.output), blocks, force=options.force)
+            write_file(options.output, blocks, force=options.force)
     return 0

@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
-from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.errors import RunnerError, translate_system_errors
 from oulipoly_engine.facade import diagnostics
 
 
@@ -50,7 +50,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     command, *rest = arguments
     module: _Module = import_module(f"oulipoly_engine.cli.{_COMMANDS[command].module}")
     try:
-        return module.run(context, f"{program} {command}", command, rest)
+        with translate_system_errors():
+            return module.run(context, f"{program} {command}", command, rest)
     except RunnerError as error:
         return diagnostics.fail_json(error)
 

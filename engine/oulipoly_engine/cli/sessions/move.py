@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.cli.sessions.arguments import hint_at_copy
 from oulipoly_engine.errors import MoveRefused, StorageUnsupported
 from oulipoly_engine.facade import diagnostics, output
@@ -22,7 +20,7 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     )
     parser.add_argument("session", metavar="ID", help="id of the session or of its chain; the beginning is enough")
     parser.add_argument("account", metavar="ACCOUNT", help="where it shall go; of the same CLI")
-    parser.add_argument("-p", "--project", type=Path, help="folder that it shall go on in; default: where it has been")
+    parser.add_argument("-p", "--project", type=path, help="folder that it shall go on in; default: where it has been")
     parser.add_argument("--dry-run", action="store_true", help="find out whether and how, and change nothing")
     parser.add_argument("--json", action="store_true", help="accepted for symmetry; the output is always JSON")
     options = parser.parse(arguments)

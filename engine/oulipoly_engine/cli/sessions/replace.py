@@ -8,7 +8,7 @@ from pathlib import Path
 
 from oulipoly_engine.cli import stdio
 from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.core.rewrite.diff import diff, documents
 from oulipoly_engine.core.rewrite.steps import Kind
 from oulipoly_engine.core.sessions.resolve import session_uuid
@@ -31,7 +31,7 @@ def _import(context: Context, program: str, arguments: list[str]) -> int:
         "or from a file.",
     )
     parser.add_argument("session", metavar="ID", help="full UUID of the session or of its chain")
-    parser.add_argument("--from-file", "--file", "-f", metavar="FILE", help="read the lines from a file")
+    parser.add_argument("--from-file", "--file", "-f", type=path, metavar="FILE", help="read the lines from a file")
     parser.add_argument("--preimage-sha256", metavar="HEX", help="refuse unless the present export has this hash")
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and touch nothing")
     parser.add_argument("--json", action="store_true", help="with --dry-run: one JSON document in place of a diff")
@@ -68,10 +68,11 @@ def _preimage(text: str | None) -> str | None:
     return text
 
 
-def _input(name: str | None) -> bytes:
+def _input(name: Path | None) -> bytes:
     if name is not None:
         try:
-            return Path(name).read_bytes()
+            with stdio.open_file(name) as file:
+                return file.read()
         except OSError as error:
             message = f"{name} cannot be read: {error.strerror or error}"
             raise RunnerError(message) from error

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 from oulipoly_demo import world
 from oulipoly_demo.past import state
 from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.own_process import inherited_environment, replace_process
 
@@ -21,7 +20,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         "Your own configuration, accounts and sessions are never touched.",
         usage=f"{context.program} {name} [--root DIR] [--reset | --remove | --path] [-- ARGS...]",
     )
-    parser.add_argument("--root", type=Path, help="where the world lies (default: a private temporary folder)")
+    parser.add_argument("--root", type=path, help="where the world lies (default: a private temporary folder)")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--reset", action="store_true", help="build it afresh")
     what.add_argument("--remove", action="store_true", help="delete it")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.facade import diagnostics, output
 
 
@@ -42,7 +40,7 @@ def _config(context: Context, name: str, arguments: list[str]) -> int:
     parser = Parser(
         prog=f"{context.program} {name}", description="Move old model files' account settings into providers.toml."
     )
-    parser.add_argument("--models-dir", type=Path, default=context.models_dir, help="folder of model files")
+    parser.add_argument("--models-dir", type=path, default=context.models_dir, help="folder of model files")
     parser.add_argument("--dry-run", action="store_true", help="show the difference, write nothing")
     options = parser.parse(arguments)
     configuration = context.with_models(options.models_dir).engine.configuration

@@ -35,6 +35,7 @@ from oulipoly_engine.terminal.protocol.screen import ScreenLimits
 _HOST = "oulipoly_engine.service.interactive.terminal_host"
 _RECORD = f"{__name__}:record_end"
 _LABEL = 200  # characters
+_LONGEST_SIGNAL = 3  # digits
 _HANGUP_S = 0.3  # from the death of a host to that of a program that minds it
 _POLL_S = 0.01
 # What tells a program of a terminal that it is not in any more.
@@ -291,6 +292,6 @@ def _plain(text: str) -> str:
 def signal_number(word: str) -> int | None:
     """Return the number of a signal given as `TERM`, `SIGTERM` or `15`; None when there is no such."""
     if word.isdecimal():
-        return int(word) if int(word) in set(signal.valid_signals()) else None
+        return int(word) if len(word) <= _LONGEST_SIGNAL and int(word) in set(signal.valid_signals()) else None
     found = getattr(signal, "SIG" + word.upper().removeprefix("SIG"), None)
     return int(found) if isinstance(found, signal.Signals) else None

@@ -1,0 +1,39 @@
+"""Whatever stands in an argument, a command ends with an error of ours: no traceback, no hang."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[2] / "fixtures" / "hostile_arguments.py"
+
+
+@pytest.fixture
+def folder(world, tmp_path):
+    world.account("a", "cat; echo ran")
+    world.model("m", "a")
+    found = tmp_path / "here"
+    (found / "folder").mkdir(parents=True)
+    (found / "file").write_text("text\n")
+    (found / "loop").symlink_to("loop")
+    os.mkfifo(found / "fifo")
+    return found
+
+
+@pytest.mark.timeout(90)  # 3 s of work, on a machine that may be busy
+def test_every_argument_of_every_command_takes_what_is_hostile(folder):
+    done = subprocess.run(
+        [sys.executable, SCRIPT, folder],
+        capture_output=True,
+        timeout=60,
+        check=False,
+        env=os.environ | {"TERM": "dumb"},
+    )
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+
+    assert (b"", 0) == (done.stderr, done.returncode)
+    assert [] == [case for case in found if case[0] != "cases"]
+    assert found[-1][1] > 500
