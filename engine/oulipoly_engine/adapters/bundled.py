@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from oulipoly_engine.core.accounts.accounts import LONGEST_LINE
 from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:
@@ -103,8 +104,13 @@ def run_bundled(call: BundledCall, environ: Mapping[str, str]) -> BundledResult:
     return BundledResult(outcome.exit_code, outcome.stdout, outcome.stderr, outcome.retry_after_s)
 
 
-def entry_reading(call: SessionCall, state_dir: Path, *, afresh: bool = False) -> EntryPass:
-    """Return a pass over an account's transcripts. afresh: read everything again, whatever the cursor says."""
+def entry_reading(
+    call: SessionCall, state_dir: Path, *, afresh: bool = False, longest_line: int = LONGEST_LINE
+) -> EntryPass:
+    """Return a pass over an account's transcripts.
+
+    afresh: read everything again, whatever the cursor says. longest_line: bytes; a longer one counts as damaged.
+    """
     if call.name == "opencode-turns":
         from oulipoly_engine.adapters.opencode import turns as opencode_entries  # noqa: PLC0415 - 5 ms, only scans of such accounts
 
@@ -112,7 +118,7 @@ def entry_reading(call: SessionCall, state_dir: Path, *, afresh: bool = False) -
     from oulipoly_engine.adapters.scripts import turns  # noqa: PLC0415 - 10 ms, as above
     from oulipoly_engine.adapters.turns import decoder  # noqa: PLC0415 - msgspec, 8 ms, only scans read transcripts
 
-    return turns.Reading(decoder.form(call.name), call.folder, state_dir, afresh)
+    return turns.Reading(decoder.form(call.name), call.folder, state_dir, afresh, longest_line)
 
 
 def run_place(call: SessionCall, session_id: str) -> BundledResult:

@@ -9,10 +9,15 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from oulipoly_engine.core.transcripts.canonical import LongLine, describe_length
+from oulipoly_engine.errors import TranscriptMalformed
 from oulipoly_engine.regular_files import check_regular, open_regular
+
+_PIECE = 1 << 20  # bytes
 
 
 def open_transcript(path: str | Path, buffering: int = -1) -> BinaryIO:
@@ -23,8 +28,52 @@ def open_transcript(path: str | Path, buffering: int = -1) -> BinaryIO:
     return open_regular(path, follows_links=False, buffering=buffering)
 
 
-def read_transcript(path: str | Path) -> bytes:
-    """Return all of a transcript. Raises OSError as `open_transcript` does."""
+def lines_of(file: BinaryIO, longest: int) -> Iterator[bytes | LongLine]:
+    """Yield a file's lines from where it stands, each with its LF; only the last may lack one.
+
+    longest: bytes, with the LF. Of a longer line no more than that is ever in memory.
+    """
+    piece = min(_PIECE, longest + 1)
+    while line := file.readline(piece):
+        if len(line) == piece and not line.endswith(b"\n"):
+            yield _read_on(file, line, longest)
+        elif len(line) <= longest:
+            yield line
+        else:
+            yield LongLine(len(line))
+
+
+def _read_on(file: BinaryIO, first: bytes, longest: int) -> bytes | LongLine:
+    """Return the line that begins so."""
+    pieces, size = [first], len(first)
+    while not first.endswith(b"\n") and (first := file.readline(_PIECE)):
+        size += len(first)
+        if size > longest:
+            pieces.clear()
+        else:
+            pieces.append(first)
+    return b"".join(pieces) if size <= longest else LongLine(size)
+
+
+def check_lines(path: str | Path, longest: int) -> None:
+    """Look whether a transcript may be read as a whole. Raises TranscriptMalformed for a line that is too long.
+
+    Raises OSError as `open_transcript` does.
+    """
+    with open_transcript(path, _PIECE) as file:
+        if os.fstat(file.fileno()).st_size <= longest:
+            return
+        start = 0
+        for number, line in enumerate(lines_of(file, longest), 1):
+            if isinstance(line, LongLine):
+                message = f"{path}, line {number}: {describe_length(start, line)}; raise it, or remove that line"
+                raise TranscriptMalformed(message, line=number)
+            start += len(line)
+
+
+def read_transcript(path: str | Path, longest: int) -> bytes:
+    """Return all of a transcript. Raises as `check_lines` does, before anything is kept in memory."""
+    check_lines(path, longest)
     with open_transcript(path, 0) as file:
         return file.read()
 

@@ -53,6 +53,12 @@ class Wiring(Record):
     paths: Paths = field(default_factory=from_environment)
     clock: Clock = field(default_factory=SystemClock)
 
+    def longest_line(self) -> int:
+        """Return how long a transcript's line may be, in bytes."""
+        from oulipoly_engine.config import small_files
+
+        return small_files.read_settings(self.paths).value.longest_line
+
     def leases(self) -> Leases:
         """Return the rights to change sessions."""
         from oulipoly_engine.service.sessions.lease import Leases
@@ -91,6 +97,7 @@ class Wiring(Record):
             self.paths.data / "turn-scan-locks",
             listeners=listeners,
             settle=settle,
+            longest_line=self.longest_line(),
         )
 
     def refresher(
@@ -159,13 +166,13 @@ class Wiring(Record):
         """Return sessions as documents for people."""
         from oulipoly_engine.service.reading.documents import Documents
 
-        return Documents(store, locator, archive)
+        return Documents(store, locator, archive, longest_line=self.longest_line())
 
     def exporter(self, store: Store, locator: Locator) -> Exporter:
         """Return sessions as canonical lines."""
         from oulipoly_engine.service.reading.export import Exporter
 
-        return Exporter(store, locator)
+        return Exporter(store, locator, longest_line=self.longest_line())
 
     def mover(self, store: Store, locator: Locator, read: Callable[[str], object]) -> Mover:
         """Return what moves sessions. read: stores what an account's transcripts have gained."""
@@ -187,14 +194,20 @@ class Wiring(Record):
         """Return what replaces the entries of sessions."""
         from oulipoly_engine.service.rewrite.replace import Replacer
 
-        limit = settings.preimage_limit_bytes
-        return Replacer(store, locator, self.clock, self.paths.data, preimage_limit_bytes=limit)
+        return Replacer(
+            store,
+            locator,
+            self.clock,
+            self.paths.data,
+            preimage_limit_bytes=settings.preimage_limit_bytes,
+            longest_line=settings.longest_line,
+        )
 
     def ledger(self, store: Store, folders: tuple[Source, ...]) -> Ledger:
         """Return what counts the calls in transcripts, each of them once."""
         from oulipoly_engine.service.ledger.ledger import Ledger
 
-        return Ledger(store, folders, self.clock)
+        return Ledger(store, folders, self.clock, self.longest_line())
 
     @property
     def _journals(self) -> Path:
@@ -204,7 +217,7 @@ class Wiring(Record):
         """Return what settles replacements and moves that were cut off. store: opens it when something has to be."""
         from oulipoly_engine.service.rewrite.recovery import Recovery
 
-        return Recovery(self.paths.data, self.clock, store)
+        return Recovery(self.paths.data, self.clock, store, self.longest_line())
 
     def invoker(
         self,

@@ -246,7 +246,8 @@ def test_line_beyond_all_measure_is_left_out_once_it_has_ended(projects):
     projects.append(b'xxxxxx"}}\n' + claude("c", "last"))
 
     assert (["first"], ["last"]) == (first, projects.texts(longest_line=1000))
-    assert [f"{projects.file}:2: longer than 1000 bytes, left out"] == projects.reading.notes
+    begin = len(claude("a", "first"))
+    assert [f"{projects.file}:2: longer than 1000 bytes (from byte {begin} on), left out"] == projects.reading.notes
 
 
 def test_files_that_cannot_be_read_are_told_and_the_rest_is_read(bench):

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from oulipoly_engine.core.accounts.accounts import LONGEST_LINE
 from oulipoly_engine.process.worker_process import WorkerProcess
-from oulipoly_engine.service.ledger.files import LONGEST_LINE, walk
+from oulipoly_engine.service.ledger.files import walk
 from oulipoly_engine.service.ledger.worker import Frame, share_work
 from oulipoly_engine.store.ledger import calls as rows
 

@@ -13,7 +13,8 @@ stdout: `{"session_id", "turn_id", "timestamp", "role", "parent_turn_id"?, "is_s
 stderr: a line for each file or folder that could not be read and for damaged lines, with file and line number.
 Exits: 0, also when single files were unreadable or the folder does not exist yet; 1 called wrongly, or nobody reads our
 output; 2 the folder cannot be listed; 3 the cursor cannot be kept.
-Environment: `STATE_DIR`, where `NAME.json` remembers how far each transcript was read.
+Environment: `STATE_DIR`, where `NAME.json` remembers how far each transcript was read; `LONGEST_LINE`, in bytes: a
+longer line counts as damaged (64 MB).
 
 A transcript is known again by its device, inode, size and nanoseconds; one that changed is read on from where we were
 if its beginning and the bytes before that place are the same, else from its start. A line is done with once a newline
@@ -35,7 +36,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Generic, TypeVar
 
-LONGEST_LINE = 256 << 20  # bytes; real transcripts have had lines of 50 MB, pasted images among them
+LONGEST_LINE = 64 << 20  # bytes; real transcripts have had lines of 50 MB, pasted images among them
+_PIECE = 1 << 20  # bytes
 _BUFFER = 256 << 10
 _HEAD, _TAIL = 1024, 64  # bytes that must be unchanged for a file to be read on
 _KINDS = {stat.S_IFLNK: "a link", stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFDIR: "a folder"}
@@ -427,12 +429,12 @@ class Reading(Generic[T]):
         )
 
     def _lines(self, file: BinaryIO, place: Place) -> Iterator[T]:
-        while line := file.readline(self.longest_line):
+        while line := file.readline(min(_PIECE, self.longest_line)):
             is_whole, size = line.endswith(b"\n"), len(line)
-            is_cut = not is_whole and size == self.longest_line
-            text, line = b"" if is_cut else line.strip(b" \t\r\n\0"), b""  # the line may be long: held once only
-            if is_cut:
-                is_whole, size = _skip_line(file, size)
+            is_cut = False
+            if not is_whole:
+                line, is_whole, size, is_cut = _read_on(file, line, self.longest_line)
+            text, line = line.strip(b" \t\r\n\0"), b""  # the line may be long: held once only
             session_id, place.lines = place.session_id, place.lines + 1
             found, text = self._read_text(text, place, is_whole=is_whole), b""
             yield from found
@@ -440,7 +442,9 @@ class Reading(Generic[T]):
                 place.lines, place.session_id = place.lines - 1, session_id
                 return
             if is_cut:
-                self._note_damage(place, f"longer than {self.longest_line} bytes, left out")
+                self._note_damage(
+                    place, f"longer than {self.longest_line} bytes (from byte {place.offset} on), left out"
+                )
             place.offset += size
 
     def _read_text(self, text: bytes, place: Place, *, is_whole: bool) -> Sequence[T]:
@@ -481,7 +485,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"usage: {' | '.join(FORMATS)} FOLDER\n")
         return _MISUSED
     state_dir = os.environ.get("STATE_DIR") or Path(tempfile.gettempdir(), f"{name}-state")
-    reading = Reading(FORMATS[name], Path(arguments[0]), Path(state_dir))
+    longest = os.environ.get("LONGEST_LINE", "")
+    longest_line = int(longest) if longest.isascii() and longest.isdigit() and len(longest) < 16 else LONGEST_LINE
+    reading = Reading(FORMATS[name], Path(arguments[0]), Path(state_dir), longest_line=max(1, longest_line))
     try:
         for turn in reading.turns():
             sys.stdout.write(json.dumps(turn, separators=(",", ":")) + "\n")
@@ -529,13 +535,17 @@ def _require_regular(path: str | Path, status: os.stat_result) -> None:
         raise OSError(errno.EINVAL, f"it is {kind}, not a regular file", str(path))
 
 
-def _skip_line(file: BinaryIO, size: int) -> tuple[bool, int]:
-    """Read past a line that is too long; says whether its end came, and how long it is."""
-    while part := file.readline(1 << 20):
+def _read_on(file: BinaryIO, part: bytes, longest: int) -> tuple[bytes, bool, int, bool]:
+    """Return the line that begins so, whether its end came, its length, and whether it is too long to be kept."""
+    parts, size = [part], len(part)
+    while not part.endswith(b"\n") and (part := file.readline(_PIECE)):
         size += len(part)
-        if part.endswith(b"\n"):
-            return True, size
-    return False, size
+        if size <= longest:
+            parts.append(part)
+        else:
+            parts.clear()
+    is_cut = size > longest
+    return b"" if is_cut else b"".join(parts), part.endswith(b"\n"), size, is_cut
 
 
 def _marks(file: BinaryIO, offset: int) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from oulipoly_engine.adapters.bundled import SessionCall
-from oulipoly_engine.adapters.scripts.turns import Cursor, Format, Reading
+from oulipoly_engine.adapters.scripts.turns import LONGEST_LINE, Cursor, Format, Reading
 from oulipoly_engine.adapters.turns import decoder
 from oulipoly_engine.core.transcripts.turn_script import Told
 
@@ -21,8 +21,9 @@ _Stamp = tuple[int, int, int]
 class EntryMemory:
     """How far an account's transcripts have been read."""
 
-    def __init__(self, call: SessionCall, state_dir: Path) -> None:
+    def __init__(self, call: SessionCall, state_dir: Path, longest_line: int = LONGEST_LINE) -> None:
         self.call = call
+        self.longest_line = longest_line
         self.cursors: dict[str, Cursor] = {}
         self._state_dir = state_dir
         self._saved: _Stamp | None = None  # of the cursor file as we know it
@@ -90,7 +91,7 @@ class _Known(Reading[Told]):
     """A pass over known files instead of a walk."""
 
     def __init__(self, memory: EntryMemory, state_dir: Path, paths: Sequence[str], form: Format[Told]) -> None:
-        super().__init__(form, memory.call.folder, state_dir)
+        super().__init__(form, memory.call.folder, state_dir, longest_line=memory.longest_line)
         self._memory = memory
         self._paths = paths
 

@@ -34,6 +34,7 @@ def parse_settings(paths: Paths, raw: bytes | None) -> Loaded[Settings]:
         archive=table.archive,
         archive_limit_bytes=table.archive_limit_mb << 20,
         preimage_limit_bytes=table.preimage_limit_mb << 20,
+        longest_line=table.transcript_line_limit_mb << 20,
     )
     return Loaded(settings, file.problems(faults))
 

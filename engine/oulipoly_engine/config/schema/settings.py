@@ -29,6 +29,9 @@ class SettingsTable(Table):
     preimage_limit_mb: Count = Field(
         1024, description="How much may be kept of what replacements replaced, compressed; 0: any amount."
     )
+    transcript_line_limit_mb: Annotated[int, Field(ge=1)] = Field(
+        64, description="How long a line of a transcript may be; a longer one counts as damaged and is not read."
+    )
 
 
 class ScriptsTable(Table):

@@ -133,6 +133,10 @@ class Agent(Record):
     path: Path | None = None
 
 
+# Bytes of a transcript's line, unless config.toml says otherwise; real ones have had 50 MB, pasted images among them.
+LONGEST_LINE = 64 << 20
+
+
 class SessionScripts(Record):
     """An account's entry in sessions.toml."""
 
@@ -152,6 +156,7 @@ class Settings(Record):
     archive: bool = True  # keep copies of transcripts after each scan
     archive_limit_bytes: int = 2 << 30  # of the kept copies, compressed; 0: no limit
     preimage_limit_bytes: int = 1 << 30  # of what replacements replaced, compressed; 0: no limit
+    longest_line: int = LONGEST_LINE  # bytes of a transcript's line; a longer one counts as damaged
 
 
 def group_name(model: str) -> tuple[str, str | None]:

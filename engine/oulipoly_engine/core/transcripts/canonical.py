@@ -85,12 +85,23 @@ class Origin(Record):
     path: str
 
 
+class LongLine(Record):
+    """In place of a line that is longer than may be read: it is damaged, and none of it is in memory."""
+
+    size_bytes: int  # with its LF
+
+    def __len__(self) -> int:
+        """Return how long the line is, as of one that was read."""
+        return self.size_bytes
+
+
 class Line(Record):
     """One line of a transcript that is not blank."""
 
     number: int  # from 1
     start: int  # byte offset of its first byte
-    data: bytes  # without LF, without one CR before it
+    data: bytes  # without LF, without one CR before it; empty: it is too long
+    too_long: LongLine | None = None
 
     @property
     def end(self) -> int:
@@ -98,7 +109,7 @@ class Line(Record):
         return self.start + len(self.data)
 
 
-def scan(raw_lines: Iterable[bytes]) -> Iterator[Line]:
+def scan(raw_lines: Iterable[bytes | LongLine]) -> Iterator[Line]:
     """Yield the lines that are not blank.
 
     raw_lines: what a binary file yields, each with its LF; only the last may lack one. A byte order mark at the very
@@ -106,6 +117,10 @@ def scan(raw_lines: Iterable[bytes]) -> Iterator[Line]:
     """
     offset = 0
     for number, raw in enumerate(raw_lines, 1):
+        if isinstance(raw, LongLine):
+            yield Line(number, offset, b"", raw)
+            offset += raw.size_bytes
+            continue
         data = raw.removesuffix(b"\n").removesuffix(b"\r")
         mark = len(_BOM) if number == 1 and data.startswith(_BOM) else 0
         if data[mark:].strip():
@@ -177,8 +192,11 @@ def read_stored_chunks(body: str) -> tuple[Chunk, ...]:
 def parse_line(line: Line, origin: Origin) -> dict[str, Any]:
     """Return the JSON object of a line.
 
-    Raises TranscriptMalformed for bytes that are no UTF-8, for text that is no JSON, and for another kind of value.
+    Raises TranscriptMalformed for bytes that are no UTF-8, for text that is no JSON, for another kind of value, and for
+    a line that is too long.
     """
+    if line.too_long is not None:
+        refuse(origin, line, describe_length(line.start, line.too_long))
     try:
         value = _parse(line.data.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -205,6 +223,13 @@ def refuse(origin: Origin, line: Line, problem: str) -> NoReturn:
         f"{origin.path}, line {line.number}: {problem}; correct or remove that line, or wait if the CLI is writing"
     )
     raise TranscriptMalformed(message, line=line.number)
+
+
+def describe_length(start: int, line: LongLine) -> str:
+    """Say that a line is too long, and where the limit stands. start: the offset of its first byte."""
+    return (
+        f"from byte {start} on it has {line.size_bytes} bytes, more than transcript_line_limit_mb of config.toml allows"
+    )
 
 
 def instant(value: object, line: Line, origin: Origin) -> datetime:

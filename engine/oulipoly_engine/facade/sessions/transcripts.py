@@ -42,7 +42,8 @@ class SessionTranscripts(SessionPart):
         from oulipoly_engine.service.reading.source import TranscriptSource
 
         with self._home.lend_store() as store:
-            return TranscriptSource(store, self._locator(), self._archive(store)).pages(account, session_id, path)
+            source = TranscriptSource(store, self._locator(), self._archive(store), self._home.wiring.longest_line())
+            return source.pages(account, session_id, path)
 
     def follow(self, pages: Pages, key: str) -> TranscriptFollower:
         """Publish TranscriptGrew as a session grows, until it is closed."""

@@ -146,9 +146,10 @@ class _Work:
         self._stopped = stopped
         self._ready = ready
         self._watch = FolderWatch(following.plan.roots, stopped, walk_every_s=walk_every_s, notices=following.notices)
-        self._ledger = Ledger(following.store, following.plan.sources, clock)
+        self._ledger = Ledger(following.store, following.plan.sources, clock, following.ingester.longest_line)
         self._accounts = {
-            name: _Account(EntryMemory(call, self._state_dir(name))) for name, call in following.plan.calls.items()
+            name: _Account(EntryMemory(call, self._state_dir(name), following.ingester.longest_line))
+            for name, call in following.plan.calls.items()
         }
         self._uncounted: set[str] = set()  # transcripts whose calls are not counted yet
         self._databases: dict[str, tuple[object, ...]] = {}

@@ -11,13 +11,13 @@ from hashlib import blake2b
 from pathlib import Path
 
 from oulipoly_engine.adapters.transcript_file import open_transcript
+from oulipoly_engine.core.accounts.accounts import LONGEST_LINE
 from oulipoly_engine.core.ledger.calls import Damage, Found, Reader
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.regular_files import check_regular
 from oulipoly_engine.store.ledger.calls import Cursor
 
 PREFIXES = {"codex": "rollout-", "gemini": "session-"}  # of a transcript's name
-LONGEST_LINE = 256 << 20  # bytes; real transcripts have had lines of 50 MB, pasted images among them
 _BUFFER = 1 << 20
 _HEAD, _TAIL = 896, 64  # bytes that must be unchanged for a file to be read on; with the new tail 1 kB in all
 
@@ -220,7 +220,9 @@ class Blocks:
             cut = part.find(b"\n") + 1
             if cut:
                 at += cut
-                self._found.damaged.append(Damage(begin, at - begin, f"longer than {self._longest} bytes"))
+                self._found.damaged.append(
+                    Damage(begin, at - begin, f"longer than {self._longest} bytes (from byte {begin} on)")
+                )
                 os.lseek(descriptor, at, os.SEEK_SET)
                 return at
             at += len(part)

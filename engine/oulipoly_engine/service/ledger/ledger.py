@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.adapters.transcript_file import open_transcript
 from oulipoly_engine.clock import Clock
+from oulipoly_engine.core.accounts.accounts import LONGEST_LINE
 from oulipoly_engine.core.ledger.calls import Damage, Tokens
 from oulipoly_engine.errors import SpawnFailed
 from oulipoly_engine.records import Record, field
-from oulipoly_engine.service.ledger.files import LONGEST_LINE, Source, TranscriptFile, Walk, escape_path, walk
+from oulipoly_engine.service.ledger.files import Source, TranscriptFile, Walk, escape_path, walk
 from oulipoly_engine.service.ledger.reading import Reading
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.ledger import calls as rows

@@ -13,6 +13,7 @@ from itertools import islice
 from typing import IO
 
 from oulipoly_engine import stopping
+from oulipoly_engine.core.accounts.accounts import LONGEST_LINE
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL, ResolvedSession
 from oulipoly_engine.core.transcripts import render_html, render_markdown
 from oulipoly_engine.core.transcripts.dialogue import TALK, Entry, Findings, PartSelection, select
@@ -77,6 +78,7 @@ class Documents(Record):
     locator: Locator
     archive: Archive | None = None
     in_memory_bytes: int = _IN_MEMORY
+    longest_line: int = LONGEST_LINE
 
     @contextmanager
     def open(self, session: ResolvedSession, style: Style = _PLAIN) -> Iterator[Document]:
@@ -123,7 +125,7 @@ class Documents(Record):
         return Preview(origin, shown, len(found) > entries, visible.secrets if redacting else None)
 
     def _source(self) -> TranscriptSource:
-        return TranscriptSource(self.store, self.locator, self.archive)
+        return TranscriptSource(self.store, self.locator, self.archive, self.longest_line)
 
 
 def _head(session: ResolvedSession, style: Style, origin: Origin, findings: Findings, visible: Visible) -> Head:

@@ -13,16 +13,17 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, BinaryIO, TypeVar
 
 from oulipoly_engine import stopping
-from oulipoly_engine.adapters.transcript_file import open_transcript, status_of
-from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.adapters.transcript_file import lines_of, open_transcript, status_of
+from oulipoly_engine.core.accounts.accounts import LONGEST_LINE, StorageType
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.core.transcripts import claude, codex
 from oulipoly_engine.core.transcripts.canonical import (
     STATE_DB,
     CanonicalRecord,
+    LongLine,
     Origin,
     Source,
     read_stored_chunks,
@@ -37,7 +38,7 @@ from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.transcripts.bodies import StoredBody
 
 T = TypeVar("T")
-Reader = Callable[[StorageType, Iterable[bytes], Origin], Iterator[CanonicalRecord]]
+Reader = Callable[[StorageType, Iterable[bytes | LongLine], Origin], Iterator[CanonicalRecord]]
 
 _BLOCK = 1 << 20
 _IN_MEMORY = 8 << 20  # bytes of output; most sessions export to less
@@ -61,7 +62,7 @@ class Export:
 
 
 def canonical_records(
-    storage_type: StorageType, raw_lines: Iterable[bytes], origin: Origin
+    storage_type: StorageType, raw_lines: Iterable[bytes | LongLine], origin: Origin
 ) -> Iterator[CanonicalRecord]:
     """Read a transcript's lines, as a binary file yields them, into records.
 
@@ -83,6 +84,7 @@ class Exporter(Record):
     locator: Locator
     read: Reader = canonical_records
     in_memory_bytes: int = _IN_MEMORY
+    longest_line: int = LONGEST_LINE
 
     @contextmanager
     def export(self, session: ResolvedSession) -> Iterator[Export]:
@@ -127,7 +129,7 @@ class Exporter(Record):
             with open_transcript(path, _BLOCK) as file:
                 snapshot = _Snapshot(file)
                 try:
-                    for record in self.read(storage_type, snapshot.lines(), origin):
+                    for record in self.read(storage_type, snapshot.lines(self.longest_line), origin):
                         writer.write(record)
                 except TranscriptMalformed as error:
                     problem = error
@@ -185,15 +187,18 @@ def _use_spool(action: Callable[[], T]) -> T:
 class _Snapshot:
     """The bytes that a file had when it was opened, and whether it still has them."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._before = os.fstat(file.fileno())
         self._digest = hashlib.sha256()
 
-    def lines(self) -> Iterator[bytes]:
+    def lines(self, longest: int) -> Iterator[bytes | LongLine]:
         """Yield the lines up to the size at the beginning; what is appended meanwhile is left for another time."""
         left = self._before.st_size
-        for raw in self._file:
+        for raw in lines_of(self._file, longest):
+            if isinstance(raw, LongLine):  # whoever takes the lines refuses it
+                yield raw
+                return
             line = raw[:left]
             self._digest.update(line)
             yield line

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, Protocol
 
 from oulipoly_engine.adapters.transcript_file import find_status, open_transcript
-from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.accounts.accounts import LONGEST_LINE, StorageType
 from oulipoly_engine.core.transcripts import claude, codex
 from oulipoly_engine.core.transcripts.canonical import Line, read_stored_chunks
 from oulipoly_engine.core.transcripts.dialogue import Entry, Findings, Part, of_chunks
@@ -113,9 +113,15 @@ class FilePages:
     """A transcript file, or a kept copy of one."""
 
     def __init__(
-        self, path: Path, storage_type: StorageType, origin: Origin = Origin.TRANSCRIPT, file: BinaryIO | None = None
+        self,
+        path: Path,
+        storage_type: StorageType,
+        origin: Origin = Origin.TRANSCRIPT,
+        file: BinaryIO | None = None,
+        longest_line: int = LONGEST_LINE,
     ) -> None:
         """Open it. file: the bytes, where the path is only a name. Raises OSError."""
+        self._longest = longest_line
         self.origin = origin
         self.path = path
         self._kind = storage_type
@@ -216,6 +222,7 @@ class FilePages:
         self._tail = b""
         self._starts, self._ends, self._numbers = array("Q"), array("Q"), array("L")
         self._size = self._line_start = 0
+        self._passed = 0  # up to here there is no end of the last line, which is too long
         self._mtime_ns = 0
         self._lines = 0
         self.damage = Damage()
@@ -232,31 +239,51 @@ class FilePages:
             self._has_open_end = False
         rest, at = b"", self._line_start
         while at + len(rest) < status.st_size:
+            if len(rest) > self._longest or self._passed > at:
+                rest, at = b"", self._pass_over(at, max(at + len(rest), self._passed))
+                if self._passed:
+                    break
+                continue
             block = os.pread(self._file.fileno(), _BLOCK, at + len(rest))
             if not block:
                 break
             rest, at = self._note(rest + block, at)
         self._line_start = at
         self._tail = os.pread(self._file.fileno(), min(at, _TAIL), max(0, at - _TAIL))
-        self._size = at + len(rest)
+        self._size = self._passed or at + len(rest)
         if rest.strip() and self._hint.search(rest):
             self._starts.append(at)
             self._ends.append(at + len(rest))
             self._numbers.append(self._lines + 1)
             self._has_open_end = True
 
+    def _pass_over(self, at: int, behind: int) -> int:
+        """Look for the end of a line that is too long; return where the next one begins, the same place if nowhere."""
+        while block := os.pread(self._file.fileno(), _BLOCK, behind):
+            end = block.find(b"\n") + 1
+            if end:
+                self._passed = 0
+                self._lines += 1
+                self.damage = Damage(self.damage.lines + 1, self.damage.first or self._lines)
+                return behind + end
+            behind += len(block)
+        self._passed = behind
+        return at
+
     def _note(self, data: bytes, at: int) -> tuple[bytes, int]:
         """Note the whole lines of some bytes; return what is left, and where that begins."""
         start, number, opens, closes = 0, self._lines, _OPENS, _CLOSES
+        longest = self._longest
         # Looked up once: a long file has a hundred thousand lines.
         find, hint = data.find, self._hint.search
         add_start, add_end, add_number = self._starts.append, self._ends.append, self._numbers.append
         while (end := find(b"\n", start)) >= 0:
             number += 1
             # Nothing is decoded here: a record is an object on one line, and what is broken off lacks an end.
-            if (data[start] != opens or data[end - 1] != closes) and _is_damaged(data[start:end]):
+            is_long = end - start > longest
+            if is_long or ((data[start] != opens or data[end - 1] != closes) and _is_damaged(data[start:end])):
                 self.damage = Damage(self.damage.lines + 1, self.damage.first or number)
-            if hint(data, start, end):
+            if not is_long and hint(data, start, end):
                 add_start(at + start)
                 add_end(at + end)
                 add_number(number)

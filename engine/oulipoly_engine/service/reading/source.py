@@ -7,9 +7,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
-from oulipoly_engine.adapters.transcript_file import find_status, is_transcript, open_transcript
+from oulipoly_engine.adapters.transcript_file import find_status, is_transcript, lines_of, open_transcript
 from oulipoly_engine.clock import from_text
-from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.accounts.accounts import LONGEST_LINE, StorageType
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.errors import RunnerError, StorageUnsupported
 from oulipoly_engine.records import Record
@@ -18,6 +18,7 @@ from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.transcripts.bodies import StoredBody, bodies
 
 if TYPE_CHECKING:
+    from oulipoly_engine.core.transcripts.canonical import LongLine
     from oulipoly_engine.core.transcripts.dialogue import Entry, Findings
     from oulipoly_engine.core.transcripts.document_head import Origin
     from oulipoly_engine.service.archive.archive import Archive
@@ -54,6 +55,7 @@ class TranscriptSource(Record):
     store: Store
     locator: Locator
     archive: Archive | None = None
+    longest_line: int = LONGEST_LINE
 
     @contextmanager
     def open(self, session: ResolvedSession) -> Iterator[OpenTranscript]:
@@ -75,12 +77,12 @@ class TranscriptSource(Record):
             with file:
                 yield OpenTranscript(
                     Origin.TRANSCRIPT,
-                    _translate_read_errors(read(scan(_snapshot(file)), findings), path),
+                    _translate_read_errors(read(scan(_snapshot(file, self.longest_line)), findings), path),
                     findings,
                 )
         elif kept is not None and self.archive is not None:
             with self.archive.open(kept) as copy:
-                yield OpenTranscript(Origin.ARCHIVE, read(scan(copy), findings), findings)
+                yield OpenTranscript(Origin.ARCHIVE, read(scan(lines_of(copy, self.longest_line)), findings), findings)
         else:
             with closing(_read_stored_entries(self.store, session, findings, problem)) as entries:
                 yield OpenTranscript(Origin.STATE, entries, findings)
@@ -90,11 +92,13 @@ class TranscriptSource(Record):
         from oulipoly_engine.service.reading.pages import FilePages, StoredPages
 
         session = ResolvedSession("", "", account, session_id, _EPOCH)
-        kind, pages, kept, problem = self._first(session, path, FilePages)
+        kind, pages, kept, problem = self._first(
+            session, path, lambda found, kind: FilePages(found, kind, longest_line=self.longest_line)
+        )
         if pages is not None:
             return pages
         if kept is not None and self.archive is not None:
-            return _copy(self.archive, kept, kind)
+            return _copy(self.archive, kept, kind, self.longest_line)
         stored = StoredPages(self.store, account, session_id)
         if not len(stored):
             raise describe_nothing_stored(session, problem)
@@ -168,11 +172,11 @@ def _is_gone(path: Path) -> bool:
         return False
 
 
-def _snapshot(file: BinaryIO) -> Iterator[bytes]:
+def _snapshot(file: BinaryIO, longest: int) -> Iterator[bytes | LongLine]:
     """Yield the lines that a file has now, and nothing of one that grows while it is read."""
     left = file.seek(0, 2)
     file.seek(0)
-    for line in file:
+    for line in lines_of(file, longest):
         left -= len(line)
         if left < 0:
             return
@@ -187,7 +191,7 @@ def _translate_read_errors(entries: Iterable[Entry], path: Path) -> Iterator[Ent
         raise RunnerError(message) from error
 
 
-def _copy(archive: Archive, kept: KeptCopy, kind: StorageType) -> FilePages:
+def _copy(archive: Archive, kept: KeptCopy, kind: StorageType, longest_line: int) -> FilePages:
     """Unpack a kept copy into a file without a name. Raises ArchiveDamaged."""
     import tempfile
 
@@ -200,7 +204,7 @@ def _copy(archive: Archive, kept: KeptCopy, kind: StorageType) -> FilePages:
             while block := source.read(_BLOCK):
                 file.write(block)
         file.flush()
-        return FilePages(kept.path, kind, Origin.ARCHIVE, file)
+        return FilePages(kept.path, kind, Origin.ARCHIVE, file, longest_line)
     except BaseException:
         file.close()
         raise

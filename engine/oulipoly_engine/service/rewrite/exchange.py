@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from oulipoly_engine.adapters.transcript_file import open_to_append, read_transcript
+from oulipoly_engine.adapters.transcript_file import open_to_append, open_transcript
 from oulipoly_engine.errors import RunnerError, SessionBusy
 from oulipoly_engine.process.open_files import Hold, OpenForWriting, hold_writers
 from oulipoly_engine.records import Record
@@ -110,8 +110,8 @@ def append(path: Path, late: bytes) -> None:
 
     Does nothing when it stands there already: whoever did this before was killed before it could note it.
     """
-    with translate_errors(path):
-        data = read_transcript(path)
+    with translate_errors(path), open_transcript(path, 0) as file:
+        data = file.read()
     if late in data:
         return
     between = b"" if data[-1:] in (b"", b"\n") else b"\n"

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from oulipoly_engine.adapters.transcript_file import read_transcript
 from oulipoly_engine.clock import Clock, from_text
+from oulipoly_engine.core.accounts.accounts import LONGEST_LINE
 from oulipoly_engine.core.rewrite import rewrite
 from oulipoly_engine.core.rewrite.journal import Journal, read_journal
 from oulipoly_engine.core.rewrite.rewrite import Reading
@@ -46,6 +47,7 @@ class Recovery(Record):
     data: Path  # our data folder
     clock: Clock
     store: Callable[[], Store]  # opened when something needs it
+    longest_line: int = LONGEST_LINE
 
     def run(self) -> tuple[str, ...]:
         """Look at everything that was left, and return a sentence for each session that it was about.
@@ -110,10 +112,17 @@ class Recovery(Record):
                 raise ValueError(f"it is for another session, {journal.session_id!r}")  # noqa: TRY301 - as if unreadable
         except ValueError as error:
             return self._set_aside(session_id, f"its journal cannot be understood: {error}")
-        found = _find_state(journal)
+        found = _find_state(journal, self.longest_line)
         if found.is_new:
             try:
-                rows.apply(self.store(), journal, found.reading, self.clock.now(), len(found.data))
+                rows.apply(
+                    self.store(),
+                    journal,
+                    found.reading,
+                    self.clock.now(),
+                    len(found.data),
+                    longest_line=self.longest_line,
+                )
             except ValueError as error:  # one session's lines must not keep every command from starting
                 self._clear(journal)
                 return self._set_aside(session_id, f"its new transcript cannot be stored: {error}")
@@ -223,10 +232,10 @@ class _TranscriptState(Record):
 _UNREADABLE = _TranscriptState(b"", Reading((), frozenset()))
 
 
-def _find_state(journal: Journal) -> _TranscriptState:
+def _find_state(journal: Journal, longest_line: int) -> _TranscriptState:
     origin = Origin(journal.session_id, journal.account, journal.jsonl_path)
     try:
-        data = read_transcript(journal.jsonl_path)
+        data = read_transcript(journal.jsonl_path, longest_line)
         begun = _find_beginning(data, (journal.postimage_file_sha256, journal.preimage_file_sha256))
         reading = rewrite.read(journal.storage_type, begun, origin)
     except (OSError, TranscriptMalformed, KeyError):

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from oulipoly_engine.clock import Clock, to_text
-from oulipoly_engine.core.accounts.accounts import StorageType
+from oulipoly_engine.core.accounts.accounts import LONGEST_LINE, StorageType
 from oulipoly_engine.core.rewrite import replacement_input as wanted_input
 from oulipoly_engine.core.rewrite import rewrite
 from oulipoly_engine.core.rewrite.journal import IMPORT_REPLACE, UNDO
@@ -103,6 +103,7 @@ class Replacer(Record):
     data: Path  # our data folder
     at_step: Callable[[str], None] = _go_on  # told of each step of the protocol when it is done
     preimage_limit_bytes: int = 1 << 30  # of all that is kept for undoing, compressed; 0: no limit
+    longest_line: int = LONGEST_LINE
 
     def parse(self, session: ResolvedSession, lines: bytes) -> tuple[ReplacementRecord, ...]:
         """Read canonical lines for a session. Raises ReplacementInvalid, naming the line."""
@@ -115,7 +116,7 @@ class Replacer(Record):
         and RunnerError for one that cannot be read.
         """
         target = self._target(session)
-        return target.read(image_of(target.path).data)
+        return target.read(image_of(target.path, self.longest_line).data)
 
     def plan(
         self, session: ResolvedSession, wanted: Sequence[ReplacementRecord], preimage_sha256: str | None = None
@@ -214,7 +215,7 @@ class Replacer(Record):
         self, operation: str, session: ResolvedSession, compose: Composer, preimage_sha256: str | None
     ) -> Plan:
         target = self._target(session)
-        image = image_of(target.path)
+        image = image_of(target.path, self.longest_line)
         reading = target.read(image.data)
         check_preimage(reading, preimage_sha256)
         new = compose(target, image, reading)
@@ -325,7 +326,7 @@ class Replacer(Record):
         answer = self.locator.transcript(session)
         if answer.path is None:
             raise describe_unsupported(session, answer.problem)
-        return Target(session, storage_type, answer.path)
+        return Target(session, storage_type, answer.path, self.longest_line)
 
     @property
     def _journals(self) -> JournalFolder:
@@ -341,7 +342,7 @@ class Replacer(Record):
 
     @property
     def _recovery(self) -> Recovery:
-        return Recovery(self.data, self.clock, lambda: self.store)
+        return Recovery(self.data, self.clock, lambda: self.store, self.longest_line)
 
 
 def _canonical(one: ReplacementRecord, target: Target) -> CanonicalRecord:

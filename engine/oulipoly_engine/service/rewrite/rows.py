@@ -18,7 +18,9 @@ from oulipoly_engine.store.rewrite import replacements
 from oulipoly_engine.store.rewrite.replacements import ReplacedEntry
 
 
-def apply(store: Store, journal: Journal, reading: Reading, at: datetime, size_bytes: int) -> None:
+def apply(
+    store: Store, journal: Journal, reading: Reading, at: datetime, size_bytes: int, *, longest_line: int
+) -> None:
     """Have the state file agree with a transcript that was replaced; doing it twice changes nothing more.
 
     reading: of the transcript as it was put there, size_bytes long. What its CLI has appended since may be stored
@@ -28,7 +30,8 @@ def apply(store: Store, journal: Journal, reading: Reading, at: datetime, size_b
     path = Path(journal.jsonl_path)
     origin = Origin(journal.session_id, journal.account, journal.jsonl_path)
     with store.write():
-        behind = _ids_behind(journal.storage_type, path, origin, size_bytes) - {entry.entry_id for entry in entries}
+        behind = _ids_behind(journal.storage_type, path, origin, size_bytes, longest_line)
+        behind -= {entry.entry_id for entry in entries}
         replacements.replace_entries(
             store,
             journal.account,
@@ -42,10 +45,12 @@ def apply(store: Store, journal: Journal, reading: Reading, at: datetime, size_b
         replacements.commit(store, journal.operation_uuid, at)
 
 
-def _ids_behind(storage_type: StorageType, path: Path, origin: Origin, size_bytes: int) -> frozenset[str]:
+def _ids_behind(
+    storage_type: StorageType, path: Path, origin: Origin, size_bytes: int, longest_line: int
+) -> frozenset[str]:
     """Return the turns that a CLI has appended behind a transcript's first bytes by now; half a line comes later."""
     try:
-        data = read_transcript(path)
+        data = read_transcript(path, longest_line)
         if len(data) <= size_bytes:
             return frozenset()
         reading = rewrite.read(storage_type, data[: data.rfind(b"\n", size_bytes) + 1], origin)

@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from oulipoly_engine.adapters.transcript_file import open_transcript, read_transcript, status_of
+from oulipoly_engine.adapters.transcript_file import open_transcript, status_of
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.rewrite.journal import Journal
 from oulipoly_engine.core.rewrite.rewrite import Reading, Rewrite
@@ -29,6 +29,8 @@ from oulipoly_engine.store.rewrite import replacements
 from oulipoly_engine.store.rewrite.replacements import Replacement
 
 Composer = Callable[[Target, Image, Reading], Rewrite]
+
+_BLOCK = 1 << 20
 
 
 class FinishedReplacement(Record):
@@ -60,7 +62,7 @@ class Run(Record):
 
     def carry_out(self, compose: Composer, preimage_sha256: str | None, staged: bytes) -> FinishedReplacement:
         """Do it. staged: the input's canonical lines, for the journal of one that is refused for its preimage."""
-        image = image_of(self.target.path)
+        image = image_of(self.target.path, self.target.longest_line)
         reading = self.target.read(image.data)
         try:
             check_preimage(reading, preimage_sha256)
@@ -81,7 +83,9 @@ class Run(Record):
             notes = (*new.notes, *(clear_projection(self.locator, self.target) if is_other else ()))
             self.at_step("cleared")
             committed_at = self.clock.now()
-            rows.apply(self.store, journal, new.reading, committed_at, len(new.data))
+            rows.apply(
+                self.store, journal, new.reading, committed_at, len(new.data), longest_line=self.target.longest_line
+            )
             self.at_step("committed")
             carried = exchange.carry_over() if exchange is not None else 0
         if carried:
@@ -183,10 +187,12 @@ class Run(Record):
             raise SessionBusy(message) if held is not None else RunnerError(message)
 
     def _describe_change(self, image: Image) -> PreimageMismatch:
-        with translate_errors(self.target.path):
-            now = hashlib.sha256(read_transcript(self.target.path)).hexdigest()
+        with translate_errors(self.target.path), open_transcript(self.target.path, 0) as file:
+            digest = hashlib.sha256()
+            while block := file.read(_BLOCK):
+                digest.update(block)
         message = f"the transcript {self.target.path} was written to meanwhile, so it is left as it is: export it again"
-        return PreimageMismatch(message, expected=image.file_sha256, actual=now)
+        return PreimageMismatch(message, expected=image.file_sha256, actual=digest.hexdigest())
 
     def _forget(self, files: Iterable[Path], image: Image) -> None:
         """Leave no trace of a replacement that does not happen; what cannot be removed, the next start removes."""
@@ -202,10 +208,10 @@ class Run(Record):
     def _verify(self, new: Rewrite) -> None:
         """Raise RunnerError unless the transcript is as it was written; its CLI may have appended to it."""
         size = len(new.data)
-        with translate_errors(self.target.path):
-            data = read_transcript(self.target.path)
+        with translate_errors(self.target.path), open_transcript(self.target.path) as file:
+            data = file.read(size)
         try:
-            is_as_wanted = data[:size] == new.data and self.target.read(data[:size]).sha256 == new.reading.sha256
+            is_as_wanted = data == new.data and self.target.read(data).sha256 == new.reading.sha256
         except TranscriptMalformed:
             is_as_wanted = False
         if not is_as_wanted:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from oulipoly_engine.adapters import codex_threads, live_owner
-from oulipoly_engine.adapters.transcript_file import open_transcript, status_of
+from oulipoly_engine.adapters.transcript_file import check_lines, open_transcript, status_of
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.rewrite import rewrite
 from oulipoly_engine.core.rewrite.rewrite import Reading
@@ -29,6 +29,7 @@ class Target(Record):
     session: ResolvedSession
     storage_type: StorageType
     path: Path  # absolute, no symlink in it
+    longest_line: int
 
     @property
     def origin(self) -> Origin:
@@ -62,12 +63,14 @@ class Image(Record):
         )
 
 
-def image_of(path: Path) -> Image:
+def image_of(path: Path, longest_line: int) -> Image:
     """Read a transcript as it is at one moment.
 
-    Raises RunnerError when it cannot be read, SessionBusy when it never holds still.
+    Raises RunnerError when it cannot be read, TranscriptMalformed for a line that is too long, SessionBusy when it
+    never holds still.
     """
     try:
+        check_lines(path, longest_line)
         for _ in range(_ATTEMPTS):
             with open_transcript(path) as file:
                 image = Image(file.read(), os.fstat(file.fileno()))

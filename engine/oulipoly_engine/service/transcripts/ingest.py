@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine import stopping
 from oulipoly_engine.adapters.bundled import entry_reading, turn_call
 from oulipoly_engine.clock import Clock
-from oulipoly_engine.core.accounts.accounts import SessionScripts
+from oulipoly_engine.core.accounts.accounts import LONGEST_LINE, SessionScripts
 from oulipoly_engine.core.quota.readings import excerpt
 from oulipoly_engine.core.runs.invocations import Invocation
 from oulipoly_engine.core.runs.session_match import NO_EVIDENCE, Evidence, choose_session
@@ -106,6 +106,7 @@ class Ingester(Record):
     timeout_s: float = TIMEOUT_S
     listeners: Listeners | None = None  # are told of new entries
     settle: Callable[[str], bool] | None = None  # puts right what was cut off at an account's files; False: not now
+    longest_line: int = LONGEST_LINE  # bytes of a transcript's; a longer one counts as damaged
 
     def ingest_accounts(
         self, names: Sequence[str], done: Callable[[IngestResult], None] | None = None, *, afresh: bool = False
@@ -175,7 +176,9 @@ class Ingester(Record):
             return self._run(name, scripts.turn_script, state_dir, stopped)
         # A state file that was started anew holds nothing of what the cursor says was read.
         is_new = not entries.has_any(self.store, name)
-        return self._read(name, entry_reading(call, state_dir, afresh=afresh or is_new), stopped)
+        return self._read(
+            name, entry_reading(call, state_dir, afresh=afresh or is_new, longest_line=self.longest_line), stopped
+        )
 
     def _read(self, name: str, reading: EntryPass, stopped: Event) -> IngestResult:
         from oulipoly_engine.adapters.scripts.turns import TurnsFailed  # noqa: PLC0415 - 10 ms, only scans need it
@@ -203,7 +206,7 @@ class Ingester(Record):
             state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
             return _make_failure(name, f"cannot make the state folder {state_dir}: {error.strerror or error}")
-        env = {**self.environ, "STATE_DIR": str(state_dir)}
+        env = {**self.environ, "STATE_DIR": str(state_dir), "LONGEST_LINE": str(self.longest_line)}
         result = run_script(script, env, timeout_s=self.timeout_s, output_limit=_OUTPUT_LIMIT, cancelled=stopped.is_set)
         if not result.succeeded:
             return _make_failure(name, _failure(script, result))

@@ -92,7 +92,7 @@ class QuickIngest(Record, frozen=False):
         from oulipoly_engine.adapters.scripts.turns import TurnsFailed  # noqa: PLC0415 - 20 ms with the next, to read
         from oulipoly_engine.adapters.turns.memory import EntryMemory  # noqa: PLC0415 - as above
 
-        memory = EntryMemory(call, state_dir)
+        memory = EntryMemory(call, state_dir, self.ingester().longest_line)
         if is_new:
             memory.forget()
         sizes = {path: size for _, size, path in sorted(found, reverse=True)}

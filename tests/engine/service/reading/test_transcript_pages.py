@@ -203,3 +203,23 @@ def test_a_hundred_thousand_turns_open_without_reading_one(tmp_path, monkeypatch
     assert 100_000 == len(pages)
     assert list(range(99_980, 100_000)) == read
     pages.close()
+
+
+def test_a_line_that_is_too_long_is_damage_and_what_comes_behind_it_is_read(path):
+    long = record(2, "x" * (5 << 20)).encode() + b"\n"
+    size = path.stat().st_size
+    with path.open("ab") as file:
+        file.write(long[: 4 << 20])
+    pages = FilePages(path, StorageType.CLAUDE_CODE, longest_line=1 << 20)
+    before = texts(pages)
+    grown = []
+    for part in (long[4 << 20 : -9], long[-9:], record(3, "three").encode() + b"\n"):
+        with path.open("ab") as file:
+            file.write(part)
+        grown.append((pages.grow().length, pages.damage))
+    found, place = texts(pages), pages.provenance(2)
+    pages.close()
+
+    assert (["zero", "one"], ["zero", "one", "three"]) == (before, found)
+    assert [(2, Damage(1, 3)), (2, Damage(2, 3)), (3, Damage(2, 3))] == grown
+    assert (6, size + len(long)) == (place.line, place.byte_start)
