@@ -94,8 +94,11 @@ def search(store: Store, query: Query, kinds: Kinds, limit: int, *, by_rank: boo
         scores = {match.row_id: score for match, score in zip(matches, told, strict=True)}
         matches = sorted(matches, key=lambda match: -scores[match.row_id])  # stable: the newest first among equals
     found, chains = _distinct(store, matches, limit)
-    if not ranked and len(found) < limit == len(matches):  # copies took the places of others
-        found, chains = _distinct(store, index.search(store, wanted, 2 * limit), limit)
+    asked = limit
+    while not ranked and len(found) < limit and len(matches) == asked:  # copies took the places of others
+        asked *= 2
+        matches = index.search(store, wanted, asked)
+        found, chains = _distinct(store, matches, limit)
     used = {chains.get((match.account, match.session_id), "") for match in found}
     known = {one.chain_id: one for one in list_sessions(store, used - {""})}
     hits = (
@@ -120,9 +123,8 @@ def _distinct(
 
     A turn that was copied as its session moved is one hit, that of the account where it was read last.
     """
-    first = matches[: 2 * limit]  # as many as two accounts' copies can take
-    chains = index.chains_of(store, {(match.account, match.session_id) for match in first})
-    return _once(first, chains)[:limit], chains
+    chains = index.chains_of(store, {(match.account, match.session_id) for match in matches})
+    return _once(matches, chains)[:limit], chains
 
 
 def _once(matches: Sequence[index.Match], chains: Mapping[tuple[str, str], str]) -> list[index.Match]:

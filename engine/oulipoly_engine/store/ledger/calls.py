@@ -12,6 +12,7 @@ from oulipoly_engine.records import Record, field
 from oulipoly_engine.store.base.compiled import Parameter, compile_query, insertion
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.orm import SQL, Case, Field, Function, Query, Value, fn
+from oulipoly_engine.store.ledger.copied_calls import Row, book_to_makers
 from oulipoly_engine.store.models.ledger import CallRow, CursorRow, DamageRow, PlaceRow, RootRow
 
 # SQL, for the sake of row values: they compare field by field, and a place's last bits are its rank. It is the rule
@@ -38,9 +39,6 @@ class Cursor(NamedTuple):
     tail: bytes = b""  # digest of the bytes before the offset
     state: str | None = None  # what the parser has to know there
     generation: int = 0  # how often the file was found rewritten
-
-
-Row = tuple[int, ...]  # of a call: its number, instant, place's number, and counts
 
 
 class Batch(Record, frozen=False):
@@ -84,11 +82,10 @@ def _forget(path: Parameter) -> Query:
 def write(store: Store, batch: Batch) -> None:
     """Write a batch, all of it or nothing."""
     with store.write():
-        store.execute_many(
-            _NEW_PLACES,
-            ((number, *map(storable, place[:5]), place[5]) for number, place in batch.places.items()),
-        )
-        store.execute_many(_JOIN, batch.calls)
+        store.execute_many(_NEW_PLACES, _place_rows(batch.places))
+        found: dict[int, Place] = {}
+        store.execute_many(_JOIN, book_to_makers(store, batch.calls, found.__setitem__))
+        store.execute_many(_NEW_PLACES, _place_rows(found))
         store.execute_many(
             _CURSORS,
             ((os.fsencode(path), *cursor) for path, cursor in batch.cursors.items()),
@@ -99,6 +96,10 @@ def write(store: Store, batch: Batch) -> None:
             ((os.fsencode(path), *one) for path, found in batch.damaged.items() for one in found),
         )
         store.execute_many(_ROOTS, batch.roots.items())
+
+
+def _place_rows(places: Mapping[int, Place]) -> Iterator[tuple[object, ...]]:
+    return ((number, *map(storable, place[:5]), place[5]) for number, place in places.items())
 
 
 def index_calls(store: Store) -> None:
