@@ -62,6 +62,11 @@ class Paths(Record):
         return self.data / "invocations"
 
     @property
+    def locks(self) -> Path:
+        """Return the folder of leases."""
+        return self.data / "locks"
+
+    @property
     def runtime(self) -> Path:
         """Return the folder of sockets, short enough for a socket's path; whoever uses it makes it and checks it."""
         folder = self.data / "run" if self.runtime_root is None else self.runtime_root / APP

@@ -23,13 +23,18 @@ _FOLLOW_UP_S = 0.3  # that a run may end later for the copies; what is left over
 
 
 def keep_after_scan(home: Home, store: Store, budget_s: float = 2.0) -> None:
-    """Keep copies of transcripts, unless config.toml says `archive = false`; nothing is refused for its failing."""
+    """Keep copies of transcripts, unless config.toml says `archive = false`, and remove what killed processes left.
+
+    Nothing is refused for its failing.
+    """
     from oulipoly_engine.service.archive.keeper import after_scan  # noqa: PLC0415 - 20 ms, only after a scan
+    from oulipoly_engine.service.leavings import remove_leavings  # noqa: PLC0415 - only after a scan
 
     with suppress(RunnerError):
         keeper = _keeper(home, store)
         if keeper is not None:
             after_scan(keeper, budget_s)
+    remove_leavings(home.paths, home.paths.locks, home.now().timestamp())
 
 
 def follow_up(home: Home, store: Store, fresh: Freshness | None, ended: InvocationResult) -> None:

@@ -63,7 +63,7 @@ class Wiring(Record):
         """Return the rights to change sessions."""
         from oulipoly_engine.service.sessions.lease import Leases
 
-        return Leases(self.paths.data / "locks", self.clock)
+        return Leases(self.paths.locks, self.clock)
 
     def locator(
         self, accounts: Mapping[str, Account], scripts: Mapping[str, SessionScripts], timeout_s: float | None = None

@@ -133,16 +133,11 @@ class Leases(Record):
                 self._let_go(lease)
 
     def _let_go(self, lease: Lease) -> None:
-        """Release a lease; where its mark cannot be written, on a full disk, just remove it."""
-        try:
-            self.release(lease.session_id, lease.token)
-        except (LeaseGone, LeaseTokenInvalid):
-            return
-        except RunnerError:
-            self.end_of_dead(lease.session_id, lambda held: lease_file.fits(lease.token, held.token_hash))
+        """Remove a lease of ours. Nobody else knows its token, so no mark has to tell whether it was released."""
+        self.end_of_dead(lease.session_id, lambda held: lease_file.fits(lease.token, held.token_hash))
 
     def end_of_dead(self, session_id: str, is_dead: Callable[[HeldLease], bool]) -> bool:
-        """End the lease of a holder that has died, whose token nobody has; return whether there was one."""
+        """Remove a lease whose token nobody has, if it is of a holder that has died; return whether there was one."""
         if not self.path(session_id).exists():
             return False
         with self._hold_sentinel():
