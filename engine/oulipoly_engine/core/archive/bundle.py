@@ -21,7 +21,9 @@ KIND = "agent-runner-session-bundle"
 MANIFEST = "manifest.json"
 MOST_FILES = 20_000
 MOST_FILE_BYTES = 4 << 30
-MOST_MANIFEST_BYTES = 16 << 20
+MOST_MANIFEST_BYTES = 8 << 20  # 20,000 files take 7 MB
+_MOST_VALUES = 400_000  # of a manifest; 20,000 files have 160,000
+_MOST_RATIO, _ALWAYS_TAKEN = 100, 64 << 20  # transcripts shrink to a third, the most repetitive ones to a thirtieth
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII)
 _SHA = re.compile(r"[0-9a-f]{64}", re.ASCII)
@@ -105,6 +107,10 @@ def write_manifest(manifest: Manifest) -> bytes:
 
 def read_manifest(data: bytes) -> Manifest:
     """Read a manifest and check everything in it. Raises BundleRefused."""
+    if len(data) > MOST_MANIFEST_BYTES:
+        _refuse(f"its manifest has {len(data)} bytes, and the most are {MOST_MANIFEST_BYTES}")
+    if sum(data.count(mark) for mark in (b",", b"[", b"{")) > _MOST_VALUES:  # each of them would be made an object
+        _refuse(f"its manifest holds more than {_MOST_VALUES} values")
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -132,6 +138,13 @@ def read_manifest(data: bytes) -> Manifest:
         if file.member != member_name(number, file.role):
             _refuse(f"file {number} of the manifest has the member name {file.member[:100]!r}")
     return manifest
+
+
+def check_ratio(unpacked_bytes: int, packed_bytes: int) -> None:
+    """Raise BundleRefused where so many bytes unpack to more than any session's would."""
+    if unpacked_bytes > _ALWAYS_TAKEN + _MOST_RATIO * packed_bytes:
+        sizes = f"{packed_bytes >> 10} kB to {unpacked_bytes >> 20} MB"
+        _refuse(f"it unpacks to more than {_MOST_RATIO} times its size ({sizes})")
 
 
 def member_name(number: int, role: Role) -> str:

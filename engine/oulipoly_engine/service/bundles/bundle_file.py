@@ -23,6 +23,7 @@ from oulipoly_engine.core.archive.bundle import (
     BundledFile,
     BundleRefused,
     Manifest,
+    check_ratio,
     read_manifest,
     write_manifest,
 )
@@ -52,9 +53,10 @@ def write_bundle(
     """Write a whole bundle.
 
     contents: gives a file's bytes, at least as many as the manifest says; what is behind them is not taken.
-    Raises BundleChanged when they are not what the manifest says.
+    Raises BundleChanged when they are not what the manifest says, RunnerError when no machine would unpack so much.
     """
-    with gzip.GzipFile(filename="", mode="wb", compresslevel=_LEVEL, fileobj=_Sink(write), mtime=0) as packed:
+    sink = _Sink(write)
+    with gzip.GzipFile(filename="", mode="wb", compresslevel=_LEVEL, fileobj=sink, mtime=0) as packed:
         data = write_manifest(manifest)
         packed.write(_header(MANIFEST, len(data)))
         packed.write(data + _make_padding(len(data)))
@@ -67,6 +69,7 @@ def write_bundle(
                 digest.update(taken)
                 packed.write(taken)
                 left -= len(taken)
+                _check_written_ratio(file, packed.tell(), sink.size_bytes)
                 if not left:
                     break
             if left or digest.hexdigest() != file.sha256:
@@ -80,18 +83,26 @@ class BundleReader:
     """A bundle that is read from its beginning to its end."""
 
     def __init__(self, raw: BinaryIO) -> None:
-        self._packed = gzip.GzipFile(fileobj=raw, mode="rb")
+        self._raw = _Counted(raw)
+        self._packed = gzip.GzipFile(fileobj=self._raw, mode="rb")
 
     def manifest(self) -> Manifest:
         """Return the manifest. Raises BundleInvalid."""
         with _translate_errors():
             name, size = self._header()
-            if name != MANIFEST or size > MOST_MANIFEST_BYTES:
+            if name != MANIFEST:
                 message = f"it does not begin with {MANIFEST}"
+                raise BundleRefused(message)
+            if size > MOST_MANIFEST_BYTES:
+                message = f"its manifest has {size} bytes, and the most are {MOST_MANIFEST_BYTES}"
                 raise BundleRefused(message)
             data = self._take(size)
             self._take(-size % _RECORD)
-            return read_manifest(data)
+            manifest = read_manifest(data)
+            packed_bytes = self._raw.find_size()
+            if packed_bytes is not None:
+                check_ratio(sum(file.size_bytes for file in manifest.files), packed_bytes)
+            return manifest
 
     def member(self, file: BundledFile) -> Iterator[bytes]:
         """Yield a file's bytes, which must be the next ones; their hash is checked at their end.
@@ -154,6 +165,7 @@ class BundleReader:
         if len(data) < size:
             message = "it is cut off"
             raise BundleRefused(message)
+        check_ratio(self._packed.tell(), self._raw.size_bytes)  # of a pipe nobody knew the size before
         return data
 
 
@@ -162,13 +174,48 @@ class _Sink(io.RawIOBase):
 
     def __init__(self, write: Callable[[bytes], object]) -> None:
         self._write = write
+        self.size_bytes = 0  # written so far
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: bytes) -> int:  # type: ignore[override]  # the stub wants any buffer
         self._write(data)
+        self.size_bytes += len(data)
         return len(data)
+
+
+class _Counted(io.RawIOBase):
+    """What gzip reads from."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+        self.size_bytes = 0  # read so far
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._raw.read(size)
+        self.size_bytes += len(data)
+        return data
+
+    def find_size(self) -> int | None:
+        """Return how many bytes there are in all, None for a pipe."""
+        if not self._raw.seekable():
+            return None
+        here = self._raw.tell()
+        size = self._raw.seek(0, io.SEEK_END) - here + self.size_bytes
+        self._raw.seek(here)
+        return size
+
+
+def _check_written_ratio(file: BundledFile, unpacked_bytes: int, packed_bytes: int) -> None:
+    try:
+        check_ratio(unpacked_bytes, packed_bytes)
+    except BundleRefused as error:  # what nobody could unbundle is not to be found out there
+        message = f"the bundle was not written, for no machine would take it: up to {file.name}, {error}"
+        raise RunnerError(message) from error
 
 
 def _header(name: str, size: int) -> bytes:

@@ -79,6 +79,7 @@ class Unbundler(Record):
         manifest = reader.manifest()
         workspace = choose_workspace(manifest, cwd)
         placements = place(manifest, self.homes, account, workspace)
+        self._require_room(manifest, placements)
         with self._hold_staging(dry_run=dry_run) as folder:
             staged = _StagedFiles(folder)
             self._stage(reader, manifest, staged)
@@ -92,8 +93,6 @@ class Unbundler(Record):
         return Receipt(manifest, placements, workspace, chain_id, was_known, warnings)
 
     def _stage(self, reader: BundleReader, manifest: Manifest, staged: _StagedFiles) -> None:
-        if staged.folder is not None:
-            _require_room(staged.folder, sum(file.size_bytes for file in manifest.files))
         kinds = {file.member: segment.storage_type for segment in manifest.segments for file in segment.files}
         for file in manifest.files:
             head = bytearray()
@@ -106,6 +105,23 @@ class Unbundler(Record):
             if wants_head:
                 staged.first_lines[file.member] = _session_meta(bytes(head), file)
         reader.end()
+
+    def _require_room(self, manifest: Manifest, placements: tuple[Placement, ...]) -> None:
+        """Raise RunnerError unless all of it fits, on our disk and on the accounts'; what it says is checked later."""
+        needs = [(self.staging, sum(file.size_bytes for file in manifest.files))]
+        for placement in placements:
+            new = sum(one.file.size_bytes for one in placement.files if not one.is_there)
+            if new:
+                needs.append((self.homes[placement.account].root, new))
+        needed: dict[int, int] = {}
+        for folder, size in needs:
+            there = next(one for one in (folder, *folder.absolute().parents) if one.is_dir())
+            device = there.stat().st_dev
+            needed[device] = needed.get(device, 0) + size
+            free = shutil.disk_usage(there).free
+            if needed[device] > free:
+                message = f"the bundle needs {needed[device] >> 20} MB, and {there} has room for {free >> 20} MB"
+                raise RunnerError(message)
 
     def _warnings(self, placements: tuple[Placement, ...], staged: _StagedFiles) -> tuple[str, ...]:
         found = (
@@ -193,14 +209,6 @@ def _target(staged: _StagedFiles, file: BundledFile) -> Iterator[Callable[[bytes
     descriptor = os.open(staged.path(file), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb", buffering=_BLOCK) as target:
         yield target.write
-
-
-def _require_room(folder: Path, size: int) -> None:
-    """Raise RunnerError unless the files fit; what a bundle says of its size is checked before it is believed."""
-    free = shutil.disk_usage(folder).free
-    if size > free:
-        message = f"the bundle holds {size >> 20} MB, and {folder} has room for {free >> 20} MB"
-        raise RunnerError(message)
 
 
 def _session_meta(head: bytes, file: BundledFile) -> Mapping[str, object]:

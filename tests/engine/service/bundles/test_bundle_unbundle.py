@@ -5,7 +5,9 @@ import io
 import json
 import os
 import shlex
+import shutil
 import tarfile
+import tracemalloc
 import zlib
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -84,8 +86,11 @@ class Machine:
         return out.getvalue()
 
     def unpack(self, data, cwd=None, **more):
+        return self.unpack_from(io.BytesIO(data), cwd, **more)
+
+    def unpack_from(self, raw, cwd=None, **more):
         unbundler = Unbundler(self.store, self.homes, ("opus",), self.folder / "unbundling", self.clock)
-        return unbundler.unpack(io.BytesIO(data), cwd=cwd or self.work, **more)
+        return unbundler.unpack(raw, cwd=cwd or self.work, **more)
 
     def locate(self, text=SESSION):
         return self.locator.locate(find_typed(self.store, text, self.clock.now()))
@@ -524,6 +529,78 @@ def test_anything_behind_the_end_is_refused(here, there, tail):
     with pytest.raises(BundleInvalid):
         there.unpack(gzip.compress(gzip.decompress(here.pack()) + tail))
     assert {} == there.files()[0]
+
+
+class Pipe(io.BytesIO):
+    """Bytes that come one after the other."""
+
+    def seekable(self):
+        return False
+
+
+def test_bundle_that_says_it_unpacks_to_far_more_than_itself_is_refused_unread(here, there):
+    here.claude()
+    here.chain("claude1")
+    before = there.files()
+
+    with pytest.raises(BundleInvalid, match=r"it unpacks to more than 100 times its size .* to 2048 MB"):
+        there.unpack(repacked(here.pack(), set_file(size_bytes=2 << 30)))
+    assert (before, False) == (there.files(), (there.folder / "unbundling").exists())
+
+
+def test_bundle_in_a_pipe_is_refused_once_it_has_unpacked_to_far_more_than_itself(here, there):
+    here.claude()
+    here.chain("claude1")
+    data, before = here.pack(), there.files()
+    with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as tar:
+        manifest = json.loads(tar.extractfile("manifest.json").read())
+    size = 80 << 20
+    set_file(size_bytes=size)(manifest)
+    text = json.dumps(manifest).encode()
+    heads = [tarfile.TarInfo("manifest.json"), tarfile.TarInfo("files/00001-transcript")]
+    heads[0].size, heads[1].size = len(text), size
+    parts = [heads[0].tobuf(), text, bytes(-len(text) % 512), heads[1].tobuf(), bytes(size)]
+
+    with pytest.raises(BundleInvalid, match="it unpacks to more than 100 times its size"):
+        there.unpack_from(Pipe(gzip.compress(b"".join(parts), 6)))
+    assert (before, []) == (there.files(), list((there.folder / "unbundling").glob("files")))
+
+
+def test_what_would_unpack_to_far_more_than_itself_is_not_bundled(here):
+    here.claude(text="x" * (75 << 20))
+    here.chain("claude1")
+
+    with pytest.raises(RunnerError, match=r"no machine would take it: .* more than 100 times its size"):
+        here.pack()
+
+
+@pytest.mark.parametrize("text", ["[" + "[]," * (2 << 20) + "[]]", " " * (9 << 20)], ids=["many values", "long"])
+def test_manifest_beyond_all_measure_is_refused_before_it_is_decoded(there, text):
+    head = tarfile.TarInfo("manifest.json")
+    head.size = len(text)
+    data = gzip.compress(head.tobuf() + text.encode() + bytes(-len(text) % 512), 1)
+    tracemalloc.start()
+    with pytest.raises(BundleInvalid, match="its manifest h"):
+        there.unpack(data)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak < 40 << 20
+
+
+def test_bundle_for_which_there_is_no_room_is_refused_before_it_is_unpacked(here, there, monkeypatch):
+    here.claude(text="x" * 3000)
+    here.chain("claude1")
+    data, before = here.pack(), there.files()
+    size = json.loads(gzip.decompress(data)[512:].partition(b"\0")[0])["segments"][0]["files"][0]["size_bytes"]
+    usage = shutil.disk_usage(there.folder)._replace(free=2 * size - 1)  # it lies there twice for a moment
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage)
+
+    with pytest.raises(RunnerError, match="has room for 0 MB"):
+        there.unpack(data)
+    assert (before, False) == (there.files(), (there.folder / "unbundling").exists())
+    usage = usage._replace(free=2 * size)
+    assert there.unpack(data).chain_id is not None
 
 
 def test_link_in_the_place_is_never_followed(here, there, tmp_path):
