@@ -23,7 +23,7 @@ from oulipoly_engine.core.balance.decision import (
     WindowVerdict,
 )
 from oulipoly_engine.core.balance.explain import decision_to_json, explain_exhaustion, why_not
-from oulipoly_engine.core.balance.headroom import headroom
+from oulipoly_engine.core.balance.headroom import headroom, known_headroom
 from oulipoly_engine.core.quota.burn import PoolRates, pool_rates, project, rate_of
 from oulipoly_engine.core.quota.windows import MIN_HOURS, mark_holds
 from oulipoly_engine.records import Record, replace
@@ -72,7 +72,7 @@ def choose(
         eligible = [verdict for verdict in verdicts if verdict.exclusion is None]
         answer = _stay(eligible, sticky_to) or _by_density(eligible, rule)
     else:
-        answer = _stay(eligible, sticky_to) or _by_count(eligible)
+        answer = _stay(eligible, sticky_to) or _by_count(eligible, rule)
     chosen = answer.chosen
     return Decision(
         model=model,
@@ -223,7 +223,7 @@ def _by_density(eligible: Sequence[Verdict], rule: TieRule) -> _Answer:
     ]
     if not contenders:
         is_erring = all(verdict.is_erring for verdict in eligible)
-        return _round_robin(eligible, _ALL_FAILED if is_erring else "no account of the pool can be scored")
+        return _round_robin(eligible, _ALL_FAILED if is_erring else "no account of the pool can be scored", rule)
     picked = pick(contenders, rule)
     chosen = eligible[picked.winner.place]
     return _Answer(chosen, Method.DENSITY, _density_reason(chosen, picked, rule, len(contenders)), picked.band_floor)
@@ -247,24 +247,47 @@ def _density_reason(chosen: Verdict, picked: Pick, rule: TieRule, scored: int) -
     return f"{account} has the lowest projected use, {'unknown' if used is None else f'{used:.0%}'}, {among}"
 
 
-def _by_count(eligible: Sequence[Verdict]) -> _Answer:
+def _by_count(eligible: Sequence[Verdict], rule: TieRule) -> _Answer:
     steady = [verdict for verdict in eligible if not verdict.is_erring]
     if not steady:
-        return _round_robin(eligible, _ALL_FAILED)
-    chosen = min(steady, key=_weigh_calls)
+        return _round_robin(eligible, _ALL_FAILED, rule)
+    unspent = [verdict for verdict in steady if known_headroom(verdict) >= 0]
+    is_narrowed = rule is TieRule.MOST_HEADROOM and 0 < len(unspent) < len(steady)
+    pool = unspent if is_narrowed else steady
+    chosen = min(pool, key=lambda verdict: (_weigh_calls(verdict), -known_headroom(verdict)))
     calls, errors = chosen.candidate.invocation_count, chosen.candidate.recent_errors
-    account = chosen.candidate.account
+    least = "the least of those that are not nearly spent" if is_narrowed else "the least"
     reason = (
-        f"some windows are unknown, so calls decide: {account} has {calls} with {errors} recent failures, the least"
+        f"some windows are unknown, so calls decide: {chosen.candidate.account} has {calls} with {errors} recent "
+        f"failures, {least}"
     )
-    return _Answer(chosen, Method.COUNT, reason)
+    equals = [verdict for verdict in pool if _weigh_calls(verdict) == _weigh_calls(chosen)]
+    return _Answer(chosen, Method.COUNT, reason + _more_headroom(chosen, equals))
 
 
 def _weigh_calls(verdict: Verdict) -> int:
     return verdict.candidate.invocation_count + ERROR_PENALTY * verdict.candidate.recent_errors
 
 
-def _round_robin(eligible: Sequence[Verdict], because: str) -> _Answer:
-    chosen = min(eligible, key=lambda verdict: verdict.candidate.invocation_count)
+def _round_robin(eligible: Sequence[Verdict], because: str, rule: TieRule) -> _Answer:
+    """Choose where nobody can be scored: the contract's fewest calls, and only among equals what is known of windows.
+
+    By most headroom the other way round, and whoever has failed lately last: calls would not move them on.
+    """
+    if rule is TieRule.MOST_HEADROOM:
+        chosen = min(eligible, key=lambda one: (one.is_erring, -known_headroom(one), one.candidate.invocation_count))
+        most = f"with the most headroom by the last readings, {known_headroom(chosen):.2f}"
+        return _Answer(chosen, Method.ROUND_ROBIN, f"{because}, so {chosen.candidate.account} {most}, is next")
+    chosen = min(eligible, key=lambda one: (one.candidate.invocation_count, -known_headroom(one)))
     account, calls = chosen.candidate.account, chosen.candidate.invocation_count
-    return _Answer(chosen, Method.ROUND_ROBIN, f"{because}, so {account} with the fewest calls, {calls}, is next")
+    equals = [verdict for verdict in eligible if verdict.candidate.invocation_count == calls]
+    reason = f"{because}, so {account} with the fewest calls, {calls}, is next{_more_headroom(chosen, equals)}"
+    return _Answer(chosen, Method.ROUND_ROBIN, reason)
+
+
+def _more_headroom(chosen: Verdict, equals: Sequence[Verdict]) -> str:
+    """Say that what is known of windows decided among accounts with as many calls; empty where it did not."""
+    known = known_headroom(chosen)
+    if all(known_headroom(verdict) == known for verdict in equals):
+        return ""
+    return f"; of {len(equals)} accounts with as many it has the most headroom by the last readings, {known:.2f}"

@@ -19,7 +19,9 @@ from oulipoly_engine.core.balance.decision import (
     Verdict,
     WindowVerdict,
 )
-from oulipoly_engine.core.balance.headroom import headroom
+from oulipoly_engine.core.balance.headroom import headroom, known_headroom
+
+_AT_MOST = "at most its headroom"  # of an account as good, that comes later
 
 
 def explain_exhaustion(model: str, verdicts: Sequence[Verdict]) -> str:
@@ -68,15 +70,21 @@ def why_not(decision: Decision, verdict: Verdict) -> str | None:
         return None
     if verdict.exclusion is not None:
         return exclusion_text(verdict)
-    if verdict.is_erring and decision.method in (Method.DENSITY, Method.COUNT):
+    by_headroom = decision.rule is TieRule.MOST_HEADROOM
+    avoids_errors = (Method.DENSITY, Method.COUNT, *((Method.ROUND_ROBIN,) if by_headroom else ()))
+    if verdict.is_erring and decision.method in avoids_errors:
         return f"failed {candidate.recent_errors} times in the last {ERROR_WINDOW_MINUTES} minutes"
     match decision.method:
         case Method.STICKY:
             return f"the model stays on {decision.account}"
+        case Method.COUNT if by_headroom and known_headroom(verdict) < 0:
+            return f"is nearly spent by its last reading, {known_headroom(verdict):.2f}"
         case Method.COUNT:
-            return f"has more calls and failures than {decision.account}, or as many and comes later"
+            return f"has more calls and failures than {decision.account}, or as many and {_AT_MOST}"
+        case Method.ROUND_ROBIN if by_headroom:
+            return f"has at most the headroom of {decision.account} by its last reading, {known_headroom(verdict):.2f}"
         case Method.ROUND_ROBIN:
-            return f"has more calls than {decision.account}, or as many and comes later"
+            return f"has more calls than {decision.account}, or as many and {_AT_MOST}"
         case Method.DENSITY | Method.NONE:
             return _not_densest(decision, verdict)
 

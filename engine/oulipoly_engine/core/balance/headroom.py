@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from oulipoly_engine.core.balance.decision import WindowVerdict
+from oulipoly_engine.core.balance.decision import Verdict, WindowVerdict
 from oulipoly_engine.core.quota.windows import MIN_HOURS, length_h
 
 NEARLY_SPENT = 0.95  # projected use from which an account comes last: a prompt begun there may be cut off
@@ -27,13 +27,13 @@ def headroom(windows: Sequence[WindowVerdict], reserve: float = 0.0) -> float:
     """Return the least headroom over an account's live windows: what is left, plus a bonus for a near reset.
 
     reserve: 0..1 of every window that stays unspent.
-    About 0..5.3; less than 0 when a window is nearly spent. Windows without a projection say nothing.
+    About 0..5.3; less than 0 when a window is nearly spent. A window without a projection counts as it was last read.
     """
     least, is_nearly_spent = math.inf, False
     for verdict in windows:
-        if not verdict.is_live or verdict.projected_used is None:
+        if not verdict.is_live:
             continue
-        used = verdict.projected_used + reserve
+        used = (verdict.window.used if verdict.projected_used is None else verdict.projected_used) + reserve
         hours = max(MIN_HOURS, verdict.hours_to_reset)
         share_left = min(1.0, hours / length_h(verdict.window.label, hours))
         least = min(least, 1 - used - _TIME_WEIGHT * math.log(share_left))
@@ -41,3 +41,16 @@ def headroom(windows: Sequence[WindowVerdict], reserve: float = 0.0) -> float:
     if least == math.inf:
         return -math.inf
     return least - _COMES_LAST if is_nearly_spent else least
+
+
+def known_headroom(verdict: Verdict) -> float:
+    """Return the headroom of an account that cannot be scored, by what its last reading says.
+
+    Windows that have all reset are as good as unused. 0 where nothing is known, and at most 0 where a window is hidden:
+    behind whoever has something left, before whoever is nearly spent.
+    """
+    if not verdict.windows:
+        return 0.0
+    reserve = verdict.candidate.reserve
+    known = headroom(verdict.windows, reserve) if verdict.live_windows else 1 - reserve
+    return min(0.0, known) if verdict.hides_window else known

@@ -277,6 +277,56 @@ def test_all_failing_goes_round_robin_by_count():
     assert (Method.ROUND_ROBIN, "b") == (decision.method, decision.account)
 
 
+# What is known where no burn was learned
+
+
+def unlearned(name, used, hours=5, **more):
+    return account(name, window(used, hours, learned=None), **more)
+
+
+@pytest.mark.parametrize("rule", TieRule)
+def test_first_prompt_of_a_fresh_pool_goes_to_whom_has_most_left(rule):
+    decision = decide(unlearned("a", 0.97), unlearned("b", 0.5), unlearned("c", 0.2), rule=rule)
+
+    assert (Method.ROUND_ROBIN, "c") == (decision.method, decision.account)
+
+
+@pytest.mark.parametrize(("rule", "chosen"), [(TieRule.FEWEST_CALLS, "a"), (TieRule.MOST_HEADROOM, "b")])
+def test_calls_go_before_what_is_known_unless_headroom_is_asked_for(rule, chosen):
+    assert chosen == decide(unlearned("a", 0.97), unlearned("b", 0.5, invocation_count=1), rule=rule).account
+
+
+def test_most_headroom_goes_on_from_who_fails_and_then_by_calls_and_place():
+    failing = unlearned("a", 0.1, recent_errors=3)
+    busy, idle, later = unlearned("b", 0.5, invocation_count=2), unlearned("c", 0.5), unlearned("d", 0.5)
+
+    assert "c" == decide(failing, busy, idle, later, rule=TieRule.MOST_HEADROOM).account
+
+
+def test_account_whose_windows_have_reset_has_all_but_its_reserve_left():
+    reset = account("a", window(0.9, -1, learned=None), reserve=0.5)
+
+    assert "a" == decide(unlearned("b", 0.6), reset).account
+    assert "b" == decide(unlearned("b", 0.4), reset).account
+
+
+def test_hidden_window_counts_as_nothing_left():
+    hiding = account("a", window(0.86, 0.1, learned=None))
+    plain = account("b", window(0.9, 5, learned=None), window(0.1, 160, 1, learned=None))
+
+    assert "b" == decide(hiding, plain).account
+
+
+@pytest.mark.parametrize(("used", "chosen"), [(0.9, "a"), (0.97, "b")])
+def test_account_of_unknown_windows_stands_between_those_with_something_left_and_the_nearly_spent(used, chosen):
+    assert chosen == decide(unlearned("a", used), account("b")).account
+
+
+@pytest.mark.parametrize(("rule", "chosen"), [(TieRule.FEWEST_CALLS, "a"), (TieRule.MOST_HEADROOM, "b")])
+def test_nearly_spent_account_comes_behind_unknown_ones_only_where_headroom_is_asked_for(rule, chosen):
+    assert chosen == decide(unlearned("a", 0.97), account("b", invocation_count=9), rule=rule).account
+
+
 # Stickiness
 
 

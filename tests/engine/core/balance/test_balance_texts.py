@@ -86,6 +86,29 @@ def clauses(*candidates, **more):
             "no account of the pool can be scored, so a with the fewest calls, 0, is next",
         ),
         (
+            [account(n, name, window(used, 5, learned=None)) for n, name, used in ((0, "a", 0.97), (1, "b", 0.25))],
+            {},
+            "no account of the pool can be scored, so b with the fewest calls, 0, is next; of 2 accounts with as many "
+            "it has the most headroom by the last readings, 0.75",
+        ),
+        (
+            [account(n, name, window(used, 5, learned=None)) for n, name, used in ((0, "a", 0.97), (1, "b", 0.25))],
+            {"rule": TieRule.MOST_HEADROOM},
+            "no account of the pool can be scored, so b with the most headroom by the last readings, 0.75, is next",
+        ),
+        (
+            [account(0, "a", window(0.97, 5, learned=None)), account(1, "b")],
+            {},
+            "some windows are unknown, so calls decide: b has 0 with 0 recent failures, the least; of 2 accounts with "
+            "as many it has the most headroom by the last readings, 0.00",
+        ),
+        (
+            [account(0, "a", window(0.97, 5, learned=None)), account(1, "b", invocation_count=9)],
+            {"rule": TieRule.MOST_HEADROOM},
+            "some windows are unknown, so calls decide: b has 9 with 0 recent failures, the least of those that are "
+            "not nearly spent",
+        ),
+        (
             [account(0, "a"), account(1, "b")],
             {"sticky_to": "b"},
             "b was used last for this model, is eligible, and its headroom is unknown",
@@ -107,6 +130,10 @@ def clauses(*candidates, **more):
         "all failed",
         "nobody scored",
         "not all failed",
+        "as few calls",
+        "headroom known",
+        "as few calls and one unknown",
+        "nearly spent",
         "sticky unknown",
         "sticky known",
     ],
@@ -164,7 +191,7 @@ def test_exhausted_pool_names_all_and_explains_those_whose_quota_is_not_the_reas
         (
             [account(0, "a"), account(1, "b")],
             {},
-            [None, "has more calls and failures than a, or as many and comes later"],
+            [None, "has more calls and failures than a, or as many and at most its headroom"],
         ),
         (
             [account(0, "a", recent_errors=3), account(1, "b")],
@@ -174,7 +201,21 @@ def test_exhausted_pool_names_all_and_explains_those_whose_quota_is_not_the_reas
         (
             [account(0, "a", recent_errors=3), account(1, "b", recent_errors=3)],
             {},
-            [None, "has more calls than a, or as many and comes later"],
+            [None, "has more calls than a, or as many and at most its headroom"],
+        ),
+        (
+            [account(n, "abc"[n], window(0.5, 5, learned=None), recent_errors=3 * (n == 1)) for n in range(3)],
+            {"rule": TieRule.MOST_HEADROOM},
+            [
+                None,
+                "failed 3 times in the last 30 minutes",
+                "has at most the headroom of a by its last reading, 0.50",
+            ],
+        ),
+        (
+            [account(0, "a", window(0.97, 5, learned=None)), account(1, "b")],
+            {"rule": TieRule.MOST_HEADROOM},
+            ["is nearly spent by its last reading, -5.97", None],
         ),
         (
             [account(0, "a", window(0.5, 8)), account(1, "b", window(0.5, 3))],
@@ -222,6 +263,8 @@ def test_exhausted_pool_names_all_and_explains_those_whose_quota_is_not_the_reas
         "count",
         "failing by count",
         "round robin",
+        "headroom known",
+        "nearly spent",
         "below the band",
         "no headroom",
         "no band",

@@ -14,8 +14,8 @@ AT = datetime(2026, 11, 20, 12, tzinfo=UTC)
 HALF = 0.4 * math.log(2)  # what each halving of the time left is worth
 
 
-def window(projected, hours, label="weekly", *, is_live=True):
-    return WindowVerdict(Window(0, 0.0, AT, label=label), hours, is_live, 0.001, RateSource.OWN, projected, 1.0)
+def window(projected, hours, label="weekly", *, is_live=True, used=0.0):
+    return WindowVerdict(Window(0, used, AT, label=label), hours, is_live, 0.001, RateSource.OWN, projected, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -58,17 +58,17 @@ def test_reserve_is_taken_off_every_window():
     assert pytest.approx(0.05 - 6) == headroom([window(0.45, 168)], 0.5)
 
 
-@pytest.mark.parametrize(
-    "windows",
-    [[], [window(0.2, 5, is_live=False)], [window(None, 5)]],
-    ids=["none", "all past", "none is projected"],
-)
+@pytest.mark.parametrize("windows", [[], [window(0.2, 5, is_live=False)]], ids=["none", "all past"])
 def test_account_of_which_nothing_is_known_has_the_least_of_all(windows):
     assert -math.inf == headroom(windows)
 
 
 def test_windows_that_say_nothing_do_not_hide_those_that_do():
-    assert pytest.approx(0.75) == headroom([window(0.9, 5, is_live=False), window(None, 5), window(0.25, 168)])
+    assert pytest.approx(0.75) == headroom([window(0.9, 5, is_live=False), window(0.25, 168)])
+
+
+def test_window_without_a_projection_counts_as_it_was_last_read():
+    assert pytest.approx(0.25) == headroom([window(None, 168, used=0.75), window(0.5, 168, used=0.9)])
 
 
 def test_last_minute_counts_as_a_whole_one():
