@@ -109,6 +109,11 @@ def clauses(*candidates, **more):
             "not nearly spent",
         ),
         (
+            [account(0, "a", invocation_count=1), account(1, "b", invocation_count=9)],
+            {"rule": TieRule.MOST_HEADROOM},
+            "some windows are unknown, so calls decide: a has 1 with 0 recent failures, the least",
+        ),
+        (
             [account(0, "a"), account(1, "b")],
             {"sticky_to": "b"},
             "b was used last for this model, is eligible, and its headroom is unknown",
@@ -134,6 +139,7 @@ def clauses(*candidates, **more):
         "headroom known",
         "as few calls and one unknown",
         "nearly spent",
+        "nobody nearly spent",
         "sticky unknown",
         "sticky known",
     ],
