@@ -32,6 +32,7 @@ from oulipoly_engine.service.archive.expiring import AtRisk, RiskWatch
 from oulipoly_engine.service.quota.choose import candidates, decide_among
 from oulipoly_engine.service.quota.forecasting import WindowForecast, forecasts
 from oulipoly_engine.service.runs import orphans
+from oulipoly_engine.service.runs.orphans import Orphan
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import controls, quotas
 from oulipoly_engine.store.quota.quotas import Attempts
@@ -99,6 +100,7 @@ class Snapshot(Record):
     store_failure: str | None = None  # then everything else is as last read, or empty
     stored_at: datetime | None = None  # when the state file was last read well
     views: tuple[SavedView, ...] = ()  # of the list of sessions
+    orphans: tuple[Orphan, ...] = ()  # CLIs that run on although what ran them was killed
     at_risk: tuple[AtRisk, ...] = ()  # by account: sessions that a CLI deletes soon, and nobody keeps
     header: str = ""  # template of the app's first line; empty: the app's own
 
@@ -157,7 +159,7 @@ class SnapshotMaker(Record, frozen=False):
         due = tuple(alert for view in accounts for alert in self._alerts(view, now))
         troubles = (
             *_of_files(configured),
-            *(Trouble(one.text, one.remedy, one.account, kind="run") for one in left),
+            *(_of_orphan(one) for one in left),
             *(found for view in accounts for found in _of_account(view)),
             *(_of_run(failure) for failure in activity.failures(store) if _is_news(failure, accounts, now)),
         )
@@ -171,6 +173,7 @@ class SnapshotMaker(Record, frozen=False):
             troubles,
             stored_at=now,
             views=configured.views,
+            orphans=left,
             at_risk=risks,
             header=configured.header,
         )
@@ -252,6 +255,11 @@ def _is_news(failure: Failure, accounts: tuple[AccountView, ...], now: datetime)
         return False
     is_over = failure.category == Category.QUOTA_EXHAUSTED and not view.is_exhausted
     return not is_over and not (failure.reason or "").startswith("interrupted")
+
+
+def _of_orphan(orphan: Orphan) -> Trouble:
+    fix = f"`:run end {orphan.uuid[:8]}` ends it; left alone, what it does is found in its session"
+    return Trouble(orphan.text, fix, orphan.account, kind="run")
 
 
 def _of_run(failure: Failure) -> Trouble:

@@ -10,7 +10,7 @@ FRAME = "frame"  # works wherever no question is open
 LISTS = "lists"  # works in every list
 ANYWHERE = ""  # has no key: it is written on the line or chosen in the palette
 
-Choices = Literal["accounts", "models", "themes", "export formats", "views"]
+Choices = Literal["accounts", "models", "themes", "export formats", "views", "runs"]
 
 
 class Argument(Record):

@@ -120,6 +120,15 @@ ACTIONS = (
         writes=True,
     ),
     Action(
+        "repl.end_run",
+        "end run",
+        "end a CLI that runs on although what ran it was killed",
+        synonyms=("kill orphan", "stop run"),
+        command=Command("run end", f"{_RUN}:end_run", (Argument("run", choices="runs"),)),
+        writes=True,
+        destroys=True,
+    ),
+    Action(
         "repl.leave",
         "leave terminal",
         "give the keys back to the app",

@@ -23,5 +23,6 @@ CHOICES: Mapping[Choices, Callable[[Snapshot], Sequence[str]]] = {
     "models": lambda snapshot: [view.model.name for view in snapshot.pools],
     "themes": lambda _: [theming.label(name) for name in theming.ORDER],
     "export formats": lambda _: FORMATS,
+    "runs": lambda snapshot: [orphan.uuid[:8] for orphan in snapshot.orphans],
     "views": lambda snapshot: [view.name for view in snapshot.views],
 }

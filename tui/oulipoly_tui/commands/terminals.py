@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_tui.messages import ReplWanted
@@ -31,6 +32,27 @@ def run_program(app: AppInterface, arguments: list[str]) -> str | None:
         pane.run_program(argv)
 
     app.call_next(begin)
+    return None
+
+
+def end_run(app: AppInterface, arguments: list[str]) -> str | None:
+    """End a CLI whose runner was killed, after a question."""
+    from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
+
+    begun = arguments[0].lower()
+    orphans = () if app.snapshot is None else app.snapshot.orphans
+    orphan = next((one for one in orphans if one.uuid.startswith(begun)), None)
+    if orphan is None:
+        return f"no CLI runs on without a runner under {arguments[0]!r}"
+    engine = app.engine
+    assert engine is not None  # noqa: S101 - the command needs one
+    end = partial(engine.orphans.kill, orphan.uuid)
+
+    def answer(yes: bool | None) -> None:
+        if yes:
+            app.work("end run", end, lambda ended: app.say(f"process {ended.pid} of {ended.account} has ended"))
+
+    app.push_screen(Confirm("End this program?", f"{orphan.text}, with all that it does", "end it"), answer)
     return None
 
 
