@@ -32,6 +32,8 @@ class MoveJournal(Record):
     started_at: str  # RFC 3339, as below; before the session was leased
     at: str  # when copying began: what the session has said by then is its history
     files: tuple[JournaledFile, ...]  # in the order in which they are copied; the transcript last
+    joins: str | None = None  # a chain on the target that becomes part of this one
+    parents: tuple[str, ...] = ()  # sessions whose transcripts are copied along
 
     def to_bytes(self) -> bytes:
         """Return the file's content."""

@@ -123,6 +123,17 @@ def resolve_typed(text: str, chains: Sequence[Chain], now: datetime) -> Resolved
     return resolve(text, chains, now)
 
 
+def choose_elsewhere(chains: Sequence[Chain], account: str) -> ResolvedSession | None:
+    """Return, of several chains that have one and the same session, the one that lies not on an account.
+
+    None where they have different sessions, or where not exactly one lies elsewhere.
+    """
+    active = [(chain, chain.active) for chain in chains if chain.active is not None]
+    elsewhere = [chain for chain, segment in active if segment.account != account]
+    is_one = len(active) > 1 and len({segment.session_id for _, segment in active}) == 1
+    return _resolve_chain(elsewhere[0]) if is_one and len(elsewhere) == 1 else None
+
+
 def choose_model(
     explicit: str | None, invoked: str | None, chain_model: str, configured: Collection[str]
 ) -> ModelChoice:
@@ -169,4 +180,8 @@ def _ambiguous_text(text: str, chains: Sequence[Chain]) -> str:
     for chain in sorted(chains, key=_freshness, reverse=True):
         account = chain.active.account if chain.active is not None else "-"
         lines.append(f"  {chain.chain_id}  last used {to_text(chain.last_used_at)}  {account}  {chain.entries} turns")
-    return "\n".join([*lines, "run it again with one of these chain ids"])
+    lines.append("run it again with one of these chain ids")
+    active = [chain.active for chain in chains if chain.active is not None]
+    if len({one.session_id for one in active}) == 1 < len({one.account for one in active}):
+        lines.append(f"if one is a copy of the other: `session move {active[0].session_id} ACCOUNT` joins them")
+    return "\n".join(lines)

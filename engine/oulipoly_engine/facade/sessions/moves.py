@@ -12,11 +12,12 @@ from oulipoly_engine.facade import upkeep
 from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.service.sessions.move import Mover, MoveResult, Plan
 from oulipoly_engine.service.sessions.move import receipt as move_receipt
+from oulipoly_engine.store.sessions.split import SplitSession, find_split
 
 if TYPE_CHECKING:
     from oulipoly_engine.store.base.db import Store
 
-__all__ = ["MoveResult", "Plan", "SessionMoves", "move_receipt"]
+__all__ = ["MoveResult", "Plan", "SessionMoves", "SplitSession", "move_receipt"]
 
 
 class SessionMoves(SessionPart):
@@ -43,14 +44,23 @@ class SessionMoves(SessionPart):
 
         Raises SessionNotFound, SessionAmbiguous, MoveRefused and StorageUnsupported.
         """
-        with self._session(text) as (store, session):
-            return self._mover(store).plan(session, account, MoveReason.MANUAL, folder)
+        with self._open_existing(text) as store:
+            mover = self._mover(store)
+            return mover.plan(mover.find(text, account), account, MoveReason.MANUAL, folder)
+
+    def find_split(self) -> tuple[SplitSession, ...]:
+        """Return the sessions that several chains have open, as after moves of before that were killed.
+
+        `move` to one of their accounts joins two of them.
+        """
+        with self._home.lend_store() as store:
+            return find_split(store)
 
     def preview(self, text: str, account: str) -> str:
         """Say what moving a session would do, in a sentence. Raises as `plan`."""
         plan = self.plan(text, account)
         if not plan.parts:
-            return f"{account} shares the folder: nothing is copied, the conversation just goes on there"
+            return f"{account} has all of it already: nothing is copied, the conversation just goes on there"
         size = sum(part.source.stat().st_size - part.start for part in plan.parts)
         return f"{size:,} bytes are copied to {plan.target}; what {plan.segment.from_account} has stays where it is"
 

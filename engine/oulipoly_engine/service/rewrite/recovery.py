@@ -263,7 +263,16 @@ def _find_beginning(data: bytes, wanted: tuple[str | None, ...]) -> bytes:
 
 def _segment_of(move: MoveJournal) -> SegmentMove:
     at = from_text(move.at)
-    return SegmentMove(move.chain_id, move.from_account, move.to_account, move.session_id, move.reason, at)
+    return SegmentMove(
+        move.chain_id,
+        move.from_account,
+        move.to_account,
+        move.session_id,
+        move.reason,
+        at,
+        joins=move.joins,
+        parents=move.parents,
+    )
 
 
 def _was_taken_by(held: HeldLease, started: datetime) -> bool:

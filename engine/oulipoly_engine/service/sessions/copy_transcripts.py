@@ -38,6 +38,12 @@ class Part(Record):
         """Tell whether the target holds a beginning of these bytes, so that nothing is lost by replacing it."""
         return _length(self.target) <= _length(self.source) - self.start and _begins_with(self, self.target)
 
+    @property
+    def is_ahead(self) -> bool:
+        """Tell whether the target holds all of these bytes, and more behind them."""
+        length = _length(self.source) - self.start
+        return 0 <= length < _length(self.target) and self.agrees_up_to(length)
+
     def agrees_up_to(self, length: int) -> bool:
         """Tell whether source and target begin with the same bytes, so many of them."""
         try:

@@ -21,7 +21,7 @@ from oulipoly_engine.core.accounts.accounts import Account, StorageType
 from oulipoly_engine.core.accounts.storage_root import storage_root
 from oulipoly_engine.core.sessions.move import MoveReason
 from oulipoly_engine.core.sessions.move_journal import MoveJournal
-from oulipoly_engine.core.sessions.resolve import ResolvedSession
+from oulipoly_engine.core.sessions.resolve import ResolvedSession, choose_elsewhere
 from oulipoly_engine.errors import MoveRefused, RunnerError, SessionAmbiguous, SessionBusy
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.records import Record, replace
@@ -29,7 +29,7 @@ from oulipoly_engine.service.sessions import codex_home, copy_transcripts, move_
 from oulipoly_engine.service.sessions.copy_transcripts import Part
 from oulipoly_engine.service.sessions.journal import JournalFolder
 from oulipoly_engine.service.sessions.lease import Leases, busy
-from oulipoly_engine.service.sessions.locate import Locator
+from oulipoly_engine.service.sessions.locate import Locator, find_typed
 from oulipoly_engine.service.sessions.owner import open_elsewhere
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.sessions import chains, copied_history
@@ -82,6 +82,23 @@ class Mover(Record):
         """Return the accounts between which sessions may be moved without being asked: those of Claude Code."""
         return frozenset(name for name in names if self._can_hold(name, StorageType.CLAUDE_CODE))
 
+    def find(self, text: str, target: str) -> ResolvedSession:
+        """Return what a person means by the id, or its beginning, of a session that shall go to an account.
+
+        Where the target has it in a chain of its own, the other one is meant. Raises SessionNotFound, SessionAmbiguous.
+        """
+        try:
+            session = find_typed(self.store, text, self.clock.now())
+        except SessionAmbiguous:
+            elsewhere = choose_elsewhere(chains.find_chains_by_prefix(self.store, text), target)
+            if elsewhere is None:
+                raise
+            return elsewhere
+        if session.account != target:
+            return session
+        owners = chains.find_owning_chains(self.store, session.session_id)
+        return choose_elsewhere(owners, target) or session
+
     def plan(
         self, session: ResolvedSession, target: str, reason: MoveReason, working_directory: Path | None = None
     ) -> Plan:
@@ -103,14 +120,47 @@ class Mover(Record):
         segment = SegmentMove(
             session.chain_id, session.account, target, session.session_id, reason.value, self.clock.now()
         )
-        self._refuse_conflicts(segment, storage_type, source_root)
+        rival = chains.find_conflict(self.store, segment)
+        self._refuse_open(segment, storage_type, source_root, *(() if rival is None else (target_root,)))
         source = self._transcript(session, source_root)
         planned = self._claude if storage_type is StorageType.CLAUDE_CODE else self._codex
         plan = planned(segment, source, source_root, target_root, working_directory)
-        if plan.source.resolve() == plan.target.resolve():
-            return Plan(segment, storage_type, source, plan.target, (), None, 1)
-        self._refuse_stranger(plan)
-        return plan
+        is_shared = plan.source.resolve() == plan.target.resolve()
+        if rival is not None:
+            plan = self._join(plan, rival, target_root, is_shared=is_shared)
+        elif not is_shared:
+            self._refuse_stranger(plan)
+        return replace(plan, parts=(), folder=None, first_line=1) if is_shared else plan
+
+    def _join(self, plan: Plan, rival: str, target_root: Path, *, is_shared: bool) -> Plan:
+        """Return the plan for a target that has the session in a chain of its own, as after a copy by whatever means.
+
+        Nothing is lost: that chain becomes part of ours where one transcript is the beginning of the other. Raises
+        SessionAmbiguous where it is not.
+        """
+        segment = replace(plan.segment, joins=rival)
+        part = plan.parts[-1]
+        there = replace(part, target=self._rival_transcript(segment, target_root) or part.target)
+        if is_shared or there.is_done or there.grows:
+            return replace(plan, segment=segment)
+        if there.is_ahead:
+            ahead = replace(segment, is_ahead=True)
+            return replace(plan, segment=ahead, target=there.target, parts=(), folder=None)
+        if not there.target.exists():
+            chains.check_move(self.store, plan.segment)  # refuses it: whose entries those are cannot be told
+        message = (
+            f"session {segment.session_id} has gone on on account {segment.from_account!r} ({part.source}) and on "
+            f"{segment.to_account!r} ({there.target}): they are two sessions now; go on with one of them by the id of "
+            f"its chain, {segment.chain_id} or {rival}"
+        )
+        raise SessionAmbiguous(message, input=segment.session_id)
+
+    def _rival_transcript(self, segment: SegmentMove, root: Path) -> Path | None:
+        session = ResolvedSession(segment.joins or "", "", segment.to_account, segment.session_id, segment.at)
+        try:
+            return self._transcript(session, root)
+        except MoveRefused:
+            return None
 
     def _plan_again(
         self, session: ResolvedSession, origin: str, reason: MoveReason, storage_type: StorageType, root: Path
@@ -165,6 +215,8 @@ class Mover(Record):
             started_at,
             to_text(segment.at),
             files,
+            segment.joins,
+            segment.parents,
         )
         self.journals.publish(segment.session_id, journal.to_bytes())
         try:
@@ -226,15 +278,16 @@ class Mover(Record):
     ) -> Plan:
         target = target_root / _below(source, source_root)
         parents = self._codex_parents(segment, source, source_root, target_root)
-        parts = (*parents, Part(source, target))
+        parts = (*parents.values(), Part(source, target))
+        segment = replace(segment, parents=tuple(parents))
         return Plan(segment, StorageType.CODEX_SESSION, source, target, parts, None, 1)
 
     def _codex_parents(
         self, segment: SegmentMove, source: Path, source_root: Path, target_root: Path
-    ) -> tuple[Part, ...]:
-        """Return the rollouts that a forked one builds on and that the target lacks, the eldest first."""
+    ) -> dict[str, Part]:
+        """Return the rollouts that a forked one builds on and that the target lacks by session, the eldest first."""
         account = self.locator.accounts[segment.to_account]
-        found: list[Part] = []
+        found: dict[str, Part] = {}
         current, seen = source, {segment.session_id}
         while True:
             try:
@@ -250,12 +303,12 @@ class Mover(Record):
                 message = f"session {segment.session_id} cannot go to account {segment.to_account!r}: {problem}"
                 raise MoveRefused(message)
             if rollout.parent is None or rollout.parent in seen:
-                return tuple(reversed(found))
+                return dict(reversed(found.items()))
             seen.add(rollout.parent)
             current = self._parent_rollout(segment, rollout.parent, source_root)
             part = Part(current, target_root / _below(current, source_root))
             if not part.target.exists():
-                found.append(part)
+                found[rollout.parent] = part
             elif not part.agrees_up_to(rollout.parent_bytes):
                 message = (
                     f"session {segment.session_id} was forked from {rollout.parent}, of which account "
@@ -291,18 +344,12 @@ class Mover(Record):
             return False
         return storage_root(account, self.locator.home) is not None
 
-    def _refuse_conflicts(self, segment: SegmentMove, storage_type: StorageType, source_root: Path) -> None:
-        rival = chains.find_conflict(self.store, segment)
-        if rival is not None:
-            message = (
-                f"session {segment.session_id} is open on account {segment.to_account!r} in another chain, {rival}: go "
-                "on with that chain, or give its id"
-            )
-            raise SessionAmbiguous(message, input=segment.session_id)
+    def _refuse_open(self, segment: SegmentMove, storage_type: StorageType, *roots: Path) -> None:
         lease = self.leases.live(segment.session_id)
         if lease is not None:
             raise busy(lease, self.leases.path(segment.session_id))
-        owner = open_elsewhere(storage_type, source_root, segment.session_id)
+        owners = (open_elsewhere(storage_type, root, segment.session_id) for root in roots)
+        owner = next(filter(None, owners), None)
         if owner is not None:
             message = f"session {segment.session_id} is open ({owner}): leave it there, then move it"
             raise SessionBusy(message)

@@ -16,7 +16,7 @@ from oulipoly_engine.store.base.orm import Expression, Field, Query, fn
 from oulipoly_engine.store.models.runs import InvocationRow
 from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
 from oulipoly_engine.store.models.transcripts import EntryRow
-from oulipoly_engine.store.sessions import copied_history
+from oulipoly_engine.store.sessions import copied_history, split
 
 
 @compile_query
@@ -125,6 +125,9 @@ class SegmentMove(Record):
     session_id: str  # the same on both
     reason: str  # manual, exhausted or quota_threshold
     at: datetime
+    joins: str | None = None  # another chain of the same session, which lies on the target already
+    is_ahead: bool = False  # whether that one has gone on there: what it holds more is the target's own work
+    parents: tuple[str, ...] = ()  # sessions that are copied along, since this one was forked from them
 
 
 def find_conflict(store: Store, move: SegmentMove) -> str | None:
@@ -134,7 +137,7 @@ def find_conflict(store: Store, move: SegmentMove) -> str | None:
         .where(
             SegmentRow.provider_name == move.to_account,
             SegmentRow.session_id == move.session_id,
-            SegmentRow.chain_id != move.chain_id,
+            SegmentRow.chain_id.not_in([move.chain_id, move.joins or move.chain_id]),
             SegmentRow.ended_at.is_null(),
         )
         .limit(1)
@@ -180,9 +183,39 @@ def move_segment(store: Store, move: SegmentMove) -> None:
     instant = to_text(move.at)
     with store.write():
         check_move(store, move)
-        copied_history.mark(store, move.to_account, move.session_id, move.from_account, instant)
+        if move.joins is not None:
+            split.join(store, move.chain_id, move.joins, instant)
+        copied_until = _find_last_entry_at(store, move) if move.is_ahead else instant
+        if copied_until is not None:
+            copied_history.mark(store, move.to_account, move.session_id, move.from_account, copied_until)
+        for parent in move.parents:
+            _note_parent(store, move, parent, instant)
         _close_open(store, move.chain_id, instant)
         _open(store, move, instant)
+
+
+def _find_last_entry_at(store: Store, move: SegmentMove) -> str | None:
+    row = EntryRow
+    is_of = (row.provider_name == move.from_account) & (row.session_id == move.session_id)
+    found = store.rows(row.select(fn.MAX(row.timestamp)).where(is_of))[0][0]
+    return None if found is None else str(found)
+
+
+def _note_parent(store: Store, move: SegmentMove, parent: str, instant: str) -> None:
+    """Have the parent's own chain know of its copy, so that no scan takes that for another session."""
+    copied_history.mark(store, move.to_account, parent, move.from_account, instant)
+    owner = chain_of(store, move.from_account, parent)
+    if owner is None or chain_of(store, move.to_account, parent) is not None:
+        return
+    store.insert(
+        SegmentRow,
+        chain_id=owner,
+        provider_name=move.to_account,
+        session_id=parent,
+        started_at=instant,
+        ended_at=instant,
+        transition_reason=move.reason,
+    )
 
 
 def _close_open(store: Store, chain_id: str, instant: str) -> None:

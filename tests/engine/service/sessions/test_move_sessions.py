@@ -19,7 +19,8 @@ from oulipoly_engine.service.sessions.lease import Leases
 from oulipoly_engine.service.sessions.locate import Locator, find_session
 from oulipoly_engine.service.sessions.move import Mover
 from oulipoly_engine.store.base.db import open_store
-from oulipoly_engine.store.sessions import chains
+from oulipoly_engine.store.sessions import chains, imported, notes
+from oulipoly_engine.store.sessions.split import find_split
 from oulipoly_engine.testing import FakeClock
 
 SID = "9e69e8cc-616d-4640-bf1d-96f5391b1a2e"
@@ -75,8 +76,7 @@ class Machine:
             return chains.insert(self.store, name, session, "m", started_at=at, last_used_at=at, reason="initial")
 
     def plan(self, target="b", session=SID, **more):
-        found = find_session(self.store, session, self.clock.now())
-        return self.mover.plan(found, target, MoveReason.MANUAL, **more)
+        return self.mover.plan(self.mover.find(session, target), target, MoveReason.MANUAL, **more)
 
     def move(self, target="b", session=SID, **more):
         moved = self.mover.carry_out(self.plan(target, session, **more))
@@ -107,6 +107,68 @@ def test_transcript_and_chain_go_and_the_source_stays(machine):
     assert machine.root("b") / source.relative_to(machine.root("a")) == moved.plan.target
     assert [("a", "initial", 0), ("b", "manual", 1)] == machine.segments()
     assert "b" == find_session(machine.store, SID, machine.clock.now()).account
+
+
+def read_copy(machine, lines=("one", "two"), name="b"):
+    """Have what lies on an account read for a session of its own there, as when a move was killed before journals."""
+    machine.claude(lines, name)
+    return machine.chain(name)
+
+
+def test_copy_that_became_a_session_of_its_own_is_joined_and_loses_nothing(machine):
+    machine.claude(["one", "two", "three"])
+    first = machine.chain()
+    other = read_copy(machine)
+    notes.rename(machine.store, first, "mine", machine.clock.now())
+    notes.rename(machine.store, other, "copy", machine.clock.now())
+    notes.annotate(machine.store, other, "said of the copy", machine.clock.now())
+    notes.pin(machine.store, other, machine.clock.now())
+    (split,) = find_split(machine.store)
+    assert (SID, {("a", first), ("b", other)}) == (split.session_id, set(split.chains))
+
+    moved = machine.move()
+
+    assert "one\ntwo\nthree\n" == moved.plan.target.read_text()
+    assert [("a", "initial", 0), ("b", "manual", 1)] == machine.segments()
+    kept = notes.of_chain(machine.store, first)
+    assert ("mine", "Also called: copy\n\nsaid of the copy", True) == (kept.name, kept.note, bool(kept.pinned_at))
+    assert [(first,)] == machine.store.rows("SELECT chain_id FROM session_chains")
+    assert () == find_split(machine.store)
+
+
+def test_session_that_has_gone_on_in_its_copy_goes_on_there(machine):
+    machine.claude(["one"])
+    machine.chain()
+    read_copy(machine, ["one", "two"])
+
+    moved = machine.move()
+
+    assert ((), "one\ntwo\n") == (moved.plan.parts, moved.plan.target.read_text())
+    assert [("a", "initial", 0), ("b", "manual", 1)] == machine.segments()
+
+
+def test_session_that_has_gone_on_on_both_accounts_is_two_and_stays_so(machine):
+    machine.claude(["one", "mine"])
+    machine.chain()
+    read_copy(machine, ["one", "theirs"])
+
+    with pytest.raises(SessionAmbiguous, match="they are two sessions now"):
+        machine.move()
+    assert [("a", "initial", 1), ("b", "initial", 1)] == machine.segments()
+
+
+def test_parent_that_is_copied_along_is_no_other_session_on_the_target(machine):
+    machine.codex(PARENT)
+    machine.chain("c", PARENT)
+    machine.codex(history_base={"thread_id": PARENT, "end_byte_offset": 20})
+    machine.chain("c", CODEX)
+
+    machine.move("d", CODEX)
+    with machine.store.write():
+        made = imported.adopt(machine.store, "d", [PARENT, CODEX])
+
+    assert 0 == made
+    assert "c" == find_session(machine.store, PARENT, machine.clock.now()).account
 
 
 def test_only_the_owner_may_read_the_copy(machine):
