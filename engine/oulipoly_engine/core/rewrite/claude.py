@@ -111,22 +111,28 @@ def _add(
     """Put new entries before the record that follows them, or behind the last one, and link them into the chain."""
     if follower is not None and follower.restarts:
         refuse(run[0].new.line if run[0].new else 0, "nothing can be added before the summary of a compaction")
-    parent, before = tree.link(None if follower is None else follower.source.line, [step.entry_id for step in run])
+    line = None if follower is None else follower.source.line
+    is_main = tree.is_main(line)
+    parent, before = tree.link(line, [step.entry_id for step in run])
     for step in run:
         assert step.new is not None  # noqa: S101 - an added entry is wanted
-        near = _nearest(draft, steps, place, step.role)
+        near = _nearest(draft, steps, place, step.role, is_main=is_main)
         draft.insert(before, _record(step.new, parent, near, origin))
         parent = step.entry_id
 
 
-def _nearest(draft: Draft, steps: Sequence[Step], place: int, role: str) -> dict[str, Any]:
-    """Return the native record of the entry next to a place, of the same role if there is one; else an empty one."""
+def _nearest(draft: Draft, steps: Sequence[Step], place: int, role: str, *, is_main: bool) -> dict[str, Any]:
+    """Return the native record of the entry next to a place, of the same role if there is one; else an empty one.
+
+    is_main: pass over side chains.
+    """
     order = chain(range(place - 1, -1, -1), range(place, len(steps)))
     entries = (old for old in (steps[at].old for at in order) if old is not None and not old.is_unsupported)
+    natives = ((entry.role, json.loads(draft.text(entry.source.line))) for entry in entries)
+    fitting = ((own, native) for own, native in natives if not is_main or native.get("isSidechain") is not True)
     nearest: dict[str, Any] = {}
-    for entry in islice(entries, _NEAR):
-        native = json.loads(draft.text(entry.source.line))
-        if entry.role == role and (role != "assistant" or _model(native) not in (None, _SYNTHETIC)):
+    for own, native in islice(fitting, _NEAR):
+        if own == role and (role != "assistant" or _model(native) not in (None, _SYNTHETIC)):
             return dict(native)
         nearest = nearest or native
     return nearest
@@ -210,6 +216,12 @@ class _Tree(Record, frozen=False):
             if child in self.nodes and self.nodes[child].new_parent == node.uuid:
                 self._move(child, node.new_parent)
 
+    def is_main(self, follower: int | None) -> bool:
+        """Tell whether new records before a line, or behind the last, belong to the main chain."""
+        if follower is not None:
+            return not self.nodes[follower].is_sidechain
+        return any(node.uuid is not None and not node.is_sidechain for node in self.nodes.values())
+
     def link(self, follower: int | None, uuids: Sequence[str]) -> tuple[str | None, int]:
         """Make room for new records and return (parent of the first, number of the line before which they go)."""
         if follower is None:
@@ -243,14 +255,13 @@ class _Tree(Record, frozen=False):
 
     def _append(self, last: str) -> tuple[str | None, int]:
         named = [(number, node) for number, node in self.nodes.items() if node.uuid is not None]
-        main = [(number, node) for number, node in named if not node.is_sidechain] or named
+        main = [node for _, node in named if not node.is_sidechain] or [node for _, node in named]
         prompts = [node for node in self.nodes.values() if node.leaf is not None]
         if prompts:
             prompts[-1].new_leaf = last
         if not main:
             return None, max(self.nodes, default=0) + 1
-        number, node = main[-1]
-        return node.uuid, number + 1
+        return main[-1].uuid, named[-1][0] + 1  # as the CLI goes on behind a side chain
 
     def _move(self, child: int, parent: str | None) -> None:
         self.nodes[child].new_parent = parent

@@ -383,6 +383,25 @@ def test_appended_turn_hangs_on_the_last_record_and_not_on_the_last_prompt():
     assert [("u1", None), ("side", "u1"), ("a1", "u1"), ("n", "a1"), (None, None)] == links(records)
 
 
+def test_turn_behind_a_side_chain_goes_on_with_the_main_chain():
+    side = user("side", parent="u1", isSidechain=True, agentId="g", cwd="/side")
+    other = side | {"type": "attachment", "uuid": "x", "parentUuid": "side"}
+    data = transcript(user("u1", cwd="/main"), side, other)
+    records = kept(data, "u1", "side", "n", n=new("n"))
+
+    assert [("u1", None), ("side", "u1"), ("x", "side"), ("n", "u1")] == links(records)
+    assert (False, "/main", None) == (records[-1]["isSidechain"], records[-1]["cwd"], records[-1].get("agentId"))
+    assert {"u1", "n"} == active_entries(records)
+
+
+def test_turn_added_before_one_of_the_main_chain_belongs_to_it_whatever_stands_before():
+    side = user("side", parent="u1", isSidechain=True, agentId="g")
+    records = kept(transcript(user("u1"), side, user("u2", parent="u1")), "u1", "side", "n", "u2", n=new("n"))
+
+    assert [("u1", None), ("side", "u1"), ("n", "u1"), ("u2", "n")] == links(records)
+    assert (False, None) == (records[2]["isSidechain"], records[2].get("agentId"))
+
+
 def test_side_chain_alone_is_gone_on_with():
     data = transcript(user("u1", isSidechain=True), {"type": "mode"})
 

@@ -173,21 +173,6 @@ def test_message_without_an_id_of_its_own_may_get_another_name():
     assert ["n", "/t.jsonl:3", "b"] == [record.entry_id for record in result.reading.entries]
 
 
-def test_turn_that_would_come_out_at_another_place_is_refused():
-    data = transcript(entry("u1"), entry("side", parent="u1", isSidechain=True))
-
-    assert (
-        "turn side would not be exported at its place, but n" == refusal(data, "u1", "side", new()).partition(": ")[2]
-    )
-    assert "input line 2" == refusal(data, "u1", "side", new()).partition(": ")[0]
-
-
-def test_record_that_was_not_asked_for_and_would_move_is_refused_without_a_line():
-    data = transcript(entry("u1"), {"type": "attachment", "uuid": "x", "parentUuid": "u1", "isSidechain": True})
-
-    assert "turn x would not be exported at its place, but n" == refusal(data, "u1", new())
-
-
 def test_turn_that_would_come_out_in_another_form_is_refused():
     wanted = ReplacementRecord(7, "n", "tool", AT, (Chunk("text", "new"),))
 
