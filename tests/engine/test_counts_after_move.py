@@ -115,6 +115,19 @@ def test_copied_turns_teach_the_target_nothing(both):
     assert {"a": (0.02, ANSWERS), "b": None} == both.lessons()
 
 
+def test_unpacked_turns_teach_the_account_nothing(both):
+    both.say("a")
+    bundle = both.world.home / "session.bundle"
+    both.engine.sessions.bundles.pack(SESSION, bundle)
+    both.clock.advance(60)
+    both.engine.sessions.bundles.unpack(bundle, "b")
+    both.engine.sessions.scans.read_accounts()
+
+    both.refresh()
+
+    assert {"a": (0.02, ANSWERS), "b": None} == both.lessons()
+
+
 def test_turns_of_the_stay_are_the_accounts_own_also_when_the_session_comes_back(both):
     both.say("a", 10)
     both.move("b")

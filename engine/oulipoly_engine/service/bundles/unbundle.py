@@ -28,6 +28,8 @@ from oulipoly_engine.service.transcripts.atomic_file import FileExists, new_file
 from oulipoly_engine.service.transcripts.files import Home
 from oulipoly_engine.store.archive.bundled import StoredChain, StoredSegment, adopt
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.sessions import copied_history
+from oulipoly_engine.store.transcripts import entries
 
 _BLOCK = 1 << 20
 _FIRST_LINE = 16 << 20  # bytes
@@ -87,6 +89,7 @@ class Unbundler(Record):
             if dry_run:
                 return Receipt(manifest, placements, workspace, None, warnings=warnings)
             placements = place(manifest, self.homes, account, workspace)  # a slow pipe leaves time for much
+            self._mark_copied(placements)
             for placement in placements:
                 self._write(placement, staged)
         chain_id, was_known = adopt(self.store, self._chain(manifest, placements), to_text(self.clock.now()))
@@ -131,6 +134,18 @@ class Unbundler(Record):
             if one.file.member in staged.first_lines and one.file.role is Role.TRANSCRIPT
         )
         return tuple(warning for warning in found if warning is not None)
+
+    def _mark_copied(self, placements: tuple[Placement, ...]) -> None:
+        """Note that what the sessions have said was no work of the accounts, but for what these are known to have done.
+
+        Before any file is placed, for a scan may come at any time; a mark without a file does no harm.
+        """
+        at = to_text(self.clock.now())
+        with self.store.write():
+            for placement in placements:
+                for session_id in {one.file.session_id for one in placement.files if not one.is_there}:
+                    if not entries.count(self.store, placement.account, session_id).entries:
+                        copied_history.mark(self.store, placement.account, session_id, None, at)
 
     def _write(self, placement: Placement, staged: _StagedFiles) -> None:
         for one in placement.files:
