@@ -116,6 +116,14 @@ class StoreLocked(StoreUnusable):
     """Another process kept the state file locked for longer than we wait."""
 
 
+class StoreNotWritable(StoreUnusable):
+    """The state file cannot be written for lack of space or of rights; it can perhaps be read."""
+
+
+class StoreDamaged(StoreUnusable):
+    """The state file has contents that no program of ours has written."""
+
+
 class SchemaIncompatible(RunnerError):
     """The state file is foreign, newer than this program, or has the wrong shape."""
 

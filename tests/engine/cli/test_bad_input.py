@@ -178,8 +178,8 @@ def _foreign(path, *statements):
 @pytest.mark.parametrize(
     ("arrange", "code", "words"),
     [
-        (_directory, 1, "is a directory"),
-        (_garbage, 1, "no readable database"),
+        (_directory, 1, "a folder, not a regular file"),
+        (_garbage, 1, "is damaged"),
         (_newer, 14, "newer"),
         (_foreign, 14, "migrate --rebuild"),
     ],

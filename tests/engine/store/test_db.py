@@ -79,7 +79,7 @@ def test_garbage_is_refused_and_left_alone(path):
     path.parent.mkdir()
     path.write_bytes(b"this is no database " * 100)
 
-    with pytest.raises(StoreUnusable, match="no readable database"):
+    with pytest.raises(StoreUnusable, match=r"damaged .*migrate --rebuild"):
         open_store(path)
 
     assert b"this is no database " * 100 == path.read_bytes()
@@ -88,7 +88,7 @@ def test_garbage_is_refused_and_left_alone(path):
 def test_a_directory_in_its_place_is_named(path):
     path.mkdir(parents=True)
 
-    with pytest.raises(StoreUnusable, match="is a directory"):
+    with pytest.raises(StoreUnusable, match="a folder, not a regular file"):
         open_store(path)
 
 
@@ -288,7 +288,7 @@ def test_a_probe_of_garbage_is_an_error(path):
     path.parent.mkdir()
     path.write_bytes(os.urandom(4096))
 
-    with pytest.raises(StoreUnusable, match="cannot be read"):
+    with pytest.raises(StoreUnusable, match="damaged"):
         probe(path)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,6 +14,7 @@ from oulipoly_engine.store.base.dialect import SQLITE_WORDS
 from oulipoly_engine.store.base.orm import PeeweeException, SqliteDatabase
 
 BUSY_TIMEOUT_S = 5.0
+_AGAIN_S = 0.2  # for a lock that was waited for in vain just before
 _PRAGMAS = (("foreign_keys", 1), ("synchronous", "normal"), ("temp_store", "memory"))
 
 
@@ -19,15 +22,42 @@ class Connections(SqliteDatabase):
     """The connections of one process to one file: peewee's database, one connection a thread, opened at first use.
 
     Models are bound to no database, since one process may have several files open: queries are told theirs.
+    A lock is waited for BUSY_TIMEOUT_S in all: who is refused, goes on and asks again does not wait as long again.
+    read_only: the parameters of SQLite's URI that say how it is read only; None: read and written.
     """
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(str(path), pragmas=_PRAGMAS, timeout=BUSY_TIMEOUT_S, operations=SQLITE_WORDS)
+    def __init__(self, path: Path, read_only: str | None = None) -> None:
+        place = str(path) if read_only is None else f"{path.absolute().as_uri()}?{read_only}"
+        super().__init__(
+            place, pragmas=_PRAGMAS, timeout=BUSY_TIMEOUT_S, operations=SQLITE_WORDS, uri=read_only is not None
+        )
+        self._refused_at: float | None = None  # when a lock was last waited for in vain
+        self._timeouts = threading.local()  # of this thread's connection, and which that is
 
     def mine(self) -> sqlite3.Connection:
         """Return this thread's connection, opened at first use. Raises peewee's or sqlite3's errors."""
+        patience_s = self.patience_s()
+        self._timeout = patience_s  # peewee's own, for a connection that is opened
+        is_new = self.is_closed()
         connection: sqlite3.Connection = self.connection()  # type: ignore[no-untyped-call]  # the stubs name no type
+        if not is_new and patience_s != getattr(self._timeouts, "seconds", None):
+            connection.execute(f"PRAGMA busy_timeout = {round(1000 * patience_s)}")
+        self._timeouts.seconds = patience_s
         return connection
+
+    def patience_s(self) -> float:
+        """Return how long a lock is to be waited for now."""
+        refused_at = self._refused_at
+        is_again = refused_at is not None and time.monotonic() < refused_at + BUSY_TIMEOUT_S
+        return _AGAIN_S if is_again else BUSY_TIMEOUT_S
+
+    def note_refusal(self) -> None:
+        """Remember that a lock was waited for in vain."""
+        self._refused_at = time.monotonic()
+
+    def has_changed(self) -> bool:
+        """Return whether what was read without locks cannot be relied on; here everything is read with them."""
+        return False
 
     @contextmanager
     def join(self, mode: Literal["IMMEDIATE", "DEFERRED"]) -> Iterator[None]:
@@ -38,6 +68,8 @@ class Connections(SqliteDatabase):
         if self.mine().in_transaction:  # left by what interrupted peewee between its own list and the rollback
             self.rollback()
         with self.atomic(mode):
+            if mode == "IMMEDIATE":
+                self._refused_at = None
             yield
 
     def commit(self) -> None:

@@ -9,16 +9,20 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from oulipoly_engine.errors import RunnerError, SchemaIncompatible, StoreLocked, StoreUnusable
+from oulipoly_engine.errors import SchemaIncompatible, StoreLocked, StoreNotWritable, StoreUnusable
+from oulipoly_engine.regular_files import check_regular
 from oulipoly_engine.store.base import schema
 from oulipoly_engine.store.base.compiled import BoundQuery, Compiled
 from oulipoly_engine.store.base.connections import BUSY_TIMEOUT_S, Connections
-from oulipoly_engine.store.base.orm import Model, PeeweeException, Query
+from oulipoly_engine.store.base.database_errors import DATABASE_ERRORS, OWN_ERRORS, make_refusal, translate
+from oulipoly_engine.store.base.orm import Model, Query
+from oulipoly_engine.store.base.read_only import find_way_to_read
 
 Question = Query | BoundQuery | str  # with models, compiled, or SQL with parameters
 
@@ -30,31 +34,37 @@ class Store:
     and what cannot be said with models is SQL.
     """
 
-    def __init__(self, path: Path, connections: Connections) -> None:
+    def __init__(self, path: Path, connections: Connections, refusal: StoreNotWritable | None = None) -> None:
         self.path = path
+        self.refusal = refusal  # why the file can only be read; None: it can be written
         self._connections = connections
 
     @contextmanager
     def write(self) -> Iterator[None]:
         """Run the block as one IMMEDIATE transaction; any exception rolls all of it back."""
-        with translate_database_errors(self.path), self._connections.join("IMMEDIATE"):
+        if self.refusal is not None:
+            raise self.refusal
+        with self._join("IMMEDIATE"):
             yield
 
     @contextmanager
     def read(self) -> Iterator[None]:
         """Run the block on one consistent view of the file."""
-        with translate_database_errors(self.path), self._connections.join("DEFERRED"):
+        with self._join("DEFERRED"):
             yield
 
     def rows(self, question: Question, parameters: Sequence[object] = ()) -> list[Any]:
         """Return a query's rows as tuples of what the database gives. For the modules of this package only."""
-        with translate_database_errors(self.path):
+        with self._translate_errors():
             sql, given = self._render_sql(question, parameters)
-            return self._connections.mine().execute(sql, given).fetchall()
+            found = self._connections.mine().execute(sql, given).fetchall()
+        if self._connections.has_changed():
+            raise _make_change(self.path)
+        return found
 
     def run(self, statement: Query | BoundQuery) -> int:
         """Run one writing query and return how many rows it changed. Only inside `write`, in this package."""
-        with translate_database_errors(self.path):
+        with self._translate_errors():
             sql, given = self._render_sql(statement, ())
             return int(self._connections.mine().execute(sql, given).rowcount)
 
@@ -67,12 +77,12 @@ class Store:
             marks = ", ".join("?" * len(values))
             sql = f"INSERT INTO {model} ({', '.join(values)}) VALUES ({marks})"  # noqa: S608 - names from our own code
             return self.execute(sql, tuple(values.values()))
-        with translate_database_errors(self.path):
+        with self._translate_errors():
             return int(model.insert(values).execute(self._connections) or 0)
 
     def execute(self, sql: str, parameters: Sequence[object] = ()) -> int:
         """Run one writing statement and return the row id of an insert. Only inside `write`, in this package."""
-        with translate_database_errors(self.path):
+        with self._translate_errors():
             return int(self._connections.mine().execute(sql, parameters).lastrowid or 0)
 
     def execute_many(self, statement: Compiled | str, rows: Iterable[Sequence[object]]) -> int:
@@ -80,9 +90,20 @@ class Store:
 
         The bulk path: some 330,000 rows a second, where peewee's own makes 30,000.
         """
-        with translate_database_errors(self.path):
+        with self._translate_errors():
             sql, given = (statement, rows) if isinstance(statement, str) else statement.many(self._connections, rows)
             return int(self._connections.mine().executemany(sql, given).rowcount)
+
+    @contextmanager
+    def _join(self, mode: Literal["IMMEDIATE", "DEFERRED"]) -> Iterator[None]:
+        """Run the block as one transaction. What it raises itself stays as it is, but for the database's own errors."""
+        with self._translate_errors():
+            self._connections.mine()
+        with _translate_errors(self.path, self._connections, OWN_ERRORS), self._connections.join(mode):
+            yield
+
+    def _translate_errors(self) -> AbstractContextManager[None]:
+        return _translate_errors(self.path, self._connections)
 
     def _render_sql(self, question: Question, parameters: Sequence[object]) -> tuple[str, Sequence[object]]:
         if isinstance(question, str):
@@ -98,7 +119,7 @@ class Store:
 
     def close(self) -> None:
         """Close this thread's connection."""
-        with translate_database_errors(self.path):
+        with self._translate_errors():
             self._connections.close_mine()
 
 
@@ -106,9 +127,10 @@ def open_store(path: Path) -> Store:
     """Open the state file, creating or migrating it as needed.
 
     Raises SchemaIncompatible (exit 14) for a foreign or newer file, StoreUnusable (exit 1) for one that cannot be
-    opened, read or written. Nothing is created beside an existing file that is refused.
+    opened, read or written: StoreNotWritable where it can perhaps be read, StoreDamaged, StoreLocked. Nothing is
+    created beside an existing file that is refused.
     """
-    _refuse_other_kinds(path)
+    refuse_other_kinds(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
@@ -117,60 +139,90 @@ def open_store(path: Path) -> Store:
         )
         raise StoreUnusable(message) from error
     connections = Connections(path)
-    with translate_database_errors(path):
-        _keep_private(path)
+    with _translate_errors(path, connections, is_current=lambda: True):
+        _check_writable(path)
         _prepare(connections, path)
     return Store(path, connections)
 
 
+def open_store_to_read(path: Path, refusal: StoreNotWritable) -> Store:
+    """Open a state file that cannot be written, without making or changing any file. refusal: why it cannot.
+
+    Raises that refusal where it cannot be read either, or is older, so that it would have to be migrated first; else
+    as `open_store`.
+    """
+    refuse_other_kinds(path)
+    connections = find_way_to_read(path)
+    if connections is None:
+        raise refusal
+    with _translate_errors(path, connections, is_current=lambda: True):
+        version = _version_of(connections.mine(), path)
+    if version < schema.CURRENT_VERSION:
+        connections.close_mine()
+        raise refusal
+    return Store(path, connections, refusal)
+
+
 @contextmanager
-def translate_database_errors(path: Path) -> Iterator[None]:
-    """Turn the database's own exceptions into StoreUnusable that names the file and the way out."""
+def _translate_errors(
+    path: Path,
+    connections: Connections,
+    kinds: tuple[type[Exception], ...] = DATABASE_ERRORS,
+    is_current: Callable[[], bool] | None = None,
+) -> Iterator[None]:
+    """Turn the database's own exceptions into errors that name the file and the way out.
+
+    is_current: tells whether nothing of our present schema can be missing; None: where the file says so.
+    """
     try:
         yield
-    except RunnerError:
-        raise
-    except (sqlite3.Error, PeeweeException) as error:
-        raise _translate(path, error) from error
+    except kinds as error:
+        if connections.has_changed():
+            raise _make_change(path) from error
+        meaning = translate(path, error, is_current or partial(_says_current, connections))
+        if isinstance(meaning, StoreLocked):
+            connections.note_refusal()
+        raise meaning from error
 
 
-def _translate(path: Path, error: Exception) -> StoreUnusable:
-    text = str(error)
-    if "not a database" in text or "malformed" in text:
-        return StoreUnusable(f"the state file {path} is no readable database ({text}); {schema.WAY_OUT}")
-    if "readonly" in text or "unable to open" in text:
-        return StoreUnusable(
-            f"the state file {path} cannot be opened for writing ({text}): check the rights of the file and its "
-            "folder, or set OULIPOLY_DATA_DIR to a writable folder"
-        )
-    if "full" in text or "I/O" in text:
-        return StoreUnusable(f"the disk that holds the state file {path} is full or failing ({text}): free some space")
-    if "locked" in text or "busy" in text:
-        return StoreLocked(
-            f"the state file {path} stayed locked by another process for {BUSY_TIMEOUT_S:.0f} s: try again, or end "
-            "the process that holds it"
-        )
-    if "no such table" in text:  # deleted or replaced under us: SQLite has made an empty one in its place
-        return StoreUnusable(
-            f"the state file {path} was taken away while it was in use ({text}): put it back, or start again, which "
-            "makes a fresh one"
-        )
-    return StoreUnusable(f"the state file {path} cannot be used: {text}; if that stays so, {schema.WAY_OUT}")
+def _says_current(connections: Connections) -> bool:
+    with suppress(*DATABASE_ERRORS):
+        return int(_scalar(connections.mine(), "PRAGMA user_version")) == schema.CURRENT_VERSION
+    return False
 
 
-def _refuse_other_kinds(path: Path) -> None:
-    if path.is_dir():
-        message = f"the state file {path} is a directory: move it away, or set OULIPOLY_DATA_DIR to another folder"
-        raise StoreUnusable(message)
+def _make_change(path: Path) -> StoreUnusable:
+    return StoreUnusable(f"another process has written the state file {path} while it was read: try again")
 
 
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error)
+def refuse_other_kinds(path: Path) -> None:
+    """Raise StoreUnusable for what is no file in place of the state file or of what SQLite keeps beside it.
+
+    To open a FIFO would wait for ever.
+    """
+    for side in ("", "-wal", "-shm", "-journal"):
+        place = f"{path}{side}"
+        try:
+            check_regular(os.stat(place), place)  # noqa: PTH116 - pathlib's takes five times as long
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except (OSError, ValueError) as error:
+            message = f"the state file {place} cannot be used: {_reason(error)}; move it away, or set OULIPOLY_DATA_DIR"
+            raise StoreUnusable(message) from error
 
 
-def _keep_private(path: Path) -> None:
-    """Create a missing file readable by its owner only: transcripts' texts will lie in it."""
-    if path.exists():
+def _reason(error: OSError | ValueError) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _check_writable(path: Path) -> None:
+    """Create a missing file readable by its owner only: transcripts' texts will lie in it.
+
+    Raises StoreNotWritable for one without rights, which SQLite would open for reading without a word.
+    """
+    if path.exists():  # not to be opened by us: closing it again would take this process's locks on it away
+        if not os.access(path, os.W_OK):
+            raise make_refusal(path, "no right to write it")
         return
     try:
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))

@@ -7,9 +7,12 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
-from oulipoly_engine.errors import StoreUnusable
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base import schema
+from oulipoly_engine.store.base.connections import BUSY_TIMEOUT_S
+from oulipoly_engine.store.base.database_errors import DATABASE_ERRORS, translate
+from oulipoly_engine.store.base.db import refuse_other_kinds
+from oulipoly_engine.store.base.read_only import read_only_uri
 
 REQUIRED_TABLES = ("invocations", "session_turns", "session_chains", "session_chain_segments")
 REQUIRED_COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -97,26 +100,16 @@ class Probe(Record):
 def probe(path: Path) -> Probe:
     """Look at a state file.
 
-    Raises StoreUnusable when it is there and cannot be read as a database.
+    Raises StoreUnusable when something is there that cannot be read as a database.
     """
+    refuse_other_kinds(path)
     if not path.exists():
         return Probe(path, exists=False)
     try:
-        with closing(sqlite3.connect(_read_only(path), uri=True, timeout=5)) as connection:
+        with closing(sqlite3.connect(read_only_uri(path), uri=True, timeout=BUSY_TIMEOUT_S)) as connection:
             return _look(path, connection)
-    except sqlite3.Error as error:
-        message = f"the state file {path} cannot be read as a database ({error}); {schema.WAY_OUT}"
-        raise StoreUnusable(message) from error
-
-
-def _read_only(path: Path) -> str:
-    """Return a URI that creates no side files: immutable where no write-ahead log is waiting to be read.
-
-    A plain read-only connection to a WAL database makes a -shm file; an immutable one would miss a live -wal.
-    """
-    waiting = path.with_name(path.name + "-wal")
-    quiet = not waiting.exists() or waiting.stat().st_size == 0
-    return path.absolute().as_uri() + ("?mode=ro&immutable=1" if quiet else "?mode=ro")
+    except DATABASE_ERRORS as error:
+        raise translate(path, error, lambda: True) from error
 
 
 def _look(path: Path, connection: sqlite3.Connection) -> Probe:

@@ -1,0 +1,58 @@
+"""Look for what is wrong in a state file; only when something has failed on its contents, for it reads all of it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from oulipoly_engine.store.base.connections import BUSY_TIMEOUT_S
+from oulipoly_engine.store.base.database_errors import DATABASE_ERRORS
+from oulipoly_engine.store.base.orm import BigIntegerField, DoubleField, Field, IntegerField, TextField
+from oulipoly_engine.store.base.read_only import read_only_uri
+from oulipoly_engine.store.models import archive, ledger, quota, rewrite, runs, search, sessions, transcripts
+from oulipoly_engine.store.models.base import Row
+
+MODULES = (archive, ledger, quota, rewrite, runs, search, sessions, transcripts)
+_TYPES: tuple[tuple[type[Field], tuple[str, ...]], ...] = (
+    (BigIntegerField, ("integer",)),
+    (IntegerField, ("integer",)),
+    (DoubleField, ("real", "integer")),
+    (TextField, ("text",)),
+)
+_DOCUMENTS = ("decision", "source_json")
+
+
+def find_damage(path: Path) -> str | None:
+    """Return the first thing in a state file that no program of ours has written; None: there is none to be found.
+
+    Its pages, the types of all columns, instants and JSON documents are looked at.
+    """
+    try:
+        with closing(sqlite3.connect(read_only_uri(path), uri=True, timeout=BUSY_TIMEOUT_S)) as connection:
+            (told,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+            if told != "ok":
+                return str(told).replace("\n", " ")
+            for table, column, condition in _conditions():
+                if connection.execute(f"SELECT 1 FROM {table} WHERE {condition} LIMIT 1").fetchone():  # noqa: S608 - our own names
+                    return f"{table}.{column} has a value that cannot be"
+    except DATABASE_ERRORS as error:
+        return str(error)
+    return None
+
+
+def _conditions() -> Iterator[tuple[str, str, str]]:
+    """Yield table, column, and what holds for a row whose value cannot be."""
+    for model in Row.__subclasses__():
+        table = model._meta.table_name
+        for field in model._meta.sorted_fields:
+            name = field.column_name
+            types = next((types for kind, types in _TYPES if isinstance(field, kind)), None)
+            if types is not None:
+                allowed = ", ".join(f"'{one}'" for one in (*types, "null"))
+                yield table, name, f"typeof({name}) NOT IN ({allowed})"
+            if isinstance(field, TextField) and (name.endswith("_at") or name == "timestamp"):
+                yield table, name, f"{name} IS NOT NULL AND julianday({name}) IS NULL"
+            if name in _DOCUMENTS:
+                yield table, name, f"{name} IS NOT NULL AND NOT json_valid({name})"
