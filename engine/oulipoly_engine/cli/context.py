@@ -77,6 +77,11 @@ class Context:
         )
         return Engine(surroundings)
 
+    def explain(self, error: Exception) -> None:
+        """Raise StoreDamaged where what looks like a mistake of ours comes from what lies in the state file."""
+        if "engine" in self.__dict__:
+            self.engine.state_file.explain(error)
+
     def with_models(self, models_dir: Path | None) -> Context:
         """Return the same surroundings with another folder of model files."""
         return Context(self.program, self.paths, self.clock, models_dir, self.agents_dir, self.pane)

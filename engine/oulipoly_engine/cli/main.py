@@ -56,6 +56,14 @@ def _dispatch(arguments: list[str], pane: Pane | None) -> int:
     from oulipoly_engine.cli.context import Context  # noqa: PLC0415 - msgspec, 20 ms, not for --version and errors
 
     context = Context(program, models_dir=options.models_dir, agents_dir=options.agents_dir, pane=pane)
+    try:
+        return _run(context, options, name, rest)
+    except Exception as error:
+        context.explain(error)
+        raise
+
+
+def _run(context: Context, options: Namespace, name: str | None, rest: list[str]) -> int:
     if (failed := self_repair.heal(context, name, rest)) is not None:
         return failed
     if options.new:

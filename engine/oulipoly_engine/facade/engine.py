@@ -159,7 +159,7 @@ class Engine:
             now, configured = self._home.now(), self._home.read_configuration()
             pins = self.pools.pins if "pools" in self.__dict__ else {}  # `status` waits for no module of theirs
             try:
-                with self._home.lend_store() as store:
+                with self._home.lend_store_to_read() as store:
                     return self._maker.make(store, configured, pins, now)
             except RunnerError as error:
                 return self._maker.without_store(configured, error.message, now)

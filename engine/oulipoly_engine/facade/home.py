@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import cached_property
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from oulipoly_engine.clock import Clock, SystemClock
-from oulipoly_engine.errors import RequestRefused, StoreUnusable
+from oulipoly_engine.errors import RequestRefused, RunnerError, StoreLocked, StoreNotWritable, StoreUnusable
 from oulipoly_engine.events import Listeners
 from oulipoly_engine.facade.wiring import Note, Wiring, ignore
 from oulipoly_engine.paths import Paths, from_environment
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from oulipoly_engine.store.base.db import Store
 
 T = TypeVar("T")
+
+_READ_ONLY = "Warning: {}. It is only read for now: what is new is neither read nor kept"
 
 # ruff: noqa: PLC0415 - the configuration and SQLite cost 60 ms, and half of the commands need only one of them
 
@@ -137,18 +139,75 @@ class Home:
             if self._store is None:
                 self._store = open_store(self.paths.state_db)
                 if not self.read_only:
-                    with suppress(StoreUnusable):  # who came to read shall read
+                    with suppress(StoreUnusable), self._explain_errors():  # who came to read shall read
                         orphans.close_lost(self._store, self.now(), self.paths.results)
             return self._store
 
     @contextmanager
     def lend_store(self) -> Iterator[Store]:
         """Lend the state file, and close this thread's connection afterwards. Raises as `store`."""
-        store = self.store()
-        try:
+        with self._lend(self.store()) as store:
             yield store
+
+    @contextmanager
+    def lend_store_to_read(self) -> Iterator[Store]:
+        """Lend the state file to who can do without writing, and close this thread's connection afterwards.
+
+        One that cannot be written is read as it is; that is told once, and it is tried again the next time. Raises as
+        `store`, where it cannot be read either.
+        """
+        try:
+            store = self.store()
+        except StoreNotWritable as refusal:
+            from oulipoly_engine.store.base.db import open_store_to_read
+
+            store = open_store_to_read(self.paths.state_db, refusal)
+            self._warn(_READ_ONLY.format(refusal.message))
+        with self._lend(store):
+            yield store
+
+    @contextmanager
+    def _lend(self, store: Store) -> Iterator[Store]:
+        try:
+            with self._explain_errors():
+                yield store
         finally:
             store.close()
+
+    @contextmanager
+    def _explain_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            self.explain(error)
+            raise
+
+    def explain(self, error: Exception) -> None:
+        """Raise StoreDamaged where what looks like a mistake of ours comes from what lies in the state file.
+
+        Rows are not checked as they are read: that would cost every command what one in a million needs.
+        """
+        if isinstance(error, (RunnerError, OSError)) or not self.paths.state_db.is_file():
+            return
+        from oulipoly_engine.store.base.database_errors import make_damage
+        from oulipoly_engine.store.models.damage import find_damage
+
+        damage = find_damage(self.paths.state_db)
+        if damage is not None:
+            raise make_damage(self.paths.state_db, damage) from error
+
+    def write_along(self, store: Store, write: Callable[[], T], otherwise: T) -> T:
+        """Do what a question stores on its way, and return what comes of it; without it the answer is only older.
+
+        otherwise: what to return where nothing can be written now, which is told once, or in read-only mode.
+        """
+        if self.read_only or store.refusal is not None:
+            return otherwise
+        try:
+            return write()
+        except (StoreNotWritable, StoreLocked) as refusal:
+            self._warn(_READ_ONLY.format(refusal.message))
+            return otherwise
 
     def close(self) -> None:
         """Close this thread's connection, if the state file was opened at all."""

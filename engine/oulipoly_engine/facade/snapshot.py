@@ -158,6 +158,7 @@ class SnapshotMaker(Record, frozen=False):
         pools = tuple(_pool(store, model, configured, pins, now) for model in configured.models.values())
         due = tuple(alert for view in accounts for alert in self._alerts(view, now))
         troubles = (
+            *_of_store(store),
             *_of_files(configured),
             *(_of_orphan(one) for one in left),
             *(found for view in accounts for found in _of_account(view)),
@@ -199,6 +200,11 @@ class SnapshotMaker(Record, frozen=False):
 
     def _alerts(self, view: AccountView, now: datetime) -> tuple[Alert, ...]:
         return alerts(view.quota, {one.window.name: one.forecast for one in view.forecasts}, now, self.threshold)
+
+
+def _of_store(store: Store) -> Iterator[Trouble]:
+    if store.refusal is not None:
+        yield Trouble(store.refusal.message, "what is stored is shown; nothing new is read or kept", kind="state")
 
 
 def _decision_with(

@@ -39,6 +39,10 @@ class StateFile:
         with self._home.lend_store() as store:
             return Backfilled(chains.backfill(store), entries.backfill_compaction(store))
 
+    def explain(self, error: Exception) -> None:
+        """Raise StoreDamaged where what looks like a mistake of ours comes from what lies in the state file."""
+        self._home.explain(error)
+
     def repair(self) -> tuple[str, ...]:
         """Finish or forget replacements that were cut off; return what was done, a sentence each.
 

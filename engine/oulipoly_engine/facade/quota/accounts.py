@@ -32,13 +32,13 @@ class Accounts:
     def states(self) -> tuple[AccountState, ...]:
         """Return what holds for every configured account."""
         names = tuple(self._home.files.accounts())
-        with self._home.lend_store() as store:
+        with self._home.lend_store_to_read() as store:
             wishes, states = controls.of(store, names), quotas.states(store, names)
         return tuple(AccountState(name, wishes[name], states[name]) for name in names)
 
     def state(self, account: str) -> AccountState:
         """Return what holds for an account."""
-        with self._home.lend_store() as store:
+        with self._home.lend_store_to_read() as store:
             return AccountState(
                 account, controls.of(store, (account,))[account], quotas.states(store, (account,))[account]
             )

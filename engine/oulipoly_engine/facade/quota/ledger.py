@@ -40,21 +40,24 @@ class Ledger:
         """Bring the ledger up to date, and answer out of it. Raises ConfigInvalid and StoreUnusable."""
         home = self._home
         own = home.checked_files.prices()
-        with home.lend_store() as store:
+        with home.lend_store_to_read() as store:
             updated, absent = self._update(store, progress)
-            return LedgerReport(answer(store, question, rates(store, own), home.now(), None), updated, absent)
+            known = home.write_along(store, lambda: rates(store, own), None) or rates(store, own, keeps=False)
+            return LedgerReport(answer(store, question, known, home.now(), None), updated, absent)
 
     def burners(self, account: str, since: datetime, until: datetime) -> TopConsumers:
         """Return which sessions, projects and models burned an account's quota between two instants."""
         home = self._home
-        with home.lend_store() as store:
-            return burners(store, home.paths, account, since, until, may_write=not home.read_only)
+        with home.lend_store_to_read() as store:
+            found = home.write_along(store, lambda: burners(store, home.paths, account, since, until), None)
+            return found or burners(store, home.paths, account, since, until, may_write=False)
 
     def _update(self, store: Store, progress: Progress) -> tuple[Updated, Mapping[str, str]]:
         home, files = self._home, self._home.checked_files
         folders, absent = sources(files.accounts(), files.scripts(), home.paths.home, inherited_environment())
+        unread = Updated(0, 0, 0, 0, 0)
         with progress() as step:
-            updated = home.wiring.ledger(store, folders).update(step)
+            updated = home.write_along(store, lambda: home.wiring.ledger(store, folders).update(step), unread)
         for note in updated.notes:
             home.note(f"Warning: {note}")
         return updated, absent

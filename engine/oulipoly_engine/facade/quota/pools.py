@@ -59,7 +59,7 @@ class Pools:
         """Return the choice that a pool would make if so; nothing is changed. Raises UsageInvalid on a bad text."""
         home, pool = self._home, self._home.files.model(model)
         suppositions = _read_suppositions(pool, texts)
-        with home.lend_store() as store:
+        with home.lend_store_to_read() as store:
             supposed = suppose(candidates(store, pool, home.now(), home.files.accounts()), suppositions)
             return decide_among(store, pool, supposed, home.files.settings(), home.now())
 
@@ -69,7 +69,7 @@ class Pools:
         progress: read the accounts' quota first, as a run would, and show it; None: judge by what is stored.
         """
         home, files = self._home, self._home.files
-        with home.lend_store() as store:
+        with home.lend_store_to_read() if progress is None else home.lend_store() as store:
             pool, settings = files.model(model), files.settings()
             suppositions, accounts = _read_suppositions(pool, texts), files.accounts()
             reader = home.wiring.refresher(store, accounts, files.scripts(), home.listeners)
@@ -88,7 +88,7 @@ class Pools:
 
     def past_decision(self, invocation: str) -> Mapping[str, Any]:
         """Return the decision that an invocation got, as JSON. Raises InvocationNotFound."""
-        with self._home.lend_store() as store:
+        with self._home.lend_store_to_read() as store:
             row = invocations.find(store, str(uuid.UUID(invocation)))
             stored = None if row is None else invocations.decision_json(store, row.row_id)
         if row is None:

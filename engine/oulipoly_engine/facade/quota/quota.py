@@ -98,7 +98,7 @@ class Quota:
         from oulipoly_engine.service.quota.forecasting import due_alerts
 
         files, now = self._home.files, self._home.now()
-        with self._home.lend_store() as store:
+        with self._home.lend_store_to_read() as store:
             alerts = due_alerts(store, names, now, threshold)
             models, accounts, settings = files.models(), files.accounts(), files.settings()
             pools = ((model, candidates(store, model, now, accounts)) for model in models.values())
@@ -109,7 +109,7 @@ class Quota:
         """Return what is expected of every stored window, and how far off such forecasts have been."""
         from oulipoly_engine.service.quota.forecasting import forecasts
 
-        with self._home.lend_store() as store:
+        with self._home.lend_store_to_read() as store:
             return forecasts(store, names, self._home.now(), scored=True)
 
     def raise_alerts(self, asked: Sequence[str] = (), threshold: float = DEFAULT_THRESHOLD) -> tuple[Alert, ...]:
@@ -132,7 +132,7 @@ class Quota:
 
     def burn_history(self, account: str, window: str, back: timedelta, ahead: timedelta, steps: int) -> BurnHistory:
         """Return how a window burned and what is expected of it, in at most `steps` points."""
-        with self._home.lend_store() as store:
+        with self._home.lend_store_to_read() as store:
             return read_burn_history(store, account, window, self._home.now(), back, ahead, steps)
 
     def _reader(self, store: Store) -> Refresher:

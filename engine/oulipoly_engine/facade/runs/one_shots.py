@@ -45,7 +45,7 @@ class OneShots:
         from oulipoly_engine.service.sessions.locate import find_typed  # noqa: PLC0415 - with the next: no run needs it
         from oulipoly_engine.store.sessions import chains  # noqa: PLC0415 - see above
 
-        with self._home.lend_store() as store:
+        with self._home.lend_store_to_read() as store:
             found = chains.find_owning_chains(store, text.lower())
             found = found or chains.find_owning_chains(store, find_typed(store, text, self._home.now()).chain_id)
         return tuple(sorted(found, key=lambda one: one.last_used_at, reverse=True))

@@ -21,7 +21,7 @@ class Trace:
         inline_transcript: with the stored text of each session.
         """
         home = self._home
-        with home.lend_store() as store:
+        with home.lend_store_to_read() as store:
             tracer = Tracer(
                 store,
                 cache(lambda: home.checked_files.quiet().scripts()),  # read only where a session is to be located

@@ -71,13 +71,13 @@ class SessionArchive(SessionPart):
 
     def statuses(self) -> ArchiveList:
         """Return what is kept."""
-        with self._home.lend_store() as store:
+        with self._home.lend_store_to_read() as store:
             archive = self._archive(store)
             return ArchiveList(tuple(archive.statuses()), copies.count_stored_bytes(store), archive.folder)
 
     def at_risk(self, days: float) -> tuple[ArchiveStatus, ...]:
         """Return what CLIs may delete within so many days, and whether it is kept."""
-        with self._home.lend_store() as store:
+        with self._home.lend_store_to_read() as store:
             return self._archive(store).at_risk(timedelta(days=days))
 
     def restore(self, text: str, account: str | None = None, to: Path | None = None) -> PutBack:

@@ -30,28 +30,29 @@ class SessionPart:
         self._home = home
 
     @contextmanager
-    def _session(self, text: str) -> Iterator[tuple[Store, ResolvedSession]]:
+    def _session(self, text: str, *, writes: bool = False) -> Iterator[tuple[Store, ResolvedSession]]:
         """Lend the state file and what a person means by an id or the beginning of one.
 
-        Raises SessionNotFound and SessionAmbiguous.
+        writes: refuse a state file that cannot be written before anything is done. Raises SessionNotFound and
+        SessionAmbiguous.
         """
-        with self._open_existing(text) as store:
+        with self._open_existing(text, writes=writes) as store:
             yield store, find_typed(store, text, self._home.now())
 
     @contextmanager
-    def _exact_session(self, session_id: str) -> Iterator[tuple[Store, ResolvedSession]]:
+    def _exact_session(self, session_id: str, *, writes: bool = False) -> Iterator[tuple[Store, ResolvedSession]]:
         """Lend the state file and what a full id means, as the contract's commands take it. Raises as `_session`."""
-        with self._open_existing(session_id) as store:
+        with self._open_existing(session_id, writes=writes) as store:
             yield store, find_session(store, session_id, self._home.now())
 
     @contextmanager
-    def _open_existing(self, session_id: str) -> Iterator[Store]:
+    def _open_existing(self, session_id: str, *, writes: bool) -> Iterator[Store]:
         """Lend the state file, which nothing about one session ever makes. Raises SessionNotFound."""
         path = self._home.paths.state_db
         if not path.exists():
             message = f"no session has the id {session_id}: there is no state file {path} yet"
             raise SessionNotFound(message, input=session_id)
-        with self._home.lend_store() as store:
+        with self._home.lend_store() if writes else self._home.lend_store_to_read() as store:
             yield store
 
     def _read_configuration(self) -> tuple[Mapping[str, Account], Mapping[str, SessionScripts]]:

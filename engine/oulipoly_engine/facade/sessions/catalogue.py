@@ -73,8 +73,10 @@ class SessionCatalogue(SessionPart):
 
     def board(self, before: Board | None = None, *, looks: bool = False) -> Board:
         """Return every session; the board before where nothing has changed. looks: at each transcript again."""
-        with self._home.lend_store() as store:
-            return self._boards(store).read(self._home.now(), before, may_write=not self._home.read_only, looks=looks)
+        with self._home.lend_store_to_read() as store:
+            boards, now = self._boards(store), self._home.now()
+            left = self._home.write_along(store, boards.describe, 0)
+            return boards.read(now, before, left, looks=looks)
 
     def table(
         self,
@@ -88,9 +90,9 @@ class SessionCatalogue(SessionPart):
         """Return the sessions that a query fits; no state file is made. A broken configuration is told and left out."""
         if not self._home.paths.state_db.exists():
             return SessionTable()
-        with self._home.lend_store() as store:
+        with self._home.lend_store_to_read() as store:
             known = catalogue(self._home, store)
-            left = describe(known, _DESCRIBING_S, counting=counting)
+            left = self._home.write_along(store, lambda: describe(known, _DESCRIBING_S, counting=counting), 0)
             found = known.list(query, sort, limit, is_reversed=is_reversed)
             unknown = () if found.rows else known.unknown_values(query)
         return SessionTable(found.rows, found.total, left, unknown, has_state=True)
@@ -107,7 +109,7 @@ class SessionCatalogue(SessionPart):
     def inside(self, session: Session) -> Inside:
         """Return the branches and side chains of a session."""
         part = session.active
-        with self._home.lend_store() as store:
+        with self._home.lend_store_to_read() as store:
             return self._boards(store).inside(part.account, part.session_id, part.transcript)
 
     def query(self, text: str) -> Query:
@@ -119,9 +121,8 @@ class SessionCatalogue(SessionPart):
         from oulipoly_engine.service import search as searching
 
         query = self.query(text)
-        with self._home.lend_store() as store:
-            if not self._home.read_only:
-                searching.catch_up(store, _INDEXING_S)
+        with self._home.lend_store_to_read() as store:
+            self._home.write_along(store, lambda: searching.catch_up(store, _INDEXING_S), 0)
             return searching.search(store, query, Kinds(*self._read_configuration()), limit, width=120)
 
     def search_all(
@@ -142,11 +143,11 @@ class SessionCatalogue(SessionPart):
 
         if not self._home.paths.state_db.exists():
             return SearchResult(Found((), 0))
-        with self._home.lend_store() as store:
+        with self._home.lend_store_to_read() as store:
             known = catalogue(self._home, store)
             if not as_is:
-                describe(known, counting=counting)
-                index(store, counting=counting)
+                self._home.write_along(store, lambda: describe(known, counting=counting), 0)
+                self._home.write_along(store, lambda: index(store, counting=counting), 0)
             found = search(store, query, known.kinds, limit, by_rank=by_rank, width=width)
             return SearchResult(found, () if found.hits else known.unknown_values(query))
 
@@ -154,7 +155,7 @@ class SessionCatalogue(SessionPart):
         """Return the latest invocations with who started them, the newest first."""
         from oulipoly_engine.store.runs.spawned import recent
 
-        with self._home.lend_store() as store:
+        with self._home.lend_store_to_read() as store:
             return recent(store, _TRACED)
 
     def _boards(self, store: Store) -> Boards:

@@ -44,7 +44,7 @@ class SessionEdits(SessionPart):
     def replace(self, session_id: str, read: Callable[[], bytes], preimage_sha256: str | None = None) -> Receipt:
         """Put canonical lines in place of a session's entries. Arguments as for `plan`."""
         self._home.refuse_if_read_only("replace turns")
-        with self._exact_session(session_id) as (store, session):
+        with self._exact_session(session_id, writes=True) as (store, session):
             replacer = self._replacer(store)
             receipt = replacer.carry_out(session, replacer.parse(session, read()), preimage_sha256)
         self._tell()
@@ -77,7 +77,7 @@ class SessionEdits(SessionPart):
         Raises what an import of it would raise, before anybody has edited in vain.
         """
         self._home.refuse_if_read_only("replace turns")
-        with self._session(text) as (store, session):
+        with self._session(text, writes=True) as (store, session):
             (name,) = file_names([one.active for one in list_sessions(store, (session.chain_id,))], "jsonl")
             replacer = self._replacer(store)
             with self._home.wiring.exporter(store, replacer.locator).export(session) as export:
@@ -103,7 +103,7 @@ class SessionEdits(SessionPart):
     def undo(self, text: str, operation_uuid: str | None = None) -> Receipt:
         """Put a replaced transcript back as it was before a replacement, the latest by default."""
         self._home.refuse_if_read_only("replace turns")
-        with self._session(text) as (store, session):
+        with self._session(text, writes=True) as (store, session):
             receipt = self._replacer(store).undo(session, operation_uuid)
         self._tell()
         return receipt

@@ -50,7 +50,7 @@ class SessionNotes(SessionPart):
     def _change(
         self, text: str, change: Callable[[Store, str, str | None, datetime], None], words: str
     ) -> notes.SessionNotes:
-        with self._session(text) as (store, session):
+        with self._session(text, writes=True) as (store, session):
             before = notes.of_chain(store, session.chain_id)
             change(store, session.chain_id, words or None, self._home.now())
         self._tell()

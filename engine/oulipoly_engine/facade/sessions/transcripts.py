@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.errors import ConfigInvalid, StoreUnusable
+from oulipoly_engine.errors import ConfigInvalid
 from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.facade.sessions.catalogue import catalogue, describe
 from oulipoly_engine.records import Record
@@ -41,7 +41,7 @@ class SessionTranscripts(SessionPart):
         """
         from oulipoly_engine.service.reading.source import TranscriptSource
 
-        with self._home.lend_store() as store:
+        with self._home.lend_store_to_read() as store:
             source = TranscriptSource(store, self._locator(), self._archive(store), self._home.wiring.longest_line())
             return source.pages(account, session_id, path)
 
@@ -59,7 +59,7 @@ class SessionTranscripts(SessionPart):
 
         with self._session(text) as (store, session):
             known = catalogue(self._home, store)
-            describe(known, 0.0)
+            self._home.write_along(store, lambda: describe(known, 0.0), 0)
             (found,) = list_sessions(store, (session.chain_id,))
             entries = EntryPages(store, session.account, session.session_id, with_side_chains=with_side_chains)
             yield StoredTranscript(
@@ -76,11 +76,10 @@ class SessionTranscripts(SessionPart):
         home = self._home
         if home.read_only or not home.paths.state_db.exists():
             return None
-        try:
-            with home.lend_store() as store:
-                scripts, sessions = home.quiet_files.scripts(), home.paths.data / "sessions"
-                return QuickIngest(
-                    store, scripts, home.paths.home, sessions, lambda: home.wiring.ingester(store, scripts)
-                ).look()
-        except (ConfigInvalid, StoreUnusable):  # the state file may be read all the same
-            return None
+        with home.lend_store_to_read() as store, suppress(ConfigInvalid):
+            scripts, sessions = home.quiet_files.scripts(), home.paths.data / "sessions"
+            glance = QuickIngest(
+                store, scripts, home.paths.home, sessions, lambda: home.wiring.ingester(store, scripts)
+            )
+            return home.write_along(store, glance.look, None)
+        return None

@@ -34,17 +34,18 @@ class Question(Record):
         return all(one is None or one == other for one, other in wanted)
 
 
-def rates(store: Store, own: Mapping[str, Rate]) -> Mapping[str, Sequence[Rate]]:
+def rates(store: Store, own: Mapping[str, Rate], *, keeps: bool = True) -> Mapping[str, Sequence[Rate]]:
     """Return the rates of all models that were called: the user's own, else the price list's.
 
-    The list is loaded only for models, or by versions of it, that were never asked for.
+    The list is loaded only for models, or by versions of it, that were never asked for. keeps: what it says is stored.
     """
     named = price_list.name()
     found: dict[str, Sequence[Rate]] = dict(prices.find_rates(store, named))
     missing = [model for model in calls.models(store) if model and model not in found and model not in own]
     if missing:
         new = price_list.rates(missing)
-        prices.keep(store, named, new)
+        if keeps:
+            prices.keep(store, named, new)
         found.update(new)
     return {**found, **{model: (rate,) for model, rate in own.items()}}
 

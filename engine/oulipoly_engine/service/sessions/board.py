@@ -67,12 +67,16 @@ class Boards(Record):
     locator: Locator
     describing_s: float = 0.5  # how long to describe what is new, before it is listed
 
-    def read(self, now: datetime, before: Board | None, *, may_write: bool, looks: bool = False) -> Board:
+    def describe(self) -> int:
+        """Describe what is new, for a moment, and return how many sessions are left undescribed."""
+        return self.catalogue.refresh(self.describing_s)
+
+    def read(self, now: datetime, before: Board | None, left: int = 0, *, looks: bool = False) -> Board:
         """Return the board of now; parts of the one before are kept where nothing has changed.
 
-        looks: look at every transcript again: no mark tells that somebody has deleted one.
+        left: how many sessions are left undescribed. looks: look at every transcript again: no mark tells that somebody
+        has deleted one.
         """
-        left = self.catalogue.refresh(self.describing_s) if may_write else 0
         mark = list_mark.mark(self.store)
         live = frozenset(self.live())
         forkable = frozenset(
