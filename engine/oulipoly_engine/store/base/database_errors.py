@@ -15,13 +15,12 @@ from oulipoly_engine.errors import (
     UsageInvalid,
 )
 from oulipoly_engine.store.base import schema
-from oulipoly_engine.store.base.connections import BUSY_TIMEOUT_S
-from oulipoly_engine.store.base.orm import PeeweeException
 
-OWN_ERRORS = (sqlite3.Error, PeeweeException)
-# What asking a database raises besides: UnicodeDecodeError comes out of SQLite's own message about a schema that is
-# damaged; the other two are about what it was given, half a character or a number with more than 64 bits.
-DATABASE_ERRORS = (*OWN_ERRORS, UnicodeError, OverflowError)
+BUSY_TIMEOUT_S = 5.0  # that a lock is waited for
+
+# What SQLite raises, and what asking it raises besides: UnicodeDecodeError comes out of its own message about a schema
+# that is damaged; the other two are about what it was given, half a character or a number with more than 64 bits.
+DATABASE_ERRORS = (sqlite3.Error, UnicodeError, OverflowError)
 
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_TOOBIG}
 _NO_RIGHTS = {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}

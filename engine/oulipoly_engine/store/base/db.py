@@ -16,13 +16,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from oulipoly_engine.errors import SchemaIncompatible, StoreLocked, StoreNotWritable, StoreUnusable
-from oulipoly_engine.regular_files import check_regular
 from oulipoly_engine.store.base import schema
 from oulipoly_engine.store.base.compiled import BoundQuery, Compiled
-from oulipoly_engine.store.base.connections import BUSY_TIMEOUT_S, Connections
-from oulipoly_engine.store.base.database_errors import DATABASE_ERRORS, OWN_ERRORS, make_refusal, translate
-from oulipoly_engine.store.base.orm import Model, Query
+from oulipoly_engine.store.base.connections import Connections
+from oulipoly_engine.store.base.database_errors import BUSY_TIMEOUT_S, DATABASE_ERRORS, make_refusal, translate
+from oulipoly_engine.store.base.orm import Model, PeeweeException, Query
 from oulipoly_engine.store.base.read_only import find_way_to_read
+from oulipoly_engine.store.base.state_path import reason_of, refuse_other_kinds
+
+_OWN_ERRORS = (sqlite3.Error, PeeweeException)
+_ASKING_ERRORS = (*DATABASE_ERRORS, PeeweeException)
 
 Question = Query | BoundQuery | str  # with models, compiled, or SQL with parameters
 
@@ -99,7 +102,7 @@ class Store:
         """Run the block as one transaction. What it raises itself stays as it is, but for the database's own errors."""
         with self._translate_errors():
             self._connections.mine()
-        with _translate_errors(self.path, self._connections, OWN_ERRORS), self._connections.join(mode):
+        with _translate_errors(self.path, self._connections, _OWN_ERRORS), self._connections.join(mode):
             yield
 
     def _translate_errors(self) -> AbstractContextManager[None]:
@@ -135,7 +138,7 @@ def open_store(path: Path) -> Store:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         message = (
-            f"cannot create the state folder {path.parent}: {_reason(error)}; set OULIPOLY_DATA_DIR to a writable one"
+            f"cannot create the state folder {path.parent}: {reason_of(error)}; set OULIPOLY_DATA_DIR to a writable one"
         )
         raise StoreUnusable(message) from error
     connections = Connections(path)
@@ -167,7 +170,7 @@ def open_store_to_read(path: Path, refusal: StoreNotWritable) -> Store:
 def _translate_errors(
     path: Path,
     connections: Connections,
-    kinds: tuple[type[Exception], ...] = DATABASE_ERRORS,
+    kinds: tuple[type[Exception], ...] = _ASKING_ERRORS,
     is_current: Callable[[], bool] | None = None,
 ) -> Iterator[None]:
     """Turn the database's own exceptions into errors that name the file and the way out.
@@ -186,33 +189,13 @@ def _translate_errors(
 
 
 def _says_current(connections: Connections) -> bool:
-    with suppress(*DATABASE_ERRORS):
+    with suppress(*_ASKING_ERRORS):
         return int(_scalar(connections.mine(), "PRAGMA user_version")) == schema.CURRENT_VERSION
     return False
 
 
 def _make_change(path: Path) -> StoreUnusable:
     return StoreUnusable(f"another process has written the state file {path} while it was read: try again")
-
-
-def refuse_other_kinds(path: Path) -> None:
-    """Raise StoreUnusable for what is no file in place of the state file or of what SQLite keeps beside it.
-
-    To open a FIFO would wait for ever.
-    """
-    for side in ("", "-wal", "-shm", "-journal"):
-        place = f"{path}{side}"
-        try:
-            check_regular(os.stat(place), place)  # noqa: PTH116 - pathlib's takes five times as long
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except (OSError, ValueError) as error:
-            message = f"the state file {place} cannot be used: {_reason(error)}; move it away, or set OULIPOLY_DATA_DIR"
-            raise StoreUnusable(message) from error
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return getattr(error, "strerror", None) or str(error)
 
 
 def _check_writable(path: Path) -> None:
@@ -227,7 +210,7 @@ def _check_writable(path: Path) -> None:
     try:
         os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
     except OSError as error:
-        message = f"cannot create the state file {path}: {_reason(error)}; set OULIPOLY_DATA_DIR to a writable folder"
+        message = f"cannot create the state file {path}: {reason_of(error)}; set OULIPOLY_DATA_DIR to a writable folder"
         raise StoreUnusable(message) from error
 
 

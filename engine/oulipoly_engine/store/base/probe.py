@@ -9,10 +9,8 @@ from pathlib import Path
 
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base import schema
-from oulipoly_engine.store.base.connections import BUSY_TIMEOUT_S
-from oulipoly_engine.store.base.database_errors import DATABASE_ERRORS, translate
-from oulipoly_engine.store.base.db import refuse_other_kinds
-from oulipoly_engine.store.base.read_only import read_only_uri
+from oulipoly_engine.store.base.database_errors import BUSY_TIMEOUT_S, DATABASE_ERRORS, translate
+from oulipoly_engine.store.base.state_path import read_only_uri, refuse_other_kinds
 
 REQUIRED_TABLES = ("invocations", "session_turns", "session_chains", "session_chain_segments")
 REQUIRED_COLUMNS: Mapping[str, tuple[str, ...]] = {

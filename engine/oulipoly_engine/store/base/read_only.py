@@ -11,13 +11,12 @@ import os
 from pathlib import Path
 
 from oulipoly_engine.store.base.connections import Connections
+from oulipoly_engine.store.base.state_path import ALONE, has_log
 
 # Where a log holds changes, the file alone is not the whole. Other processes' locks and new changes are seen through
 # `-shm`; where nobody is there, SQLite reads the log itself, into its own memory. `readonly_shm`: else it would cut
 # that file first and make it anew, which a full disk refuses halfway.
 _WITH_LOG = "mode=ro&readonly_shm=1"
-# Without a log the file is the whole; `immutable` takes no locks and looks for no other file.
-_ALONE = "mode=ro&immutable=1"
 
 
 def find_way_to_read(path: Path) -> Connections | None:
@@ -31,22 +30,6 @@ def find_way_to_read(path: Path) -> Connections | None:
     return Connections(path, _WITH_LOG)
 
 
-def read_only_uri(path: Path) -> str:
-    """Return a URI that reads a state file and makes no side files, as far as a log allows: it needs `-shm` beside it.
-
-    A plain read-only connection would make it also where there is no log, and an immutable one would miss a log.
-    """
-    return f"{path.absolute().as_uri()}?{'mode=ro' if has_log(path) else _ALONE}"
-
-
-def has_log(path: Path) -> bool:
-    """Return whether changes lie beside a database that are not in it yet."""
-    try:
-        return os.stat(f"{path}-wal").st_size > 0  # noqa: PTH116 - 2 us instead of 10
-    except OSError:
-        return False
-
-
 class UnlockedConnections(Connections):
     """Connections without locks: who reads asks afterwards whether anybody has written meanwhile.
 
@@ -55,7 +38,7 @@ class UnlockedConnections(Connections):
     """
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, _ALONE)
+        super().__init__(path, ALONE)
         self._path = path
         self._before = self._look()
 
@@ -65,7 +48,7 @@ class UnlockedConnections(Connections):
 
     def _look(self) -> tuple[int, ...]:
         try:
-            status = os.stat(self._path)  # noqa: PTH116 - as above
+            status = os.stat(self._path)  # noqa: PTH116 - 2 us instead of 10
         except OSError:
             return ()
         return status.st_ino, status.st_size, status.st_mtime_ns

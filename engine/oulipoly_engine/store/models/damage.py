@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
-from oulipoly_engine.store.base.connections import BUSY_TIMEOUT_S
-from oulipoly_engine.store.base.database_errors import DATABASE_ERRORS
+from oulipoly_engine.store.base.database_errors import BUSY_TIMEOUT_S, DATABASE_ERRORS
 from oulipoly_engine.store.base.orm import BigIntegerField, DoubleField, Field, IntegerField, TextField
-from oulipoly_engine.store.base.read_only import read_only_uri
+from oulipoly_engine.store.base.state_path import read_only_uri
 from oulipoly_engine.store.models import archive, ledger, quota, rewrite, runs, search, sessions, transcripts
 from oulipoly_engine.store.models.base import Row
 
