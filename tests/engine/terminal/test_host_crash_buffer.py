@@ -48,6 +48,15 @@ def test_last_dump_and_its_position_come_back():
     assert (b"", True) == crash_buffer.output_since(6)
 
 
+def test_output_that_was_not_drawn_yet_is_not_in_the_dump():
+    crash_buffer = CrashBuffer(ring=64, dump_slot=64)
+    crash_buffer.append(b"drawn, not")
+    crash_buffer.keep_dump(b"dump", undrawn=3)
+
+    assert (b"dump", 7) == crash_buffer.dump()
+    assert (b"not", True) == crash_buffer.output_since(7)
+
+
 def test_dump_that_was_torn_gives_the_one_before():
     crash_buffer = CrashBuffer(ring=64, dump_slot=64)
     crash_buffer.keep_dump(b"first")

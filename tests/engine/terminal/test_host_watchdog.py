@@ -2,7 +2,9 @@
 
 from functools import partial
 
-from oulipoly_engine.terminal.host.watchdog import EVERY_S, Watchdog
+import pytest
+
+from oulipoly_engine.terminal.host.watchdog import EVERY_S, SlowOutput, Watchdog
 
 
 def _pulse():
@@ -58,3 +60,23 @@ def test_time_in_which_we_were_stopped_ourselves_does_not_count():
 
 def test_where_nobody_tells_of_processor_time_the_clock_decides():
     assert 15.0 < _looked_at(_pulse(), _quarters(0, 30), cpu_time_s=lambda _: None) < 16.0
+
+
+def test_flood_of_slow_output_is_told_once_a_minute():
+    slow = SlowOutput()
+    told = []
+    for second in range(100):
+        for _ in range(200):
+            slow.add(0.005, 7)
+        told += [second] if slow.must_tell(float(second)) else []
+
+    assert [0, 60] == told
+
+
+@pytest.mark.parametrize(("cpu_s", "size"), [(0.0001, 1), (0.01, 4096), (0.4, 7)], ids=["quick", "large", "once"])
+def test_output_that_is_drawn_as_it_comes_is_no_flood(cpu_s, size):
+    slow = SlowOutput()
+
+    for at in range(0, 600, 10):
+        slow.add(cpu_s, size)
+        assert not slow.must_tell(float(at))

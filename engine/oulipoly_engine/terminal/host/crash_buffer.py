@@ -71,14 +71,14 @@ class CrashBuffer:
             return data, True
         return data[data.find(b"\n") + 1 :], False
 
-    def keep_dump(self, data: bytes) -> bool:
-        """Keep a dump of the screen as it is after all output so far; tell whether it fits."""
+    def keep_dump(self, data: bytes, undrawn: int = 0) -> bool:
+        """Keep a dump of the screen as it is after all output so far; tell whether it fits. undrawn: bytes to come."""
         if len(data) > self._dump_slot:
             return False
         number = max(self._slot(0)[0], self._slot(1)[0]) + 1
         at = self._place(number % 2)
         self._map[at : at + len(data)] = data
-        _SLOT.pack_into(self._map, 64 * (1 + number % 2), number, self.total, len(data), zlib.crc32(data))
+        _SLOT.pack_into(self._map, 64 * (1 + number % 2), number, self.total - undrawn, len(data), zlib.crc32(data))
         return True
 
     def dump(self) -> tuple[bytes, int] | None:

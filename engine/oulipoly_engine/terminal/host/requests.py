@@ -43,9 +43,12 @@ class RequestHandler:
 
     # What the child does ---------------------------------------------------------------------------------------------
     def take_output(self, data: bytes) -> None:
-        """Draw what the child printed and answer its questions."""
+        """Draw what the child printed; `answer_output` must follow."""
         self.screen.feed(data)
         self.changed = True
+
+    def answer_output(self) -> None:
+        """Answer what the child has asked, and tell the clients what else it did."""
         self._apply_side_effects(self.screen.take_side_effects())
 
     def _apply_side_effects(self, effects: SideEffects) -> None:

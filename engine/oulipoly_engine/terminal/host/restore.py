@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 
 from oulipoly_engine.records import Record
+from oulipoly_engine.terminal.emulators.ghostty.repeats import cut_at_repeats
 from oulipoly_engine.terminal.emulators.ghostty.screen import GhosttyScreen
 from oulipoly_engine.terminal.emulators.notice import NoticeScreen
 from oulipoly_engine.terminal.host.crash_buffer import CrashBuffer
@@ -13,7 +15,8 @@ from oulipoly_engine.terminal.protocol.screen import Screen, ScreenLimits, Scree
 
 # By how often the emulator has failed in quick succession.
 FRESH, REPLAY, DUMP_ONLY, GIVEN_UP = 0, 1, 2, 3
-_PIECE = 64 << 10
+_PIECE = 4 << 10
+_REPLAY_S = 5.0  # 2 MB take a tenth of a second, unless they are made to be slow
 _SEQUENCE = re.compile(  # strings up to their end, or to the line's where that is missing; CSI; other escapes
     r"\x1b[PX^_\]][^\x07\x18\x1a\x1b\r\n]*(?:\x1b\\|\x07)?|\x1b\[[0-?]*[ -/]*[@-~]?|\x1b[ -/]*[0-~]?"
 )
@@ -74,7 +77,7 @@ def _restore(
         text = f"the terminal's emulator {manner} twice: what was printed in its last moments is not shown"
         return RestoredScreen(screen, text)
     data, is_whole = crash_buffer.output_since(position)
-    _replay(screen, data, alive)
+    is_whole &= _replay(screen, data, alive)
     gap = "" if is_whole else "; some of the scrollback is missing"
     return RestoredScreen(screen, f"the terminal's emulator {manner} and was started again, the program runs on{gap}")
 
@@ -96,8 +99,14 @@ def plain_text(output: bytes) -> bytes:
     return _CONTROL.sub("", _SEQUENCE.sub("", output.decode("utf-8", "replace"))).encode()
 
 
-def _replay(screen: Screen, data: bytes, alive: Callable[[], None]) -> None:
+def _replay(screen: Screen, data: bytes, alive: Callable[[], None]) -> bool:
+    """Draw it again, for so long as anybody would wait; tell whether all of it was drawn."""
+    end = time.monotonic() + _REPLAY_S
     for start in range(0, len(data), _PIECE):
-        screen.feed(data[start : start + _PIECE])
-        alive()
+        for piece in cut_at_repeats(data[start : start + _PIECE]):
+            if time.monotonic() > end:
+                return False
+            screen.feed(piece)
+            alive()
         screen.take_side_effects()  # its queries were answered, its bells rung when it first said so
+    return True

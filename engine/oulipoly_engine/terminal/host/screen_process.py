@@ -12,7 +12,9 @@ import selectors
 import signal
 import socket
 import time
+from collections import deque
 
+from oulipoly_engine.terminal.emulators.ghostty.repeats import cut_at_repeats
 from oulipoly_engine.terminal.host.client_connection import ClientConnection
 from oulipoly_engine.terminal.host.clients import send_output
 from oulipoly_engine.terminal.host.handles import TerminalHandles
@@ -28,6 +30,7 @@ from oulipoly_engine.terminal.host.supervisor_link import (
     FromSupervisor,
     TitleReport,
 )
+from oulipoly_engine.terminal.host.watchdog import SlowOutput
 from oulipoly_engine.terminal.protocol import messages
 from oulipoly_engine.terminal.protocol.peer_credentials import is_same_user
 
@@ -35,8 +38,7 @@ READ, WRITE = selectors.EVENT_READ, selectors.EVENT_WRITE
 _MOST_CLIENTS = 64
 _CHUNK = 64 << 10
 _SHORT = 1 << 10  # bytes: a terminal that has more gives more
-_BATCH_LEAST, _BATCH_MOST = 4 << 10, 256 << 10  # bytes between two looks at the clients
-_BATCH_S = 0.003
+_BATCH, _BATCH_S = 256 << 10, 0.003  # bytes and time between two looks at the clients
 _FLOOD = 64 << 10  # bytes since the last picture that make a flood
 _UNWATCHED_BATCH, _UNWATCHED_PAUSE_S = 64 << 10, 0.02  # 3 MB a second at most while nobody watches, ...
 _UNWATCHED_SHARE, _UNWATCHED_MOST_S = (
@@ -67,7 +69,8 @@ class ScreenProcess:
         self._from_supervisor = messages.Decoder(FromSupervisor)
         self._selector = selectors.DefaultSelector()
         self._announced = None if text is None else messages.HostNotice(text, "warning")
-        self._batch = _BATCH_LEAST * 4
+        self._undrawn: deque[bytes] = deque()  # of what was read
+        self._slow_output = SlowOutput()
         self._bytes_since_picture = 0
         self._busy_at = time.monotonic()
         self._pty_events = 0
@@ -91,14 +94,19 @@ class ScreenProcess:
             if self.is_finished:
                 break
             self._watch_pty()
-            for key, events in self._selector.select(timeout):
+            is_drawing = bool(self._undrawn) and not self._rest_until
+            for key, events in self._selector.select(0 if is_drawing else timeout):
                 key.data(events)
+            if is_drawing:
+                self._read_output()
 
     # The child -------------------------------------------------------------------------------------------------------
     def _watch_pty(self) -> None:
         events = 0
         if self._pty_due is None:
-            events = (0 if self._rest_until else READ) | (WRITE if self._handler.pty_writer.is_waiting else 0)
+            events = (0 if self._rest_until or self._undrawn else READ) | (
+                WRITE if self._handler.pty_writer.is_waiting else 0
+            )
         if events == self._pty_events:
             return
         if not events:
@@ -116,49 +124,53 @@ class ScreenProcess:
             self._read_output()
 
     def _read_output(self) -> int:
-        """Read what is there, within a budget of bytes and time, draw it, and return how much it was.
+        """Read and draw what is there, within a budget of bytes and time, and return how much it was.
 
         A flood that nobody watches waits for us, as in any slow terminal: ten of them at full speed would leave the
         terminal that is watched, and the app, a tenth of the machine.
         """
         started = time.monotonic()
         is_watched = self._handler.clients.is_watched(started)
-        most = self._batch if is_watched else min(self._batch, _UNWATCHED_BATCH)
-        pieces: list[bytes] = []
+        most = _BATCH if is_watched else _UNWATCHED_BATCH
         size = 0
-        while size < most:
-            data = self._pty.read(_CHUNK)
-            if data is None:
-                break
-            if not data:
-                self._pty_due = started + _PTY_RETRY_S
-                self._handler.pty_writer.clear()
-                break
-            self._crash_buffer.append(data)  # before it is drawn: drawing may kill us
-            pieces.append(data)
-            size += len(data)
-            if len(data) < _SHORT:
-                break  # it was all; if not, we are told
+        is_all = False
+        while size < most and not (is_all and not self._undrawn):
+            if not self._undrawn:
+                data = self._pty.read(_CHUNK)
+                if data is None:
+                    break
+                if not data:
+                    self._pty_due = started + _PTY_RETRY_S
+                    self._handler.pty_writer.clear()
+                    break
+                self._crash_buffer.append(data)  # before it is drawn: drawing may kill us
+                self._undrawn = cut_at_repeats(data)
+                is_all = len(data) < _SHORT  # if not, we are told
+            size += self._draw(self._undrawn.popleft())
             if time.monotonic() - started > _BATCH_S:
                 break
         if size:
-            self._draw(pieces[0] if len(pieces) == 1 else b"".join(pieces))
+            self._note_output(size)
         if size > _UNWATCHED_LEAST and not is_watched:
             duration = time.monotonic() - started
             self._rest_until = started + min(_UNWATCHED_MOST_S, max(_UNWATCHED_PAUSE_S, _UNWATCHED_SHARE * duration))
         return size
 
-    def _draw(self, data: bytes) -> None:
-        started = time.monotonic()
+    def _draw(self, data: bytes) -> int:
+        cpu_s = time.thread_time()
         self._handler.take_output(data)
+        self._slow_output.add(time.thread_time() - cpu_s, len(data))
+        return len(data)
+
+    def _note_output(self, size: int) -> None:
+        self._handler.answer_output()
         now = time.monotonic()
-        if now - started > _BATCH_S:  # a slow emulator gets less at once
-            self._batch = max(_BATCH_LEAST, self._batch // 2)
-        elif len(data) >= self._batch:
-            self._batch = min(_BATCH_MOST, self._batch * 2)
-        self._bytes_since_picture += len(data)
+        self._bytes_since_picture += size
         self._busy_at = now
         self._handler.clients.mark_active(now)
+        if any(self._handler.clients.watchers) and self._slow_output.must_tell(now):
+            text = "the program floods this terminal with what takes long to draw: keys and pictures may come late"
+            self._handler.clients.broadcast(messages.HostNotice(text, "warning"))
 
     # Clients ---------------------------------------------------------------------------------------------------------
     def _accept(self, _events: int) -> None:
@@ -337,7 +349,7 @@ class ScreenProcess:
         self._dumped_total = self._crash_buffer.total
         dump = self._handler.screen.dump()
         if dump:
-            self._crash_buffer.keep_dump(dump)
+            self._crash_buffer.keep_dump(dump, undrawn=sum(map(len, self._undrawn)))
         self._dumped_at = time.monotonic()
         self._dump_pause_s = max(self._handles.rules.dump_every_s, (self._dumped_at - now) * _DUMP_SHARE)
         return None
@@ -347,7 +359,7 @@ class ScreenProcess:
         if handler.exited is None:
             return None
         since = now - self._exited_at
-        is_drained = self._pty_due is not None or since >= _END_PATIENCE_S
+        is_drained = (self._pty_due is not None and not self._undrawn) or since >= _END_PATIENCE_S
         if is_drained:
             handler.clients.send_exit(handler.exited, insist=since >= _SLOW_CLIENT_S, changed=handler.changed)
         left = self._exited_at + self._handles.rules.linger_s - now

@@ -1,4 +1,4 @@
-"""Detect a screen process that hangs. Pure: it is given the instants.
+"""Detect a screen process that hangs, and output that keeps it busy. Pure: it is given the instants.
 
 A process that gets no processor time does not hang. So what counts is the processor time that it uses without an
 answer. Only after a long time the clock counts too, for a process that sleeps or was stopped.
@@ -11,6 +11,32 @@ from collections.abc import Callable
 EVERY_S = 2.0  # between two questions: two wake-ups, a tenth of a millisecond
 _AGAIN_S = 0.25  # between two looks at a process that has not answered
 _OURS_S = 2.0  # a look that comes so much later than it was due: we were stopped ourselves, and so perhaps was it
+_SLOW_S, _SLOW_BYTE_S = 0.0005, 5e-6  # of processor time that a piece takes, and a byte of it: usually 1e-8
+_FLOOD_S, _WITHIN_S = 0.5, 5.0  # of processor time for such pieces: on a busy machine it takes long to get so much
+_TOLD_AGAIN_S = 60.0
+
+
+class SlowOutput:
+    """Adds up what slow pieces of output cost, to tell once that a program floods its terminal with them."""
+
+    def __init__(self) -> None:
+        self._spent_s = 0.0
+        self._since = self._told_at = float("-inf")
+
+    def add(self, cpu_s: float, size: int) -> None:
+        """Add the processor time of a piece of so many bytes."""
+        if cpu_s > max(_SLOW_S, _SLOW_BYTE_S * size):
+            self._spent_s += cpu_s
+
+    def must_tell(self, now: float) -> bool:
+        """Return whether to tell it now."""
+        is_flood = self._spent_s > _FLOOD_S
+        if now - self._since > _WITHIN_S or is_flood:
+            self._spent_s, self._since = 0.0, now
+        if not is_flood or now - self._told_at < _TOLD_AGAIN_S:
+            return False
+        self._told_at = now
+        return True
 
 
 class Watchdog:

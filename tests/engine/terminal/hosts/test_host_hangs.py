@@ -41,6 +41,29 @@ def spinning(home, hosts):
     return start
 
 
+# Each sequence would cost a third of a second and more: a character of two columns, repeated between narrow margins.
+_FLOOD = r"""
+import os, select
+os.write(1, "\x1b[?69h\x1b[5;6s\x1b[5;5H日".encode())
+while not select.select([0], [], [], 0)[0]:
+    os.write(1, b"\x1b[65535b" * 100)
+os.write(1, b"\x1b[?69l\x1b[2J\x1b[Hover")
+select.select([], [], [])
+"""
+
+
+def test_flood_that_takes_long_to_draw_is_told_and_kills_no_screen(hosts):
+    terminal = hosts.start("python3", "-c", _FLOOD, columns=300, rows=100)
+    watcher = hosts.watch(terminal, columns=300, rows=100)
+    screen = hosts.screen_pid(terminal)
+
+    assert "floods this terminal" in watcher.hears(messages.HostNotice).text
+    watcher.types("\n")
+
+    watcher.shows("over")
+    assert screen == hosts.screen_pid(terminal)
+
+
 def test_stopped_screen_is_killed_and_the_next_one_shows_the_same(hosts, waited, alive):
     terminal = hosts.start("sh", "-i", silent_s=1.0)
     watcher = hosts.watch(terminal)

@@ -156,6 +156,7 @@ class ReplPane(TerminalTabs):
         """Give the keys to the terminal that is shown, or to the tabs."""
         current = self._current
         self._is_waited_for = current is None
+        self._has_begun_outside = False
         if current is not None and current.is_drawn and not current.tab.is_ended and not self._is_read_only:
             current.view.focus()
         else:
@@ -163,6 +164,7 @@ class ReplPane(TerminalTabs):
 
     def focus_first(self) -> None:
         """Give the keys to the tabs: a terminal of an earlier app gets none before the user goes into it."""
+        self._has_begun_outside = True
         self.to_tabs()
 
     def action_enter(self) -> None:

@@ -43,6 +43,7 @@ class TerminalTabs(Pane):
         self._put_away: set[str] = set()  # put away by the user: not shown again by themselves
         self._did_look = False
         self._is_waited_for = False  # the user came here while there was no terminal yet
+        self._has_begun_outside = False  # the app began here, and nobody has gone in yet
         self._offered: str | None = None  # a chord that works where the user's own is eaten
 
     def compose(self) -> ComposeResult:
@@ -102,7 +103,7 @@ class TerminalTabs(Pane):
         self._last = None
         if self._is_waited_for:
             self._take_keys()
-        if new and quietly and not (self._is_waited_for and app.frame.current is self):
+        if new and quietly and (self._has_begun_outside or app.frame.current is not self):
             app.say(f"{len(new)} terminal{'s' * (len(new) != 1)} of an earlier app{self._way_in}")
         elif not new and not quietly:
             app.say("no terminal runs without a tab")
