@@ -46,7 +46,7 @@ class SessionPart:
             yield store, find_session(store, session_id, self._home.now())
 
     @contextmanager
-    def _open_existing(self, session_id: str, *, writes: bool) -> Iterator[Store]:
+    def _open_existing(self, session_id: str, *, writes: bool = False) -> Iterator[Store]:
         """Lend the state file, which nothing about one session ever makes. Raises SessionNotFound."""
         path = self._home.paths.state_db
         if not path.exists():
