@@ -16,10 +16,12 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.rewrite.rewrite import read
 from oulipoly_engine.core.transcripts.canonical import Origin, render
+from oulipoly_engine.paths import from_environment
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.rewrite import replacements
 from oulipoly_engine.store.rewrite.replacements import ReplacedEntry
 from oulipoly_engine.store.sessions import chains
+from oulipoly_tui import entry
 
 SESSION = "5169694d-de0f-40d1-890c-6e28e55bab27"
 UNTIL = Path(__file__).resolve().parents[1] / "fixtures" / "replace_until.py"
@@ -144,6 +146,14 @@ def test_line_that_reached_the_former_transcript_at_the_kill_is_carried_over(cut
     assert lines("one", "new", "late") == cut.transcript.read_bytes()
     assert "stand behind the new one" in told
     assert [] == cut.leftovers()
+
+
+def test_app_that_starts_finishes_it_too(cut):
+    cut.until("renamed", "die")
+
+    entry.open_engine(from_environment(), read_only=False).close()
+
+    assert ("new", []) == (cut.state(), cut.leftovers())
 
 
 @pytest.mark.parametrize("step", ["leased", "journaled", "renamed", "committed"])

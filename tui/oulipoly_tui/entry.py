@@ -55,7 +55,9 @@ def open_engine(paths: Paths, *, read_only: bool) -> Engine:
     """Open the engine; called in a thread, after the first frame."""
     from oulipoly_engine.facade.engine import Engine, Surroundings  # noqa: PLC0415 - 90 ms that the first frame need not wait
 
-    return Engine(Surroundings(paths=paths, read_only=read_only))
+    engine = Engine(Surroundings(paths=paths, read_only=read_only))
+    engine.state_file.repair_at_start()
+    return engine
 
 
 def load_layout(paths: Paths) -> Mapping[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.records import Record
 
@@ -44,8 +45,17 @@ class StateFile:
         self._home.explain(error)
 
     def repair(self) -> tuple[str, ...]:
-        """Finish or forget replacements that were cut off; return what was done, a sentence each.
+        """Finish or undo replacements and moves that were cut off; return what was done, a sentence each.
 
         Raises RunnerError where that is not possible.
         """
         return self._home.wiring.recovery(self._home.store).run()
+
+    def repair_at_start(self) -> tuple[str, ...]:
+        """Do so where a journal lies, for a face that begins whatever comes of it; a problem is a sentence as well."""
+        if self._home.read_only or not self._home.wiring.has_journals():
+            return ()
+        try:
+            return self.repair()
+        except RunnerError as error:
+            return (error.message,)

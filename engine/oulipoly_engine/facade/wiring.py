@@ -83,9 +83,7 @@ class Wiring(Record):
         from oulipoly_engine.service.transcripts.ingest import Ingester
 
         def settle(account: str) -> bool:
-            from oulipoly_engine.service.sessions.journal import has_journals
-
-            return not has_journals(self._journals) or self.recovery(lambda: store).settle_moves(account)
+            return not self.has_journals() or self.recovery(lambda: store).settle_moves(account)
 
         return Ingester(
             store,
@@ -212,6 +210,12 @@ class Wiring(Record):
     @property
     def _journals(self) -> Path:
         return self.paths.data / "replace_journal"
+
+    def has_journals(self) -> bool:
+        """Tell whether a replacement or a move is under way, or was cut off."""
+        from oulipoly_engine.service.sessions.journal import has_journals
+
+        return has_journals(self._journals)
 
     def recovery(self, store: Callable[[], Store]) -> Recovery:
         """Return what settles replacements and moves that were cut off. store: opens it when something has to be."""

@@ -49,6 +49,8 @@ class Menu(Record):
 def run(*, read_only: bool, surroundings: Surroundings | None = None) -> int:
     """Talk in lines until the user leaves; return the exit code."""
     engine = Engine(surroundings or Surroundings(read_only=read_only, note=diagnostics.note))
+    for text in engine.state_file.repair_at_start():
+        diagnostics.note(f"Note: {text}")
     talk = Talk(engine, _ask, read_only)
     try:
         _top(talk)

@@ -1,0 +1,129 @@
+"""What a move that was cut off has left: finished, undone or set aside, and never read as another session."""
+
+import json
+from contextlib import closing
+
+import pytest
+
+from oulipoly_engine.core.sessions.move_journal import JournaledFile, MoveJournal
+from oulipoly_engine.facade.engine import Engine
+from oulipoly_engine.service.sessions.journal import JournalFolder
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.sessions import chains
+
+SESSION = "9e69e8cc-616d-4640-bf1d-96f5391b1a2e"
+AT = "2026-01-02T00:00:00.000000Z"
+
+
+def line(number, role="user"):
+    record = {"type": role, "uuid": f"u{number}", "sessionId": SESSION, "timestamp": f"2026-01-01T00:00:0{number}.000Z"}
+    return json.dumps(record | {"message": {"role": role, "content": f"words {number}"}}) + "\n"
+
+
+TWO, THREE, OTHER = line(1) + line(2), line(1) + line(2) + line(3), line(1) + line(2) + line(4)
+
+
+class CutMove:
+    """A move from a to b whose journal was written."""
+
+    def __init__(self, world):
+        self.world = world
+        for name in ("a", "b"):
+            root = world.home / f".{name}" / "projects"
+            (root / "-w").mkdir(parents=True)
+            world.account(name, "cat")
+            with (world.config / "sessions.toml").open("a") as file:
+                file.write(f"[{name}]\nturn_script = 'claude-code-turns {root}'\n")
+        self.source, self.target = (self.path(name) for name in ("a", "b"))
+        self.source.write_text(TWO)
+        with closing(open_store(world.data / "state.db")) as store, store.write():
+            given = {"started_at": AT, "last_used_at": AT, "reason": "initial"}
+            self.chain = chains.insert(store, "a", SESSION, "m", **given)
+        file = JournaledFile(str(self.source), str(self.target), 0, len(TWO), is_new=True)
+        journal = MoveJournal(SESSION, self.chain, "a", "b", "manual", AT, AT, (file,))
+        folder = JournalFolder(world.data / "replace_journal")
+        folder.path.mkdir()
+        folder.publish(SESSION, journal.to_bytes())
+
+    def path(self, account):
+        return self.world.home / f".{account}" / "projects" / "-w" / f"{SESSION}.jsonl"
+
+    def owners(self):
+        rows = self.world.rows("SELECT chain_id, provider_name FROM session_chain_segments WHERE ended_at IS NULL")
+        return [(row["chain_id"] == self.chain, row["provider_name"]) for row in rows]
+
+    def journals(self):
+        return [path.name for path in (self.world.data / "replace_journal").rglob("session-*")]
+
+
+@pytest.fixture
+def cut(world):
+    return CutMove(world)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        (TWO, None, ("a", None)),
+        (TWO, line(1), ("a", line(1))),
+        (TWO, TWO, ("b", TWO)),
+        (TWO, THREE, ("b", THREE)),
+        (THREE, TWO, ("a", None)),
+        (None, TWO, ("b", TWO)),
+    ],
+    ids=["not copied", "somebody's own", "copied", "went on there", "went on here", "source is gone"],
+)
+def test_move_is_finished_where_its_transcript_is_copied_else_undone(cut, source, target, expected):
+    for path, text in ((cut.source, source), (cut.target, target)):
+        path.unlink(missing_ok=True)
+        if text is not None:
+            path.write_text(text)
+
+    told = cut.world.run("session", "locate", SESSION).stderr
+
+    assert b"that was cut off has been " + (b"finished" if expected[0] == "b" else b"undone") in told
+    assert [(True, expected[0])] == cut.owners()
+    assert expected[1] == (cut.target.read_text() if cut.target.exists() else None)
+    assert [] == cut.journals()
+
+
+def test_move_whose_session_went_on_on_both_accounts_is_left_and_told(cut):
+    cut.source.write_text(THREE)
+    cut.target.write_text(OTHER)
+
+    told = cut.world.run("session", "locate", SESSION).stderr
+
+    assert b"the session has gone on on both accounts since" in told
+    assert (THREE, OTHER) == (cut.source.read_text(), cut.target.read_text())
+    assert [f"session-{SESSION}.pending"] == cut.journals()
+    assert b"" == cut.world.run("session-scan").stderr
+
+
+def test_program_that_runs_already_settles_the_move_before_it_reads_the_target(cut):
+    cut.target.write_text(TWO)
+
+    with closing(Engine()) as engine:
+        engine.sessions.scans.read_new()
+
+    assert [(True, "b")] == cut.owners()
+    assert [] == cut.journals()
+
+
+def test_target_is_not_read_while_the_move_goes_on(cut):
+    cut.target.write_text(TWO)
+
+    with closing(Engine()) as engine, JournalFolder(cut.world.data / "replace_journal").lock_shared():
+        done = {one.result.account: one.result.kind for one in engine.sessions.scans.read_accounts()}
+
+    assert {"a": "done", "b": "in-flight"} == done
+    assert [(True, "a")] == cut.owners()
+
+
+@pytest.mark.parametrize("content", [b'{"schema_version": 1, "operation": "move"}', b'{"operation": "move"}'])
+def test_journal_that_cannot_be_understood_is_set_aside(cut, content):
+    (cut.world.data / "replace_journal" / f"session-{SESSION}.pending").write_bytes(content)
+
+    told = cut.world.run("session", "locate", SESSION).stderr
+
+    assert b"its journal cannot be understood" in told
+    assert [(True, "a")] == cut.owners()
