@@ -27,6 +27,7 @@ from oulipoly_demo.quota.meter import Meter, Reading
 from oulipoly_demo.world_files import ACCOUNTS, Setting
 from oulipoly_engine import __version__
 from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.private_files import make_folder, open_private
 from oulipoly_engine.records import Record
 
 MARKER = ".oulipoly-demo.json"
@@ -232,7 +233,7 @@ def _fill(draft: Path, setting: Setting, options: Options) -> None:
         _write(draft / path, text)
     for path, text in world_files.wrappers(setting):
         _write(draft / path, text)
-        (draft / path).chmod(0o755)
+        (draft / path).chmod(0o700)
     for folder in ("home/.local/share", "home/.local/state", "home/.cache"):
         (draft / folder).mkdir(parents=True, exist_ok=True)
     (draft / "run").mkdir(mode=0o700)
@@ -327,22 +328,27 @@ def _check_owner(root: Path) -> None:
 
 @contextlib.contextmanager
 def locked(root: Path) -> Iterator[None]:
-    """Let one process at a time build or delete the world; the lock file stays, so that all lock the same one."""
+    """Let one process at a time build or delete the world; the lock file stays, so that all lock the same one.
+
+    What is made meanwhile is the user's alone: the process's umask is 077 for the block.
+    """
     _check_owner(root)  # first, so that no lock is left beside what is not ours
     try:
         str(root).encode()
     except UnicodeEncodeError as error:
         message = f"the demo's folder {str(root)!r} is not UTF-8 text, as its configuration must be: name another"
         raise DemoRefused(message) from error
-    root.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(root.parent)
     path = root.parent / f".{root.name}.lock"
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        descriptor = open_private(path, os.O_RDWR | os.O_NOFOLLOW)
     except OSError as error:
         message = f"the demo's lock {path} cannot be used ({error.strerror}): set TMPDIR to a folder of yours"
         raise DemoRefused(message) from error
+    umask = os.umask(0o077)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
+        os.umask(umask)
         os.close(descriptor)

@@ -64,8 +64,8 @@ def wrappers(setting: Setting) -> Iterator[tuple[Path, str]]:
         variables = {HOME_VARIABLES[vendor]: str(account_home(setting.root, account)), "DEMO_ACCOUNT": account}
         assigned = "".join(f"{name}={shlex.quote(value)}\nexport {name}\n" for name, value in variables.items())
         pace = f"DEMO_PACE=${{DEMO_PACE-{setting.pace_s}}}\nexport DEMO_PACE\n"
-        yield Path("bin") / account, f"#!/bin/sh\n{_DEMO}{assigned}{pace}{_exec(setting, vendor)}"
-    yield Path("bin/demo-quota"), f"#!/bin/sh\n{_DEMO}{_exec(setting, 'quota')}"
+        yield Path("bin") / account, f"#!/bin/sh\n{_DEMO}umask 077\n{assigned}{pace}{_exec(setting, vendor)}"
+    yield Path("bin/demo-quota"), f"#!/bin/sh\n{_DEMO}umask 077\n{_exec(setting, 'quota')}"
 
 
 def _exec(setting: Setting, vendor: str) -> str:

@@ -1,4 +1,4 @@
-"""Open and read files that somebody else may have put there: regular files only, without waiting, within a limit.
+"""Find, open and read files that somebody else may have put there: regular ones, without waiting, within limits.
 
 A FIFO makes its reader wait for a writer, a device like /dev/zero never ends, and both can stand behind a link where a
 configuration file or a transcript is expected. Whatever is wrong comes as OSError whose `strerror` is a sentence's
@@ -13,9 +13,11 @@ import stat
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
 CONFIGURATION_LIMIT = 4 << 20  # bytes; nothing that people or CLIs write as configuration comes near
+DEEPEST = 16  # folders below a CLI's own that are looked into; the deepest known are 4
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _KINDS = (
     (stat.S_ISDIR, "a folder"),
@@ -62,6 +64,20 @@ def read_regular(path: str | Path, limit: int = CONFIGURATION_LIMIT, *, follows_
             if size > limit:
                 raise _too_large(path, limit)
     return b"".join(parts)
+
+
+def walk_folders(
+    root: str | Path, onerror: Callable[[OSError], object] | None = None
+) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Walk as os.walk does, no deeper than any CLI keeps something; links to folders are not followed.
+
+    Without a bound, folders in folders end in a RecursionError (Python 3.11), and paths in what the system refuses.
+    """
+    top = os.fspath(root).rstrip(os.sep).count(os.sep)
+    for folder, folders, names in os.walk(root, onerror=onerror):
+        if folder.count(os.sep) - top >= DEEPEST:
+            folders.clear()
+        yield folder, folders, names
 
 
 def check_regular(status: os.stat_result, path: str | Path) -> None:

@@ -13,6 +13,7 @@ from oulipoly_engine.clock import SystemClock
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics
 from oulipoly_engine.paths import Paths, from_environment
+from oulipoly_engine.private_files import make_folder, write_private
 from oulipoly_engine.regular_files import read_regular
 from oulipoly_tui import APP_OPTIONS
 
@@ -74,8 +75,8 @@ def save_layout(paths: Paths, state: Mapping[str, object]) -> None:
     target = paths.data / _LAYOUT_FILE
     spare = target.with_suffix(f".{os.getpid()}")
     with contextlib.suppress(OSError):
-        paths.data.mkdir(parents=True, exist_ok=True, mode=0o700)
-        spare.write_text(json.dumps(state, indent=2), encoding="utf-8")
+        make_folder(paths.data)
+        write_private(spare, json.dumps(state, indent=2).encode())
         spare.replace(target)
 
 

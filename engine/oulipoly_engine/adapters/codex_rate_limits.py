@@ -16,6 +16,7 @@ from oulipoly_engine.adapters.transcript_file import open_transcript, status_of
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.quota.readings import ParsedWindow, duration_label
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.regular_files import walk_folders
 
 _MARK = b'"rate_limits"'  # quotes inside JSON strings are escaped, so text that speaks of it does not match
 _MAIN_LIMIT = "codex"  # other ids are limits of single models
@@ -72,7 +73,7 @@ def readings(root: Path, since: datetime | None, limits: ScanLimits | None = Non
 
 
 def _rollouts(root: Path, since: datetime | None) -> Iterator[_Rollout]:
-    for folder, _, names in os.walk(root):  # ignores what it cannot list, follows no symlinked folder
+    for folder, _, names in walk_folders(root):  # ignores what it cannot list
         for name in names:
             if name.startswith("rollout-") and name.endswith(".jsonl"):
                 path = Path(folder, name)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from oulipoly_engine.adapters.transcript_file import open_transcript
 from oulipoly_engine.records import Record
+from oulipoly_engine.regular_files import walk_folders
 
 _PROJECTION = "thread_history_1.sqlite"
 _TABLES = ("thread_items", "thread_turns", "thread_history_projection_state")
@@ -60,7 +61,7 @@ def forks_of(home: Path, thread_id: str) -> Iterator[Fork]:
     """Yield the rollouts of a home that build on a thread's file by byte offset."""
     wanted = thread_id.encode()
     for folder in ("sessions", "archived_sessions"):
-        for path in sorted((home / folder).rglob("rollout-*.jsonl")):
+        for path in sorted(_rollouts(home / folder)):
             try:
                 with open_transcript(path) as file:
                     head = file.readline(_HEAD)
@@ -70,6 +71,11 @@ def forks_of(home: Path, thread_id: str) -> Iterator[Fork]:
                 offset = _offset(head, thread_id)
                 if offset is not None:
                     yield Fork(path, offset)
+
+
+def _rollouts(folder: Path) -> Iterator[Path]:
+    for place, _, names in walk_folders(folder):
+        yield from (Path(place, name) for name in names if name.startswith("rollout-") and name.endswith(".jsonl"))
 
 
 def _offset(head: bytes, thread_id: str) -> int | None:

@@ -25,6 +25,7 @@ import msgspec
 from oulipoly_engine import __version__
 from oulipoly_engine.config.problem import Loaded
 from oulipoly_engine.paths import Paths
+from oulipoly_engine.private_files import make_folder, open_private
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import open_regular, read_regular
 
@@ -35,7 +36,6 @@ Parse = Callable[[bytes | None], Loaded[T]]  # the bytes of a file; None: read i
 _NAME = "configuration"
 _MAGIC = b"oulipoly-configuration-1\n"  # the number counts the forms of this file
 _CHECKSUM_BYTES = 4
-_MODE, _FOLDER_MODE = 0o600, 0o700
 _SAFE_AGE_NS = 2_000_000_000  # of a file that would have another time if it were written again; FAT counts in 2 s
 _FILE_LIMIT, _SNAPSHOT_LIMIT, _ENTRY_LIMIT = 1 << 20, 8 << 20, 1024  # bytes, bytes, files
 _LEFT_OVER_S = 60.0  # age at which an unfinished file is one that a killed process left
@@ -218,12 +218,12 @@ def _read_own(path: Path) -> bytes:
 
 def _replace(path: Path, data: bytes) -> None:
     """Put a file in place in one step; not synced, since a torn one is found by its checksum."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=_FOLDER_MODE)
+    make_folder(path.parent)
     _remove_left_overs(path.parent)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.{os.urandom(4).hex()}{_SUFFIX}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
+    flags = os.O_WRONLY | os.O_EXCL | os.O_NOFOLLOW
     try:
-        with open(os.open(temporary, flags, _MODE), "wb") as file:  # noqa: PTH123 - a descriptor, not a path
+        with os.fdopen(open_private(temporary, flags), "wb") as file:
             file.write(data)
         temporary.replace(path)
     except OSError:

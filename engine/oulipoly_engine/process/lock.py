@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from oulipoly_engine.private_files import make_folder, open_private
+
 
 @contextmanager
 def try_lock(path: Path) -> Iterator[bool]:
@@ -15,8 +17,8 @@ def try_lock(path: Path) -> Iterator[bool]:
 
     Raises OSError when the file cannot be opened.
     """
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    make_folder(path.parent)
+    descriptor = open_private(path, os.O_RDWR)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -178,16 +178,6 @@ def test_a_relative_path_is_the_file_that_it_leads_to_now(paths, tmp_path, monke
     assert ["one", "two", "one"] == found
 
 
-def test_a_pipe_is_read_once(paths, tmp_path):
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writer = subprocess.Popen(["sh", "-c", f"printf '%s' '---\nmodel: m\n---\nBe brief.' > {pipe}"])
-
-    agent = load.load_agent_file(pipe, paths).value
-
-    assert (0, "Be brief.") == (writer.wait(), agent.body)
-
-
 @pytest.mark.parametrize("value", ["\ud800", 1 << 80], ids=["half a character", "a number beyond 64 bits"])
 def test_what_cannot_be_kept_is_read_each_time(paths, write, value):
     path = write("x")

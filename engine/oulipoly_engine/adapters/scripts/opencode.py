@@ -123,7 +123,8 @@ class Reading:
             return
         value = {"version": 1, "identity": cursor.identity, "row": cursor.row, "message": cursor.message}
         try:
-            self.state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for folder in (*reversed(self.state_dir.parents), self.state_dir):  # `parents=True` heeds the umask
+                folder.mkdir(mode=0o700, exist_ok=True)
             handle, temporary = tempfile.mkstemp(dir=self.state_dir, prefix=".opencode-turns-")
             try:
                 with os.fdopen(handle, "w", encoding="ascii") as file:

@@ -28,6 +28,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+_DEEPEST = 16  # folders below the root; os.walk of Python 3.11 calls itself for each
 _LONGEST_LINE = 16 << 20  # of a first line; a session_meta holds the instructions, some 100 kB
 _RECORDS_READ = 2_000  # for the folder of a Claude transcript; the first conversation record has it
 _CHUNK = 1 << 20
@@ -59,7 +60,10 @@ class Folder:
     def list_named(self, prefix: str, suffix: str) -> list[Path]:
         """Return the transcripts whose names begin and end so, the one changed last first."""
         found = []
-        for folder, _, names in os.walk(self.root.absolute(), onerror=self._note):  # follows no link to a folder
+        root = self.root.absolute()
+        for folder, folders, names in os.walk(root, onerror=self._note):  # follows no link to a folder
+            if len(Path(folder).parts) - len(root.parts) >= _DEEPEST:
+                folders.clear()
             for name in names:
                 if name.startswith(prefix) and name.endswith(suffix):
                     path = Path(folder, name)

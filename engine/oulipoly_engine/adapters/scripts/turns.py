@@ -37,6 +37,7 @@ from pathlib import Path
 from typing import BinaryIO, Generic, TypeVar
 
 LONGEST_LINE = 64 << 20  # bytes; real transcripts have had lines of 50 MB, pasted images among them
+_DEEPEST = 16  # folders below the root; os.walk of Python 3.11 calls itself for each
 _PIECE = 1 << 20  # bytes
 _BUFFER = 256 << 10
 _HEAD, _TAIL = 1024, 64  # bytes that must be unchanged for a file to be read on
@@ -345,7 +346,8 @@ class Reading(Generic[T]):
 
     def _prepare(self) -> None:
         try:
-            self.state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for folder in (*reversed(self.state_dir.parents), self.state_dir):  # `parents=True` heeds the umask
+                folder.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
             raise self._no_state(error) from None
 
@@ -377,6 +379,8 @@ class Reading(Generic[T]):
         prefix = self.form.prefix
         for folder, folders, names in os.walk(root, onerror=self._unlistable):  # follows no link to a folder
             folders.sort()
+            if folder.count(os.sep) - root.rstrip(os.sep).count(os.sep) >= _DEEPEST:
+                folders.clear()
             for name in sorted(names):
                 if name.startswith(prefix) and name.endswith(".jsonl"):
                     yield os.path.join(folder, name)  # noqa: PTH118 - ten thousand of them

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from oulipoly_engine.errors import ConfigInvalid
+from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import read_regular
 
@@ -64,7 +65,7 @@ def _refuse_if_changed(change: FileChange) -> None:
 
 
 def _prepare(target: Path, change: FileChange) -> Path:
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     mode = _NEW_FILE_MODE if change.before is None else target.stat().st_mode & 0o7777
     descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:

@@ -21,6 +21,7 @@ from oulipoly_engine.facade.sessions.values import (
     limit_blocks,
     write_file,
 )
+from oulipoly_engine.private_files import write_private
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.sessions.resolve import ResolvedSession
@@ -86,7 +87,7 @@ class SessionFiles(SessionPart):
 
         with tempfile.TemporaryDirectory(prefix="agents-", ignore_cleanup_errors=True) as folder:
             path = Path(folder) / name
-            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+            write_private(path, text.encode("utf-8", "backslashreplace"))
             return edit(path)
 
     @contextmanager

@@ -15,6 +15,7 @@ from oulipoly_engine.adapters.transcript_file import find_status, open_transcrip
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.sessions.session_table import time_left
 from oulipoly_engine.errors import RunnerError, SessionNotFound
+from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.archive.chunk_store import ArchiveDamaged, ObjectFolder
 from oulipoly_engine.service.transcripts.atomic_file import new_file
@@ -178,7 +179,7 @@ class Archive(Record):
 
     def _write(self, copy: KeptCopy, target: Path) -> None:
         try:
-            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_folder(target.parent)
             with self.open(copy) as source, new_file(target) as file:
                 size = 0
                 while block := source.read(_BLOCK):

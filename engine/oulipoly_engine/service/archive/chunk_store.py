@@ -10,10 +10,10 @@ from hashlib import sha256
 from pathlib import Path
 
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.private_files import make_folder, open_private
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.transcripts.atomic_file import sync_folder
 
-_MODE = 0o600
 _LEVEL = 3  # on real transcripts 146 MB/s to a 5.9th; level 6: 66 MB/s to a 7.6th, level 1 is no faster than 3
 _MOST_RAW = 64 << 20  # bytes that a chunk of ours can never have
 
@@ -96,10 +96,9 @@ class ObjectFolder(Record, frozen=False):
                 yield None, path
 
     def _write(self, final: Path, data: bytes) -> Path:
-        for folder in (self.folder, final.parent):  # `parents` would make those above readable to others
-            folder.mkdir(mode=0o700, exist_ok=True)
+        make_folder(final.parent)
         temporary = final.with_name(f"{final.name}.part")  # a fixed name: the archive's lock is held
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, _MODE)
+        descriptor = open_private(temporary, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)

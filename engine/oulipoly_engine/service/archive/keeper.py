@@ -22,6 +22,7 @@ from oulipoly_engine.adapters.transcript_file import is_transcript, open_transcr
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.archive.chunking import MOST_BYTES, pieces
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.private_files import write_private
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.archive.archive import Archive
@@ -163,7 +164,8 @@ class ArchiveKeeper(Record):
             for home in homes:
                 rows.set_complete(store, home.account, last_entry if done.is_complete else None)
         if done.is_complete:
-            self._looked.touch(0o600)
+            write_private(self._looked, b"")
+            os.utime(self._looked)
 
     def _keep_news(
         self,
@@ -238,7 +240,7 @@ class ArchiveKeeper(Record):
         Copies that it names may be the only ones of their transcripts, and it may be put back.
         """
         if not rows.has_objects(self.archive.store) and next(self.archive.objects.strays(), None) is not None:
-            self._of_another.touch(0o600)
+            write_private(self._of_another, b"")
 
     @property
     def _of_another(self) -> Path:

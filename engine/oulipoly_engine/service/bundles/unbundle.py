@@ -20,6 +20,7 @@ from oulipoly_engine.core.accounts.accounts import StorageType
 from oulipoly_engine.core.archive.bundle import BundledFile, Manifest, Role
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.private_files import make_folder, open_private
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.bundles.bundle_file import BundleInvalid, BundleReader
@@ -153,7 +154,7 @@ class Unbundler(Record):
                 temporary_of(one.path, _SUFFIX).unlink(missing_ok=True)  # a kill came just behind its naming
                 continue
             try:
-                one.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                make_folder(one.path.parent)
                 with staged.path(one.file).open("rb") as source, new_file(one.path, suffix=_SUFFIX) as file:
                     shutil.copyfileobj(source, file, _BLOCK)
             except FileExists as error:
@@ -192,7 +193,7 @@ class Unbundler(Record):
             with self._lock():
                 folder = self.staging / "files"
                 shutil.rmtree(folder, ignore_errors=True)
-                folder.mkdir(mode=0o700)
+                make_folder(folder)
                 try:
                     yield folder
                 finally:
@@ -221,7 +222,7 @@ def _target(staged: _StagedFiles, file: BundledFile) -> Iterator[Callable[[bytes
     if staged.folder is None:
         yield len
         return
-    descriptor = os.open(staged.path(file), os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    descriptor = open_private(staged.path(file), os.O_WRONLY | os.O_EXCL)
     with os.fdopen(descriptor, "wb", buffering=_BLOCK) as target:
         yield target.write
 

@@ -14,7 +14,7 @@ from oulipoly_engine.adapters.transcript_file import open_transcript
 from oulipoly_engine.core.accounts.accounts import LONGEST_LINE
 from oulipoly_engine.core.ledger.calls import Damage, Found, Reader
 from oulipoly_engine.records import Record, field
-from oulipoly_engine.regular_files import check_regular
+from oulipoly_engine.regular_files import DEEPEST, check_regular
 from oulipoly_engine.store.ledger.calls import Cursor
 
 PREFIXES = {"codex": "rollout-", "gemini": "session-"}  # of a transcript's name
@@ -55,7 +55,7 @@ def walk(sources: tuple[Source, ...], known: dict[str, Cursor]) -> Walk:
     missing = set(known)
     for source in sources:
         root = os.path.abspath(source.root)  # noqa: PTH100 - text, ten thousand times
-        was_whole = _walk_folder(root, source, known, missing, found, is_root=True)
+        was_whole = _walk_folder(root, source, known, missing, found)
         if not was_whole:  # what could not be seen is not gone
             below = root.rstrip(os.sep) + os.sep
             missing = {path for path in missing if not path.startswith(below)}
@@ -66,7 +66,7 @@ def walk(sources: tuple[Source, ...], known: dict[str, Cursor]) -> Walk:
 
 
 def _walk_folder(
-    folder: str, source: Source, known: dict[str, Cursor], missing: set[str], found: Walk, *, is_root: bool = False
+    folder: str, source: Source, known: dict[str, Cursor], missing: set[str], found: Walk, depth: int = 0
 ) -> bool:
     """Look at a folder and those below; tells whether all could be listed."""
     is_whole = True
@@ -74,7 +74,7 @@ def _walk_folder(
         with os.scandir(folder) as entries:
             listed = list(entries)
     except FileNotFoundError:
-        return not is_root  # a removed folder is gone with its files; a missing root may be a disk that is not there
+        return depth > 0  # a removed folder is gone with its files; a missing root may be a disk that is not there
     except OSError as error:
         found.notes.append(f"{escape_path(folder)}: {error.strerror or type(error).__name__}")
         return False
@@ -98,8 +98,8 @@ def _walk_folder(
                     or cursor.device != status.st_dev
                 ):
                     found.changed.append(TranscriptFile(path, source, status.st_size, status.st_mtime_ns))
-            elif entry.is_dir(follow_symlinks=False):
-                is_whole &= _walk_folder(entry.path, source, known, missing, found)
+            elif depth < DEEPEST and entry.is_dir(follow_symlinks=False):
+                is_whole &= _walk_folder(entry.path, source, known, missing, found, depth + 1)
         except FileNotFoundError:  # a file that went while we looked, or a link that leads nowhere
             continue
         except OSError as error:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.adapters.transcript_file import open_transcript
 from oulipoly_engine.core.ledger.calls import FamilyUnknown, Found, Place
+from oulipoly_engine.regular_files import walk_folders
 from oulipoly_engine.service.ledger.files import Blocks, Source, escape_path
 from oulipoly_engine.store.ledger.calls import Batch, Cursor, rows_of
 
@@ -163,7 +164,7 @@ class Reading:
     def _rollout_names(self) -> Iterator[tuple[str, str]]:
         for source in self._sources:
             if source.cli == "codex":
-                for folder, _, names in os.walk(source.root):
+                for folder, _, names in walk_folders(source.root):
                     for name in names:
                         if name.startswith("rollout-") and name.endswith(".jsonl"):
                             yield name[-42:-6], os.path.join(folder, name)  # noqa: PTH118 - ten thousand of them

@@ -10,6 +10,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.process.liveness import is_alive
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.transcripts.atomic_file import new_file
@@ -44,7 +45,7 @@ def begin(root: Path, name: str, blocks: Iterable[bytes]) -> Draft:
     """
     told = sha256()
     try:
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(root)
         _sweep(root)
         own = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=root))
         try:

@@ -9,6 +9,7 @@ import zlib
 from pathlib import Path
 
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.sessions.journal import drop_files, translate_errors, write
 
@@ -31,7 +32,7 @@ class Preimages(Record):
         path = self.path(digest)
         if not self._is_whole(digest):
             with translate_errors(path):
-                path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                make_folder(path.parent)
             write(path, gzip.compress(data, _LEVEL, mtime=0))
         return digest
 

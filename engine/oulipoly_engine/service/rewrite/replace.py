@@ -24,6 +24,7 @@ from oulipoly_engine.core.rewrite.steps import Kind, Step, compare
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
 from oulipoly_engine.core.transcripts.canonical import CanonicalRecord, Source, render
 from oulipoly_engine.errors import PreimageMismatch, RequestRefused, RunnerError, SessionBusy
+from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.rewrite.preimages import Preimages
 from oulipoly_engine.service.rewrite.recovery import Recovery
@@ -310,7 +311,7 @@ class Replacer(Record):
         folder = self._journals.staging
         path = folder / f"{operation_uuid}.canonical.jsonl"
         with translate_errors(folder):
-            folder.mkdir(exist_ok=True, mode=0o700)
+            make_folder(folder)
         write(path, lines)
         try:
             yield lines

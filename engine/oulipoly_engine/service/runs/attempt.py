@@ -19,6 +19,7 @@ from oulipoly_engine.core.runs.failure_categories import Category
 from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.runs.session_match import NO_EVIDENCE, Evidence
 from oulipoly_engine.errors import Interrupted, OutputFailed, ResumeMismatch, RunnerError, SpawnFailed
+from oulipoly_engine.private_files import open_private
 from oulipoly_engine.process.command import Command, ProcessResult
 from oulipoly_engine.process.open_files import list_open_files
 from oulipoly_engine.process.run import StdoutClosed, run
@@ -249,7 +250,7 @@ def _transport(it: Attempt, stack: contextlib.ExitStack) -> tuple[tuple[str, ...
 
 def _write_private(path: Path, data: bytes) -> None:
     try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor = open_private(path, os.O_WRONLY | os.O_EXCL)
         with os.fdopen(descriptor, "wb") as file:
             file.write(data)
     except OSError as error:

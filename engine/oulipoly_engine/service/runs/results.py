@@ -8,6 +8,7 @@ from pathlib import Path
 
 from oulipoly_engine.core.runs import markers
 from oulipoly_engine.core.runs.invocations import Outcome, Status
+from oulipoly_engine.private_files import make_folder, write_private
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.runs import invocations
 from oulipoly_engine.store.sessions import chains
@@ -15,11 +16,11 @@ from oulipoly_engine.store.sessions import chains
 
 def write(folder: Path, uuid: str, line: str) -> None:
     """Write one result line to its file, whole or not at all. Raises OSError."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_folder(folder)
     path = folder / f"{uuid}.result"
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        temporary.write_text(line + "\n", encoding="utf-8")
+        write_private(temporary, f"{line}\n".encode())
         temporary.replace(path)
     except OSError:
         temporary.unlink(missing_ok=True)

@@ -15,7 +15,9 @@ from typing import IO
 
 from oulipoly_engine.adapters.transcript_file import open_transcript, status_of
 from oulipoly_engine.errors import MoveRefused, SessionBusy
+from oulipoly_engine.private_files import make_folder, open_private
 from oulipoly_engine.records import Record
+from oulipoly_engine.regular_files import walk_folders
 
 _BLOCK = 1 << 20
 _ATTEMPTS = 3  # at a file that changes while it is read
@@ -82,7 +84,7 @@ def carry(part: Part, at: str) -> CopyResult:
         return CopyResult(part.target, part.target.stat().st_size, None)
     temporary = temporary_of(part.target)
     try:
-        part.target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(part.target.parent)
         size_bytes = _copy(part, temporary)
         kept = None if not part.target.exists() or part.grows else _set_aside(part.target, at)
         temporary.rename(part.target)
@@ -100,7 +102,7 @@ def list_folder(source: Path, target: Path) -> Iterator[Part]:
 
     Links and whatever is no file are left out: they may lead anywhere.
     """
-    for folder, _, names in os.walk(source):
+    for folder, _, names in walk_folders(source):
         for name in sorted(names):
             found = Path(folder, name)
             if found.is_file() and not found.is_symlink():
@@ -126,7 +128,7 @@ def _copy(part: Part, temporary: Path) -> int:
             before = os.fstat(source.fileno())
             source.seek(part.start)
             temporary.unlink(missing_ok=True)
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            descriptor = open_private(temporary, os.O_WRONLY | os.O_EXCL)
             with os.fdopen(descriptor, "wb") as file:
                 shutil.copyfileobj(source, file, _BLOCK)
                 file.flush()

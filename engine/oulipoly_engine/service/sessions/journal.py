@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.private_files import make_folder, open_private
 from oulipoly_engine.records import Record
 
 _PENDING = re.compile(r"session-(?P<id>.+)\.pending")
@@ -68,7 +69,7 @@ class JournalFolder(Record):
     def lock_shared(self) -> Iterator[None]:
         """Keep recoveries away for the block. Raises RunnerError when one does not end."""
         with translate_errors(self.path):
-            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_folder(self.path)
             descriptor = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             deadline = time.monotonic() + _PATIENCE_S
@@ -107,7 +108,7 @@ class JournalFolder(Record):
     def set_aside(self, session_id: str) -> Path:
         """Move a session's journal into quarantine and return where it lies; its canonical lines stay."""
         with translate_errors(self.path):
-            self.quarantine.mkdir(exist_ok=True, mode=0o700)
+            make_folder(self.quarantine)
             number, target = 1, self.quarantine / f"session-{session_id}.pending"
             while target.exists():
                 number += 1
@@ -146,7 +147,7 @@ def write(path: Path, content: bytes, mode: int = 0o600, temporary: Path | None 
 def prepare(path: Path, content: bytes, mode: int) -> None:
     """Write a new file and see it to the disk. Raises OSError."""
     path.unlink(missing_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    descriptor = open_private(path, os.O_WRONLY | os.O_EXCL)
     with os.fdopen(descriptor, "wb") as file:
         os.fchmod(file.fileno(), mode)
         file.write(content)

@@ -23,6 +23,7 @@ from oulipoly_engine.clock import Clock, to_text
 from oulipoly_engine.core.sessions import lease as lease_file
 from oulipoly_engine.core.sessions.lease import DEFAULT_TTL_MS, MAXIMUM_TTL_MS, HeldLease, Owner, ReleaseMark
 from oulipoly_engine.errors import LeaseGone, LeaseTokenInvalid, RunnerError, SessionBusy, TtlInvalid
+from oulipoly_engine.private_files import make_folder, open_private
 from oulipoly_engine.process.liveness import has_ended, here, start_ticks
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.records import Record
@@ -32,7 +33,6 @@ T = TypeVar("T")
 
 _PATIENCE_S = 10.0  # for the sentinel; a decision takes a millisecond
 _PAUSE_S = 0.005
-_MODE = 0o600
 
 
 class Lease(Record):
@@ -167,7 +167,7 @@ class Leases(Record):
         """Hold the sentinel for the block."""
         sentinel = self.folder / "sentinel.lock"
         with _translate_errors(sentinel):
-            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_folder(self.folder)
             if self.folder.stat().st_mode & 0o077:
                 self.folder.chmod(0o700)
             deadline = time.monotonic() + _PATIENCE_S
@@ -198,7 +198,7 @@ def _write(path: Path, content: bytes) -> None:
     temporary = path.with_name(f"{path.name}.tmp")
     temporary.unlink(missing_ok=True)
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE)
+        descriptor = open_private(temporary, os.O_WRONLY | os.O_EXCL)
         with os.fdopen(descriptor, "wb") as file:
             file.write(content)
             file.flush()

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.private_files import open_private
 
-_MODE = 0o600  # sessions are private
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
@@ -34,7 +34,7 @@ def new_file(path: Path, *, force: bool = False, suffix: str | None = None) -> I
         raise exists(path)
     temporary = temporary_of(path, suffix or str(os.getpid()))
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW, _MODE)
+        descriptor = open_private(temporary, os.O_WRONLY | os.O_TRUNC | os.O_NOFOLLOW)
         with os.fdopen(descriptor, "wb", buffering=1 << 20) as file:
             yield file
             file.flush()

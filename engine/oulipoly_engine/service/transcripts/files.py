@@ -14,7 +14,7 @@ from pathlib import Path
 from oulipoly_engine.adapters.bundled import place_call, turn_call
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, StorageType
 from oulipoly_engine.records import Record
-from oulipoly_engine.regular_files import read_regular
+from oulipoly_engine.regular_files import DEEPEST, read_regular
 
 CLEANUP_DAYS = 30.0  # Claude Code's default for cleanupPeriodDays (2.1.50 to 2.1.329)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
@@ -150,7 +150,7 @@ def _walk(folder: Path) -> Iterator[os.DirEntry[str]]:
         here, depth = pending.pop()
         for entry in _entries(here):
             if entry.is_dir(follow_symlinks=False):
-                if depth < 16:
+                if depth < DEEPEST:
                     pending.append((Path(entry), depth + 1))
             elif entry.is_file(follow_symlinks=False):
                 yield entry

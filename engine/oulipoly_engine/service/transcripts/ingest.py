@@ -25,6 +25,7 @@ from oulipoly_engine.core.runs.session_match import NO_EVIDENCE, Evidence, choos
 from oulipoly_engine.core.transcripts.turn_script import EntryLine, LineError, Told, parse_line
 from oulipoly_engine.errors import StoreUnusable
 from oulipoly_engine.events import EntriesIngested, Listeners
+from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.process.script import ScriptResult, run_script
 from oulipoly_engine.process.thread_pool import run_in_threads
@@ -203,7 +204,7 @@ class Ingester(Record):
 
     def _run(self, name: str, script: str, state_dir: Path, stopped: Event) -> IngestResult:
         try:
-            state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_folder(state_dir)
         except OSError as error:
             return _make_failure(name, f"cannot make the state folder {state_dir}: {error.strerror or error}")
         env = {**self.environ, "STATE_DIR": str(state_dir), "LONGEST_LINE": str(self.longest_line)}

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.adapters.bundled import TRANSCRIPT_PREFIXES, SessionCall, entry_reading, turn_call
 from oulipoly_engine.core.accounts.accounts import SessionScripts
+from oulipoly_engine.private_files import make_folder, write_private
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.regular_files import read_regular
 from oulipoly_engine.store.base.db import Store
@@ -81,8 +82,8 @@ class QuickIngest(Record, frozen=False):
         read = self._database if prefix is None else self._transcripts
         if not found or read(name, call, state_dir, found, is_new):
             with suppress(OSError):  # we look at more the next time
-                state_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-                mark.write_bytes(os.fsencode(call.folder))
+                make_folder(state_dir)
+                write_private(mark, os.fsencode(call.folder))
                 os.utime(mark, ns=(begun_ns, begun_ns))
 
     def _transcripts(

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from oulipoly_engine.errors import SchemaIncompatible, StoreLocked, StoreNotWritable, StoreUnusable
+from oulipoly_engine.private_files import make_folder, open_private
 from oulipoly_engine.store.base import schema
 from oulipoly_engine.store.base.compiled import BoundQuery, Compiled
 from oulipoly_engine.store.base.connections import Connections
@@ -135,7 +136,7 @@ def open_store(path: Path) -> Store:
     """
     refuse_other_kinds(path)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(path.parent)
     except OSError as error:
         message = (
             f"cannot create the state folder {path.parent}: {reason_of(error)}; set OULIPOLY_DATA_DIR to a writable one"
@@ -208,7 +209,7 @@ def _check_writable(path: Path) -> None:
             raise make_refusal(path, "no right to write it")
         return
     try:
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        os.close(open_private(path, os.O_WRONLY))
     except OSError as error:
         message = f"cannot create the state file {path}: {reason_of(error)}; set OULIPOLY_DATA_DIR to a writable folder"
         raise StoreUnusable(message) from error

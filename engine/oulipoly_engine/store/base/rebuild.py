@@ -9,6 +9,7 @@ from pathlib import Path
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.errors import RequestRefused, StoreUnusable
+from oulipoly_engine.private_files import make_new_folder
 from oulipoly_engine.store.base.db import open_store
 
 _SIDE_FILES = ("", "-wal", "-shm")
@@ -42,7 +43,7 @@ def _new_folder(backups: Path, now: datetime) -> Path:
         suffix = f"-{attempt}" if attempt else ""
         folder = backups / f"{stamp}-pid{os.getpid()}{suffix}"
         try:
-            folder.mkdir(parents=True, mode=0o700)
+            make_new_folder(folder)
         except FileExistsError:
             continue
         return folder

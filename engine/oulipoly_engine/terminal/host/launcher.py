@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from oulipoly_engine.errors import SpawnFailed
+from oulipoly_engine.private_files import make_folder, open_private
 
 _PATIENCE_S = 30.0  # a loaded machine takes a while to start Python
 _LOG_LIMIT = 1 << 20
@@ -97,10 +98,10 @@ def drop_empty_log(log: Path) -> None:
 
 def _open_log(log: Path, instead: int) -> int:
     try:
-        log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_folder(log.parent)
         old = sorted(log.parent.glob("*.log"), key=lambda path: path.stat().st_mtime)
         for path in old[: -_LOGS_KEPT + 1]:
             path.unlink(missing_ok=True)
-        return os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        return open_private(log, os.O_WRONLY | os.O_APPEND)
     except OSError:
         return instead

@@ -20,6 +20,7 @@ import msgspec
 
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.paths import is_stand_in
+from oulipoly_engine.private_files import make_folder, open_private, write_private
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.regular_files import read_regular
 
@@ -84,7 +85,7 @@ def ensure(folder: Path) -> None:
 
 
 def _ensure(folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_folder(folder)
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
         message = f"the runtime folder {folder} belongs to somebody else: remove it, or set XDG_RUNTIME_DIR"
@@ -129,9 +130,7 @@ class TerminalFiles(Record, frozen=False):
     def describe(self, terminal: Terminal) -> None:
         """Write the description, whole or not at all. Raises OSError."""
         new = self.description.with_suffix(".json.new")
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(terminal))
+        write_private(new, msgspec.json.encode(terminal))
         new.replace(self.description)
 
     def listen(self) -> Listener:
@@ -167,7 +166,7 @@ def claim(folder: Path) -> tuple[TerminalFiles, int]:
         ensure(folder)
         place = TerminalFiles(folder, secrets.token_hex(3))
         with contextlib.suppress(FileExistsError, FileNotFoundError):
-            descriptor = os.open(place.lock, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            descriptor = open_private(place.lock, os.O_RDWR | os.O_EXCL)
             if _lock(descriptor) and os.fstat(descriptor).st_nlink:
                 return place, descriptor
             os.close(descriptor)  # somebody who tidies up was quicker, and removes it
@@ -223,7 +222,7 @@ def read(place: TerminalFiles) -> Terminal | None:
 def _lock_if_free(place: TerminalFiles) -> Iterator[bool]:
     """Hold a terminal's lock for the block if nobody does; yields whether nobody did."""
     try:
-        descriptor = os.open(place.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = open_private(place.lock, os.O_RDWR)
     except OSError:
         yield False
         return

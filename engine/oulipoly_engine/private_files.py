@@ -1,0 +1,69 @@
+"""Make our folders (0700) and files (0600), whatever the umask: the only place that makes any.
+
+A mode given to mkdir(2) holds for the last folder alone, not for those above it, and a umask can only take from it.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FOLDER_MODE, FILE_MODE = 0o700, 0o600
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, where there is none. Raises OSError."""
+    missing = []
+    place = path
+    while not _make(place):
+        missing.append(place)
+        place = place.parent
+    for place in reversed(missing):
+        _make(place)
+
+
+def make_new_folder(path: Path) -> None:
+    """Make a folder that must not be there yet, and those above it. Raises FileExistsError and other OSErrors."""
+    make_folder(path.parent)
+    path.mkdir(FOLDER_MODE)
+    path.chmod(FOLDER_MODE)
+
+
+def open_private(path: str | Path, flags: int) -> int:
+    """Open a file of ours by flags such as os.O_WRONLY, make it where it is missing, and return the descriptor.
+
+    One that is there keeps its mode. Raises OSError.
+    """
+    descriptor = os.open(path, flags | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
+    try:
+        if os.fstat(descriptor).st_mode & FILE_MODE != FILE_MODE:  # the umask took what is ours
+            os.fchmod(descriptor, FILE_MODE)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Write a file of ours, in place of what is in it. Raises OSError."""
+    with os.fdopen(open_private(path, os.O_WRONLY | os.O_TRUNC), "wb") as file:
+        file.write(data)
+
+
+def _make(path: Path) -> bool:
+    """Make one folder unless it is there; returns whether there was a folder to make it in. Raises OSError."""
+    try:
+        path.mkdir(FOLDER_MODE)
+    except FileNotFoundError:
+        if path.parent == path:
+            raise
+        return False
+    except OSError:  # a file system that is read-only, or an automounter's, may say something else of what is there
+        if not path.is_dir():
+            raise
+    else:
+        path.chmod(FOLDER_MODE)
+    return True
