@@ -11,13 +11,13 @@ from typing import NoReturn
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.quota.windows import Window
-from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import AdapterOutputInvalid
 from oulipoly_engine.records import Record, replace
 
 MAX_WINDOWS = 64  # vendors have two to six; thousands are a broken script, not a quota
 _RAW_SHOWN = 300  # characters of a script's output in an error
 _RAW_REDACTED = 1 << 16  # how much of it is searched for secrets
+_SOURCE_SHOWN = 120  # characters of the script itself
 _LABEL_SHOWN = 60
 _SHAPES = (
     'it must print one JSON object, {"windows": [{"used_percent": 0..100, "resets_at": RFC 3339}]} '
@@ -181,16 +181,21 @@ class _Reader:
 
     def _refuse(self, fault: str, cause: BaseException | None = None, *, show_raw: bool = True) -> NoReturn:
         raw = f"; it printed: {excerpt(self._raw)}" if show_raw else ""
-        message = f"the quota script {redact(self._source)!r} {fault}{raw}"
+        message = f"the quota script {excerpt(self._source, _SOURCE_SHOWN)!r} {fault}{raw}"
         raise AdapterOutputInvalid(message) from cause
 
 
 def excerpt(raw: bytes | str, limit: int = _RAW_SHOWN) -> str:
-    """Return the beginning of what a script printed, on one line, without secrets or control characters."""
+    """Return the beginning of what a script printed, on one line, without secrets or control characters.
+
+    What looks like a bare token is taken for a secret too: these scripts handle logins, and say what was refused.
+    """
+    from oulipoly_engine.core.text.redact import redact_strictly  # noqa: PLC0415 - 2 ms, and most runs redact nothing
+
     # Redacted before it is cut, or a secret that straddles the cut would no longer look like one.
     head = raw[:_RAW_REDACTED]
     text = head.decode("utf-8", "replace") if isinstance(head, bytes) else head
-    shown = _printable(redact(text))
+    shown = _printable(redact_strictly(text))
     return shown if len(shown) <= limit and len(head) == len(raw) else f"{shown[:limit]}… ({len(raw)} in all)"
 
 

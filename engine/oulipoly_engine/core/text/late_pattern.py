@@ -37,6 +37,11 @@ class LatePattern:
         """Return the match that is the whole text."""
         return self.compiled.fullmatch(text)
 
+    def findall(self, text: str) -> list[str]:
+        """Return every match, or its only group."""
+        found: list[str] = self.compiled.findall(text)
+        return found
+
     def finditer(self, text: str) -> Iterator[re.Match[str]]:
         """Yield every match."""
         return self.compiled.finditer(text)

@@ -97,6 +97,9 @@ def test_secret_of_known_shape_is_removed_from_a_sentence(secret):
         ("set -gx MY_TOKEN zq81", "set -gx MY_TOKEN [redacted]"),
         ("<password>zq81</password>", "<password>[redacted]</password>"),
         ('<a:clientSecret b="c">z q</a:clientSecret>', '<a:clientSecret b="c">[redacted]</a:clientSecret>'),
+        ('os.environ["API_KEY"] = "zq81"', 'os.environ["API_KEY"] = "[redacted]"'),
+        ('api_key: str = "zq81"', 'api_key: str = "[redacted]"'),
+        ("say\\nghp_" + "0123456789abcdef" * 2, "say\\n[redacted]"),
         ("password: `z q` and", "password: `[redacted]` and"),
         ("postgres://admin:p@ss:word!x9@db", "postgres://[redacted]@db"),
         ("password: |\n  one\n\n  two\nuser: x", "password: |\n  [redacted]\nuser: x"),
@@ -138,6 +141,12 @@ def test_private_key_block_is_removed_even_when_cut():
         "PWD=/some/path OLDPWD=/x PWD=$(pwd)",
         "cd /x && pwd && pwd=`pwd`; pwd = os.getcwd(); pwd: process.cwd()",
         "pwd: prints the working directory",
+        "token = read_token(path); password = user.password; self._cookie = position",
+        'headers = {"Authorization": f"Bearer {token}"}; if token == ".": pass',
+        "def log_in(token: EventLoopToken, password: SecretStr) -> None: call(password=password)",
+        'print("token=" + repr(token)); getpass("Password: ")',
+        "https://host/?key=%s&auth={auth} https://{user}:{password}@host",
+        "HTTP Basic Authentication. Basic typographer_rules",
         "PASS: test_x, first_pass: 3, NUM_PASS=12, bypass=yes, compass: north",
         "docker run --name mysql -p3306:3306 -u 1000:1000 mysql",
         "curl -u user https://h && git push -u origin main:main",
@@ -201,16 +210,18 @@ def test_redacting_twice_changes_nothing_more(pieces):
             "cookie",
             *("curl ", "curl -u ", "curl -u a:", "mysql ", "mysql -p", "login a\n", "login a password ", "machine "),
             *("set -x ", "set -x a_", "<token", "<token>", "<token>a", "passphrase: a b c d ", "://a:b@c"),
+            *("AKIA0123456789ABCDEF ", "*:*:a", "https://a1a1a1a1@", "$apr1$", "Private-Lines: 1\nAA\n", '"kty" "d":"'),
+            *("mdp=", "docker login -p ", "smbclient -U a%", "mnemonic: a b c ", ".atlasv1.", "A" * 40 + " ", "\\n"),
             *("password: |\n", "password: |\n  a\n", " a: |\n", "SG.", "MTIz", "0", "pwd", "pass:", "auth=a", "**:"),
         ),
     ],
 )
-def test_a_hostile_megabyte_takes_no_longer_than_its_length_warrants(unit):
-    text = unit * (1_000_000 // len(unit))
+def test_hostile_text_takes_no_longer_than_its_length_warrants(unit):
+    text = unit * (400_000 // len(unit))
     start = time.process_time()
 
     redact(text)
-    assert time.process_time() - start < 5
+    assert time.process_time() - start < 3
 
 
 @pytest.mark.parametrize(
