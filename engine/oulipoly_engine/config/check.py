@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
-from oulipoly_engine.config import accounts_file, agent_files, app_file, legacy, load, small_files
+from oulipoly_engine.config import accounts_file, agent_files, app_file, legacy, load, mask, small_files
 from oulipoly_engine.config.problem import Fault, Level, Loaded, Problem, nearest
 from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, SessionScripts, Settings
@@ -85,11 +85,12 @@ def _command_faults(name: str, command: str, args: Sequence[str], which: Which) 
 
 def _not_found(command: str) -> tuple[str, str]:
     """Return message and fix for a command that cannot be started."""
+    shown = mask.text(command)
     if " " in command and not Path(command).exists():
-        return f"no program is called {command!r}", "keep the program in `command` and put its arguments into `args`"
+        return f"no program is called {shown!r}", "keep the program in `command` and put its arguments into `args`"
     if "/" in command and Path(command).exists():
-        return f"{command!r} is not an executable file", "correct the path, or `chmod +x` the file"
-    return f"the program {command!r} was not found", "install it, correct the name, or add its folder to PATH"
+        return f"{shown!r} is not an executable file", "correct the path, or `chmod +x` the file"
+    return f"the program {shown!r} was not found", "install it, correct the name, or add its folder to PATH"
 
 
 def _tool_filter_faults(name: str, account: Account) -> Iterator[Fault]:

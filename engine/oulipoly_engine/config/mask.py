@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from oulipoly_engine.core.text.redact import REDACTED, redact, redact_argv
+from oulipoly_engine.core.text.redact import REDACTED, redact_argv, redact_strictly
 
 _DOTS = "•••"
 _LONG = 12  # characters from which on the last four may be shown, so that people can tell two keys apart
@@ -25,8 +25,8 @@ def mask(secret: str) -> str:
 
 
 def text(value: str) -> str:
-    """Hide every secret inside a text, such as a shell line."""
-    return redact(value).replace(REDACTED, _DOTS)
+    """Hide every secret inside a text, such as a shell line; bare tokens too, since hiding too much is harmless."""
+    return redact_strictly(value).replace(REDACTED, _DOTS)
 
 
 def words(values: Sequence[str]) -> list[str]:

@@ -26,15 +26,22 @@ def note(text: str) -> None:
 
 def fail(error: RunnerError) -> int:
     """Say what went wrong as `Error: ...` and return the exit code."""
-    note(f"Error: {error.message}")
+    note(f"Error: {_redact(error.message)}")
     return error.exit_code
 
 
 def fail_json(error: RunnerError) -> int:
     """Say what went wrong as one JSON line, `{"error": {"code", "message", ...}}`, and return the exit code."""
-    document = {"error": {"code": error.slug, "message": error.message, **error.extra}}
+    document = {"error": {"code": error.slug, "message": _redact(error.message), **error.extra}}
     note(json.dumps(document, ensure_ascii=False))
     return error.exit_code
+
+
+def _redact(text: str) -> str:
+    """Take secrets out of a message: many repeat what was typed, or what stands in the configuration."""
+    from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - 2 ms, only failures need it
+
+    return redact(text)
 
 
 def is_terminal() -> bool:

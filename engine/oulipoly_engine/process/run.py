@@ -93,7 +93,13 @@ def _spawn(command: Command) -> subprocess.Popen[bytes]:
 
 
 def spawn_problem(command: Command, error: Exception) -> str:
-    """Say in one sentence why a command did not start, and what to do."""
+    """Say in one sentence why a command did not start, and what to do; a secret inside its name is redacted."""
+    from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - 2 ms, only a failed start needs it
+
+    return redact(_describe_problem(command, error))
+
+
+def _describe_problem(command: Command, error: Exception) -> str:
     name = command.argv[0]
     if isinstance(error, FileNotFoundError):
         if command.cwd is not None and not command.cwd.is_dir():

@@ -158,4 +158,7 @@ def _check_range(spec: InputSpec, value: str, number: float) -> None:
 
 
 def _refusal(spec: InputSpec, rule: str) -> InputInvalid:
-    return InputInvalid(f"input {spec.name!r}: {rule}")
+    from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - 2 ms, only refused inputs need it
+
+    # Together with the name, by which a secret may be known.
+    return InputInvalid(redact(f"input {spec.name!r}: {rule}"))

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from oulipoly_engine.core.text.late_pattern import LatePattern
-from oulipoly_engine.core.text.secret_rules import NAME_OF_ONE, REDACTED, RULES, keep_reference, take_out
+from oulipoly_engine.core.text.secret_rules import NAME_OF_ONE, RULES, keep_reference, take_out
+from oulipoly_engine.core.text.secret_rules import REDACTED as REDACTED
 from oulipoly_engine.core.text.secret_shapes import ANY_DOTTED, DOTTED, SHAPES, Shape
 from oulipoly_engine.core.text.secret_values import is_random
 from oulipoly_engine.core.text.word_search import WordSearch

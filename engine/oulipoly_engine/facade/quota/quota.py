@@ -14,6 +14,7 @@ from oulipoly_engine.core.quota import usage_table
 from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, Alert
 from oulipoly_engine.core.quota.staleness import is_stale
 from oulipoly_engine.core.quota.usage_table import AccountUsage
+from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.facade.files import check_account
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.records import Record
@@ -164,7 +165,7 @@ def _read(
 
 
 def _usage(account: Account, done: RefreshResult) -> AccountUsage:
-    vendor = usage_table.vendor_of(account.command)
+    vendor = usage_table.vendor_of(None if account.command is None else redact(account.command))
     state = _STATES.get(done.kind)
     warning = usage_table.not_committed(done.text or "") if done.kind is Kind.NOT_STORED else None
     if done.kind in (Kind.FAILED, Kind.BACKING_OFF):

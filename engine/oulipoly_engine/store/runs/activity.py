@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from oulipoly_engine.clock import from_text
 from oulipoly_engine.core.runs.invocations import Invocation
+from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.store.base.compiled import Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.orm import JOIN, Query, fn
@@ -65,7 +66,7 @@ def failures(store: Store) -> tuple[Failure, ...]:
     """Return the last run of each account that failed in it; a success since then ends what was wrong."""
     rows = store.rows(_select_last_failures())
     return tuple(
-        Failure(account, model, category, reason, text, from_text(finished_at))
+        Failure(account, model, category, reason, text and redact(text), from_text(finished_at))  # older rows are raw
         for account, model, category, reason, text, finished_at in rows
     )
 

@@ -224,8 +224,14 @@ def last_account(store: Store, model: str) -> str | None:
     return str(rows[0][0]) if rows else None
 
 
+def _redact(text: str) -> str:
+    from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - 2 ms, and most runs succeed
+
+    return redact(text)[:_LAST_ERROR_LIMIT]
+
+
 def _count(store: Store, row: Invocation, outcome: Outcome) -> None:
-    error = None if outcome.success else (outcome.error_text or outcome.error_category or "failed")[:_LAST_ERROR_LIMIT]
+    error = None if outcome.success else _redact(outcome.error_text or outcome.error_category or "failed")
     finished = to_text(outcome.finished_at)
     counter = AccountCounterRow
     added = counter.insert(

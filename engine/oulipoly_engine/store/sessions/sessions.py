@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from oulipoly_engine.core.sessions.sessions import Part, Session
+from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.records import replace
 from oulipoly_engine.store.base.compiled import Compiled, Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
@@ -91,11 +92,18 @@ def list_sessions(store: Store, chain_ids: Collection[str] | None = None) -> tup
             if len(own) > 1:
                 own.sort(key=lambda part: part.started_at)
             is_kept = (own[0].account, own[0].session_id) in kept
-            one = Session(chain_id, model, created_at, used_at, tuple(own), name, note, pinned_at, is_kept)
+            one = Session(
+                chain_id, model, created_at, used_at, tuple(own), _redact(name), _redact(note), pinned_at, is_kept
+            )
             if len(own) > 1:
                 one = replace(one, has_kept_copy=(one.active.account, one.active.session_id) in kept)
             found.append(one)
     return tuple(found)
+
+
+def _redact(words: str | None) -> str | None:
+    """Return what a person said of a session as it may be shown: everything that shows sessions reads them here."""
+    return words and redact(words)
 
 
 def titles(store: Store, account: str, session_ids: Collection[str]) -> dict[str, str]:
@@ -106,7 +114,7 @@ def titles(store: Store, account: str, session_ids: Collection[str]) -> dict[str
         .join(NoteRow, JOIN.LEFT_OUTER, on=NoteRow.chain_id == SegmentRow.chain_id)
         .where(FactsRow.account == account, FactsRow.session_id.in_(each_of(sorted(session_ids))))
     )
-    return {str(session): str(title) for session, title in rows if title}
+    return {str(session): redact(str(title)) for session, title in rows if title}
 
 
 def latest(store: Store, limit: int) -> tuple[frozenset[str], int]:
