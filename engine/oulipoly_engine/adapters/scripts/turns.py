@@ -399,6 +399,7 @@ class Reading(Generic[T]):
             if before is not None and before.is_of(status):
                 self._now[path] = before
                 return
+            _require_regular(path, status)  # before it is opened: of a link the system has other words
             with open_transcript(path, _BUFFER) as file:
                 yield from self._read_file(path, file, before)
         except OSError as error:  # unreadable, or gone since the folder was listed
@@ -433,9 +434,9 @@ class Reading(Generic[T]):
         )
 
     def _lines(self, file: BinaryIO, place: Place) -> Iterator[T]:
-        while line := file.readline(min(_PIECE, self.longest_line)):
-            is_whole, size = line.endswith(b"\n"), len(line)
-            is_cut = False
+        piece = min(_PIECE, self.longest_line)
+        while line := file.readline(piece):
+            is_whole, size, is_cut = line.endswith(b"\n"), len(line), False
             if not is_whole:
                 line, is_whole, size, is_cut = _read_on(file, line, self.longest_line)
             text, line = line.strip(b" \t\r\n\0"), b""  # the line may be long: held once only
@@ -523,7 +524,6 @@ def open_transcript(path: str | Path, buffering: int = -1) -> BinaryIO:
 
     Raises OSError.
     """
-    _require_regular(path, os.lstat(path))
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
     try:
         _require_regular(path, os.fstat(descriptor))

@@ -244,7 +244,7 @@ class FilePages:
                 if self._passed:
                     break
                 continue
-            block = os.pread(self._file.fileno(), _BLOCK, at + len(rest))
+            block = os.pread(self._file.fileno(), min(_BLOCK, self._longest), at + len(rest))
             if not block:
                 break
             rest, at = self._note(rest + block, at)
@@ -273,17 +273,18 @@ class FilePages:
     def _note(self, data: bytes, at: int) -> tuple[bytes, int]:
         """Note the whole lines of some bytes; return what is left, and where that begins."""
         start, number, opens, closes = 0, self._lines, _OPENS, _CLOSES
-        longest = self._longest
         # Looked up once: a long file has a hundred thousand lines.
         find, hint = data.find, self._hint.search
         add_start, add_end, add_number = self._starts.append, self._ends.append, self._numbers.append
+        if (end := find(b"\n")) > self._longest:  # only the first one can be: the others lie within one block
+            start, number = end + 1, number + 1
+            self.damage = Damage(self.damage.lines + 1, self.damage.first or number)
         while (end := find(b"\n", start)) >= 0:
             number += 1
             # Nothing is decoded here: a record is an object on one line, and what is broken off lacks an end.
-            is_long = end - start > longest
-            if is_long or ((data[start] != opens or data[end - 1] != closes) and _is_damaged(data[start:end])):
+            if (data[start] != opens or data[end - 1] != closes) and _is_damaged(data[start:end]):
                 self.damage = Damage(self.damage.lines + 1, self.damage.first or number)
-            if not is_long and hint(data, start, end):
+            if hint(data, start, end):
                 add_start(at + start)
                 add_end(at + end)
                 add_number(number)
