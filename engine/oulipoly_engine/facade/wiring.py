@@ -186,6 +186,7 @@ class Wiring(Record):
             self.paths.data / "turn-scan-locks",
             read,
             lambda session_id: self.recovery(lambda: store).mend(session_id),
+            self.longest_line,
         )
 
     def replacer(self, store: Store, locator: Locator, settings: Settings) -> Replacer:
@@ -221,7 +222,7 @@ class Wiring(Record):
         """Return what settles replacements and moves that were cut off. store: opens it when something has to be."""
         from oulipoly_engine.service.rewrite.recovery import Recovery
 
-        return Recovery(self.paths.data, self.clock, store, self.longest_line())
+        return Recovery(self.paths.data, self.clock, store, self.longest_line)
 
     def invoker(
         self,

@@ -47,7 +47,7 @@ class Recovery(Record):
     data: Path  # our data folder
     clock: Clock
     store: Callable[[], Store]  # opened when something needs it
-    longest_line: int = LONGEST_LINE
+    longest_line: Callable[[], int] = lambda: LONGEST_LINE  # asked where something is to be done
 
     def run(self) -> tuple[str, ...]:
         """Look at everything that was left, and return a sentence for each session that it was about.
@@ -112,7 +112,7 @@ class Recovery(Record):
                 raise ValueError(f"it is for another session, {journal.session_id!r}")  # noqa: TRY301 - as if unreadable
         except ValueError as error:
             return self._set_aside(session_id, f"its journal cannot be understood: {error}")
-        found = _find_state(journal, self.longest_line)
+        found = _find_state(journal, self.longest_line())
         if found.is_new:
             try:
                 rows.apply(
@@ -121,7 +121,7 @@ class Recovery(Record):
                     found.reading,
                     self.clock.now(),
                     len(found.data),
-                    longest_line=self.longest_line,
+                    longest_line=self.longest_line(),
                 )
             except ValueError as error:  # one session's lines must not keep every command from starting
                 self._clear(journal)

@@ -343,7 +343,7 @@ class Replacer(Record):
 
     @property
     def _recovery(self) -> Recovery:
-        return Recovery(self.data, self.clock, lambda: self.store, self.longest_line)
+        return Recovery(self.data, self.clock, lambda: self.store, lambda: self.longest_line)
 
 
 def _canonical(one: ReplacementRecord, target: Target) -> CanonicalRecord:

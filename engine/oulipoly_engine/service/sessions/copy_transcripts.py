@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from oulipoly_engine.adapters.transcript_file import open_transcript, status_of
+from oulipoly_engine.adapters.transcript_file import lines_of, open_transcript, status_of
 from oulipoly_engine.errors import MoveRefused, SessionBusy
 from oulipoly_engine.private_files import make_folder, open_private
 from oulipoly_engine.records import Record
@@ -109,13 +109,16 @@ def list_folder(source: Path, target: Path) -> Iterator[Part]:
                 yield Part(found, target / found.relative_to(source))
 
 
-def first_line_with(path: Path, text: str) -> tuple[int, int] | None:
-    """Return the byte at which the first line begins that holds a text, and the line's number; None: no line does."""
+def first_line_with(path: Path, text: str, longest_line: int) -> tuple[int, int] | None:
+    """Return the byte at which the first line begins that holds a text, and the line's number; None: no line does.
+
+    longest_line: bytes; a longer one is passed over.
+    """
     wanted = text.encode()
     position = 0
     with open_transcript(path) as file:
-        for number, line in enumerate(file, 1):
-            if wanted in line:
+        for number, line in enumerate(lines_of(file, longest_line), 1):
+            if isinstance(line, bytes) and wanted in line:
                 return position, number
             position += len(line)
     return None

@@ -17,7 +17,7 @@ from pathlib import Path
 from oulipoly_engine.adapters.scripts import places
 from oulipoly_engine.adapters.transcript_file import is_transcript
 from oulipoly_engine.clock import Clock, to_text
-from oulipoly_engine.core.accounts.accounts import Account, StorageType
+from oulipoly_engine.core.accounts.accounts import LONGEST_LINE, Account, StorageType
 from oulipoly_engine.core.accounts.storage_root import storage_root
 from oulipoly_engine.core.sessions.move import MoveReason
 from oulipoly_engine.core.sessions.move_journal import MoveJournal
@@ -77,6 +77,7 @@ class Mover(Record):
     scan_locks: Path  # the folder of the locks that scans of accounts hold
     read: Callable[[str], object] = _do_nothing  # stores what an account's transcripts have that is not stored yet
     mend: Callable[[str], object] = _do_nothing  # settles what was cut off about a session whose lease we hold
+    longest_line: Callable[[], int] = lambda: LONGEST_LINE  # of a transcript, bytes
 
     def movable(self, names: Iterable[str]) -> frozenset[str]:
         """Return the accounts between which sessions may be moved without being asked: those of Claude Code."""
@@ -261,7 +262,7 @@ class Mover(Record):
         if boundary is None:
             return 0, 1
         try:
-            found = copy_transcripts.first_line_with(source, boundary)
+            found = copy_transcripts.first_line_with(source, boundary, self.longest_line())
         except OSError as error:
             message = f"the transcript {source} cannot be read: {error.strerror or error}"
             raise MoveRefused(message) from error

@@ -14,6 +14,7 @@ from oulipoly_engine.core.sessions.move import MoveReason
 from oulipoly_engine.errors import MoveRefused, SessionAmbiguous, SessionBusy
 from oulipoly_engine.process.liveness import start_ticks
 from oulipoly_engine.records import replace
+from oulipoly_engine.service.sessions.copy_transcripts import first_line_with
 from oulipoly_engine.service.sessions.journal import JournalFolder
 from oulipoly_engine.service.sessions.lease import Leases
 from oulipoly_engine.service.sessions.locate import Locator, find_session
@@ -305,6 +306,13 @@ def test_compacted_session_is_copied_from_its_last_summary_on(machine):
     assert "\n".join(lines[1:]) + "\n" == moved.plan.target.read_text()
     assert 2 == moved.plan.first_line
     assert [("u2",)] == machine.store.rows("SELECT last_turn_id FROM session_chain_segments WHERE ended_at NOTNULL")
+
+
+def test_boundary_is_looked_for_behind_a_line_that_is_too_long(tmp_path):
+    path = tmp_path / "t.jsonl"
+    path.write_text("u2" * 20 + "\nu1\nu2\n")
+
+    assert (44, 3) == first_line_with(path, "u2", 39)
 
 
 def test_boundary_that_the_file_does_not_hold_is_an_error(machine):
