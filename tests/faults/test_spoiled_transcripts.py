@@ -182,3 +182,27 @@ def test_line_of_fifty_megabytes_takes_a_few_times_its_size(spoiled, tmp_path):
 
     assert 2 == new_turns
     assert peak_mb < 6 * 50, peak_mb
+
+
+def test_a_damaged_database_of_one_account_costs_the_others_nothing(world):
+    folder, root = world.home / ".opencode", world.home / ".claude" / "projects"
+    folder.mkdir()
+    root.mkdir(parents=True)
+    (root / "a.jsonl").write_bytes(line(claude("one", "2026-11-20T08:00:00Z", "find the needle")))
+    with closing(sqlite3.connect(folder / "opencode.db")) as database:
+        database.execute("CREATE TABLE message (id TEXT, session_id TEXT, time_created, time_updated, data TEXT)")
+    raw = (folder / "opencode.db").read_bytes()
+    (folder / "opencode.db").write_bytes(raw.replace(b"tablem", b"table\x8a").replace(b"(id", b"((d"))
+    world.account("oc", "true")
+    world.account("acc", "true")
+    scripts = f"[oc]\nturn_script = 'opencode-turns {folder}'\n[acc]\nturn_script = 'claude-code-turns {root}'\n"
+    (world.config / "sessions.toml").write_text(scripts)
+
+    scan, listed, told = world.run("session-scan"), world.run("session", "list"), world.run("report")
+
+    assert [1, 0, 0] == [done.returncode for done in (scan, listed, told)], scan.stderr + listed.stderr + told.stderr
+    assert not any(b"Traceback" in done.stderr for done in (scan, listed, told))
+    assert b"opencode.db" in scan.stdout + scan.stderr
+    assert b"opencode.db" in told.stderr
+    assert b"acc" in listed.stdout
+    assert b"2026-11-20" in told.stdout

@@ -123,14 +123,22 @@ def entry_reading(
 
 def run_place(call: SessionCall, session_id: str) -> BundledResult:
     """Locate a session's transcript or its folder; prints what the script would have. Never raises."""
-    if call.name == "opencode-cwd":
-        from oulipoly_engine.adapters.opencode.turns import run_cwd  # noqa: PLC0415 - only commands about its sessions
+    try:
+        if call.name == "opencode-cwd":
+            from oulipoly_engine.adapters.opencode.turns import run_cwd  # noqa: PLC0415 - only commands about its sessions
 
-        return BundledResult(*run_cwd(call.folder, session_id))
-    from oulipoly_engine.adapters.scripts import places  # noqa: PLC0415 - only commands about one session ask
+            return BundledResult(*run_cwd(call.folder, session_id))
+        from oulipoly_engine.adapters.scripts import places  # noqa: PLC0415 - only commands about one session ask
 
-    outcome = places.run((call.name, str(call.folder), session_id), {})
-    return BundledResult(outcome.exit_code, outcome.stdout, outcome.stderr)
+        outcome = places.run((call.name, str(call.folder), session_id), {})
+        return BundledResult(outcome.exit_code, outcome.stdout, outcome.stderr)
+    except Exception as error:  # noqa: BLE001, RUF100 - the adapter's border, as the next
+        return BundledResult(1, "", f"{describe_failure(call.name, error)}\n")
+
+
+def describe_failure(name: str, error: Exception) -> str:
+    """Return what to tell of an adapter that met something nobody thought of; it costs its own account alone."""
+    return f"{name} failed on what it found there ({type(error).__name__}: {error})"
 
 
 def _bare_call(command: str, home: Path, names: Sequence[str]) -> tuple[str, Path] | None:

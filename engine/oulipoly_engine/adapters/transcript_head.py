@@ -121,7 +121,7 @@ def _opencode(path: Path, session_id: str) -> Head:
 
     try:
         directory = opencode.find_workspace(path.parent, session_id)
-    except (opencode.OpencodeFailed, ValueError):  # a damaged name is no UTF-8, which sqlite3 finds in its own errors
+    except opencode.OpencodeFailed:
         return Head()
     return Head(_first([directory if isinstance(directory, str) and directory.startswith("/") else None]))
 

@@ -64,7 +64,7 @@ class Cursor:
 
 @contextmanager
 def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a database for reading only; raises sqlite3.Error.
+    """Open a database for reading only; raises sqlite3.Error, also where the block does for a damaged schema.
 
     Where no write-ahead log lies beside it nobody is writing, and it is read as a file that does not change: otherwise
     SQLite would leave a log and a shared-memory file there, and could not read in a folder that is closed to us.
@@ -74,7 +74,11 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(uri, uri=True, timeout=_PATIENCE_S)) as database:
         database.execute("PRAGMA query_only = 1")
         database.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        yield database
+        try:
+            yield database
+        except UnicodeDecodeError as error:  # out of SQLite's own message, with the name of what it cannot read
+            message = f"its schema is damaged ({error})"
+            raise sqlite3.DatabaseError(message) from error
 
 
 def state_of(path: Path) -> tuple[object, ...]:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
+from oulipoly_engine.adapters.bundled import describe_failure
 from oulipoly_engine.adapters.opencode.calls import database_of, read_changed
 from oulipoly_engine.core.ledger.calls import Damage, Found
 from oulipoly_engine.core.ledger.opencode import call_of
@@ -46,6 +47,9 @@ def read_database(source: Source, known: Mapping[str, Cursor], notes: list[str])
         return None
     except OSError as error:
         notes.append(f"{escape_path(name)}: {error.strerror or type(error).__name__}")
+        return None
+    except Exception as error:  # noqa: BLE001, RUF100 - the adapter's border: the other accounts' calls are counted
+        notes.append(describe_failure(escape_path(name), error))
         return None
     places, calls = rows_of(found.calls, {})
     cursor = now._replace(offset=last)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from oulipoly_engine import stopping
-from oulipoly_engine.adapters.bundled import entry_reading, turn_call
+from oulipoly_engine.adapters.bundled import describe_failure, entry_reading, turn_call
 from oulipoly_engine.clock import Clock
 from oulipoly_engine.core.accounts.accounts import LONGEST_LINE, SessionScripts
 from oulipoly_engine.core.quota.readings import excerpt
@@ -194,7 +194,8 @@ class Ingester(Record):
                 tally.count(new, batch)
             with self.store.write():
                 tally.chains = imported.adopt(self.store, name, tally.sessions)
-            reading.keep()
+            with adapter_border():
+                reading.keep()
         except TurnsFailed as failure:
             tally.note(LineError(0, str(failure)))
             result = _result(name, Kind.FAILED, tally, reading.notes)
@@ -239,9 +240,23 @@ def attach_session(store: Store, row: Invocation, evidence: Evidence = NO_EVIDEN
         return session_id
 
 
+@contextmanager
+def adapter_border() -> Iterator[None]:
+    """Turn whatever an adapter raises into TurnsFailed, which costs its own account a warning."""
+    from oulipoly_engine.adapters.scripts.turns import TurnsFailed  # noqa: PLC0415 - 10 ms, only scans need it
+
+    try:
+        yield
+    except TurnsFailed:
+        raise
+    except Exception as error:
+        raise TurnsFailed(describe_failure("the reader", error), 1) from error
+
+
 def _check_records(reading: EntryPass, tally: _Tally) -> Iterator[EntryLine]:
-    for told in reading.turns():
-        yield from _count_line(told, tally)
+    with adapter_border():
+        for told in reading.turns():
+            yield from _count_line(told, tally)
 
 
 def _check_lines(output: bytes, tally: _Tally) -> Iterator[EntryLine]:
