@@ -301,6 +301,19 @@ def test_only_copies_stay_unless_they_are_named(bench):
     assert [] == bench.objects()
 
 
+def test_a_copy_whose_transcript_became_a_link_is_the_only_one_and_stays(bench, tmp_path):
+    path = bench.write(content=lines(1000))
+    bench.keep()
+    path.unlink()
+    path.symlink_to("/etc/passwd")
+    state, spared = bench.state(), ArchiveKeeper(bench.archive, 10).prune()
+    bench.keep()
+
+    assert (CopyState.ONLY_COPY, (), True) == (state, spared.copies, spared.is_over)
+    (restored,) = bench.archive.restore("acc", SESSION, tmp_path / "to")
+    assert lines(1000) == restored.path.read_bytes()
+
+
 def test_archive_full_of_only_copies_says_so(bench):
     path = bench.write(content=lines(1000), age_days=1)
     size = bench.keep().stored_bytes

@@ -531,6 +531,17 @@ def test_anything_behind_the_end_is_refused(here, there, tail):
     assert {} == there.files()[0]
 
 
+def test_a_link_in_the_place_of_the_session_s_folder_is_not_packed(here, tmp_path):
+    (tmp_path / "private").mkdir()
+    (tmp_path / "private" / "key.txt").write_text("private")
+    here.claude().with_suffix("").symlink_to(tmp_path / "private")
+    here.chain("claude1")
+
+    manifest = BundleReader(io.BytesIO(here.pack())).manifest()
+
+    assert [f"{SESSION}.jsonl"] == [file.name for file in manifest.files]
+
+
 class Pipe(io.BytesIO):
     """Bytes that come one after the other."""
 
