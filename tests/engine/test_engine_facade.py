@@ -329,3 +329,23 @@ def test_the_facade_loads_nothing_of_the_screen():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
     assert "set()" == done.stdout.strip()
+
+
+def test_read_only_engine_makes_nothing_in_an_empty_home(home):
+    engine = Engine(Surroundings(read_only=True))
+    found = engine.snapshot()
+    listed = engine.sessions.catalogue.board()
+    engine.close()
+
+    assert (None, ()) == (found.store_failure, found.accounts)
+    assert listed is not None
+    assert [] == list(home.iterdir())
+
+
+def test_read_only_engine_sees_a_state_file_as_soon_as_there_is_one(configured, agents):
+    engine = Engine(Surroundings(read_only=True))
+    before = engine.snapshot().account("ada").wishes.words
+    agents("account", "drain", "ada")
+
+    assert (False, True) == (bool(before), bool(engine.snapshot().account("ada").wishes.words))
+    engine.close()

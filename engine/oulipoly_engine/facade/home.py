@@ -74,6 +74,7 @@ class Home:
         self.making = threading.RLock()
         self._opening = threading.Lock()
         self._store: Store | None = None
+        self._empty_store: Store | None = None
         self._configured: tuple[Fingerprint, Configured] | None = None
 
     @made_once
@@ -128,15 +129,19 @@ class Home:
         self._configured = (fingerprint, replace(configured, problems=problems))
 
     def store(self) -> Store:
-        """Return the state file, where runs have ended whose runner was killed.
+        """Return the state file, where runs have ended whose runner was killed; a missing one is made.
 
-        Raises StoreUnusable or SchemaIncompatible.
+        In read-only mode an empty one in memory stands in for a missing file. Raises StoreUnusable or
+        SchemaIncompatible.
         """
         from oulipoly_engine.service.runs import orphans
-        from oulipoly_engine.store.base.db import open_store
+        from oulipoly_engine.store.base.db import open_empty_store, open_store
 
         with self._opening:
             if self._store is None:
+                if self.read_only and not self.paths.state_db.exists():
+                    self._empty_store = self._empty_store or open_empty_store(self.paths.state_db)
+                    return self._empty_store
                 self._store = open_store(self.paths.state_db)
                 if not self.read_only:
                     with suppress(StoreUnusable), self._explain_errors():  # who came to read shall read

@@ -149,6 +149,20 @@ def open_store(path: Path) -> Store:
     return Store(path, connections)
 
 
+def open_empty_store(path: Path) -> Store:
+    """Return a store in memory in which nothing lies, in place of a file that is missing and must not be made."""
+    return Store(path, _EmptyConnections(Path(":memory:")))
+
+
+class _EmptyConnections(Connections):
+    """Connections of which each is an empty database of its own."""
+
+    def _connect(self) -> sqlite3.Connection:
+        connection: sqlite3.Connection = super()._connect()  # type: ignore[misc]  # the stubs leave it out
+        _migrate(connection, 0)
+        return connection
+
+
 def open_store_to_read(path: Path, refusal: StoreNotWritable) -> Store:
     """Open a state file that cannot be written, without making or changing any file. refusal: why it cannot.
 
