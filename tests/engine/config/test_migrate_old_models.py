@@ -284,3 +284,23 @@ def test_account_name_is_the_real_executable(line, name):
 
 def test_double_quotes_group_words():
     assert ("a", "b c", "d=e f", "'g", "h'") == split_command('a "b c"  d="e f" \'g h\'')
+
+
+@pytest.mark.parametrize(
+    ("providers", "model", "words"),
+    [
+        ("[a]\ncommand = 'c -p'\nargs = 5\n", "", r"providers.toml:3: a.args: it must be a list of texts"),
+        ("[a]\ncommand = 'c -p'\ninteractive_args = [1]\n", "", r"interactive_args: it must be a list of texts"),
+        ("[a]\nresume = 'x'\n", "", r"resume: it must be a table"),
+        ("", "providers = 5\n", r"m.toml:1: providers: it must be a list of tables"),
+        ("", "[[providers]]\nname = 'a'\nargs = 1979-05-27\n", r"m.toml:3: .*args: it must be a list of texts"),
+        ("a = {x = 1}\n", "[[providers]]\nname = 'a'\ncommand = 'c'\n[providers.resume]\nkind = {}\n", "plain tables"),
+    ],
+)
+def test_a_value_of_the_wrong_shape_is_named_with_its_place(paths, providers, model, words):
+    paths.models.mkdir(parents=True)
+    paths.providers.write_text(providers)
+    (paths.models / "m.toml").write_text(model or "[[providers]]\nname = 'a'\n")
+
+    with pytest.raises(ConfigInvalid, match=words):
+        migrate.plan(paths)

@@ -67,10 +67,10 @@ class _Migration:
 
         self.edit = toml_edit
         self.paths = paths
-        self.providers = _usable(toml_file.read(paths.providers))
+        self.providers = _usable_accounts(toml_file.read(paths.providers))
         self.sessions = _usable(toml_file.read(paths.sessions))
         names = model_files.names(models_dir)
-        self.models = [_usable(toml_file.read(models_dir / f"{name}.toml")) for name in names]
+        self.models = [_usable_model(toml_file.read(models_dir / f"{name}.toml")) for name in names]
         self.accounts = toml_edit.parse(self.providers.text)
         self.documents = {file.path: toml_edit.parse(file.text) for file in self.models}
         self.wishes: dict[str, dict[str, _Wish]] = {}
@@ -152,7 +152,11 @@ class _Migration:
                 if comparable != wish.value:
                     self._conflict(name, key, (self.paths.providers, had), (wish.source, wish.value))
                 continue
-            self._put(table, key, wish)
+            try:
+                self._put(table, key, wish)
+            except ValueError as error:  # an inline table takes no table
+                message = f"{self.paths.providers}: [{name}]: {key} cannot be added: {error}; write it in plain tables"
+                raise ConfigInvalid(message) from error
             self.notes.append(f"[{name}].{key} {'comes from' if is_new else 'is completed from'} {wish.source}")
 
     def _put(self, table: Any, key: str, wish: _Wish) -> None:  # noqa: ANN401 - a table or its proxy
@@ -306,6 +310,27 @@ def _usable(file: TomlFile) -> TomlFile:
     wrong = [name for name, value in file.data.items() if not isinstance(value, dict)]
     if wrong and file.path.name in ("providers.toml", "sessions.toml"):
         faults = [Fault((name,), "it is not a table", f"write [{name}]") for name in wrong]
+        raise ConfigInvalid(summary(file.problems(faults)))
+    return file
+
+
+def _usable_accounts(file: TomlFile) -> TomlFile:
+    """Return providers.toml, if what the migration takes apart has its shape. Raises ConfigInvalid."""
+    faults = [fault for name, table in _usable(file).data.items() for fault in old_models.shape_faults((name,), table)]
+    if faults:
+        raise ConfigInvalid(summary(file.problems(faults)))
+    return file
+
+
+def _usable_model(file: TomlFile) -> TomlFile:
+    """Return a model's file, if what the migration takes apart has its shape. Raises ConfigInvalid."""
+    members = _usable(file).data.get("providers", [])
+    if not isinstance(members, list) or not all(isinstance(entry, dict) for entry in members):
+        faults = [Fault(("providers",), "it must be a list of tables", "write [[providers]]")]
+    else:
+        own = enumerate(members)
+        faults = [fault for index, entry in own for fault in old_models.shape_faults(("providers", index), entry)]
+    if faults:
         raise ConfigInvalid(summary(file.problems(faults)))
     return file
 

@@ -108,17 +108,31 @@ def _sets_model(setting: str) -> bool:
     return key == "model" or key.startswith("model_")
 
 
-def _faults(index: int | None, own: Mapping[str, Any], top: Mapping[str, Any]) -> Iterator[Fault]:
+def find_wrong_shapes(launch: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each key of an account's or a pool entry's launch whose value has the wrong shape, and the right one."""
     for key in ("name", "command", "prompt_mode"):
-        if not isinstance(own.get(key, top.get(key, "")), str):
-            yield _wrong(index, key, own, top, "a text in quotes")
+        if not isinstance(launch.get(key, ""), str):
+            yield key, "a text in quotes"
     for key in ("args", "interactive_args"):
-        value = own.get(key, top.get(key, []))
+        value = launch.get(key, [])
         if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-            yield _wrong(index, key, own, top, "a list of texts")
+            yield key, "a list of texts"
     for key in BLOCKS:
-        if not isinstance(own.get(key, top.get(key, {})), dict):
-            yield _wrong(index, key, own, top, "a table")
+        if not isinstance(launch.get(key, {}), dict):
+            yield key, "a table"
+
+
+def shape_faults(place: KeyPath, launch: Mapping[str, Any]) -> tuple[Fault, ...]:
+    """Return what is wrong with the shapes of one launch. place: of its table in the file."""
+    return tuple(
+        Fault((*place, key), f"it must be {wanted}, not {describe_value(launch[key])}", f"write {wanted}")
+        for key, wanted in find_wrong_shapes(launch)
+    )
+
+
+def _faults(index: int | None, own: Mapping[str, Any], top: Mapping[str, Any]) -> Iterator[Fault]:
+    for key, wanted in find_wrong_shapes({**top, **own}):
+        yield _wrong(index, key, own, top, wanted)
     if not own.get("name") and not own.get("command", top.get("command")):
         place: KeyPath = () if index is None else ("providers", index)
         yield Fault(place, "there is neither a `command` nor a `name`, so no account is known", "add one of them")
