@@ -119,9 +119,11 @@ def test_target_is_not_read_while_the_move_goes_on(cut):
     assert [(True, "a")] == cut.owners()
 
 
-@pytest.mark.parametrize("content", [b'{"schema_version": 1, "operation": "move"}', b'{"operation": "move"}'])
-def test_journal_that_cannot_be_understood_is_set_aside(cut, content):
-    (cut.world.data / "replace_journal" / f"session-{SESSION}.pending").write_bytes(content)
+@pytest.mark.parametrize("change", [{"files": []}, {"at": "yesterday"}, {"chain_id": 5}, {"schema_version": 2}])
+def test_journal_that_cannot_be_understood_is_set_aside(cut, change):
+    cut.target.write_text(TWO)
+    path = cut.world.data / "replace_journal" / f"session-{SESSION}.pending"
+    path.write_text(json.dumps(json.loads(path.read_bytes()) | change))
 
     told = cut.world.run("session", "locate", SESSION).stderr
 

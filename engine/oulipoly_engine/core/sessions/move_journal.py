@@ -48,4 +48,7 @@ def read_move(data: bytes) -> MoveJournal | None:
         return None
     if not isinstance(document, dict) or any(document.get(key) != value for key, value in _MOVE.items()):
         return None
-    return msgspec.convert(document, MoveJournal)
+    journal = msgspec.convert(document, MoveJournal)
+    if not journal.files:
+        raise ValueError("it names no file")
+    return journal

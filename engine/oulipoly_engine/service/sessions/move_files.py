@@ -64,15 +64,15 @@ def undo(journal: MoveJournal) -> None:
                 kept.unlink()
             elif file.is_new and is_ours:
                 target.unlink()
-        if file.is_new:
-            _drop_empty(target.parent)
+        _drop_empty(target.parent, Path(journal.files[-1].target).parent)
 
 
-def _drop_empty(folder: Path) -> None:
-    """Remove a folder that holds nothing any more, and the one above it if that was all it held."""
+def _drop_empty(folder: Path, project: Path) -> None:
+    """Remove a folder below the transcript's one, and those above it, as far as they hold nothing any more."""
     with suppress(OSError):
-        folder.rmdir()
-        folder.parent.rmdir()
+        while project in folder.parents:
+            folder.rmdir()
+            folder = folder.parent
 
 
 def _is_copied(file: JournaledFile) -> bool:
