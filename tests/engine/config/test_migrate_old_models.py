@@ -298,7 +298,6 @@ def test_double_quotes_group_words():
     ],
 )
 def test_a_value_of_the_wrong_shape_is_named_with_its_place(paths, providers, model, words):
-    paths.models.mkdir(parents=True)
     paths.providers.write_text(providers)
     (paths.models / "m.toml").write_text(model or "[[providers]]\nname = 'a'\n")
 
