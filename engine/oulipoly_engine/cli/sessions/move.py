@@ -16,7 +16,7 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
     parser = Parser(
         prog=program,
         description=f"{command}: copy a session's transcript to another account and let the session go on there. The "
-        "former copy stays where it is.",
+        "former copy stays where it is. Where the account has a copy of it as another session, the two are joined.",
     )
     parser.add_argument("session", metavar="ID", help="id of the session or of its chain; the beginning is enough")
     parser.add_argument("account", metavar="ACCOUNT", help="where it shall go; of the same CLI")
