@@ -18,6 +18,7 @@ from rows import (
     drawing,
     finding,
     following,
+    growth,
     ledger,
     one_shot,
     panes,
@@ -87,5 +88,7 @@ ROWS = (
     Row("app-elsewhere", "another process's reading until the app shows it", sessions.reading_elsewhere),
     Row("app-idle", "the app to which nothing happens, 10,000 sessions and 100,000 turns", sessions.idle),
     Row("app-memory", "the app's memory with 10,000 sessions and 100,000 turns", sessions.memory),
+    Row("app-growth-keys", "the app's memory while it is used by keys", growth.keys),
+    Row("app-growth-shots", "the same with a stream of one-shots", growth.keys_and_shots),
     Row("app-append", "an append to the transcript shown until the screen", sessions.append_to_screen),
 )
