@@ -39,6 +39,7 @@ _MOST_CLIENTS = 64
 _CHUNK = 64 << 10
 _SHORT = 1 << 10  # bytes: a terminal that has more gives more
 _BATCH, _BATCH_S = 256 << 10, 0.003  # bytes and time between two looks at the clients
+_PIECE_LEAST, _PIECE_MOST = 1 << 10, 32 << 10  # bytes drawn between two looks at the clock
 _FLOOD = 64 << 10  # bytes since the last picture that make a flood
 _UNWATCHED_BATCH, _UNWATCHED_PAUSE_S = 64 << 10, 0.02  # 3 MB a second at most while nobody watches, ...
 _UNWATCHED_SHARE, _UNWATCHED_MOST_S = (
@@ -70,6 +71,7 @@ class ScreenProcess:
         self._selector = selectors.DefaultSelector()
         self._announced = None if text is None else messages.HostNotice(text, "warning")
         self._undrawn: deque[bytes] = deque()  # of what was read
+        self._piece = _PIECE_MOST
         self._slow_output = SlowOutput()
         self._bytes_since_picture = 0
         self._busy_at = time.monotonic()
@@ -131,23 +133,12 @@ class ScreenProcess:
         """
         started = time.monotonic()
         is_watched = self._handler.clients.is_watched(started)
-        most = _BATCH if is_watched else _UNWATCHED_BATCH
-        size = 0
-        is_all = False
-        while size < most and not (is_all and not self._undrawn):
-            if not self._undrawn:
-                data = self._pty.read(_CHUNK)
-                if data is None:
-                    break
-                if not data:
-                    self._pty_due = started + _PTY_RETRY_S
-                    self._handler.pty_writer.clear()
-                    break
-                self._crash_buffer.append(data)  # before it is drawn: drawing may kill us
-                self._undrawn = cut_at_repeats(data)
-                is_all = len(data) < _SHORT  # if not, we are told
-            size += self._draw(self._undrawn.popleft())
-            if time.monotonic() - started > _BATCH_S:
+        if not self._undrawn:
+            self._undrawn = cut_at_repeats(self._read_pty(started, _BATCH if is_watched else _UNWATCHED_BATCH))
+        size, drawing_since = 0, time.monotonic()
+        while self._undrawn:
+            size += self._draw_piece()
+            if time.monotonic() - drawing_since > _BATCH_S:
                 break
         if size:
             self._note_output(size)
@@ -156,10 +147,39 @@ class ScreenProcess:
             self._rest_until = started + min(_UNWATCHED_MOST_S, max(_UNWATCHED_PAUSE_S, _UNWATCHED_SHARE * duration))
         return size
 
-    def _draw(self, data: bytes) -> int:
+    def _read_pty(self, started: float, most: int) -> bytes:
+        pieces: list[bytes] = []
+        size = 0
+        while size < most:
+            data = self._pty.read(_CHUNK)
+            if data is None:
+                break
+            if not data:
+                self._pty_due = started + _PTY_RETRY_S
+                self._handler.pty_writer.clear()
+                break
+            self._crash_buffer.append(data)  # before it is drawn: drawing may kill us
+            pieces.append(data)
+            size += len(data)
+            if len(data) < _SHORT:
+                break  # it was all; if not, we are told
+            if time.monotonic() - started > _BATCH_S:
+                break
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _draw_piece(self) -> int:
+        data = self._undrawn.popleft()
+        if len(data) > self._piece:
+            self._undrawn.appendleft(data[self._piece :])
+            data = data[: self._piece]
         cpu_s = time.thread_time()
         self._handler.take_output(data)
-        self._slow_output.add(time.thread_time() - cpu_s, len(data))
+        cpu_s = time.thread_time() - cpu_s
+        self._slow_output.add(cpu_s, len(data))
+        if cpu_s > _BATCH_S:  # a slow emulator gets less at once
+            self._piece = max(_PIECE_LEAST, self._piece // 2)
+        elif len(data) == self._piece:
+            self._piece = min(_PIECE_MOST, self._piece * 2)
         return len(data)
 
     def _note_output(self, size: int) -> None:

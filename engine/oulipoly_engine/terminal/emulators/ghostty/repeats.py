@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections import deque
 
-# Digits that count for nothing and controls may stand inside; 0x9B begins one too, but not inside a UTF-8 character.
-_REPEAT = re.compile(rb"(\x1b\[|(?<![\x80-\xf4])\x9b)([0-9\x00-\x17\x19\x1c-\x1f\x7f]{2,})b")
+_NUMBER = rb"([0-9\x00-\x17\x19\x1c-\x1f\x7f]{2,})b"  # zeros that count for nothing and controls may stand inside
+_REPEAT = re.compile(rb"(\x1b\[)" + _NUMBER)  # what begins with a literal is searched for ten times as fast
+# 0x9B begins one too, but not inside a UTF-8 character.
+_REPEAT_C1 = re.compile(rb"(\x1b\[|(?<![\x80-\xf4])\x9b)" + _NUMBER)
 _MOST = b"999"  # what programs repeat lies within a line (terminfo, rep)
 
 
@@ -21,7 +23,7 @@ def cut_at_repeats(data: bytes) -> deque[bytes]:
     """
     pieces: deque[bytes] = deque()
     begin = 0
-    for match in _REPEAT.finditer(data):
+    for match in (_REPEAT_C1 if b"\x9b" in data else _REPEAT).finditer(data):
         digits = bytes(byte for byte in match[2] if byte in b"0123456789").lstrip(b"0")
         if len(digits) < 2:
             continue
