@@ -89,6 +89,11 @@ def _stand_in() -> str:
     return f"/tmp/{APP}-{os.getuid()}-"  # noqa: S108 - its owner and mode are checked before use
 
 
+def expand_user(text: str) -> Path:
+    """Return what a user has typed as a path, `~` replaced; the `~name` of nobody stays, where pathlib's raises."""
+    return Path(os.path.expanduser(text))  # noqa: PTH111
+
+
 def from_environment(environ: Mapping[str, str] | None = None) -> Paths:
     """Find the user's folders by the XDG rules; `OULIPOLY_DATA_DIR` overrides the data folder.
 

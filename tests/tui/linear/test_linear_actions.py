@@ -1,5 +1,6 @@
 """The linear face's menus for sessions and settings: what the full screen can do, in plain lines."""
 
+import os
 import re
 
 import pytest
@@ -50,6 +51,14 @@ def test_a_bundle_is_packed_and_unpacked_after_a_yes(talk, app_world):
     assert f"Session {SESSION}. Account eve." in text
     assert "Unpacked on eve." in text
     assert "Mend the roof" in app_world.transcript.read_text()
+
+
+@pytest.mark.parametrize("place", ["~nobody-of-that-name/x", "x" * 300, "fifo"], ids=["nobody's home", "long", "fifo"])
+def test_a_path_that_cannot_be_used_is_told(talk, app_world, place):
+    os.mkfifo(app_world.home / "fifo")
+
+    assert "Error. " in talk("Sessions", "Unpack a bundle", place, "")
+    assert place == "fifo" or "Error. " in talk(*IN, "Bundle it for another machine", place)
 
 
 def test_it_goes_on_in_another_folder_where_one_is_named(talk, app_world):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_engine.paths import expand_user
 from oulipoly_tui.commands.sessions import did, find_session, sessions_of
 from oulipoly_tui.view.sessions.export import FORMATS, LOSSLESS
 
@@ -64,7 +64,7 @@ def export(app: AppInterface, arguments: list[str]) -> str | None:
         return f"there is no format {form!r}: {', '.join(FORMATS)}"
     from oulipoly_engine.facade.sessions.values import ExportOptions  # noqa: PLC0415 - loaded already
 
-    sessions, target = sessions_of(app), Path(path).expanduser()
+    sessions, target = sessions_of(app), expand_user(path)
 
     def on_found(one: Session) -> None:
         def on_done(file: Exported) -> None:
@@ -83,7 +83,7 @@ def export(app: AppInterface, arguments: list[str]) -> str | None:
 def bundle(app: AppInterface, arguments: list[str]) -> None:
     """Pack a session for another machine."""
     text, path = arguments
-    sessions, target = sessions_of(app), Path(path).expanduser()
+    sessions, target = sessions_of(app), expand_user(path)
 
     def on_done(one: Packed) -> None:
         missing = f"; missing: {', '.join(one.missing)}" if one.missing else ""
@@ -97,8 +97,8 @@ def bundle(app: AppInterface, arguments: list[str]) -> None:
 
 def unbundle(app: AppInterface, arguments: list[str]) -> None:
     """Check a bundle, say what it would do, and unpack it after a yes."""
-    sessions, source = sessions_of(app), Path(arguments[0]).expanduser()
-    folder = Path(arguments[1]).expanduser() if len(arguments) > 1 else None
+    sessions, source = sessions_of(app), expand_user(arguments[0])
+    folder = expand_user(arguments[1]) if len(arguments) > 1 else None
 
     def on_planned(plan: Unpacked) -> None:
         from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
@@ -127,7 +127,7 @@ def format_unpacking(plan: Unpacked) -> str:
 def import_file(app: AppInterface, arguments: list[str]) -> None:
     """Show what an edited export would change."""
     text, path = arguments
-    sessions, source = sessions_of(app), Path(path).expanduser()
+    sessions, source = sessions_of(app), expand_user(path)
 
     def on_shown(wish: Import) -> None:
         show_difference(app, wish, str(wish.path))

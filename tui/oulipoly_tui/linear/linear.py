@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.balance.explain import exclusion_text, why_not
 from oulipoly_engine.core.balance.why_table import why_text
 from oulipoly_engine.core.quota.forecast import forecast_text
-from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.errors import RunnerError, translate_system_errors
 from oulipoly_engine.events import OneShotEnded, OneShotSaid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.engine import Engine, Surroundings
@@ -163,7 +163,8 @@ def _open(talk: Talk, menu: Menu) -> None:
         is_wanted = deed is None
         if deed is not None:
             try:
-                deed.act(talk, snapshot)
+                with translate_system_errors():
+                    deed.act(talk, snapshot)
             except RunnerError as error:
                 talk.say(f"Error. {error.message}.")
 

@@ -10,6 +10,7 @@ from oulipoly_engine.core.sessions.sessions import Session, Sort, fits, sort_ses
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.transcripts.dialogue import Kind
 from oulipoly_engine.facade.sessions.values import ExportOptions
+from oulipoly_engine.paths import expand_user
 from oulipoly_tui.view.sessions.columns import short_age
 from oulipoly_tui.view.sessions.sessions import badges, title_of
 
@@ -63,11 +64,11 @@ def unbundle(talk: Talk, _snapshot: Snapshot) -> None:
     path = talk.ask("Bundle to unpack")
     if not path:
         return
-    sessions, source = talk.engine.sessions, Path(path).expanduser()
+    sessions, source = talk.engine.sessions, expand_user(path)
     wanted = talk.ask("Folder in which it goes on, empty for where it was")
     if wanted is None:
         return
-    folder = Path(wanted).expanduser() if wanted else None
+    folder = expand_user(wanted) if wanted else None
     plan = sessions.bundles.plan(source, folder=folder)
     files = f"{plan.files} file{'s' * (plan.files != 1)}"
     known = " A conversation here has it already." if plan.was_known else ""
@@ -136,14 +137,14 @@ def _restore(talk: Talk, one: Session) -> None:
 def _export(talk: Talk, one: Session) -> None:
     path = talk.ask("File")
     if path:
-        done = talk.engine.sessions.files.export(one.chain_id, ExportOptions(), Path(path).expanduser())
+        done = talk.engine.sessions.files.export(one.chain_id, ExportOptions(), expand_user(path))
         talk.say(f"{done.path}. {done.size_bytes} bytes.")
 
 
 def _bundle(talk: Talk, one: Session) -> None:
     path = talk.ask("File")
     if path:
-        done = talk.engine.sessions.bundles.pack(one.chain_id, Path(path).expanduser())
+        done = talk.engine.sessions.bundles.pack(one.chain_id, expand_user(path))
         missing = f" Missing: {', '.join(done.missing)}." if done.missing else ""
         talk.say(f"{done.path}. {done.size_bytes} bytes.{missing}")
 

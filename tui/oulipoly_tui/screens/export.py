@@ -16,6 +16,7 @@ from textual.widgets import Input
 
 from oulipoly_engine.core.sessions.session_table import short_path
 from oulipoly_engine.facade.sessions.values import Exported, ExportOptions, FileExists
+from oulipoly_engine.paths import expand_user
 from oulipoly_tui.view.frame.hints import BACK, link
 from oulipoly_tui.view.sessions.export import FORMATS, LOSSLESS, option_lines, preview_lines
 from oulipoly_tui.view.transcript.spans import wrap_lines
@@ -119,7 +120,7 @@ class Export(ModalScreen[Mapping[str, Path]]):
         if not text:
             app.say("name a file", severity="warning")
             return
-        work = partial(_write, app.engine.sessions, self._chosen_sessions, self._wish, Path(text).expanduser())
+        work = partial(_write, app.engine.sessions, self._chosen_sessions, self._wish, expand_user(text))
         asked = (text, self._wish.format)
         force = self._force == asked
         title = f"writing {Path(text).name}"

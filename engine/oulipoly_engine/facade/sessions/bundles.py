@@ -12,6 +12,7 @@ from oulipoly_engine.facade import upkeep
 from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.facade.sessions.values import Unpacked, translate_disk_errors
 from oulipoly_engine.records import Record
+from oulipoly_engine.regular_files import open_regular
 from oulipoly_engine.service.bundles.bundle import Bundler
 from oulipoly_engine.service.bundles.placement import PlacedFile
 from oulipoly_engine.service.bundles.unbundle import Receipt, Unbundler
@@ -81,7 +82,7 @@ class SessionBundles(SessionPart):
 
     def _receive_file(self, path: Path, account: str | None, folder: Path | None, *, dry_run: bool) -> Receipt:
         try:
-            with path.open("rb") as raw:
+            with open_regular(path) as raw:
                 return self.receive(raw, account, folder, dry_run=dry_run)
         except OSError as error:
             message = f"the bundle {path} cannot be read: {error.strerror or error}"
