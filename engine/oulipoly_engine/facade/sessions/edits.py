@@ -10,6 +10,7 @@ from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.facade.sessions.values import Import, file_names
 from oulipoly_engine.records import Record
+from oulipoly_engine.regular_files import open_regular
 from oulipoly_engine.service.reading import drafts
 from oulipoly_engine.service.reading.drafts import Draft
 from oulipoly_engine.service.rewrite.replace import Plan, Receipt, Replacer
@@ -53,7 +54,8 @@ class SessionEdits(SessionPart):
     def read_import(self, text: str, path: Path) -> Import:
         """Read canonical lines for a session and say what they would change; nothing is touched."""
         try:
-            lines = path.read_bytes()
+            with open_regular(path) as file:
+                lines = file.read()
         except OSError as error:
             message = f"{path} cannot be read: {error.strerror or error}"
             raise RunnerError(message) from error
