@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 from contextlib import closing
+from datetime import UTC, datetime
 
 import pytest
 
@@ -14,6 +15,7 @@ from oulipoly_engine.errors import StoreDamaged, StoreLocked, StoreNotWritable, 
 from oulipoly_engine.store.base import connections
 from oulipoly_engine.store.base.db import open_store, open_store_to_read
 from oulipoly_engine.store.base.probe import probe
+from oulipoly_engine.store.base.rebuild import rebuild
 from oulipoly_engine.store.models.damage import find_damage
 from oulipoly_engine.store.quota import quotas
 
@@ -30,12 +32,16 @@ def path(tmp_path):
     return path
 
 
+def set_aside(path):
+    rebuild(path, path.parent, datetime(2026, 11, 22, tzinfo=UTC))
+
+
 def make_socket(place):
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(place))
 
 
-@pytest.mark.parametrize("look", [open_store, probe, lambda path: open_store_to_read(path, REFUSAL)])
+@pytest.mark.parametrize("look", [open_store, probe, lambda path: open_store_to_read(path, REFUSAL), set_aside])
 @pytest.mark.parametrize(
     ("side", "make", "word"),
     [

@@ -11,6 +11,7 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.errors import RequestRefused, StoreUnusable
 from oulipoly_engine.private_files import make_new_folder
 from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.base.state_path import refuse_other_kinds
 
 _SIDE_FILES = ("", "-wal", "-shm")
 
@@ -18,9 +19,11 @@ _SIDE_FILES = ("", "-wal", "-shm")
 def rebuild(path: Path, backups: Path, now: datetime) -> Path:
     """Move the state file with its side files into a new folder below `backups`, create a fresh one, return the folder.
 
-    The backup is complete and synced before the live file goes. Raises RequestRefused when there is no state file.
+    The backup is complete and synced before the live file goes. Raises RequestRefused when there is no state file,
+    StoreUnusable when what is there is no file or cannot be set aside.
     """
-    if not path.is_file():
+    refuse_other_kinds(path)
+    if not path.exists():
         message = f"there is no state file at {path}: nothing to rebuild"
         raise RequestRefused(message)
     try:
