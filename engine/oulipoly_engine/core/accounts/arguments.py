@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import assert_never
 
 from oulipoly_engine.core.accounts.accounts import Account, CaptureKind, CaptureSpec, PoolMember
-from oulipoly_engine.errors import AccountUnusable
+from oulipoly_engine.core.accounts.session_ids import describe_bad_id, is_session_id
+from oulipoly_engine.errors import AccountUnusable, SessionIdInvalid
 
 
 def compose_one_shot(
@@ -53,8 +54,9 @@ def interactive(
 def resume_args(account: Account, session_id: str) -> tuple[str, ...]:
     """Return the arguments that resume a session.
 
-    Raises AccountUnusable when the account does not say how.
+    Raises AccountUnusable when the account does not say how, SessionIdInvalid for an id that no CLI can have made.
     """
+    _check_id(session_id)
     if account.resume is None:
         message = (
             f"the account {account.name!r} cannot resume a session: add a [{account.name}.resume] table to "
@@ -67,8 +69,9 @@ def resume_args(account: Account, session_id: str) -> tuple[str, ...]:
 def fork_args(account: Account, session_id: str) -> tuple[str, ...]:
     """Return the arguments that begin a new session with the past of another one, which stays as it is.
 
-    Raises AccountUnusable when the account does not say how.
+    Raises as `resume_args` does.
     """
+    _check_id(session_id)
     found = () if account.resume is None else account.resume.fork(session_id)
     if not found:
         message = (
@@ -78,6 +81,11 @@ def fork_args(account: Account, session_id: str) -> tuple[str, ...]:
         )
         raise AccountUnusable(message)
     return found
+
+
+def _check_id(session_id: str) -> None:
+    if not is_session_id(session_id):  # of a state file from before ids were checked
+        raise SessionIdInvalid(describe_bad_id(session_id))
 
 
 def capture_args(capture: CaptureSpec, *, session_id: str, last_message_file: Path) -> tuple[str, ...]:

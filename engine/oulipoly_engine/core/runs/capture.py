@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Literal
 
+from oulipoly_engine.core.accounts.session_ids import describe_bad_id, is_session_id
 from oulipoly_engine.records import Record
 
 LONGEST_LINE = 8 * 1024 * 1024  # bytes; the events that carry an id are a few kilobytes at most
@@ -148,9 +149,11 @@ class JsonEventReader(_EventReader):
         value: object = event
         for key in self._path:
             value = value.get(key) if isinstance(value, dict) else None
-        if isinstance(value, str) and value:
-            return CaptureOutcome(value, "stdout_json_event")
         path = ".".join(self._path)
+        if isinstance(value, str) and value:
+            if is_session_id(value):
+                return CaptureOutcome(value, "stdout_json_event")
+            return CaptureOutcome(None, "failed", f"the event {self._type!r} at {path!r}: {describe_bad_id(value)}")
         return CaptureOutcome(None, "failed", f"the event {self._type!r} has no text at {path!r}: check event_id_path")
 
     def _explain_absence(self) -> str:

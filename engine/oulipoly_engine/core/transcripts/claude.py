@@ -123,7 +123,7 @@ def entry_line(line: Line, file: str) -> EntryLine | None:
     message = line.message
     inner = message.content if isinstance(message, Message) else message
     return EntryLine(
-        turn_script.storable("session_id", line.session_id),
+        turn_script.session_id(line.session_id),
         turn_script.storable("turn_id", line.uuid),
         turn_script.instant(line.timestamp),
         turn_script.storable("role", kind or "user"),

@@ -119,7 +119,7 @@ def entry_line(line: Line, session_id: str | None, entry_id: str, file: str) -> 
     if payload.role not in ROLES or not line.timestamp:
         return None
     return EntryLine(
-        turn_script.storable("session_id", session_id),
+        turn_script.session_id(session_id),
         turn_script.storable("turn_id", entry_id),
         turn_script.instant(line.timestamp),
         payload.role,

@@ -80,7 +80,7 @@ def entry_line(message: Message, session_id: str | None, file: str) -> EntryLine
     if message.id.endswith(_REPEATED):
         return None
     return EntryLine(
-        turn_script.storable("session_id", session_id),
+        turn_script.session_id(session_id),
         turn_script.storable("turn_id", message.id),
         turn_script.instant(message.timestamp),
         role,

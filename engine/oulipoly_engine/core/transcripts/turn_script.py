@@ -12,6 +12,7 @@ from datetime import datetime
 import msgspec
 
 from oulipoly_engine.clock import from_text, to_text
+from oulipoly_engine.core.accounts.session_ids import describe_bad_id, is_session_id
 from oulipoly_engine.records import Record
 
 _SHOWN = 80  # characters of a foreign value in a message
@@ -82,7 +83,7 @@ def parse_record(record: Mapping[str, object], number: int) -> Told:
     try:
         body, problem = _body(record.get("body"))
         entry = EntryLine(
-            session_id=_text(record, "session_id"),
+            session_id=session_id(_text(record, "session_id")),
             entry_id=_text(record, "turn_id"),
             timestamp=instant(_text(record, "timestamp")),
             role=_text(record, "role"),
@@ -157,6 +158,13 @@ def storable(name: str, text: str) -> str:
     """Return a text that the state file can hold. Raises EntryRefused for half a character."""
     if not text.isascii() and not _is_storable(text):
         raise EntryRefused(f"`{name}` holds half a character: {_format_value(text)}")
+    return text
+
+
+def session_id(text: str) -> str:
+    """Return the id of a CLI's session. Raises EntryRefused for one that no CLI can have made."""
+    if not is_session_id(text):
+        raise EntryRefused(f"`session_id`: {describe_bad_id(text)}")
     return text
 
 

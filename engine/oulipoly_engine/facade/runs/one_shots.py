@@ -42,9 +42,10 @@ class OneShots:
 
     def sessions_meant(self, text: str) -> tuple[Chain, ...]:
         """Return the sessions that an id may mean, the last used first. Raises SessionNotFound and SessionAmbiguous."""
-        from oulipoly_engine.service.sessions.locate import find_typed  # noqa: PLC0415 - with the next: no run needs it
+        from oulipoly_engine.service.sessions.locate import check_id, find_typed  # noqa: PLC0415 - with the next: no run needs it
         from oulipoly_engine.store.sessions import chains  # noqa: PLC0415 - see above
 
+        check_id(text)
         with self._home.lend_store_to_read() as store:
             found = chains.find_owning_chains(store, text.lower())
             found = found or chains.find_owning_chains(store, find_typed(store, text, self._home.now()).chain_id)

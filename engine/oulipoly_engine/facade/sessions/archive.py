@@ -13,7 +13,7 @@ from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.archive.archive import ArchiveStatus, CopyState, Restored
 from oulipoly_engine.service.archive.keeper import ArchiveKeeper, KeepResult, PruneResult
-from oulipoly_engine.service.sessions.locate import find_typed
+from oulipoly_engine.service.sessions.locate import check_id, find_typed
 from oulipoly_engine.store.archive import copies
 from oulipoly_engine.store.sessions.sessions import list_sessions
 
@@ -102,6 +102,7 @@ class SessionArchive(SessionPart):
 
     def _find_session(self, store: Store, text: str, account: str | None) -> tuple[str, str]:
         """Return account and session of an id."""
+        check_id(text)
         holders = copies.holders(store, text.lower())
         if account is not None:
             return account, text.lower()

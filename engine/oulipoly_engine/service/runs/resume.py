@@ -96,7 +96,7 @@ class Resumer(Record):
             if wish.to_account is not None:
                 message = "a fork begins where its session lies: leave out --to, or move the fork afterwards"
                 raise RequestRefused(message)
-            arguments.fork_args(account, "-")  # refused before anything is announced
+            arguments.fork_args(account, "any")  # refused before anything is announced
             return replace(settled, reason=f"a fork begins where its session lies, on {session.account}")
         return self._place(settled, ())
 
@@ -113,7 +113,7 @@ class Resumer(Record):
         if account is None:
             message = f"the session lies on account {name!r}, which is not in providers.toml: add it there"
             raise AccountUnusable(message)
-        arguments.resume_args(account, "-")
+        arguments.resume_args(account, "any")
         return account
 
     def decision(self, settled: Resumption) -> dict[str, object] | None:

@@ -10,8 +10,9 @@ from pathlib import Path
 from oulipoly_engine.adapters.bundled import place_call, run_place
 from oulipoly_engine.adapters.transcript_file import status_of
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, StorageSpec, StorageType
+from oulipoly_engine.core.accounts.session_ids import describe_bad_id, is_session_id
 from oulipoly_engine.core.sessions.resolve import ResolvedSession, resolve, resolve_typed
-from oulipoly_engine.errors import SessionNotFound, StorageUnsupported
+from oulipoly_engine.errors import SessionIdInvalid, SessionNotFound, StorageUnsupported
 from oulipoly_engine.process.script import run_script
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
@@ -41,8 +42,9 @@ class Answer(Record):
 def find_session(store: Store, session_id: str, now: datetime) -> ResolvedSession:
     """Return what a full id means.
 
-    Raises SessionNotFound (which says so when the id is an invocation's) and SessionAmbiguous.
+    Raises SessionIdInvalid, SessionNotFound (which says so when the id is an invocation's) and SessionAmbiguous.
     """
+    check_id(session_id)
     found = chains.find_owning_chains(store, session_id)
     if not found and (invocation := invocations.find(store, session_id)) is not None:
         meant = f"its session is {invocation.session_id}" if invocation.session_id else "it kept no session"
@@ -55,9 +57,17 @@ def find_typed(store: Store, text: str, now: datetime) -> ResolvedSession:
     """Return what a person means by an id of any form, or by the beginning of one.
 
     Never for the contract's `session` commands, which take full UUIDs only.
-    Raises SessionNotFound and SessionAmbiguous.
+    Raises SessionIdInvalid, SessionNotFound and SessionAmbiguous.
     """
+    if text:
+        check_id(text)
     return resolve_typed(text, chains.find_chains_by_prefix(store, text) if text else (), now)
+
+
+def check_id(text: str) -> None:
+    """Raise SessionIdInvalid for what can be no session's id, nor the beginning of one."""
+    if not is_session_id(text):
+        raise SessionIdInvalid(describe_bad_id(text), input=text)
 
 
 class Locator(Record):
@@ -143,6 +153,8 @@ class Locator(Record):
     def _run(
         self, line: str, session: ResolvedSession, more: Mapping[str, str]
     ) -> tuple[int | None, bytes, str | None]:
+        if not is_session_id(session.session_id):  # of a state file from before ids were checked
+            return None, b"", f"was not asked: {describe_bad_id(session.session_id)}"
         call = place_call(line, self.home)
         if call is not None:
             answer = run_place(call, session.session_id)

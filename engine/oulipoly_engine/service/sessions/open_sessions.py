@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from oulipoly_engine.core.accounts.session_ids import is_session_id
 from oulipoly_engine.core.runs.capture import read_last_words
 from oulipoly_engine.service.sessions.owner import claude_sessions
 
@@ -19,7 +20,7 @@ def list_open(root: Path, leader: int, seen: Sequence[str]) -> tuple[str, ...]:
     found = list(seen)
     for pid, state in claude_sessions(root):
         name = state.get("sessionId")
-        if isinstance(name, str) and name not in found[-1:] and _is_in(pid, leader):
+        if isinstance(name, str) and is_session_id(name) and name not in found[-1:] and _is_in(pid, leader):
             found.append(name)
     return tuple(found)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from oulipoly_engine.adapters.bundled import place_call, turn_call
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts, StorageType
+from oulipoly_engine.core.accounts.session_ids import is_session_id
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import DEEPEST, read_regular
 
@@ -102,6 +103,8 @@ def find_files(home: Home) -> Iterator[FoundFile]:
 
 def session_files(home: Home, session_id: str) -> Iterator[FoundFile]:
     """Yield a session's transcripts and what lies in its own folders; looks at no other session's files."""
+    if not is_session_id(session_id):  # of a state file from before ids were checked
+        return
     if home.storage_type is StorageType.CODEX_SESSION:
         for entry in _walk(home.root):
             if entry.name.endswith(f"-{session_id}.jsonl") and entry.name.startswith("rollout-"):
@@ -137,6 +140,8 @@ def due(home: Home, mtime_ns: int) -> datetime | None:
 
 
 def _find_files(home: Home, entry: os.DirEntry[str], session_id: str, part: str) -> Iterator[FoundFile]:
+    if not is_session_id(session_id):
+        return
     with suppress(OSError):  # gone meanwhile
         if entry.is_file(follow_symlinks=False):
             # Codex writes ids in lower case, Claude Code takes the one it is given.

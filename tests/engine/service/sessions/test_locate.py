@@ -7,7 +7,7 @@ import pytest
 
 from oulipoly_engine.core.accounts.accounts import Account, ResumeSpec, SessionScripts, StorageSpec, StorageType
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
-from oulipoly_engine.errors import SessionNotFound, StorageUnsupported
+from oulipoly_engine.errors import SessionIdInvalid, SessionNotFound, StorageUnsupported
 from oulipoly_engine.records import replace
 from oulipoly_engine.service.sessions.locate import Locator, document, find_session, find_typed
 from oulipoly_engine.store.base.db import open_store
@@ -229,11 +229,21 @@ def test_person_finds_a_session_by_the_beginning_of_its_id(store, text):
     assert SESSION == find_typed(store, text, NOW).session_id
 
 
-@pytest.mark.parametrize("text", ["", "%", "____", "5169%", "f" * 9])
-def test_wildcards_find_nothing(store, text):
+@pytest.mark.parametrize(
+    ("text", "error"),
+    [
+        ("", SessionNotFound),
+        ("%", SessionIdInvalid),
+        ("____", SessionNotFound),
+        ("5169%", SessionIdInvalid),
+        ("f" * 9, SessionNotFound),
+        ("5169\udcff", SessionIdInvalid),
+    ],
+)
+def test_wildcards_find_nothing(store, text, error):
     _chain(store)
 
-    with pytest.raises(SessionNotFound):
+    with pytest.raises(error):
         find_typed(store, text, NOW)
 
 
