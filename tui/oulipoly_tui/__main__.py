@@ -28,6 +28,9 @@ def main() -> int:
             pane = bare_entry.BarePane()
     gc.set_threshold(_COLLECT_EVERY)  # the app has its own way (gc_tuning)
     from oulipoly_engine.cli.main import main as headless  # noqa: PLC0415 - the app does not need it
+    from oulipoly_engine.facade import diagnostics  # noqa: PLC0415 - as above
+
+    diagnostics.take_stderr()
 
     return headless(arguments, pane)
 

@@ -47,7 +47,7 @@ def _dispatch(arguments: list[str], pane: Pane | None) -> int:
         program = "agents"
     parser = top_level(program)
     if name is None and {"-h", "--help"} & set(_options(arguments)):
-        output.write_bytes(parser.format_help().encode())
+        output.write_block(parser.format_help())
         return 0
     options = parser.parse(before)
     if options.version:

@@ -63,7 +63,7 @@ class Parser(argparse.ArgumentParser):
     def print_help(self, file: SupportsWrite[str] | None = None) -> None:
         """Print the help; argparse's own says nothing where a full disk or a closed stdout takes none of it."""
         if file is None:
-            output.write_bytes(self.format_help().encode())
+            output.write_block(self.format_help())
         else:
             super().print_help(file)
 

@@ -38,7 +38,7 @@ class Progress:
         self._guard.disarm()
         self._guarded.close()
         if self._is_shown:
-            diagnostics.write_bytes(b"\r\x1b[K")
+            diagnostics.show_progress("")
 
     def step(self, _result: object = None) -> None:
         """Count one more as done."""
@@ -47,7 +47,7 @@ class Progress:
 
     def _draw(self) -> None:
         if self._is_shown:
-            diagnostics.write_bytes(f"\r\x1b[K{self._what} {self._done}/{self._total} …".encode())
+            diagnostics.show_progress(f"{self._what} {self._done}/{self._total} …")
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, path
 from oulipoly_engine.clock import from_text
+from oulipoly_engine.core.text.columns import table
 from oulipoly_engine.errors import InvocationNotFound, RequestRefused, TerminalNotFound
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.own_process import require_terminal, window_size
@@ -55,7 +56,7 @@ def attach(context: Context, terminal: Terminal, *, only_reads: bool = False) ->
             diagnostics.note(f"[what was typed after {key} in one go ({left.dropped} bytes) went nowhere]")
         return 0
     if left.last_lines:
-        output.write_line("\n".join(left.last_lines))
+        output.write_lines(left.last_lines)
     diagnostics.note(f"[{terminal.id} ended: {describe_end(left.exited.code, left.exited.signal)}]")
     return left.exited.code
 
@@ -163,7 +164,7 @@ def _start(context: Context, prog: str, arguments: list[str]) -> int:
         return attach(context, terminal)
     shown = pane.show(context.engine.terminals.socket(terminal), terminal, key)
     if shown.last_lines:
-        output.write_line("\n".join(shown.last_lines))
+        output.write_lines(shown.last_lines)
     if shown.farewell:
         diagnostics.note(f"[{shown.farewell}]")
     return shown.exit_code
@@ -179,10 +180,7 @@ def _say_lost(found: Survey) -> None:
 
 
 def _table(found: Sequence[Terminal], now: datetime) -> None:
-    rows = [_HEADINGS, *(_row(terminal, now) for terminal in found)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_HEADINGS))]
-    for row in rows:
-        output.write_line("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    output.write_lines(table([_HEADINGS, *(_row(terminal, now) for terminal in found)]))
 
 
 def _row(terminal: Terminal, now: datetime) -> tuple[str, ...]:

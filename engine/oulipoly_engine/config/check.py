@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
 from oulipoly_engine.config import accounts_file, agent_files, app_file, legacy, load, mask, small_files
+from oulipoly_engine.config.model_files import is_name
 from oulipoly_engine.config.problem import Fault, Level, Loaded, Problem, nearest
 from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, SessionScripts, Settings
@@ -51,6 +52,9 @@ def _odd_entries(folder: Path, suffix: str, what: str) -> Iterator[Problem]:
             kind = "a link to nothing" if entry.is_symlink() and not entry.exists() else "no regular file"
             message = f"this is {kind}, so there is no {what} {entry.stem!r}"
             yield Problem(Level.WARNING, entry, None, "", message, "put the file in its place, or take the entry away")
+        elif entry.suffix == suffix and not entry.name.startswith(".") and not is_name(entry.stem):
+            message = f"there is no {what} {entry.stem!r}: the name holds a backslash, or bytes that are no UTF-8"
+            yield Problem(Level.WARNING, entry, None, "", message, "give the file another name")
 
 
 def _names_in(providers: Path) -> tuple[str, ...] | None:

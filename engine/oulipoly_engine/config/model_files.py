@@ -20,8 +20,9 @@ def names(folder: Path) -> tuple[str, ...]:
 
 
 def is_name(name: str) -> bool:
-    """Return whether a name can be a file in a folder of ours and nowhere else."""
-    return bool(name) and not name.startswith(".") and not any(mark in name for mark in "/\\\0")
+    """Return whether a name can be a file in a folder of ours and nowhere else, and a text that can be stored."""
+    is_place = bool(name) and not name.startswith(".") and not any(mark in name for mark in "/\\\0")
+    return is_place and (name.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in name))
 
 
 def read(paths: Paths, path: Path) -> Loaded[Model | None]:

@@ -21,6 +21,7 @@ from oulipoly_engine.core.accounts.accounts import (
     StorageSpec,
 )
 from oulipoly_engine.core.accounts.inputs import InputSpec
+from oulipoly_engine.core.text.control_characters import escape_toml
 from oulipoly_engine.paths import Paths
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -220,5 +221,4 @@ def _key(key: str) -> str:
 def _value(value: object) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(_value(item) for item in value) + "]"
-    # A JSON text is a TOML text once DEL, which JSON leaves bare, is escaped too.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return escape_toml(json.dumps(value, ensure_ascii=False))  # a JSON text is a TOML text but for DEL, escaped too

@@ -1,18 +1,24 @@
-"""The only writer of stderr, and the owner of exit codes."""
+"""The only writer of stderr, and the owner of exit codes.
+
+A CLI's bytes go through `write_bytes` and stay exact. Everything else is text, and is made harmless to a terminal here.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
+import sys
 
+from oulipoly_engine.core.text.control_characters import escape_json, visible_line, visible_text
 from oulipoly_engine.errors import RunnerError
 
 STDERR = 2
 
 
 def write_bytes(data: bytes | memoryview) -> None:
-    """Write bytes to stderr at once; when nobody reads it any more, they are lost and nothing fails."""
+    """Write the bytes of a CLI to stderr at once; when nobody reads it any more, they are lost and nothing fails."""
     view = memoryview(data)
     with contextlib.suppress(OSError):
         while view:
@@ -20,8 +26,19 @@ def write_bytes(data: bytes | memoryview) -> None:
 
 
 def note(text: str) -> None:
-    """Write one line of text."""
-    write_bytes((text + "\n").encode("utf-8", "backslashreplace"))
+    """Write a line of text; of several, the others are indented, so that nothing in a message passes for a message."""
+    lines = map(visible_line, text.split("\n"))
+    write_bytes(("\n  ".join(lines) + "\n").encode("utf-8"))
+
+
+def write_block(text: str) -> None:
+    """Write a text as it is laid out."""
+    write_bytes(visible_text(text).encode("utf-8"))
+
+
+def show_progress(text: str) -> None:
+    """Show a text in place of the line that the cursor is in; nothing wipes it."""
+    write_bytes(f"\r\x1b[K{visible_line(text)}".encode())
 
 
 def fail(error: RunnerError) -> int:
@@ -33,7 +50,7 @@ def fail(error: RunnerError) -> int:
 def fail_json(error: RunnerError) -> int:
     """Say what went wrong as one JSON line, `{"error": {"code", "message", ...}}`, and return the exit code."""
     document = {"error": {"code": error.slug, "message": _redact(error.message), **error.extra}}
-    note(json.dumps(document, ensure_ascii=False))
+    write_bytes((escape_json(json.dumps(document, ensure_ascii=False)) + "\n").encode("utf-8"))
     return error.exit_code
 
 
@@ -47,3 +64,14 @@ def _redact(text: str) -> str:
 def is_terminal() -> bool:
     """Return whether stderr is shown to a person."""
     return os.isatty(STDERR)
+
+
+def take_stderr() -> None:
+    """Have what Python itself writes to stderr, tracebacks and warnings, written here too."""
+    sys.stderr = _Stderr()
+
+
+class _Stderr(io.TextIOBase):
+    def write(self, text: str, /) -> int:
+        write_block(text)
+        return len(text)

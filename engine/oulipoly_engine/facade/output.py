@@ -1,4 +1,8 @@
-"""The only writer of stdout: data and the child's bytes, unchanged."""
+"""The only writer of stdout.
+
+A CLI's bytes, and files that are asked for as they are, go through `write_bytes` and stay exact. Everything else is
+text, and is made harmless to a terminal here, whoever made it: names, ids, notes and paths come from outside.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,9 @@ import fcntl
 import json
 import os
 import sys
+from collections.abc import Iterable
 
+from oulipoly_engine.core.text.control_characters import escape_json, visible_line, visible_text
 from oulipoly_engine.errors import OutputFailed
 
 STDOUT = 1
@@ -21,7 +27,7 @@ def widen() -> None:
 
 
 def write_bytes(data: bytes | memoryview) -> None:
-    """Write bytes to stdout at once, past every buffer.
+    """Write the bytes of a CLI or of a file to stdout at once, past every buffer.
 
     Raises BrokenPipeError when nobody reads any more, OutputFailed when they cannot be written (a full disk).
     """
@@ -39,14 +45,25 @@ def write_bytes(data: bytes | memoryview) -> None:
 
 
 def write_line(text: str) -> None:
-    """Write one line of text."""
-    write_bytes((text + "\n").encode("utf-8", "backslashreplace"))
+    """Write one line of text; a newline inside is shown as a sign, for it is not ours."""
+    write_lines((text,))
+
+
+def write_lines(lines: Iterable[str], *, end: str = "\n") -> None:
+    """Write lines of text, all at once."""
+    write_bytes("".join(visible_line(line) + end for line in lines).encode("utf-8"))
+
+
+def write_block(text: str) -> None:
+    """Write a text that holds its own newlines, because whoever made it has laid it out or it is prose."""
+    write_bytes(visible_text(text).encode("utf-8"))
 
 
 def write_json(document: object, *, pretty: bool = True) -> None:
     """Write one JSON document and a newline."""
     separators = None if pretty else (",", ":")
-    write_line(json.dumps(document, ensure_ascii=False, indent=2 if pretty else None, separators=separators))
+    text = json.dumps(document, ensure_ascii=False, indent=2 if pretty else None, separators=separators)
+    write_bytes((escape_json(text) + "\n").encode("utf-8"))
 
 
 def abandon() -> None:

@@ -12,6 +12,8 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+from oulipoly_engine.core.text.control_characters import visible_line
+
 _LESS = "FRX"  # leaves at once when everything fits, keeps what was shown on the screen
 
 
@@ -41,7 +43,7 @@ def page(lines: Iterable[str]) -> bool:
 
 def _feed(descriptor: int, lines: Iterable[str]) -> None:
     for line in lines:
-        view = memoryview((line + "\n").encode("utf-8", "backslashreplace"))
+        view = memoryview((visible_line(line) + "\n").encode("utf-8"))
         try:
             while view:
                 view = view[os.write(descriptor, view) :]

@@ -170,7 +170,7 @@ def _open(talk: Talk, menu: Menu) -> None:
 
 
 def _ask(label: str) -> str | None:
-    output.write_bytes(f"{label}: ".encode())
+    output.write_block(f"{label}: ")
     line = sys.stdin.readline()
     return line.rstrip("\n") if line else None
 
@@ -279,12 +279,12 @@ def _hear(talk: Talk, events: SimpleQueue[Event], number: int) -> None:
             case OneShotSaid(number=said, text=text, is_note=True) if said == number:
                 shot.hear(text, is_note=True)
             case OneShotSaid(number=said, text=text, is_note=False) if said == number and text:
-                output.write_bytes(text.encode("utf-8", "replace"))
+                output.write_block(text)
                 ends_line = text.endswith("\n")
             case OneShotEnded(number=ended, exit_code=code, failure=failure) if ended == number:
-                talk.say(
-                    ("" if ends_line else "\n") + f"Ended with exit code {code}." + (f" {failure}." if failure else "")
-                )
+                if not ends_line:
+                    talk.say("")
+                talk.say(f"Ended with exit code {code}." + (f" {failure}." if failure else ""))
                 shot.exit_code, shot.failure = code, failure
                 told = [plain(line).strip() for line in format_ending(shot)]
                 for line in (one for one in told if one[:1] not in ("✓", "✗")):

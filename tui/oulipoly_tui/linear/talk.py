@@ -22,8 +22,9 @@ class Talk(Record):
     read_only: bool
 
     def say(self, text: str) -> None:
-        """Print whole lines."""
-        output.write_line(text)
+        """Print a line; of several, the others are indented, so that no name passes for a line of ours."""
+        first, *others = text.split("\n")
+        output.write_lines((first, *(f"  {line}" for line in others)))
 
     def choose(self, label: str, names: Sequence[str]) -> str | None:
         """Let one of some names be chosen by number or by name; None: none of them."""

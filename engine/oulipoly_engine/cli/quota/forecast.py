@@ -10,6 +10,7 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.quota.forecast import forecast_text, forecast_to_json
 from oulipoly_engine.core.quota.forecast_score import score_text, score_to_json
 from oulipoly_engine.core.quota.window_cycles import EndedCycle
+from oulipoly_engine.core.text.columns import table
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.quota.quota import WindowForecast
 
@@ -30,7 +31,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         return 0
     rows = [_row(one, (one.window.resets_at - now).total_seconds() / 3600) for one in found]
     rows += [(name, "-", "unknown", "-", "never read", "-", "-") for name in _unread(names, found)]
-    output.write_bytes(_format_table(rows).encode("utf-8", "replace"))
+    output.write_lines(table([_HEADINGS, *rows]))
     return 0
 
 
@@ -49,14 +50,6 @@ def _row(one: WindowForecast, hours: float) -> tuple[str, ...]:
 
 def _format_unused(cycle: EndedCycle) -> str:
     return f"{'' if cycle.is_exact else 'at most '}{100 * cycle.unused:.0f} %"
-
-
-def _format_table(rows: Sequence[tuple[str, ...]]) -> str:
-    lines = [_HEADINGS, *rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADINGS))]
-    return "".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() + "\n" for line in lines
-    )
 
 
 def _document(one: WindowForecast) -> Mapping[str, object]:

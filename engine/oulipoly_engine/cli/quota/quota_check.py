@@ -72,7 +72,7 @@ def _show(context: Context, done: Sequence[RefreshResult], found: QuotaCheck) ->
         output.write_line(f"  {state.account}: {_format_state(state, found.at)}")
     for decision in found.decisions:
         output.write_line("")
-        output.write_bytes(why_text(decision).encode("utf-8", "replace"))
+        output.write_block(why_text(decision))
     for alert in found.alerts:
         output.write_line(f"! {alert.text}")
 

@@ -12,7 +12,7 @@ from oulipoly_engine.cli.progress import Progress
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.ledger import report
 from oulipoly_engine.core.ledger.report import COLUMNS, Grouping, Line
-from oulipoly_engine.core.text.columns import pad, plain, width
+from oulipoly_engine.core.text.columns import plain, table
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.quota.ledger import LedgerReport, Question
@@ -53,7 +53,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     if options.json:
         output.write_json(_document(context, question, found))
     elif options.csv:
-        output.write_bytes(_csv(question.by, found.lines).encode("utf-8", "backslashreplace"))
+        output.write_lines(_csv(question.by, found.lines), end="\r\n")
     else:
         _tell(question, found)
     return 0
@@ -98,7 +98,8 @@ def _tell(question: Question, found: LedgerReport) -> None:
         keys = COLUMNS[question.by]
         if question.by is not Grouping.WINDOW and len(rows) > 1:  # windows share calls
             rows.append(("total", *[""] * (len(keys) - 1), *_cells(report.total(found.lines))))
-        output.write_bytes(_format_table((*keys, *_NUMBERS), rows, len(keys)).encode("utf-8", "backslashreplace"))
+        numbers = range(len(keys), len(keys) + len(_NUMBERS))
+        output.write_lines(table([(*keys, *_NUMBERS), *([*map(plain, row)] for row in rows)], right=numbers))
     for account, reason in found.absent.items():
         diagnostics.note(f"{account}: {reason}")
     if updated.damaged:
@@ -119,19 +120,6 @@ def _value(line: Line) -> str:
     if line.unpriced and line.unpriced == line.calls:
         return "unknown"
     return f"${line.value:,.2f}" + (f" + {line.unpriced} unknown" if line.unpriced else "")
-
-
-def _format_table(head: Sequence[str], rows: Sequence[Sequence[str]], keys: int) -> str:
-    table = [head, *([*map(plain, row)] for row in rows)]
-    widths = [max(width(row[column]) for row in table) for column in range(len(head))]
-    drawn = []
-    for row in table:
-        cells = [
-            pad(cell, wide) if place < keys else cell.rjust(wide)
-            for place, (cell, wide) in enumerate(zip(row, widths, strict=True))
-        ]
-        drawn.append("  ".join(cells).rstrip() + "\n")
-    return "".join(drawn)
 
 
 def _entry(columns: Sequence[str], line: Line) -> Iterator[tuple[str, object]]:
@@ -165,11 +153,11 @@ def _document(context: Context, question: Question, found: LedgerReport) -> dict
     }
 
 
-def _csv(by: Grouping, found: Sequence[Line]) -> str:
+def _csv(by: Grouping, found: Sequence[Line]) -> Iterator[str]:
     columns = COLUMNS[by]
     rows = [dict(_entry(columns, line)) for line in found]
     head = [key for key, _ in _entry(columns, Line(("",) * len(columns)))]
-    return "".join(",".join(_csv_cell(value) for value in row) + "\r\n" for row in (head, *(r.values() for r in rows)))
+    yield from (",".join(_csv_cell(value) for value in row) for row in (head, *(r.values() for r in rows)))
 
 
 def _csv_cell(value: object) -> str:

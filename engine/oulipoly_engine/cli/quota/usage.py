@@ -16,7 +16,7 @@ def run(context: Context, *, as_json: bool) -> int:
     if as_json:
         output.write_json({"generated_at": to_text(context.clock.now()), "accounts": [*map(_document, usages)]})
     else:
-        output.write_bytes(usage_table.render_usage(usage_table.usage_rows(usages)).encode("utf-8", "replace"))
+        output.write_block(usage_table.render_usage(usage_table.usage_rows(usages)))
     return 0
 
 

@@ -75,7 +75,7 @@ def conclude(invoked: Invoked, *, to_stderr: bool) -> int:
         diagnostics.note(line)
     elif not invoked.stdout_closed:
         try:
-            output.write_line("\n" + line if markers.needs_newline(invoked.last_byte) else line)
+            output.write_lines(("", line) if markers.needs_newline(invoked.last_byte) else (line,))
         except BrokenPipeError:
             output.abandon()
     return invoked.exit_code

@@ -37,8 +37,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     for line in tree.to_lines(root, now, why):
         output.write_line(line)
     if options.transcript:
-        for line in tree.transcript_lines(root):
-            output.write_line(line)
+        for text in tree.transcript_lines(root):
+            output.write_block(f"{text}\n")
     return 0
 
 

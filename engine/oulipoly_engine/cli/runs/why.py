@@ -46,7 +46,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     if options.json:
         output.write_json(document)
     else:
-        output.write_bytes(why_table(document).encode("utf-8", "replace"))
+        output.write_block(why_table(document))
     return 0
 
 

@@ -61,7 +61,7 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
             diagnostics.note(text)
         return 0
     drawn = render([_row(context, one, now) for one in table.rows], person.columns())
-    output.write_bytes(("\n".join(drawn) + "\n").encode("utf-8", "backslashreplace"))
+    output.write_lines(drawn)
     if table.total > len(table.rows):
         output.write_line(f"{table.total - len(table.rows)} more: --all, --limit N, or words to narrow it")
     return 0

@@ -111,7 +111,7 @@ def _show(plan: Plan, *, as_json: bool) -> int:
         )
         return 0
     for line in diff(plan.steps):
-        output.write_line(line)
+        output.write_block(f"{line}\n")  # tabs too: of the heads, and of what was said
     told = ", ".join(f"{number} {word}" for word, number in counts.items())
     output.write_line(f"Turns: {told}. {plan.target.path}: {plan.size_bytes} -> {plan.new_size_bytes} bytes.")
     for note in plan.notes:

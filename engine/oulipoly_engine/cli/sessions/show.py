@@ -66,14 +66,16 @@ def _lines(context: Context, shown: StoredTranscript, start: int, *, raw: bool) 
     now = context.clock.now().astimezone()
     yield from _head(shown.listed, shown.tree, now, str(context.paths.home))
     if start:
-        yield f"\n… {start} earlier turns: --all, or --turns N"
+        yield ""
+        yield f"… {start} earlier turns: --all, or --turns N"
     for position, entry in _entries(pages, start):
         yield ""
         at = from_text(entry.timestamp).astimezone(now.tzinfo)
         yield entry_view.format_heading(position + 1, entry.role, at, _marks(entry))
         yield from entry_view.body_lines(entry.body, person.columns(), raw=raw)
     if not len(pages):
-        yield "\nno turn of it is stored: session-scan reads what the CLI has written"
+        yield ""
+        yield "no turn of it is stored: session-scan reads what the CLI has written"
 
 
 def _head(listed: ListedSession, tree: EntryTree, now: datetime, home: str) -> Iterator[str]:

@@ -87,7 +87,7 @@ def _show(context: Context, *, as_json: bool) -> int:
     if as_json:
         output.write_json(values)
     else:
-        output.write_bytes(as_text(values).encode("utf-8", "backslashreplace"))
+        output.write_block(as_text(values))
     return 0
 
 
@@ -113,7 +113,8 @@ def _init(context: Context, *, is_dry: bool) -> int:
         diagnostics.note(f"Note: {note}")
     if is_dry:
         for change in found.files:
-            output.write_line(f"# {change.path}\n{change.after}")
+            output.write_line(f"# {change.path}")
+            output.write_block(f"{change.after}\n")
         return 0
     configuration.write_set_up(found)
     for change in found.files:

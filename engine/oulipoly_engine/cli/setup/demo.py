@@ -41,7 +41,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         output.write_line(str(built.root))
         return 0
     if inside is None:
-        output.write_line(world.instructions(built, context.program))
+        output.write_block(world.instructions(built, context.program) + "\n")
         return 0
     diagnostics.note("[demo] made-up accounts and answers; your own configuration is not used")
     return replace_process((sys.executable, "-m", "oulipoly_tui", *inside), world.environment_for(built, environ))

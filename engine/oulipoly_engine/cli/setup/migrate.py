@@ -52,7 +52,7 @@ def _config(context: Context, name: str, arguments: list[str]) -> int:
         output.write_line("nothing to migrate: the configuration is in its present form")
         return 0
     if options.dry_run:
-        output.write_bytes(migration.diff.encode())
+        output.write_block(migration.diff)
         return 0
     configuration.migrate(migration)
     for change in plan.files:

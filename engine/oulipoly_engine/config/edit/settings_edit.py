@@ -16,6 +16,7 @@ from oulipoly_engine.config.problem import KeyPath
 from oulipoly_engine.config.toml import toml_file, toml_lines
 from oulipoly_engine.config.toml.toml_file import TomlFile
 from oulipoly_engine.core.text import leave_key
+from oulipoly_engine.core.text.control_characters import escape_toml
 from oulipoly_engine.errors import ConfigInvalid
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record
@@ -230,4 +231,4 @@ def _reads_back(text: str) -> bool:
 def _toml(value: object) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(_toml(item) for item in value) + "]"
-    return json.dumps(value, ensure_ascii=False, default=str).replace("\x7f", "\\u007f")
+    return escape_toml(json.dumps(value, ensure_ascii=False, default=str))

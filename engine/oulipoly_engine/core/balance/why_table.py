@@ -7,6 +7,8 @@ from typing import Any
 
 from oulipoly_engine.core.balance.decision import Decision
 from oulipoly_engine.core.balance.explain import decision_to_json
+from oulipoly_engine.core.text.columns import table
+from oulipoly_engine.core.text.control_characters import visible_line
 
 _HEADINGS = ("", "account", "score", "window", "used", "rate/turn", "projected", "resets in", "calls", "errors", "")
 
@@ -22,10 +24,7 @@ def why_table(decision: Mapping[str, Any]) -> str:
     decision: the JSON form of `core.explain.decision_to_json`. Unknown numbers are `?`, never 0.
     """
     rows = [row for candidate in decision.get("candidates", ()) for row in _rows(candidate)]
-    lines = [_HEADINGS, *rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(_HEADINGS))]
-    drawn = ("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)
-    return "\n".join([*_title(decision), *drawn]) + "\n"
+    return "\n".join([*map(visible_line, _title(decision)), *table([_HEADINGS, *rows])]) + "\n"
 
 
 def _title(decision: Mapping[str, Any]) -> Iterator[str]:

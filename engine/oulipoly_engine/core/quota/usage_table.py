@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from oulipoly_engine.core.quota.readings import ParsedWindow
+from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.records import Record
 
 HEADINGS = ("Account", "Vendor", "Window", "Used / Limit", "Remaining")
@@ -37,8 +38,8 @@ class UsageRow(Record):
     remaining: str = "-"
 
     def cells(self) -> tuple[str, ...]:
-        """Return the cells in the order of HEADINGS."""
-        return (self.account, self.vendor, self.window, self.used, self.remaining)
+        """Return the cells in the order of HEADINGS, each on one line."""
+        return tuple(map(visible_line, (self.account, self.vendor, self.window, self.used, self.remaining)))
 
 
 def vendor_of(command: str | None) -> str:

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 
 from oulipoly_engine.core.rewrite.steps import Kind, Step
+from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.core.transcripts.canonical import Chunk
 
 
@@ -39,7 +40,7 @@ def documents(steps: Sequence[Step]) -> list[dict[str, object]]:
 
 
 def _side(name: str, timestamp: str | None) -> str:
-    return "/dev/null" if timestamp is None else f"{name}\t{timestamp}"
+    return "/dev/null" if timestamp is None else f"{visible_line(name)}\t{visible_line(timestamp)}"
 
 
 def _state(timestamp: str, content: Sequence[Chunk]) -> dict[str, object]:

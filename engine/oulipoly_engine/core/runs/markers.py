@@ -13,6 +13,7 @@ from datetime import datetime
 
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs.invocations import Status
+from oulipoly_engine.core.text.control_characters import escape_json
 from oulipoly_engine.records import Record
 
 INVOCATION = "OULIPOLY_INVOCATION="
@@ -185,7 +186,7 @@ def _identity(
 def _compact(body: Mapping[str, object], *, sort: bool = True) -> str:
     text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), sort_keys=sort)
     # A file name that is no UTF-8 reaches us with lone surrogates, which no UTF-8 stream can carry.
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return escape_json(text.encode("utf-8", "replace").decode("utf-8"))
 
 
 def _json_fields(text: str) -> dict[str, object] | None:

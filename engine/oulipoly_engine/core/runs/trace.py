@@ -9,6 +9,7 @@ from enum import StrEnum
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.runs.artifact_receipts import ReturnedArtifact
 from oulipoly_engine.core.runs.invocations import Invocation, Status
+from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.records import Record
 
 STALE_AFTER_S = 1800
@@ -85,7 +86,7 @@ def transcript_lines(node: Node) -> Iterator[str]:
         yield f"(no transcript: no turn of session {node.invocation.session_id} is stored)"
         return
     for entry in node.transcript:
-        yield f"[{entry['timestamp']}] {entry['role']}:"
+        yield visible_line(f"[{entry['timestamp']}] {entry['role']}:")
         content = entry["content"]
         if not isinstance(content, list):
             yield "(this turn was stored without its text)"

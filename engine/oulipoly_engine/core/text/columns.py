@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+
+from oulipoly_engine.core.text.control_characters import visible_line
 
 _CUT = "…"
 
@@ -74,6 +76,24 @@ def _cells(sign: str) -> int:
     if unicodedata.combining(sign):
         return 0
     return 2 if unicodedata.east_asian_width(sign) in "WF" else 1
+
+
+def table(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> list[str]:
+    """Return a table's lines: columns as wide as their widest cell, two spaces between.
+
+    right: the columns, counted from 0, that stand to the right. What a terminal would obey in a cell is made visible.
+    """
+    cells = [[visible_line(cell) for cell in row] for row in rows]
+    widths = [max(map(width, column)) for column in zip(*cells, strict=True)]
+    drawn = []
+    for row in cells:
+        spaces = [" " * (wide - width(cell)) for cell, wide in zip(row, widths, strict=True)]
+        fitted = [
+            space + cell if place in right else cell + space
+            for place, (cell, space) in enumerate(zip(row, spaces, strict=True))
+        ]
+        drawn.append("  ".join(fitted).rstrip())
+    return drawn
 
 
 def size_text(size_bytes: int) -> str:

@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Any, NoReturn
 
 from oulipoly_engine.clock import from_text
+from oulipoly_engine.core.text.control_characters import escape_json
 from oulipoly_engine.errors import TranscriptMalformed
 from oulipoly_engine.records import Record
 
@@ -131,7 +132,8 @@ def scan(raw_lines: Iterable[bytes | LongLine]) -> Iterator[Line]:
 def render(record: CanonicalRecord) -> bytes:
     """Write a record as one line of compact JSON with its LF, UTF-8.
 
-    A lone surrogate, which UTF-8 cannot carry, becomes its JSON escape; such text is otherwise left as it is.
+    Letters of every script stay as they are. A lone surrogate, which UTF-8 cannot carry, and what a terminal obeys or
+    nobody sees become their JSON escapes.
     """
     source = record.source
     document = {
@@ -152,7 +154,7 @@ def render(record: CanonicalRecord) -> bytes:
         "unsupported_record": record.is_unsupported,
     }
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "backslashreplace") + b"\n"
+    return escape_json(text).encode("utf-8") + b"\n"
 
 
 def chunks(value: object) -> tuple[Chunk, ...]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
+from oulipoly_engine.core.text.control_characters import visible_text
 from oulipoly_engine.core.text.redact import REDACTED, redact
 from oulipoly_engine.core.transcripts.dialogue import Entry, Findings
 from oulipoly_engine.records import replace
 
 _COLOUR = re.compile(r"\x1b\[[0-9;:?]{0,64}[A-Za-z]|\x1b\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)")
-# C0 but tab and newline, DEL, C1, what turns the direction of text, and lone surrogates.
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 class Visible:
@@ -34,7 +33,10 @@ class Visible:
         """Return an entry as it may be shown."""
         parts = tuple(replace(part, text=self.text(part.text), label=self.text(part.label)) for part in entry.parts)
         model = None if entry.model is None else self.text(entry.model)
-        return replace(entry, at=self.text(entry.at), parts=parts, entry_id=self.text(entry.entry_id), model=model)
+        role = readable(entry.role)
+        return replace(
+            entry, role=role, at=self.text(entry.at), parts=parts, entry_id=self.text(entry.entry_id), model=model
+        )
 
     def findings(self, found: Findings) -> Findings:
         """Return what was found as it may be shown."""
@@ -53,11 +55,4 @@ def readable(text: str) -> str:
     text = text.replace("\r\n", "\n")
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
-    return _CONTROL.sub(_picture, text)
-
-
-def _picture(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "\u2421" if code == 0x7F else f"<U+{code:04X}>"
+    return visible_text(text)

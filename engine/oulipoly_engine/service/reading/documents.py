@@ -15,6 +15,7 @@ from typing import IO
 from oulipoly_engine import stopping
 from oulipoly_engine.core.accounts.accounts import LONGEST_LINE
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL, ResolvedSession
+from oulipoly_engine.core.text.control_characters import visible_line, visible_text
 from oulipoly_engine.core.transcripts import render_html, render_markdown
 from oulipoly_engine.core.transcripts.dialogue import TALK, Entry, Findings, PartSelection, select
 from oulipoly_engine.core.transcripts.document_head import Format, Head, Origin, Renderer
@@ -132,8 +133,8 @@ def _head(session: ResolvedSession, style: Style, origin: Origin, findings: Find
     shown = visible.findings(findings)
     model = None if session.model == UNKNOWN_MODEL else visible.text(session.model)
     return Head(
-        session_id=session.session_id,
-        account=session.account,
+        session_id=visible_line(session.session_id),
+        account=visible_line(session.account),
         origin=origin,
         findings=shown,
         wanted=style.wanted,
@@ -143,7 +144,7 @@ def _head(session: ResolvedSession, style: Style, origin: Origin, findings: Find
 
 
 def _encode(text: str) -> bytes:
-    return text.encode("utf-8", "backslashreplace")
+    return visible_text(text).encode("utf-8")
 
 
 def _write(spool: IO[bytes], data: bytes) -> None:

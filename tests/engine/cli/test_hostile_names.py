@@ -1,0 +1,376 @@
+"""Nothing that comes from outside reaches a terminal raw, whichever command prints it, in whichever form.
+
+One world holds hostile names wherever a name can be. Every command of the tables runs in it, and its whole stdout and
+stderr are read: a new command fails `test_every_command_is_read` until it is read as well.
+"""
+
+import base64
+import json
+import os
+import shlex
+import sqlite3
+import subprocess
+import sys
+import unicodedata
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from oulipoly_engine.cli import commands
+from oulipoly_engine.cli.sessions import group
+from oulipoly_engine.terminal.host import runtime_folder
+
+RUN = Path(__file__).parents[2] / "fixtures" / "run_commands.py"
+# C0, an escape sequence, DEL, C1, a soft hyphen, direction, no width, separators, a tag, and at last a tab.
+HOSTILE = "h\x1b[31m\x07\x9b2J\x7f\xad\u061c\u202e\u2066\u200b\u200d\u2060\u2028\u2029\ufeff\U000e0041\tx"
+LINES = f"{HOSTILE}\nFORGED\rFORGED"  # where a line may break too
+BYTES = f"{LINES}\udcff"  # where names are bytes
+ACCOUNT = f"a{HOSTILE}"
+SESSION = "11111111-1111-4111-8111-111111111111"
+CHAIN, BAD_CHAIN = "22222222-2222-4222-8222-222222222222", "33333333-3333-4333-8333-333333333333"
+RUN_ID = "44444444-4444-4444-8444-444444444444"
+NOBODY = 1 << 30  # no process has such a number
+AT = "2026-11-20T10:00:00.000000Z"
+OURS = (b"\r\x1b[K",)  # the line that counts, wiped
+PROSE = {"markdown", "html", "--transcript", "--dry-run"}  # what was said, and files as they are, have lines and tabs
+
+TOP_LEVEL = {
+    "": [
+        ["--version"],
+        ["--help"],
+        ["--usage"],
+        ["--usage", "--json"],
+        [LINES],
+        [f"--{LINES}"],
+        ["-m", LINES, "x"],
+        ["-a", LINES, "x"],
+        ["-m", "m", "-f", LINES],
+        ["-m", "m", "-p", LINES, "x"],
+        ["-m", "m", "-i", LINES, "x"],
+        ["-m", "m", "--timeout", LINES, "x"],
+        ["--resume", LINES],
+        ["--models-dir", LINES, "-m", LINES, "x"],
+        ["--models-dir", "{home}/broken", "-m", LINES, "x"],
+        ["--models-dir", "{home}/broken", "--usage"],
+    ],
+    "account": [
+        ["list"],
+        ["list", "--json"],
+        ["drain", ACCOUNT],
+        ["undrain", ACCOUNT],
+        ["drain", LINES],
+        ["reserve", ACCOUNT, LINES],
+        [LINES],
+    ],
+    "attach": [[LINES], ["{terminal}"]],
+    "config": [
+        *([name, *more] for name in ("check", "path", "show") for more in ([], ["--json"])),
+        ["schema"],
+        ["schema", LINES],
+        ["init", "--dry-run"],
+    ],
+    "demo": [["--remove", "--root", LINES], [LINES]],
+    "forecast": [[], ["--json"], [ACCOUNT], [LINES]],
+    "kill": [[LINES], ["{terminal}", "--signal", LINES]],
+    "migrate": [[LINES], []],
+    "migrate-config": [
+        ["--dry-run", "--models-dir", "{home}/old"],
+        ["--models-dir", LINES],
+        ["--models-dir", "{home}/broken"],
+    ],
+    "migrate-db": [[], [LINES]],
+    "quota-check": [[], ["--json"], ["--notify"], ["--cached", "--threshold", LINES], ["--cached", LINES]],
+    "repl": [[LINES], ["m", "-m", LINES], ["--resume", BAD_CHAIN], ["m", "-p", LINES]],
+    "report": [
+        *(["--by", by] for by in ("day", "session", "model", "account", "project")),
+        ["--by", "project", "--json"],
+        ["--by", "project", "--csv"],
+        ["--account", LINES],
+        ["--since", LINES],
+    ],
+    "resume": [
+        ["--session-id", LINES, "x"],
+        ["--session-id", BAD_CHAIN, "x"],
+        ["--list", LINES],
+        ["--list", BAD_CHAIN],
+        [CHAIN, "-m", LINES, "x"],
+    ],
+    "session-scan": [[], ["--json", "--again"], ["--again"], [LINES]],
+    "status": [["--format", f"{{{LINES}}} {{attention}}"], ["--json"], ["--template", LINES]],
+    "terminal": [["--size", LINES, "--", "true"], ["-p", LINES, "--detach", "--", "true"]],
+    "terminals": [[], ["--json"], [LINES]],
+    "trace": [[RUN_ID], [RUN_ID, "--json", "--inline-transcript"], [RUN_ID, "--why", "--transcript"], [LINES]],
+    "wait": [[LINES], [RUN_ID]],
+    "why": [["m"], ["m", "--json"], [RUN_ID], [RUN_ID, "--json"], [LINES], ["m", "--what-if", LINES]],
+}
+SESSIONS = {
+    "list": [[], ["--json"], ["--all", "--no-scan"], [f"account:{LINES}"], ["--sort", LINES]],
+    "search": [["words"], ["words", "--json"], [LINES], [f"account:{LINES}", "words"]],
+    "show": [[SESSION], [SESSION, "--json"], [SESSION, "--raw", "--no-pager"], [BAD_CHAIN], [LINES]],
+    "name": [[SESSION, LINES], [LINES, "x"]],
+    "note": [[SESSION, LINES], [LINES, "x"]],
+    "pin": [[SESSION], [BAD_CHAIN], [LINES]],
+    "unpin": [[SESSION], [BAD_CHAIN], [LINES]],
+    "locate": [[SESSION], [BAD_CHAIN], [LINES]],
+    "export": [
+        [SESSION],
+        [SESSION, "--format", "markdown", "--with", "all"],
+        [SESSION, "--format", "html", "--with", "all", "--no-redact"],
+        [BAD_CHAIN, "--format", "markdown"],
+        [BAD_CHAIN, "--format", "html"],
+        [BAD_CHAIN],
+        [SESSION, "--format", LINES],
+        [LINES],
+    ],
+    "bundle": [[SESSION, "--output", "{tmp}/b.bundle"], [BAD_CHAIN, "--output", f"{{tmp}}/{LINES}"], [LINES]],
+    "unbundle": [
+        ["{tmp}/b.bundle", "--dry-run", "--account", ACCOUNT],
+        [LINES],
+        ["{tmp}/b.bundle", "--account", LINES],
+    ],
+    "archive": [
+        [],
+        ["--list"],
+        ["--list", "--json"],
+        ["--at-risk"],
+        ["--at-risk", "--json"],
+        ["--restore", SESSION],
+        ["--restore", LINES],
+        ["--prune"],
+    ],
+    "move": [[SESSION, LINES], [SESSION, "b"], [LINES, "b"], [BAD_CHAIN, "b"]],
+    "import-replace": [
+        [SESSION, "--from-file", "{tmp}/edited.jsonl", "--dry-run"],
+        [SESSION, "--from-file", "{tmp}/edited.jsonl", "--dry-run", "--json"],
+        [SESSION, "--from-file", "{tmp}/edited.jsonl"],
+        [SESSION, "--from-file", LINES],
+        [SESSION, "--preimage-sha256", LINES],
+        [LINES],
+    ],
+    "undo": [[SESSION, "--list"], [SESSION, "--list", "--json"], [SESSION, "--dry-run"], [SESSION], [LINES]],
+    "pause-handshake": [[SESSION], [SESSION, "--ttl-ms", LINES], [LINES]],
+    "resume-handshake": [[SESSION, "--token", LINES], [SESSION, LINES], [LINES]],
+    "schema-probe": [[], [LINES]],
+}
+LAST = [["migrate", "--rebuild"]]
+
+
+def command_lines(tmp, terminal):
+    """Every command line, in an order in which each finds what it needs."""
+    first = [["session-scan"], ["quota-check"]]
+    own = [[name, *rest] if name else rest for name, cases in TOP_LEVEL.items() for rest in cases]
+    sessions = [["session", name, *rest] for name, cases in SESSIONS.items() for rest in cases]
+    lines = [*first, *own, *sessions, ["session", LINES], *LAST]
+    places = {"{tmp}": str(tmp), "{home}": str(tmp / f"home{HOSTILE}"), "{terminal}": terminal}
+    return [[replaced(word, places) for word in line] for line in lines]
+
+
+def replaced(word, places):
+    """A word with what stands for a name put in."""
+    for mark, text in places.items():
+        word = word.replace(mark, text)
+    return word
+
+
+def quoted(text):
+    """A text in TOML; JSON's surrogate pairs are none there."""
+    pieces = [f"\\U{ord(one):08x}" if not one.isprintable() or one in '"\\' else one for one in text]
+    return f'"{"".join(pieces)}"'
+
+
+def turn(cwd, number, role, content, **more):
+    """A line of a Claude transcript."""
+    record = {"type": role, "uuid": f"u{number}", "sessionId": SESSION, "timestamp": f"2026-11-20T10:00:0{number}Z"}
+    return json.dumps({**record, "cwd": str(cwd), "message": {"role": role, "content": content}, **more}) + "\n"
+
+
+def fill(home):
+    """Make a configuration and transcripts in which every name is hostile."""
+    config = home / ".config" / "oulipoly-agent-runner"
+    (config / "models").mkdir(parents=True)
+    (config / "agents").mkdir()
+    root = home / ".claude" / "projects"
+    folder, odd_folder = root / f"-w-{HOSTILE}", root / f"-w-{BYTES}"
+    cwd = home / f"work{HOSTILE}"
+    for path in (cwd, folder, odd_folder):
+        path.mkdir(parents=True)
+    usage = {"input_tokens": 7, "output_tokens": 3}
+    call = [{"type": "text", "text": f"words {LINES}"}, {"type": "tool_use", "name": LINES, "input": {LINES: LINES}}]
+    answer = {"role": "assistant", "id": "msg_1", "model": LINES, "usage": usage, "content": call}
+    (folder / f"{SESSION}.jsonl").write_text(
+        turn(cwd, 1, "user", f"words {LINES}") + turn(cwd, 2, "assistant", "", message=answer)
+    )
+    (odd_folder / f"{BYTES}.jsonl").write_text(turn(cwd, 3, "user", "x", sessionId=f"../{LINES}") + f"{{{HOSTILE}\n")
+    script = home / "quota"
+    window = {"used_percent": 95, "resets_at": "2099-01-01T00:00:00Z", "label": LINES, "unit": LINES, "limit": 10}
+    script.write_text(json.dumps({"windows": [window]}))
+    lines = home / "turns"
+    told = {"session_id": LINES, "turn_id": LINES, "timestamp": LINES, "role": LINES}
+    odd = {
+        "session_id": "odd",
+        "turn_id": LINES,
+        "timestamp": AT,
+        "role": LINES,
+        "body": [{"type": LINES, "text": LINES}],
+    }
+    lines.write_text(f"{json.dumps(told)}\nno JSON {HOSTILE}\n{json.dumps(odd)}\n{json.dumps([LINES])}\n")
+    complain = f"printf %s {shlex.quote(LINES)} >&2"
+    storage = f"""
+[{quoted(ACCOUNT)}.session_storage]
+kind = "script"
+storage_type = "claude_code"
+cwd_script = {quoted(f"claude-code-cwd {shlex.quote(str(root))}")}
+transcript_script = {quoted(f"claude-code-locate-transcript {shlex.quote(str(root))}")}
+"""
+    (config / "providers.toml").write_text(
+        f"[{quoted(ACCOUNT)}]\ncommand = 'sh'\nargs = ['-c', {quoted(f'echo {shlex.quote(LINES)} >&2; exit 3')}]\n"
+        f"quota_script = {quoted(f'cat {shlex.quote(str(script))}')}\n{storage}"
+        f"[b]\ncommand = {quoted(LINES)}\nquota_script = {quoted(f'{complain}; exit 1')}\n{quoted(LINES)} = 1\n"
+        f"{storage.replace(quoted(ACCOUNT), 'b')}"
+    )
+    (config / "sessions.toml").write_text(
+        f"[{quoted(ACCOUNT)}]\nturn_script = {quoted(f'claude-code-turns {shlex.quote(str(root))}')}\n"
+        f"[b]\nturn_script = {quoted(f'{complain}; cat {shlex.quote(str(lines))}')}\n"
+        f"[{quoted(f'c{HOSTILE}')}]\nturn_script = {quoted(f'{complain}; exit 1')}\n"
+    )
+    pool = f"[[providers]]\nname = {quoted(ACCOUNT)}\n[[providers]]\nname = 'b'\n"
+    (config / "models" / "m.toml").write_text(pool)
+    (config / "models" / f"{BYTES}.toml").write_text(f"{pool}[[providers]]\nname = {quoted(LINES)}\n")
+    for name, text in (
+        ("broken", f"{quoted(LINES)} = {HOSTILE}\n"),
+        ("old", f"[[providers]]\nname = 'new'\ncommand = {quoted(LINES)}\nargs = [{quoted(LINES)}]\n"),
+    ):
+        (home / name).mkdir()
+        (home / name / f"{LINES}.toml").write_text(text)
+    (config / "agents" / f"{BYTES}.md").write_text(f"---\nmodel: m\n{HOSTILE}\n---\n")
+    (config / "agents" / "n.md").write_text(f"---\ndescription: d\nmodel: {json.dumps(LINES)}\n---\nx\n")
+    (config / "config.toml").write_text(f"{quoted(LINES)} = 1\n")
+    (config / "app.toml").write_text(f"[status]\n{quoted(LINES)} = {quoted(LINES)}\n")
+
+
+def spoil(state):
+    """Put hostile words into the state file, as an older version or another program may have left them."""
+    decision = {"model": LINES, "account": LINES, "method": LINES, "rule": LINES, "reason": LINES, "candidates": []}
+    decision["candidates"] = [{"account": LINES, "why_not": LINES, "windows": [{"label": LINES, "rate_source": LINES}]}]
+    with closing(sqlite3.connect(state)) as connection:
+        for sql, values in (
+            ("INSERT INTO session_chains VALUES (?, ?, ?, ?)", (BAD_CHAIN, AT, AT, LINES)),
+            (
+                "INSERT INTO session_chain_segments(chain_id, provider_name, session_id, started_at, transition_reason)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (BAD_CHAIN, ACCOUNT, f"-{LINES}", AT, LINES),
+            ),
+            (
+                "INSERT INTO session_turns(provider_name, session_id, turn_id, timestamp, role, ingested_at, body,"
+                " source_file) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (ACCOUNT, f"-{LINES}", LINES, AT, LINES, AT, json.dumps([{"type": "text", "text": LINES}]), LINES),
+            ),
+            (
+                "INSERT INTO conversation_notes(chain_id, name, note, changed_at) VALUES (?, ?, ?, ?)",
+                (BAD_CHAIN, LINES, LINES, AT),
+            ),
+            (
+                "INSERT INTO invocations(invocation_uuid, model_name, provider_name, status, exit_code, error_category,"
+                " terminal_reason, session_id, session_capture_method, resume_acceptance_status,"
+                " resume_acceptance_evidence, working_directory, created_at, finished_at)"
+                " VALUES (?, ?, ?, 'failed', 3, ?, ?, ?, 'resumed', ?, ?, ?, ?, ?)",
+                (RUN_ID, LINES, ACCOUNT, LINES, LINES, f"-{LINES}", LINES, LINES, LINES, AT, AT),
+            ),
+            (
+                "INSERT INTO decisions SELECT id, ? FROM invocations WHERE invocation_uuid = ?",
+                (json.dumps(decision), RUN_ID),
+            ),
+        ):
+            connection.execute(sql, values)
+        connection.commit()
+
+
+def run_in_a_world(form, tmp):
+    """Run every command in a world of its own, and return its arguments, exit code, stdout and stderr."""
+    home, runtime = tmp / f"home{HOSTILE}", tmp / "run"
+    home.mkdir()
+    runtime.mkdir(mode=0o700)
+    fill(home)
+    environ = {name: text for name, text in os.environ.items() if not name.startswith(("XDG_", "OULIPOLY_"))}
+    environ |= {"HOME": str(home), "XDG_RUNTIME_DIR": str(runtime), "PAGER": "cat -"}
+    run("pipe", [["session-scan"]], tmp, environ)
+    spoil(home / ".local" / "share" / "oulipoly-agent-runner" / "state.db")
+    place, lock = runtime_folder.claim(runtime / "oulipoly-agent-runner")
+    place.describe(runtime_folder.Terminal(place.id, LINES, LINES, NOBODY, NOBODY, AT, account=ACCOUNT, title=LINES))
+    lines = command_lines(tmp, place.id)
+    try:
+        results = run(form, lines, tmp, environ)
+    finally:
+        os.close(lock)
+    return [(argv, *result) for argv, result in zip(lines, results, strict=True)]
+
+
+def run(form, lines, tmp, environ):
+    """Run command lines in one process and return exit code, stdout and stderr of each."""
+    asked, told = tmp / "asked.json", tmp / "told.json"
+    asked.write_text(json.dumps(lines))
+    source = {"storage_type": LINES, "jsonl_path": LINES, "line": 1, "byte_start": 0, "byte_end": 1, "sha256": LINES}
+    edited = {"session_id": SESSION, "provider_name": ACCOUNT, "turn_id": "u1", "role": "user", "timestamp": AT}
+    edited |= {"content": [{"type": "text", "text": LINES}], "source": source, "unsupported_record": False}
+    (tmp / "edited.jsonl").write_text(json.dumps(edited) + "\n")
+    subprocess.run([sys.executable, RUN, asked, form, told], env=environ, cwd=tmp, timeout=150, check=True)
+    return [(code, *map(base64.b64decode, streams)) for code, *streams in json.loads(told.read_bytes())]
+
+
+def test_every_command_is_read():
+    assert commands.names() == TOP_LEVEL.keys() - {""} | {"session"}
+    assert group._COMMANDS.keys() == SESSIONS.keys()
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize("form", ["pipe", "pty"])
+def test_no_command_prints_a_name_raw(form, tmp_path):
+    said = run_in_a_world(form, tmp_path)
+
+    assert [] == [(argv, fault) for argv, _, *streams in said if (fault := raw_in(b"".join(streams), argv))]
+
+
+def raw_in(data, argv):
+    """What is wrong with the output of a command; nothing where all is well."""
+    for own in OURS:
+        data = data.replace(own, b"")
+    text = data.replace(b"\r\n", b"\n").decode()
+    hidden = {one for one in text if unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp")}
+    if raw := hidden - ({"\n", "\t"} if PROSE & {*argv} else {"\n"}):
+        return f"prints {sorted(raw)} raw: {text[-1000:]}"
+    if not PROSE & {*argv} and "\nFORGED" in f"\n{text}":
+        return f"begins a line with a name's second one: {text[-1000:]}"
+    if "Traceback" in text:
+        return text
+    return json_fault(text) if "--json" in argv else None
+
+
+def json_fault(text):
+    """What is wrong with the JSON among some lines, beside which warnings may stand; nothing where it can be read."""
+    begin = min((place for mark in ("{\n", '{"') if (place := f"\n{text}".find(f"\n{mark}")) >= 0), default=None)
+    try:
+        return None if begin is None else json.JSONDecoder().raw_decode(text[begin:])[1] * ""
+    except ValueError as error:
+        return f"{error}: {text[begin:]}"
+
+
+def test_a_traceback_is_printed_harmless():
+    program = f"from oulipoly_engine.facade import diagnostics as d; d.take_stderr(); raise ValueError({HOSTILE!r})"
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+
+    assert b"ValueError: h" in done.stderr
+    assert None is raw_in(done.stderr.replace(b"Traceback", b""), PROSE)
+
+
+def test_what_a_cli_says_stays_exact(world):
+    said = f"{HOSTILE}\r\n".encode() + b"\xff\x00"
+    octal = "".join(f"\\{byte:03o}" for byte in said)
+    world.account("a", f"printf '{octal}'; printf '{octal}' >&2")
+    world.model("m", "a")
+
+    done = world.run("-m", "m", "x")
+
+    assert done.stdout.startswith(said + b"\nOULIPOLY_RESULT=")
+    assert said in done.stderr
