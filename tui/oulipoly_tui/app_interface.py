@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from textual.app import App
-
 from oulipoly_engine.records import Record, field
+from oulipoly_tui.driver.screen_text import CleanApp
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -38,7 +37,7 @@ class Options(Record):
     progress: str = "auto"  # whether the outer terminal is told of long work: "auto", "always" or "off"
 
 
-class AppInterface(App[str]):
+class AppInterface(CleanApp[str]):
     """The app, as what lies below it knows it."""
 
     options: Options

@@ -194,7 +194,14 @@ def test_link_cannot_break_out_of_its_sequence():
 
 
 def test_title_cannot_break_out_of_its_sequence():
-    assert b"\x1b]2;a[2Jb\x1b\\" == title("a\x1b[2J\x07b")
+    assert b"\x1b]2;a[2Jb\x1b\\" == title("a\x1b[2J\x07\x9c\u202e\u2028\U000e0041b")
+
+
+def test_note_cannot_break_out_of_its_row():
+    painter = Painter(40, 1)
+    painter.note = "a\x1b[2J\u202eb"
+
+    assert "\x1b[0;7m a␛[2J<U+202E>b ".encode() in painter.paint(_view([]), (), clears=False)
 
 
 def test_note_lies_over_the_last_row_until_it_is_cleared():

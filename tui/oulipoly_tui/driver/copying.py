@@ -5,19 +5,30 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_tui.driver import clipboard
 
 _SHOWN = 60
 
 
+def copy_line(app: Any, text: str) -> None:  # noqa: ANN401 - as below
+    """Copy an id, a name, a path or a command: one line, which a shell may be given, without what is not seen."""
+    copy(app, visible_line(text))
+
+
 def copy(app: Any, text: str) -> None:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
-    """Copy a text; one that no terminal takes is refused with the way out."""
-    sequence = clipboard.sequence(text, os.environ)
-    if sequence is None:
+    """Copy a text as it is; one that no terminal takes is refused with the way out."""
+    if not send(app, text):
         app.say("too long for the terminal's clipboard: open it in the pager or the editor", severity="warning")
         return
     app._clipboard = text  # what Textual's own paste gives
-    if app._driver is not None:
-        app._driver.write(sequence)
     line = " ".join(text.split())
     app.say(f"copied {line}" if len(line) <= _SHOWN else f"copied {len(text):,} characters")
+
+
+def send(app: Any, text: str) -> bool:  # noqa: ANN401 - AgentsApp or BareTerminal
+    """Put a text on the clipboard; return whether the terminal takes one of that length."""
+    sequence = clipboard.sequence(text, os.environ)
+    if sequence is not None and app._driver is not None:
+        app._driver.write(sequence)
+    return sequence is not None

@@ -7,14 +7,16 @@ import os
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import constants
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.widgets import Static
 
+from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.facade.own_process import outer_prefixes
 from oulipoly_engine.terminal.protocol import messages
-from oulipoly_tui.driver import clipboard, driver, signals
+from oulipoly_tui.driver import copying, driver, signals
 from oulipoly_tui.driver.clipboard_leave import ClipboardLeave
+from oulipoly_tui.driver.screen_text import CleanApp
 from oulipoly_tui.driver.terminal_link import TerminalLink
 from oulipoly_tui.gc_tuning import let_strips_go
 from oulipoly_tui.view.frame.chords import detour, format_chord, from_tmux
@@ -32,7 +34,7 @@ _LAST_PICTURE_S = 2.0  # for the host to send what an ended program left, once w
 _ESCAPE_S = 0.025  # a sequence comes whole within it; Textual's own 100 ms would show in vim at every Escape
 
 
-class BareTerminal(App[int], inherit_bindings=False):
+class BareTerminal(CleanApp[int], inherit_bindings=False):
     """One terminal and nothing else. Its result is the program's exit code; None: left, and the program runs on."""
 
     BINDINGS: ClassVar[list[BindingType]] = []
@@ -117,7 +119,7 @@ class BareTerminal(App[int], inherit_bindings=False):
 
     def on_terminal_view_link_chosen(self, message: TerminalView.LinkChosen) -> None:
         """Hand a link's address to the clipboard."""
-        self._copy(message.address)
+        self._copy(visible_line(message.address))
 
     def on_terminal_view_search_asked(self) -> None:
         """Ask for a text and search it."""
@@ -142,10 +144,8 @@ class BareTerminal(App[int], inherit_bindings=False):
         return self.screen_stack[0].query_one(TerminalView)
 
     def _copy(self, text: str) -> None:
-        sequence = clipboard.sequence(text, os.environ)
-        if sequence is not None and self._driver is not None:
-            self._driver.write(sequence)
-        self._say(f"copied {len(text)} characters" if sequence else "too long for the terminal's clipboard")
+        is_copied = copying.send(self, text)
+        self._say(f"copied {len(text)} characters" if is_copied else "too long for the terminal's clipboard")
 
     def _send(self, message: messages.Message) -> None:
         if self._link is not None:

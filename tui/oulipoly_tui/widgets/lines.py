@@ -14,6 +14,7 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_tui.actions.action import LISTS
 from oulipoly_tui.keys.keymap import TABLE
 from oulipoly_tui.view.transcript.spans import TONES, Line, Row, Tone, cells, cut
@@ -116,7 +117,8 @@ class Lines(ScrollView, can_focus=False):
     def _strip(self, line: Line, width: int, base: Style) -> Strip:
         segments = []
         left = width
-        for text, tone in line:
+        for raw, tone in line:
+            text = visible_line(raw)
             width_used = cells(text)
             if width_used > left:
                 text = cut(text, left)

@@ -14,6 +14,7 @@ from textual.app import App
 from textual.filter import ANSIToTruecolor, LineFilter
 from textual.strip import Strip
 
+from oulipoly_engine.core.text.control_characters import replace_hidden
 from oulipoly_engine.terminal.protocol.messages import WireStyle
 from oulipoly_engine.terminal.protocol.screen import PALETTE, TRUE_COLOUR, Attr
 
@@ -153,7 +154,7 @@ def _style(foreground: int | None, background: int | None, attrs: int, link: str
         reverse=True if Attr.REVERSE in attributes else None,
         conceal=True if Attr.HIDDEN in attributes else None,
         strike=True if Attr.STRIKE in attributes else None,
-        link=link,
+        link=replace_hidden(link, lambda _: "") if link else None,
     )
 
 

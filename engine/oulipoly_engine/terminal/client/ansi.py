@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 
+from oulipoly_engine.core.text.control_characters import replace_hidden, visible_line
 from oulipoly_engine.records import replace
 from oulipoly_engine.terminal.protocol.remote_screen import RemoteScreen
 from oulipoly_engine.terminal.protocol.screen import TRUE_COLOUR, Attr, CellStyle, Colour, Cursor, Row
@@ -72,7 +73,7 @@ class Painter:
             if y < min(self.rows, len(view.rows)):
                 parts.append(self._row(y, view.rows[y]))
         if self.note:
-            text = _cut(f" {self.note} ", self.columns)
+            text = _cut(f" {visible_line(self.note)} ", self.columns)
             parts.append(f"\x1b[{self.rows};1H\x1b[0;7m{text}\x1b[0m".encode("utf-8", "replace"))
         parts += [self._cursor(view.cursor), _END]
         return b"".join(parts)
@@ -155,9 +156,9 @@ def _width(character: str) -> int:
     return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
-def _safe(link: str | None) -> str:
-    """Return a link that cannot end its own sequence early."""
-    return "".join(letter for letter in link or "" if letter.isprintable())
+def _safe(text: str | None) -> str:
+    """Return a link or a title that cannot end its own sequence early."""
+    return replace_hidden(text or "", lambda _: "")
 
 
 def title(text: str) -> bytes:

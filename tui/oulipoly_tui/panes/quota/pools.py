@@ -282,9 +282,9 @@ class PoolsPane(Pane):
         app: Any = self.app
         text = found[2].name if found is not None else "" if app.engine is None else str(app.engine.paths.config)
         if text:
-            from oulipoly_tui.driver.copying import copy  # noqa: PLC0415 - not for the first frame
+            from oulipoly_tui.driver.copying import copy_line  # noqa: PLC0415 - not for the first frame
 
-            copy(app, text)
+            copy_line(app, text)
 
     def _find_member(self) -> tuple[PoolView, int, AccountView] | None:
         """Return the member under the cursor: its pool, its place and its account."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -249,16 +250,16 @@ class SessionActions(SessionUndo):
             "session id": part.session_id,
             "chain id": one.chain_id,
             "path": part.transcript or "",
-            "resume command": f"agents repl --resume {part.session_id}",
+            "resume command": f"agents repl --resume {shlex.quote(part.session_id)}",
             "workspace": one.workspace or "",
             "title": one.title or "",
         }
         self._choose("Copy", [name for name, text in texts.items() if text], texts, self._copy_text)
 
     def _copy_text(self, text: str) -> None:
-        from oulipoly_tui.driver.copying import copy  # noqa: PLC0415 - only when something is copied
+        from oulipoly_tui.driver.copying import copy_line  # noqa: PLC0415 - only when something is copied
 
-        copy(self.app, text)
+        copy_line(self.app, text)
 
     # ---- parts
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual import constants, on
 from textual.binding import BindingType
 
+from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.errors import Interrupted
 from oulipoly_tui.driver.clipboard_leave import ClipboardLeave
 from oulipoly_tui.panes.pane import bindings
@@ -283,7 +284,7 @@ class ReplPane(TerminalTabs):
 
     @on(TerminalView.LinkChosen)
     def _link_chosen(self, message: TerminalView.LinkChosen) -> None:
-        self._to_clipboard(message.address)
+        self._to_clipboard(visible_line(message.address))
 
     @on(TabLine.Clicked)
     def _tab_clicked(self, message: TabLine.Clicked) -> None:

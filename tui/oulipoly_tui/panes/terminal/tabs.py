@@ -13,7 +13,7 @@ from textual.markup import escape
 
 from oulipoly_engine.terminal.client.client import HostUnreachable
 from oulipoly_engine.terminal.protocol import messages
-from oulipoly_tui.driver import clipboard
+from oulipoly_tui.driver import copying
 from oulipoly_tui.driver.terminal_link import TerminalLink
 from oulipoly_tui.keys.keymap import format_first_key
 from oulipoly_tui.panes.pane import Pane
@@ -304,12 +304,10 @@ class TerminalTabs(Pane):
 
     def _to_clipboard(self, text: str) -> None:
         app: Any = self.app
-        result = clipboard.sequence(text, os.environ)
-        if result is None:
-            app.say("too long for the terminal's clipboard: select less", severity="warning")
-        elif app._driver is not None:
-            app._driver.write(result)
+        if copying.send(app, text):
             app.say(f"copied {len(text)} characters")
+        else:
+            app.say("too long for the terminal's clipboard: select less", severity="warning")
 
     def _draw(self) -> None:
         if not is_standing(self):
