@@ -350,9 +350,9 @@ class VirtualList(Lines, can_focus=True):
         place = self._cursor
         top, height = self.scroll_offset.y, max(1, self.scrollable_content_region.height)
         if place < top:
-            self.scroll_to(y=place, animate=False)
+            self.scroll_to(y=place, animate=False, force=True)
         elif place >= top + height:
-            self.scroll_to(y=place - height + 1, animate=False)
+            self.scroll_to(y=place - height + 1, animate=False, force=True)
         return self.scroll_offset.y != top
 
     def _set(self, place: int, key: str | None) -> None:
