@@ -39,11 +39,12 @@ class CutMove:
         with closing(open_store(world.data / "state.db")) as store, store.write():
             given = {"started_at": AT, "last_used_at": AT, "reason": "initial"}
             self.chain = chains.insert(store, "a", SESSION, "m", **given)
-        file = JournaledFile(str(self.source), str(self.target), 0, len(TWO), is_new=True)
-        journal = MoveJournal(SESSION, self.chain, "a", "b", "manual", AT, AT, (file,))
-        folder = JournalFolder(world.data / "replace_journal")
-        folder.path.mkdir()
-        folder.publish(SESSION, journal.to_bytes())
+        (world.data / "replace_journal").mkdir()
+        self.publish(JournaledFile(str(self.source), str(self.target), 0, len(TWO), is_new=True))
+
+    def publish(self, *files):
+        journal = MoveJournal(SESSION, self.chain, "a", "b", "manual", AT, AT, files)
+        JournalFolder(self.world.data / "replace_journal").publish(SESSION, journal.to_bytes())
 
     def path(self, account):
         return self.world.home / f".{account}" / "projects" / "-w" / f"{SESSION}.jsonl"
@@ -99,6 +100,35 @@ def test_move_whose_session_went_on_on_both_accounts_is_left_and_told(cut):
     assert b"" == cut.world.run("session-scan").stderr
 
 
+def test_move_that_lacks_a_file_beside_its_transcript_is_undone_and_can_be_done_again(cut):
+    beside = [path.with_suffix("") / "tool-results" / "one.txt" for path in (cut.source, cut.target)]
+    beside[0].parent.mkdir(parents=True)
+    beside[0].write_text("a result")
+    cut.target.write_text(TWO)  # by whatever means, before the move
+    cut.publish(
+        JournaledFile(str(beside[0]), str(beside[1]), 0, 8, is_new=True),
+        JournaledFile(str(cut.source), str(cut.target), 0, len(TWO), is_new=False),
+    )
+
+    told = cut.world.run("session", "locate", SESSION).stderr
+
+    assert b"that was cut off has been undone" in told
+    assert [(True, "a")] == cut.owners()
+    assert TWO == cut.target.read_text()
+
+
+def test_lines_of_a_replacement_that_was_set_aside_outlast_a_move(cut):
+    folder = JournalFolder(cut.world.data / "replace_journal")
+    folder.publish(SESSION, b"damaged")
+    folder.canonical(SESSION).write_text("lines to compare with")
+    assert str(folder.canonical(SESSION)).encode() in cut.world.run("session", "locate", SESSION).stderr
+    cut.publish(JournaledFile(str(cut.source), str(cut.target), 0, len(TWO), is_new=True))
+
+    cut.world.run("session", "locate", SESSION)
+
+    assert "lines to compare with" == folder.canonical(SESSION).read_text()
+
+
 def test_program_that_runs_already_settles_the_move_before_it_reads_the_target(cut):
     cut.target.write_text(TWO)
 
@@ -128,4 +158,6 @@ def test_journal_that_cannot_be_understood_is_set_aside(cut, change):
     told = cut.world.run("session", "locate", SESSION).stderr
 
     assert b"its journal cannot be understood" in told
+    assert b"replacement" not in told
+    assert b".canonical.jsonl" not in told
     assert [(True, "a")] == cut.owners()

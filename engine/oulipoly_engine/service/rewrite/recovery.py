@@ -159,7 +159,7 @@ class Recovery(Record):
         if progress is Progress.BEGUN:
             move_files.undo(move)
             told = f"{what} has been undone{why}"
-        self._folder.remove(session_id)
+        self._folder.remove(session_id, with_lines=False)
         self._end_lease(session_id, move.started_at)
         return told
 
@@ -175,7 +175,7 @@ class Recovery(Record):
 
     def _end(self, journal: Journal) -> None:
         self._clear(journal)
-        self._folder.remove(journal.session_id)
+        self._folder.remove(journal.session_id, with_lines=True)
         self._end_lease(journal.session_id, journal.started_at)
 
     def _end_lease(self, session_id: str, started_at: str) -> None:
@@ -196,10 +196,11 @@ class Recovery(Record):
             Preimages(self.data / "preimages").drop(kept)
 
     def _set_aside(self, session_id: str, problem: str) -> str:
-        place = self._folder.set_aside(session_id)
+        place, lines = self._folder.set_aside(session_id), self._folder.canonical(session_id)
+        advice = f": compare the transcript with {lines}" if lines.exists() else ""
         return (
-            f"a replacement of session {session_id} was cut off, and {problem}; this start has changed nothing, "
-            f"and its journal was put into {place}: compare the transcript with {self._folder.canonical(session_id)}"
+            f"a change to session {session_id} was cut off, and {problem}; this start has changed nothing, and its "
+            f"journal was put into {place}{advice}"
         )
 
     def _clear_staging(self) -> None:

@@ -90,7 +90,7 @@ class Run(Record):
             carried = exchange.carry_over() if exchange is not None else 0
         if carried:
             notes += (f"its CLI wrote {carried} bytes into the former transcript: they stand behind the new one now",)
-        self.journals.remove(self.target.session.session_id)
+        self.journals.remove(self.target.session.session_id, with_lines=True)
         self.at_step("cleaned")
         return FinishedReplacement(reading.sha256, new.reading.sha256, committed_at, is_other, notes)
 
@@ -203,7 +203,7 @@ class Run(Record):
             replacements.forget(self.store, self.operation_uuid)
             if not replacements.is_kept(self.store, image.file_sha256):
                 self.preimages.drop(image.file_sha256)
-            self.journals.remove(self.target.session.session_id)
+            self.journals.remove(self.target.session.session_id, with_lines=True)
 
     def _verify(self, new: Rewrite) -> None:
         """Raise RunnerError unless the transcript is as it was written; its CLI may have appended to it."""

@@ -98,11 +98,15 @@ class JournalFolder(Record):
         """
         drop_files(self.path.glob(".session-*.tmp"))
 
-    def remove(self, session_id: str) -> None:
-        """Take a session's journal away, the lines that it needs last."""
+    def remove(self, session_id: str, *, with_lines: bool) -> None:
+        """Take a session's journal away.
+
+        with_lines: and then the canonical lines that it needs; a move's needs none, and they may be another's.
+        """
         with translate_errors(self.path):
             self.pending_path(session_id).unlink(missing_ok=True)
-            self.canonical(session_id).unlink(missing_ok=True)
+            if with_lines:
+                self.canonical(session_id).unlink(missing_ok=True)
             sync(self.path)
 
     def set_aside(self, session_id: str) -> Path:

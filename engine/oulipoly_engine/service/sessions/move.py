@@ -223,12 +223,13 @@ class Mover(Record):
         try:
             yield
         except BaseException:
-            move_files.undo(journal)
-            with contextlib.suppress(RunnerError):  # the next start removes it
-                self.journals.remove(segment.session_id)
+            with contextlib.suppress(RunnerError):  # the next start does it
+                if chains.find_owner(self.store, segment.chain_id) != segment.to_account:  # else ^C came just behind it
+                    move_files.undo(journal)
+                self.journals.remove(segment.session_id, with_lines=False)
             raise
         with contextlib.suppress(RunnerError):  # it has happened, as the next start sees
-            self.journals.remove(segment.session_id)
+            self.journals.remove(segment.session_id, with_lines=False)
 
     @contextmanager
     def _hold_scans(self, account: str) -> Iterator[None]:

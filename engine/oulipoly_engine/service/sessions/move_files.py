@@ -12,7 +12,10 @@ from oulipoly_engine.service.sessions.copy_transcripts import Part, kept_path, t
 
 
 class Progress(StrEnum):
-    """How far a move came, told by its transcript, which is copied last and gets its name at once."""
+    """How far a move came, told by its transcript, which is copied last and gets its name at once.
+
+    Where the target had the transcript before, the other files tell it.
+    """
 
     COPIED = "copied"  # all of it lies on the target
     BEGUN = "begun"  # it does not, or its source has grown since: the session went on where it was
@@ -39,7 +42,8 @@ def look(journal: MoveJournal) -> Progress:
     source, target = _size(transcript.source), _size(transcript.target)
     if source is None and target is not None and target >= transcript.size_bytes:
         return Progress.COPIED  # the only one that there is
-    if target is None or not _is_copied(transcript):
+    telling = (transcript,) if transcript.is_new else journal.files
+    if target is None or not all(map(_is_copied, telling)):
         return Progress.BEGUN
     if source == transcript.start + transcript.size_bytes:
         return Progress.COPIED

@@ -406,6 +406,23 @@ def test_failing_store_takes_the_copy_back(machine, monkeypatch):
     assert not plan.target.exists()
 
 
+def test_interruption_behind_the_commit_leaves_the_copy(machine, monkeypatch):
+    machine.claude(["one"])
+    machine.chain()
+    plan, move = machine.plan(), chains.move_segment
+
+    def interrupted(*given):
+        move(*given)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(chains, "move_segment", interrupted)
+
+    with pytest.raises(KeyboardInterrupt):
+        machine.mover.carry_out(plan)
+    assert [("a", "initial", 0), ("b", "manual", 1)] == machine.segments()
+    assert "one\n" == plan.target.read_text()
+
+
 def test_unwritable_target_is_refused_and_nothing_changes(machine):
     machine.claude(["one"])
     machine.chain()
