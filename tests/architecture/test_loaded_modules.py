@@ -212,6 +212,18 @@ def test_an_edit_is_checked_once(loaded, configured, home, name):
     assert set() == loaded("-m", "still", "hello") & (_CONFIGURATION | {"tomllib"})
 
 
+@pytest.mark.parametrize("arguments", [["-m", "still", "hello"], ["session", "list"]], ids=["one-shot", "session list"])
+def test_neither_hashes_nor_the_redactor_are_loaded_where_nothing_needs_them(
+    loaded_modules, configured, home, arguments
+):
+    (home / ".config/oulipoly-agent-runner/sessions.toml").unlink()  # after a scan, copies are kept by their hashes
+    loaded_modules(*arguments)
+
+    modules = loaded_modules(*arguments)
+
+    assert set() == modules & {"hashlib", "oulipoly_engine.core.text.redact", "oulipoly_engine.store.base.read_only"}
+
+
 def test_an_agent_file_costs_the_first_one_shot_yaml_and_nothing_else(loaded, configured):
     plain = loaded("-m", "still", "hello")
 

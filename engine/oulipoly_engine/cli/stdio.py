@@ -8,7 +8,6 @@ import sys
 from typing import TYPE_CHECKING, BinaryIO
 
 from oulipoly_engine.errors import PromptMissing
-from oulipoly_engine.regular_files import open_regular
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,6 +52,8 @@ def open_file(path: Path) -> BinaryIO:
     """
     if str(path).startswith(_STREAMS):
         return path.open("rb")
+    from oulipoly_engine.regular_files import open_regular  # noqa: PLC0415 - only where a file is named
+
     return open_regular(path)
 
 

@@ -13,7 +13,6 @@ from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.clock import from_text, to_text
 from oulipoly_engine.core.sessions.session_table import SessionRow, ago, remark, render, short_path
 from oulipoly_engine.core.sessions.sessions import Session, Sort
-from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.facade import diagnostics, output
 
 if TYPE_CHECKING:
@@ -114,6 +113,8 @@ def _segments(one: Session) -> Iterator[dict[str, object]]:
 
 
 def _row(context: Context, listed: ListedSession, now: datetime) -> SessionRow:
+    from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - 2 ms, not for JSON and for nothing
+
     one = listed.session
     return SessionRow(
         is_pinned=one.pinned_at is not None,

@@ -6,7 +6,6 @@ still the one that was edited. So the order of keys, the spacing and the escapes
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -252,4 +251,6 @@ def instant(value: object, line: Line, origin: Origin) -> datetime:
 
 def source_of(line: Line, origin: Origin, storage_type: str) -> Source:
     """Return where a line's record comes from."""
+    import hashlib  # noqa: PLC0415 - 3 ms, and a list of sessions makes no record
+
     return Source(storage_type, origin.path, line.number, line.start, line.end, hashlib.sha256(line.data).hexdigest())

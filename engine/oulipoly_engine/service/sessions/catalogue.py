@@ -27,7 +27,6 @@ from oulipoly_engine.core.sessions.sessions import (
     title_of,
     unknown_value,
 )
-from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.core.transcripts import entry_tree as tree
 from oulipoly_engine.core.transcripts.entry_text import extract_text
 from oulipoly_engine.errors import RunnerError
@@ -236,7 +235,11 @@ class Catalogue(Record):
         title = title_of(
             extract_text(body) for body in facts.first_user_bodies(self.store, one.account, one.session_id)
         )
-        return None if title is None else redact(title)
+        if title is None:
+            return None
+        from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - 2 ms, only new sessions need it
+
+        return redact(title)
 
 
 def _risk_fits(query: Query, one: ListedSession) -> bool:

@@ -22,7 +22,6 @@ from oulipoly_engine.store.base.compiled import BoundQuery, Compiled
 from oulipoly_engine.store.base.connections import Connections
 from oulipoly_engine.store.base.database_errors import BUSY_TIMEOUT_S, DATABASE_ERRORS, make_refusal, translate
 from oulipoly_engine.store.base.orm import Model, PeeweeException, Query
-from oulipoly_engine.store.base.read_only import find_way_to_read
 from oulipoly_engine.store.base.state_path import reason_of, refuse_other_kinds
 
 _OWN_ERRORS = (sqlite3.Error, PeeweeException)
@@ -169,6 +168,8 @@ def open_store_to_read(path: Path, refusal: StoreNotWritable) -> Store:
     Raises that refusal where it cannot be read either, or is older, so that it would have to be migrated first; else
     as `open_store`.
     """
+    from oulipoly_engine.store.base.read_only import find_way_to_read  # noqa: PLC0415 - hardly any file needs it
+
     refuse_other_kinds(path)
     connections = find_way_to_read(path)
     if connections is None:

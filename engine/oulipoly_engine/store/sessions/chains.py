@@ -16,7 +16,7 @@ from oulipoly_engine.store.base.orm import Expression, Field, Query, fn
 from oulipoly_engine.store.models.runs import InvocationRow
 from oulipoly_engine.store.models.sessions import ChainRow, SegmentRow
 from oulipoly_engine.store.models.transcripts import EntryRow
-from oulipoly_engine.store.sessions import copied_history, split
+from oulipoly_engine.store.sessions import copied_history
 
 
 @compile_query
@@ -184,6 +184,8 @@ def move_segment(store: Store, move: SegmentMove) -> None:
     with store.write():
         check_move(store, move)
         if move.joins is not None:
+            from oulipoly_engine.store.sessions import split  # noqa: PLC0415 - hardly any move joins
+
             split.join(store, move.chain_id, move.joins, instant)
         copied_until = _find_last_entry_at(store, move) if move.is_ahead else instant
         if copied_until is not None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from oulipoly_engine.core.sessions.sessions import Part, Session
-from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.records import replace
 from oulipoly_engine.store.base.compiled import Compiled, Parameter, compile_query
 from oulipoly_engine.store.base.db import Store
@@ -93,7 +92,15 @@ def list_sessions(store: Store, chain_ids: Collection[str] | None = None) -> tup
                 own.sort(key=lambda part: part.started_at)
             is_kept = (own[0].account, own[0].session_id) in kept
             one = Session(
-                chain_id, model, created_at, used_at, tuple(own), _redact(name), _redact(note), pinned_at, is_kept
+                chain_id,
+                model,
+                created_at,
+                used_at,
+                tuple(own),
+                name and _redact(name),
+                note and _redact(note),
+                pinned_at,
+                is_kept,
             )
             if len(own) > 1:
                 one = replace(one, has_kept_copy=(one.active.account, one.active.session_id) in kept)
@@ -101,9 +108,11 @@ def list_sessions(store: Store, chain_ids: Collection[str] | None = None) -> tup
     return tuple(found)
 
 
-def _redact(words: str | None) -> str | None:
+def _redact(words: str) -> str:
     """Return what a person said of a session as it may be shown: everything that shows sessions reads them here."""
-    return words and redact(words)
+    from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - 2 ms, and few sessions have such words
+
+    return redact(words)
 
 
 def titles(store: Store, account: str, session_ids: Collection[str]) -> dict[str, str]:
@@ -114,7 +123,7 @@ def titles(store: Store, account: str, session_ids: Collection[str]) -> dict[str
         .join(NoteRow, JOIN.LEFT_OUTER, on=NoteRow.chain_id == SegmentRow.chain_id)
         .where(FactsRow.account == account, FactsRow.session_id.in_(each_of(sorted(session_ids))))
     )
-    return {str(session): redact(str(title)) for session, title in rows if title}
+    return {str(session): _redact(str(title)) for session, title in rows if title}
 
 
 def latest(store: Store, limit: int) -> tuple[frozenset[str], int]:
