@@ -62,7 +62,7 @@ def test_bad_frontmatter_names_the_agent_and_the_file(paths, text, words):
 
 
 def test_unreadable_agent_file_names_its_path(tmp_path):
-    with pytest.raises(AgentFileInvalid, match=r"nowhere\.md: the file cannot be read"):
+    with pytest.raises(AgentFileInvalid, match=r"nowhere\.md: there is no such file"):
         load_agent_file(tmp_path / "nowhere.md")
 
 

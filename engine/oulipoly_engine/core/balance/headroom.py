@@ -46,11 +46,12 @@ def headroom(windows: Sequence[WindowVerdict], reserve: float = 0.0) -> float:
 def known_headroom(verdict: Verdict) -> float:
     """Return the headroom of an account that cannot be scored, by what its last reading says.
 
-    Windows that have all reset are as good as unused. 0 where nothing is known, and at most 0 where a window is hidden:
-    behind whoever has something left, before whoever is nearly spent.
+    To the percent, so that readings a moment apart count as equal. Windows that have all reset are as good as unused.
+    0 where nothing is known, and at most 0 where a window is hidden: behind whoever has something left, before whoever
+    is nearly spent.
     """
     if not verdict.windows:
         return 0.0
     reserve = verdict.candidate.reserve
-    known = headroom(verdict.windows, reserve) if verdict.live_windows else 1 - reserve
+    known = round(headroom(verdict.windows, reserve) if verdict.live_windows else 1 - reserve, 2)
     return min(0.0, known) if verdict.hides_window else known

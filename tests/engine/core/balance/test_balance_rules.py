@@ -374,3 +374,10 @@ def test_calls_and_errors_follow_the_account_and_not_its_place():
     failing, fresh = account("old", recent_errors=3, invocation_count=3), account("new")
 
     assert ["new", "new"] == [decide(failing, fresh).account, decide(fresh, failing).account]
+
+
+@pytest.mark.parametrize("rule", [TieRule.FEWEST_CALLS, TieRule.MOST_HEADROOM])
+def test_unlearned_accounts_that_were_read_a_moment_apart_are_equal(rule):
+    found = decide(account("a", window(0, 5, learned=None)), account("b", window(0, 4.999, learned=None)), rule=rule)
+
+    assert "a" == found.account
