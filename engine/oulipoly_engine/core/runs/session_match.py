@@ -58,7 +58,18 @@ def _rank(session: SessionActivity, evidence: Evidence) -> int:
     said = [_normalize(text) for text in session.said] if wanted else []
     if wanted in said:
         return _SAYS_PROMPT
-    return _HOLDS_PROMPT if any(wanted in text for text in said) else _UNRELATED
+    return _HOLDS_PROMPT if any(_holds(text, wanted) for text in said) else _UNRELATED
+
+
+def _holds(text: str, words: str) -> bool:
+    """Tell whether a text holds another one in whole words: "do part 1" is not what "do part 12" says."""
+    end = 0
+    while words and (start := text.find(words, end)) >= 0:
+        end = start + len(words)
+        edges = ((text[max(0, start - 1) : start], words[0]), (words[-1], text[end : end + 1]))
+        if not any(before.isalnum() and after.isalnum() for before, after in edges):
+            return True
+    return False
 
 
 def _normalize(text: str) -> str:

@@ -105,7 +105,9 @@ def test_session_of_a_run_is_the_one_it_filled(active, chosen):
 
 
 MINE = SessionActivity("mine", 1, "2", ("fix  the\nbug",), frozenset({"/t/mine.jsonl"}))
-WRAPPED = SessionActivity("wrapped", 4, "1", ("<context/>", "please: fix the bug"), frozenset({"/t/wrapped.jsonl"}))
+WRAPPED = SessionActivity(
+    "wrapped", 4, "1", ("<context/>", "please: 'fix the bug' fix the bugs"), frozenset({"/t/wrapped.jsonl"})
+)
 OTHER = SessionActivity("other", 9, "1", ("something else",), frozenset({"/t/other.jsonl"}))
 
 
@@ -115,11 +117,22 @@ OTHER = SessionActivity("other", 9, "1", ("something else",), frozenset({"/t/oth
         ([OTHER, WRAPPED, MINE], Evidence("fix the bug"), True, "mine"),
         ([OTHER, WRAPPED], Evidence("fix the bug"), True, "wrapped"),
         ([OTHER], Evidence("fix the bug"), True, None),
+        ([WRAPPED], Evidence("fix the bu"), True, None),
+        ([WRAPPED], Evidence("ease: 'fix"), True, None),
         ([OTHER], Evidence("fix the bug"), False, "other"),
         ([OTHER, MINE], Evidence("fix the bug", frozenset({"/t/other.jsonl", "/lib/x"})), True, "other"),
         ([OTHER, MINE], Evidence(), True, "other"),
     ],
-    ids=["says it", "holds it", "not surely its own", "nobody else", "had it open", "nothing known"],
+    ids=[
+        "says it",
+        "holds it",
+        "not surely its own",
+        "longer behind",
+        "longer before",
+        "nobody else",
+        "had it open",
+        "nothing known",
+    ],
 )
 def test_session_of_a_run_is_known_by_what_the_run_wrote(active, evidence, has_rivals, chosen):
     assert chosen == choose_session(active, evidence, has_rivals=has_rivals)
