@@ -75,7 +75,12 @@ def _read_places(store: Store, copies: dict[_Key, list[_Copy]]) -> dict[int, Pla
     if not copies:
         return {}
     row = PlaceRow
-    rows = store.rows(row.select(row.id, row.account, row.cli, row.session, row.project, row.model, row.is_sidechain))
+    copied = CopiedHistoryRow.select(CopiedHistoryRow.session_id)
+    rows = store.rows(
+        row.select(row.id, row.account, row.cli, row.session, row.project, row.model, row.is_sidechain).where(
+            row.session.in_(copied)
+        )
+    )
     return {
         number: Place(account, cli, session, project, model, bool(is_sidechain))
         for number, account, cli, session, project, model, is_sidechain in rows
