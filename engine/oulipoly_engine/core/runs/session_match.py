@@ -38,11 +38,14 @@ def choose_session(
     several the one with the most new entries, then the one that began earlier, then the lesser id.
 
     has_rivals: other runs of the account at the same time look for theirs too, so that a session without any such sign
-    may well be another's. A wrong one is worse than none.
+    may well be another's, and so may each of several in which the user says the same. A wrong one is worse than none.
     """
     ranked = [(_rank(session, evidence), session) for session in active if session.new_turns > 0]
     if has_rivals and (evidence.prompt or evidence.files):
         ranked = [(rank, session) for rank, session in ranked if rank is not _UNRELATED]
+        best_rank = max((rank for rank, _ in ranked), default=_UNRELATED)
+        if best_rank is not _WAS_OPEN and sum(rank is best_rank for rank, _ in ranked) > 1:
+            return None
     best = min(ranked, key=lambda one: _order(*one), default=None)
     return None if best is None else best[1].session_id
 

@@ -108,6 +108,7 @@ MINE = SessionActivity("mine", 1, "2", ("fix  the\nbug",), frozenset({"/t/mine.j
 WRAPPED = SessionActivity(
     "wrapped", 4, "1", ("<context/>", "please: 'fix the bug' fix the bugs"), frozenset({"/t/wrapped.jsonl"})
 )
+TWIN = SessionActivity("twin", 3, "1", ("fix the bug",), frozenset({"/t/twin.jsonl"}))
 OTHER = SessionActivity("other", 9, "1", ("something else",), frozenset({"/t/other.jsonl"}))
 
 
@@ -119,6 +120,9 @@ OTHER = SessionActivity("other", 9, "1", ("something else",), frozenset({"/t/oth
         ([OTHER], Evidence("fix the bug"), True, None),
         ([WRAPPED], Evidence("fix the bu"), True, None),
         ([WRAPPED], Evidence("ease: 'fix"), True, None),
+        ([TWIN, MINE], Evidence("fix the bug"), True, None),
+        ([TWIN, MINE], Evidence("fix the bug"), False, "twin"),
+        ([TWIN, MINE], Evidence("fix the bug", frozenset({"/t/mine.jsonl"})), True, "mine"),
         ([OTHER], Evidence("fix the bug"), False, "other"),
         ([OTHER, MINE], Evidence("fix the bug", frozenset({"/t/other.jsonl", "/lib/x"})), True, "other"),
         ([OTHER, MINE], Evidence(), True, "other"),
@@ -129,6 +133,9 @@ OTHER = SessionActivity("other", 9, "1", ("something else",), frozenset({"/t/oth
         "not surely its own",
         "longer behind",
         "longer before",
+        "two say it",
+        "two of its own",
+        "two say it, one was open",
         "nobody else",
         "had it open",
         "nothing known",
