@@ -45,8 +45,9 @@ def spinning(home, hosts):
 _FLOOD = r"""
 import os, select
 os.write(1, "\x1b[?69h\x1b[5;6s\x1b[5;5H日".encode())
-while not select.select([0], [], [], 0)[0]:
+for _ in range(10):
     os.write(1, b"\x1b[65535b" * 100)
+select.select([0], [], [])
 os.write(1, b"\x1b[?69l\x1b[2J\x1b[Hover")
 select.select([], [], [])
 """
