@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from oulipoly_engine.process.liveness import here
+
 
 @pytest.fixture
 def killed(world, tmp_path):
@@ -65,6 +67,26 @@ def test_anything_that_looks_closes_the_run(world, killed, look):
     assert 0 == done.returncode
     assert ("failed", -1, "guard_drop") == (lost["status"], lost["exit_code"], lost["terminal_reason"])
     assert (world.data / "invocations" / f"{lost['invocation_uuid']}.result").exists()
+
+
+@pytest.mark.skipif(here() is None, reason="this system tells no boot and no namespace")
+@pytest.mark.parametrize(
+    ("place", "after_a_look", "after_a_start"),
+    [
+        pytest.param("{boot} pid:[1]", "running", "failed", id="another container"),
+        pytest.param("another-boot pid:[1]", "failed", "failed", id="before a boot"),
+    ],
+)
+def test_run_that_cannot_be_seen_is_closed_by_a_start_alone(world, killed, place, after_a_look, after_a_start):
+    os.killpg(killed("exec sleep 300"), signal.SIGKILL)
+    assert here() == row(world)["owner_place"]
+    world.change("UPDATE invocations SET owner_place = ?", place.format(boot=here().split()[0]))
+
+    world.run("session", "list")
+    looked = row(world)["status"]
+    world.run("-m", "n", "x")
+
+    assert (after_a_look, after_a_start) == (looked, row(world)["status"])
 
 
 def test_cli_that_runs_on_is_told_and_ended(world, killed):

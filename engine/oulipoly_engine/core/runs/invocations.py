@@ -43,6 +43,7 @@ class Invocation(Record):
     finished_at: datetime | None
     child_pid: int | None = None  # the CLI's process, while its runner watches it; it leads a group of its own
     child_ticks: int | None = None  # when that began, in the kernel's ticks since boot
+    owner_place: str | None = None  # where `owner_pid` is its runner's number
 
 
 class Outcome(Record):

@@ -19,6 +19,7 @@ from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.errors import AccountUnusable, Interrupted, PoolExhausted, SpawnFailed
 from oulipoly_engine.process.command import Command, inherited_environment
+from oulipoly_engine.process.liveness import here
 from oulipoly_engine.process.passthrough import pass_through
 from oulipoly_engine.process.signals import Guard, interruptible
 from oulipoly_engine.records import Record, replace
@@ -175,6 +176,7 @@ class Launcher(Record):
                 parent=None if parent is None else (parent.source, parent.id),
                 working_directory=str(working_directory),
                 owner_pid=owner_pid,
+                owner_place=None if owner_pid is None else here(),
                 session_id=chosen.resumes,
                 capture_method="none" if chosen.resumes is None else "resumed",
                 resume_input_id=chosen.asked_id,

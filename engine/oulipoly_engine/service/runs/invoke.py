@@ -32,7 +32,7 @@ from oulipoly_engine.errors import (
 )
 from oulipoly_engine.events import Event, InvocationEnded, InvocationStarted, Listeners
 from oulipoly_engine.process.command import inherited_environment
-from oulipoly_engine.process.liveness import start_ticks
+from oulipoly_engine.process.liveness import here, start_ticks
 from oulipoly_engine.process.signals import Guard, interruptible
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.quota.choose import decide
@@ -130,7 +130,7 @@ class Invoker(Record, frozen=False):
         when every one tried ran out.
         """
         with interruptible() as guard:
-            for orphan in orphans.close_lost(self.store, self.clock.now(), self.results_folder):
+            for orphan in orphans.close_lost(self.store, self.clock.now(), self.results_folder, elsewhere=True):
                 self.face.note(f"[orphan] {orphan.text}; {orphan.remedy}")
             return self._attempts(request, choice or _FromPool(self, request, guard), guard)
 
@@ -221,6 +221,7 @@ class Invoker(Record, frozen=False):
                 attempt=number,
                 working_directory=str(request.working_directory),
                 owner_pid=os.getpid(),
+                owner_place=here(),
                 session_id=chosen.resumes,
                 capture_method="none" if chosen.resumes is None else "resumed",
                 resume_input_id=chosen.asked_id,

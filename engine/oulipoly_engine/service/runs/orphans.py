@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 
 from oulipoly_engine.core.runs.invocations import Invocation, Outcome
-from oulipoly_engine.process.liveness import has_ended, was_alive_at
+from oulipoly_engine.process.liveness import has_ended, here, was_alive_at
 from oulipoly_engine.process.stop import TERM_LADDER, group_lives, stop_group
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.runs import results
@@ -52,12 +52,14 @@ def find(store: Store) -> tuple[Orphan, ...]:
     return tuple(orphan for row in _find_lost(store) if (orphan := find_orphan(row)) is not None)
 
 
-def close_lost(store: Store, now: datetime, results_folder: Path) -> tuple[Orphan, ...]:
+def close_lost(store: Store, now: datetime, results_folder: Path, *, elsewhere: bool = False) -> tuple[Orphan, ...]:
     """Make running rows final whose runner and CLI are gone, and return the CLIs that run on without one.
 
     Compare-and-set: a row that ends by itself meanwhile stays as it is. A millisecond where nothing is lost.
+    elsewhere: also runs in other containers of this machine, whose processes cannot be seen; only a start does that,
+    since one that still goes on would lose its result to every look.
     """
-    found = {row.uuid: (row, find_orphan(row)) for row in _find_lost(store)}
+    found = {row.uuid: (row, find_orphan(row)) for row in _find_lost(store, elsewhere=elsewhere)}
     for row, orphan in found.values():
         if orphan is None:
             text = "the process that ran it was killed"
@@ -74,10 +76,17 @@ def end(orphan: Orphan) -> bool:
     return not orphan.is_alive
 
 
-def _find_lost(store: Store) -> Iterator[Invocation]:
+def _find_lost(store: Store, *, elsewhere: bool = False) -> Iterator[Invocation]:
     for row in invocations.find_owned(store):
-        if row.owner_pid is not None and not was_alive_at(row.owner_pid, row.created_at):
+        is_there = row.owner_pid is not None and was_alive_at(row.owner_pid, row.created_at)
+        if not is_there and (elsewhere or _can_see(row.owner_place)):
             yield row
+
+
+def _can_see(place: str | None) -> bool:
+    """Tell whether a process that lives there would be seen from here; from before a boot none lives."""
+    ours = here()
+    return place is None or ours is None or place == ours or place.split()[0] != ours.split()[0]
 
 
 def find_orphan(row: Invocation) -> Orphan | None:

@@ -32,6 +32,7 @@ class InvocationRow(Row):
     finished_at = TextField(null=True)
     child_pid = IntegerField(null=True)
     child_ticks = IntegerField(null=True)
+    owner_place = TextField(null=True)
 
     class Meta:
         table_name = "invocations"

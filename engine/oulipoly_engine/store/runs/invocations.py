@@ -34,6 +34,7 @@ class NewInvocation(Record):
     attempt: int = 1
     working_directory: str | None = None
     owner_pid: int | None = None
+    owner_place: str | None = None
     session_id: str | None = None
     capture_method: str = "none"
     resume_input_id: str | None = None
@@ -60,6 +61,7 @@ def begin(store: Store, new: NewInvocation) -> int:
             attempt=new.attempt,
             working_directory=new.working_directory,
             owner_pid=new.owner_pid,
+            owner_place=new.owner_place,
             created_at=to_text(new.created_at),
         )
         if new.decision_json is not None:
@@ -292,6 +294,7 @@ def _read(row: tuple[object, ...]) -> Invocation:
         finished_at=None if at["finished_at"] is None else from_text(str(at["finished_at"])),
         child_pid=_int(at["child_pid"]),
         child_ticks=_int(at["child_ticks"]),
+        owner_place=_text(at["owner_place"]),
     )
 
 
