@@ -18,6 +18,7 @@ from oulipoly_engine.errors import MoveRefused, SessionBusy
 from oulipoly_engine.private_files import make_folder, open_private
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import walk_folders
+from oulipoly_engine.service.sessions.journal import sync
 
 _BLOCK = 1 << 20
 _ATTEMPTS = 3  # at a file that changes while it is read
@@ -65,8 +66,8 @@ class CopyResult(Record):
 
 
 def temporary_of(target: Path) -> Path:
-    """Return the hidden name of a file while it is copied."""
-    return target.with_name(f".{target.name}.moving")
+    """Return the hidden name of a file while it is copied; no name can have more than 255 bytes."""
+    return target.with_name(f".{os.fsdecode(os.fsencode(target.name)[:200])}.moving")
 
 
 def kept_path(target: Path, at: str) -> Path:
@@ -88,7 +89,7 @@ def carry(part: Part, at: str) -> CopyResult:
         size_bytes = _copy(part, temporary)
         kept = None if not part.target.exists() or part.grows else _set_aside(part.target, at)
         temporary.rename(part.target)
-        _sync(part.target.parent)
+        sync(part.target.parent)
     except OSError as error:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -181,12 +182,3 @@ def _same_beginning(source: IO[bytes], other: IO[bytes], length: int) -> bool:
             return False
         length -= len(block)
     return True
-
-
-def _sync(folder: Path) -> None:
-    """Make a rename last through a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

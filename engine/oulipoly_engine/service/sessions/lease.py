@@ -28,6 +28,7 @@ from oulipoly_engine.process.liveness import has_ended, here, start_ticks
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import read_regular
+from oulipoly_engine.service.sessions.journal import sync
 
 T = TypeVar("T")
 
@@ -159,7 +160,7 @@ class Leases(Record):
         now = self.clock.now()
         _write(self._mark_path(held.session_id), ReleaseMark(held.session_id, held.token_hash, now).to_bytes())
         self.path(held.session_id).unlink()
-        _sync(self.folder)
+        sync(self.folder)
         return Release(held.session_id, token, now, was_released=False)
 
     @contextmanager
@@ -207,16 +208,7 @@ def _write(path: Path, content: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _sync(path.parent)
-
-
-def _sync(folder: Path) -> None:
-    """Make a rename or removal last through a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync(path.parent)
 
 
 def _this_process() -> Owner | None:

@@ -50,8 +50,8 @@ def new_file(path: Path, *, force: bool = False, suffix: str | None = None) -> I
 
 
 def temporary_of(path: Path, suffix: str) -> Path:
-    """Return the name that a file has before it is whole."""
-    return path.with_name(f".{path.name[:200]}.{suffix}.part")
+    """Return the name that a file has before it is whole; no name can have more than 255 bytes."""
+    return path.with_name(f".{os.fsdecode(os.fsencode(path.name)[:200])}.{suffix}.part")
 
 
 def place(temporary: Path, path: Path) -> None:

@@ -194,6 +194,18 @@ def test_folder_beside_the_transcript_goes_with_it(machine):
     assert "sub" == (beside / "subagents" / "agent-1.jsonl").read_text()
 
 
+@pytest.mark.parametrize("name", ["n" * 255, "\u6539" * 85], ids=["letters", "three bytes each"])
+def test_file_beside_the_transcript_may_have_the_longest_name(machine, name):
+    folder = machine.claude(["one"]).with_suffix("")
+    folder.mkdir()
+    (folder / name).write_text("a result")
+    machine.chain()
+
+    moved = machine.move()
+
+    assert {name: "a result"} == {path.name: path.read_text() for path in moved.plan.target.with_suffix("").iterdir()}
+
+
 def test_a_link_in_the_place_of_the_folder_beside_the_transcript_is_left_out(machine, tmp_path):
     source = machine.claude(["one"])
     (tmp_path / "private").mkdir()
