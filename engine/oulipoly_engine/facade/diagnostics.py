@@ -15,6 +15,7 @@ from oulipoly_engine.core.text.control_characters import escape_json, visible_li
 from oulipoly_engine.errors import RunnerError
 
 STDERR = 2
+_MARKER = "OULIPOLY_"
 
 
 def write_bytes(data: bytes | memoryview) -> None:
@@ -26,8 +27,12 @@ def write_bytes(data: bytes | memoryview) -> None:
 
 
 def note(text: str) -> None:
-    """Write a line of text; of several, the others are indented, so that nothing in a message passes for a message."""
-    lines = map(visible_line, text.split("\n"))
+    """Write a line of text, without the secrets in it; a marker stays exact, since programs read it.
+
+    Of several lines, the others are indented, so that nothing in a message passes for a message.
+    """
+    shown = text if text.startswith(_MARKER) else _redact(text)
+    lines = map(visible_line, shown.split("\n"))
     write_bytes(("\n  ".join(lines) + "\n").encode("utf-8"))
 
 
@@ -56,7 +61,7 @@ def fail_json(error: RunnerError) -> int:
 
 def _redact(text: str) -> str:
     """Take secrets out of a message: many repeat what was typed, or what stands in the configuration."""
-    from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - 2 ms, only failures need it
+    from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - 2 ms, most note markers alone
 
     return redact(text)
 

@@ -374,3 +374,16 @@ def test_what_a_cli_says_stays_exact(world):
 
     assert done.stdout.startswith(said + b"\nOULIPOLY_RESULT=")
     assert said in done.stderr
+
+
+def test_a_warning_shows_no_secret_and_a_marker_stays_exact(world):
+    secret = "sk-ant-api03-" + "aB3dE5gH7jK9mN1p"
+    world.account(secret, "true")
+    world.model("m", secret)
+    with (world.config / "providers.toml").open("a") as file:
+        file.write(f'\n[other]\ncommand = "true"\n{secret} = 1\n')
+
+    warned, _, marker = world.run("-m", "m", "x").stderr.decode().partition("OULIPOLY_INVOCATION=")
+
+    assert (True, False) == ("[redacted]" in warned, secret in warned)
+    assert secret == json.loads(marker.partition("\n")[0])["source"]
