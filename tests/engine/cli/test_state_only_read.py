@@ -38,6 +38,7 @@ ANSWERS = {
     "forecast": "",
     "account list": "acc",
     "status": "",
+    "terminals": "no terminals",
 }
 REFUSED = ("-m m again", f"session name {SESSION} x", "session-scan", "account drain acc")
 

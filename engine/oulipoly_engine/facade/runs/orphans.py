@@ -36,7 +36,7 @@ class Orphans:
 
     def list(self) -> tuple[Orphan, ...]:
         """Return the CLIs that run on without a runner."""
-        with self._home.lend_store() as store:
+        with self._home.lend_store_to_read() as store:
             return orphans.find(store)
 
     def kill(self, identity: str) -> Orphan:
