@@ -1,5 +1,6 @@
 """What every face is promised about sessions, whichever asks: what makes no state file, and what read-only refuses."""
 
+import io
 import json
 from contextlib import ExitStack
 from pathlib import Path
@@ -30,7 +31,7 @@ OF_ONE = {
     "canonical lines": lambda sessions: lend(sessions.files.blocks(SESSION, ExportOptions(CANONICAL), is_exact=True)),
     "document": lambda sessions: sessions.files.document(SESSION),
     "plan of a move": lambda sessions: sessions.moves.plan(SESSION, "acc"),
-    "plan of an import": lambda sessions: sessions.edits.plan(SESSION, bytes),
+    "plan of an import": lambda sessions: sessions.edits.plan(SESSION, io.BytesIO),
     "plan of an undo": lambda sessions: sessions.edits.plan_undo(SESSION),
     "history": lambda sessions: sessions.edits.history(SESSION),
 }
@@ -43,7 +44,7 @@ ORDERS_OF_ONE = {
     "export": lambda sessions: sessions.files.export(SESSION, ExportOptions(), NOWHERE),
     "pack": lambda sessions: sessions.bundles.pack(SESSION, NOWHERE),
     "move": lambda sessions: sessions.moves.move(SESSION, "acc"),
-    "replace": lambda sessions: sessions.edits.replace(SESSION, bytes),
+    "replace": lambda sessions: sessions.edits.replace(SESSION, io.BytesIO),
     "draft": lambda sessions: sessions.edits.draft(SESSION),
     "undo": lambda sessions: sessions.edits.undo(SESSION),
 }

@@ -100,3 +100,16 @@ def test_every_reader_passes_over_a_long_line_with_flat_memory_and_says_where_it
     assert (15, 2) == (found["replace"].returncode, json.loads(found["replace"].stderr)["error"]["line"])
     assert [0, 0] == [found[name].returncode for name in ("archive", "bundle")]
     assert max(peaks) < 90
+
+
+def test_long_line_that_is_given_is_refused_before_it_is_held(transcript):
+    transcript.run("session-scan")
+    canonical, _ = transcript.run("session", "export", SESSION)
+    given = transcript.world.home / "given.jsonl"
+    given.write_bytes(canonical.stdout + b"x" * LONG + b"\n")
+    before = transcript.path.read_bytes()
+
+    done, peak = transcript.run("session", "import-replace", SESSION, "--from-file", str(given))
+
+    assert (15, 2) == (done.returncode, json.loads(done.stderr)["error"]["line"])
+    assert (before, True) == (transcript.path.read_bytes(), peak < 90)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from oulipoly_engine.cli import stdio
 from oulipoly_engine.cli.context import Context
@@ -38,10 +39,10 @@ def _import(context: Context, program: str, arguments: list[str]) -> int:
     options = parser.parse(arguments)
     session_id = session_uuid(options.session)
     preimage = _preimage(options.preimage_sha256)
-    edits, read = context.engine.sessions.edits, partial(_input, options.from_file)
+    edits, give = context.engine.sessions.edits, partial(_open_input, options.from_file)
     if options.dry_run:
-        return _show(edits.plan(session_id, read, preimage), as_json=options.json)
-    return _tell(edits.replace(session_id, read, preimage))
+        return _show(edits.plan(session_id, give, preimage), as_json=options.json)
+    return _tell(edits.replace(session_id, give, preimage))
 
 
 def _undo(context: Context, program: str, arguments: list[str]) -> int:
@@ -68,18 +69,17 @@ def _preimage(text: str | None) -> str | None:
     return text
 
 
-def _input(name: Path | None) -> bytes:
+def _open_input(name: Path | None) -> BinaryIO:
     if name is not None:
         try:
-            with stdio.open_file(name) as file:
-                return file.read()
+            return stdio.open_file(name)
         except OSError as error:
             message = f"{name} cannot be read: {error.strerror or error}"
             raise RunnerError(message) from error
     if not stdio.is_piped():
         message = "give the canonical lines on stdin, or name their file with --from-file"
         raise UsageInvalid(message)
-    return stdio.choose_input().read()
+    return stdio.choose_input()
 
 
 def _tell(receipt: Receipt, **more: object) -> int:

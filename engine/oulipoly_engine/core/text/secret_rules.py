@@ -277,7 +277,7 @@ def _is_count(value: str) -> bool:
 
 def _named_in_other_languages(found: re.Match[str]) -> str:
     group, value = _value_of(found)
-    is_none = _is_inside_word(found) or is_ordinary(value) or is_code(found, value)
+    is_none = _is_inside_word(found) or is_ordinary(value) or is_code(found, value, is_password=True)
     return found[0] if is_none else take_out(found, group)
 
 
@@ -342,8 +342,10 @@ def _netrc(found: re.Match[str]) -> str:
 
 def _pgpass(found: re.Match[str]) -> str:
     """Redact the last of the five fields of a line of .pgpass, unless they are those of an address or of a message."""
-    names = found["base"], found["user"]
-    is_name = all(name == "*" or not re.fullmatch(r"[0-9a-f]{0,4}|[0-9.]+", name, re.IGNORECASE) for name in names)
+    # Of an address's parts both could be hexadecimal; a database may be called `db`.
+    is_name = not re.fullmatch(r"[0-9.]+", found["base"]) and not re.fullmatch(
+        r"[0-9a-f]{0,4}|[0-9.]+", found["user"], re.IGNORECASE
+    )
     before = found.string[found.start() - 1 : found.start()] if found.start() else ""
     is_place = before in ("/", ":") or is_ordinary(found["value"]) or found["value"].startswith("//")
     return found[0] if is_place or not is_name else take_out(found)

@@ -50,13 +50,14 @@ def is_reference(value: str) -> bool:
     return _REFERENCE.fullmatch(value.strip("\"' \t")) is not None
 
 
-def is_code(found: re.Match[str], value: str) -> bool:
+def is_code(found: re.Match[str], value: str, *, is_password: bool = False) -> bool:
     """Return whether the text behind a name is part of a program: a variable, a call, a type.
 
-    found: a match with the groups `name`, `sep` and, where the value has no quotes, `bare`.
+    found: a match with the groups `name`, `sep` and, where the value has no quotes, `bare`. is_password: its name means
+    one in whatever language.
     """
     text, end, sign = found.string, found.end(), found["sep"]
-    is_password = found["name"].lower().startswith(_PASSWORD)
+    is_password = is_password or found["name"].lower().startswith(_PASSWORD)
     if sign.strip().startswith(("==", "!=")) and not is_password and (len(value) < 8 or not has_digit(value)):
         return True
     if found["bare"] is None:

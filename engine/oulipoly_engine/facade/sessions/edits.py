@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import BinaryIO
 
+from oulipoly_engine.adapters.transcript_file import lines_of
 from oulipoly_engine.core.sessions.resolve import ResolvedSession
-from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.core.transcripts.canonical import LongLine
+from oulipoly_engine.errors import ReplacementInvalid, RunnerError
 from oulipoly_engine.facade.sessions.base import SessionPart
 from oulipoly_engine.facade.sessions.values import Import, file_names
 from oulipoly_engine.records import Record
@@ -32,36 +35,50 @@ class History(Record):
 class SessionEdits(SessionPart):
     """The replacements of one user's sessions."""
 
-    def plan(self, session_id: str, read: Callable[[], bytes], preimage_sha256: str | None = None) -> Plan:
+    def plan(self, session_id: str, give: Callable[[], BinaryIO], preimage_sha256: str | None = None) -> Plan:
         """Say what canonical lines would change in a session; nothing is touched.
 
-        session_id: a full one. read: gives the lines, once the session is known. preimage_sha256: that the present
+        session_id: a full one. give: opens the lines, once the session is known. preimage_sha256: that the present
         export must have.
         """
         with self._exact_session(session_id) as (store, session):
             replacer = self._replacer(store)
-            return replacer.plan(session, replacer.parse(session, read()), preimage_sha256)
+            return replacer.plan(session, replacer.parse(session, self._read(give())), preimage_sha256)
 
-    def replace(self, session_id: str, read: Callable[[], bytes], preimage_sha256: str | None = None) -> Receipt:
+    def replace(self, session_id: str, give: Callable[[], BinaryIO], preimage_sha256: str | None = None) -> Receipt:
         """Put canonical lines in place of a session's entries. Arguments as for `plan`."""
         self._home.refuse_if_read_only("replace turns")
         with self._exact_session(session_id, writes=True) as (store, session):
             replacer = self._replacer(store)
-            receipt = replacer.carry_out(session, replacer.parse(session, read()), preimage_sha256)
+            receipt = replacer.carry_out(session, replacer.parse(session, self._read(give())), preimage_sha256)
         self._tell()
         return receipt
 
     def read_import(self, text: str, path: Path) -> Import:
         """Read canonical lines for a session and say what they would change; nothing is touched."""
         try:
-            with open_regular(path) as file:
-                lines = file.read()
+            lines = self._read(open_regular(path))
         except OSError as error:
             message = f"{path} cannot be read: {error.strerror or error}"
             raise RunnerError(message) from error
         with self._session(text) as (store, session):
             replacer = self._replacer(store)
             return Import(session, path, replacer.plan(session, replacer.parse(session, lines)), lines)
+
+    def _read(self, file: BinaryIO) -> bytes:
+        """Read canonical lines and close their file. Raises ReplacementInvalid for a line that is too long."""
+        longest, lines = self._home.wiring.longest_line(), []
+        with file:
+            for number, line in enumerate(lines_of(file, longest), 1):
+                if isinstance(line, LongLine):
+                    message = (
+                        f"line {number} of the lines that were given has {line.size_bytes} bytes, more than "
+                        f"`transcript_line_limit_mb` of config.toml allows ({longest >> 20} MB): take it out, or raise "
+                        "that"
+                    )
+                    raise ReplacementInvalid(message, line=number)
+                lines.append(line)
+        return b"".join(lines)
 
     def carry_out(self, wish: Import) -> Receipt:
         """Do an import that was shown: with the lease, and only while the transcript is what it was then."""
