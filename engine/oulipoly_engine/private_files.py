@@ -67,3 +67,12 @@ def _make(path: Path) -> bool:
     else:
         path.chmod(FOLDER_MODE)
     return True
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder last through a power cut. Raises OSError."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -144,3 +144,13 @@ def test_snapshot_of_the_app_tells_what_runs_on(world, killed):
 
     assert b"1" == status.stdout.strip(), status
     os.killpg(pid, signal.SIGKILL)
+
+
+def test_program_that_has_the_number_after_a_boot_is_none_of_ours(world, killed):
+    pid = killed("exec sleep 300")
+    world.change("UPDATE invocations SET owner_place = 'another-boot pid:[1]'")
+
+    listed = world.run("terminals")
+
+    assert (b"", "guard_drop", False) == (listed.stderr, row(world)["terminal_reason"], is_gone(pid))
+    os.killpg(pid, signal.SIGKILL)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from oulipoly_engine.errors import ConfigInvalid
-from oulipoly_engine.private_files import make_folder
+from oulipoly_engine.private_files import make_folder, sync_folder
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import read_regular
 
@@ -90,17 +90,8 @@ def _rename(prepared: Sequence[tuple[Path, Path]]) -> None:
             message = f"{target} cannot be replaced: {error.strerror}; written before it: {written}"
             raise ConfigInvalid(message) from error
     for folder in {target.parent for _, target in prepared}:
-        _sync_folder(folder)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make renames outlast a power cut, where the file system has a way to."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        with contextlib.suppress(OSError):  # where the file system has no way to
+            sync_folder(folder)
 
 
 def _discard(prepared: Sequence[tuple[Path, Path]]) -> None:

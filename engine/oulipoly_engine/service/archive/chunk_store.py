@@ -10,9 +10,8 @@ from hashlib import sha256
 from pathlib import Path
 
 from oulipoly_engine.errors import RunnerError
-from oulipoly_engine.private_files import make_folder, open_private
+from oulipoly_engine.private_files import make_folder, open_private, sync_folder
 from oulipoly_engine.records import Record, field
-from oulipoly_engine.service.transcripts.atomic_file import sync_folder
 
 _LEVEL = 3  # on real transcripts 146 MB/s to a 5.9th; level 6: 66 MB/s to a 7.6th, level 1 is no faster than 3
 _MOST_RAW = 64 << 20  # bytes that a chunk of ours can never have

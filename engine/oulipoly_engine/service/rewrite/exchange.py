@@ -27,10 +27,11 @@ from typing import BinaryIO
 
 from oulipoly_engine.adapters.transcript_file import open_to_append, open_transcript
 from oulipoly_engine.errors import RunnerError, SessionBusy
+from oulipoly_engine.private_files import sync_folder
 from oulipoly_engine.process.open_files import Hold, OpenForWriting, hold_writers
 from oulipoly_engine.records import Record
 from oulipoly_engine.service.rewrite.target import Image, open_elsewhere
-from oulipoly_engine.service.sessions.journal import sync, translate_errors, write
+from oulipoly_engine.service.sessions.journal import translate_errors, write
 
 _PATIENCE_S = 1.0  # for a program that writes a line into what was put there for a moment
 
@@ -65,7 +66,7 @@ class Exchange(Record):
                     raise WrittenMeanwhile
                 self.temporary.rename(self.path)
                 renamed()
-                sync(self.path.parent)
+                sync_folder(self.path.parent)
                 is_written = hold.is_wanted() or self._has_grown()
                 copied_bytes = self._put_back() if is_written else None
             if is_written:
@@ -93,7 +94,7 @@ class Exchange(Record):
         """Put the old file back; return its size where a copy had to do, for a file system without second names."""
         if self.aside.exists():
             self.aside.rename(self.path)
-            sync(self.path.parent)
+            sync_folder(self.path.parent)
             return None
         self.old.seek(0)
         data = self.old.read()

@@ -21,7 +21,7 @@ from oulipoly_engine.core.balance.decision import Decision, ExclusionKind
 from oulipoly_engine.core.balance.explain import decision_to_json, exclusion_text
 from oulipoly_engine.core.runs import markers
 from oulipoly_engine.core.runs.failure_categories import Category
-from oulipoly_engine.core.runs.invocations import Outcome, Status
+from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.errors import (
     AccountUnusable,
     Interrupted,
@@ -334,18 +334,8 @@ class Invoker(Record, frozen=False):
 
     def _result(self, it: Attempt, outcome: Outcome, row_id: int) -> markers.InvocationResult:
         session_id = outcome.session_id or it.resumes
-        return markers.InvocationResult(
-            id=it.uuid,
-            status=Status.SUCCEEDED if outcome.success else Status.FAILED,
-            success=outcome.success,
-            exit_code=outcome.exit_code,
-            error_category=outcome.error_category,
-            terminal_reason=outcome.terminal_reason,
-            finished_at=outcome.finished_at,
-            provider_name=it.account.name,
-            provider_session_id=session_id,
-            chain_id=None if session_id is None else self._chain_of(it.account.name, session_id),
-        )
+        chain_id = None if session_id is None else self._chain_of(it.account.name, session_id)
+        return results.make_result(it.uuid, it.account.name, session_id, chain_id, outcome)
 
     def _chain_of(self, account: str, session_id: str) -> str | None:
         try:

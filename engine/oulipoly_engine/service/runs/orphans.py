@@ -90,8 +90,10 @@ def _can_see(place: str | None) -> bool:
 
 
 def find_orphan(row: Invocation) -> Orphan | None:
-    """Return the CLI of a run if it lives."""
-    if row.child_pid is None or not _lives(row.child_pid, row.child_ticks, row.created_at):
+    """Return the CLI of a run if it lives. After a boot its number and ticks may be another program's."""
+    if row.child_pid is None or row.owner_place not in (None, here()):
+        return None
+    if not _lives(row.child_pid, row.child_ticks, row.created_at):
         return None
     return Orphan(row.uuid, row.model, row.account or "?", row.child_pid, row.child_ticks, row.created_at)
 

@@ -52,7 +52,15 @@ def find_line(store: Store, uuid: str) -> str | None:
 
 def line_of(store: Store, uuid: str, account: str | None, session_id: str | None, outcome: Outcome) -> str:
     """Return the result line of a run that ended so."""
-    result = markers.InvocationResult(
+    chain_id = chains.chain_of(store, account, session_id) if account and session_id else None
+    return markers.result_line(make_result(uuid, account, session_id, chain_id, outcome))
+
+
+def make_result(
+    uuid: str, account: str | None, session_id: str | None, chain_id: str | None, outcome: Outcome
+) -> markers.InvocationResult:
+    """Return the result of a run that ended so."""
+    return markers.InvocationResult(
         id=uuid,
         status=Status.SUCCEEDED if outcome.success else Status.FAILED,
         success=outcome.success,
@@ -62,6 +70,5 @@ def line_of(store: Store, uuid: str, account: str | None, session_id: str | None
         finished_at=outcome.finished_at,
         provider_name=account,
         provider_session_id=session_id,
-        chain_id=chains.chain_of(store, account, session_id) if account and session_id else None,
+        chain_id=chain_id,
     )
-    return markers.result_line(result)

@@ -15,10 +15,9 @@ from typing import IO
 
 from oulipoly_engine.adapters.transcript_file import lines_of, open_transcript, status_of
 from oulipoly_engine.errors import MoveRefused, SessionBusy
-from oulipoly_engine.private_files import make_folder, open_private
+from oulipoly_engine.private_files import make_folder, open_private, sync_folder
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import walk_folders
-from oulipoly_engine.service.sessions.journal import sync
 
 _BLOCK = 1 << 20
 _ATTEMPTS = 3  # at a file that changes while it is read
@@ -89,7 +88,7 @@ def carry(part: Part, at: str) -> CopyResult:
         size_bytes = _copy(part, temporary)
         kept = None if not part.target.exists() or part.grows else _set_aside(part.target, at)
         temporary.rename(part.target)
-        sync(part.target.parent)
+        sync_folder(part.target.parent)
     except OSError as error:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from oulipoly_engine.errors import RunnerError
-from oulipoly_engine.private_files import make_folder, open_private
+from oulipoly_engine.private_files import make_folder, open_private, sync_folder
 from oulipoly_engine.records import Record
 
 _PENDING = re.compile(r"session-(?P<id>.+)\.pending")
@@ -107,7 +107,7 @@ class JournalFolder(Record):
             self.pending_path(session_id).unlink(missing_ok=True)
             if with_lines:
                 self.canonical(session_id).unlink(missing_ok=True)
-            sync(self.path)
+            sync_folder(self.path)
 
     def set_aside(self, session_id: str) -> Path:
         """Move a session's journal into quarantine and return where it lies; its canonical lines stay."""
@@ -118,8 +118,8 @@ class JournalFolder(Record):
                 number += 1
                 target = self.quarantine / f"session-{session_id}.{number}.pending"
             self.pending_path(session_id).rename(target)
-            sync(self.quarantine)
-            sync(self.path)
+            sync_folder(self.quarantine)
+            sync_folder(self.path)
         return target
 
 
@@ -145,7 +145,7 @@ def write(path: Path, content: bytes, mode: int = 0o600, temporary: Path | None 
             with contextlib.suppress(OSError):
                 place.unlink(missing_ok=True)
             raise
-        sync(path.parent)
+        sync_folder(path.parent)
 
 
 def prepare(path: Path, content: bytes, mode: int) -> None:
@@ -157,15 +157,6 @@ def prepare(path: Path, content: bytes, mode: int) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-
-
-def sync(folder: Path) -> None:
-    """Make a rename or removal last through a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

@@ -23,12 +23,11 @@ from oulipoly_engine.clock import Clock, to_text
 from oulipoly_engine.core.sessions import lease as lease_file
 from oulipoly_engine.core.sessions.lease import DEFAULT_TTL_MS, MAXIMUM_TTL_MS, HeldLease, Owner, ReleaseMark
 from oulipoly_engine.errors import LeaseGone, LeaseTokenInvalid, RunnerError, SessionBusy, TtlInvalid
-from oulipoly_engine.private_files import make_folder, open_private
+from oulipoly_engine.private_files import make_folder, open_private, sync_folder
 from oulipoly_engine.process.liveness import has_ended, here, start_ticks
 from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import read_regular
-from oulipoly_engine.service.sessions.journal import sync
 
 T = TypeVar("T")
 
@@ -160,7 +159,7 @@ class Leases(Record):
         now = self.clock.now()
         _write(self._mark_path(held.session_id), ReleaseMark(held.session_id, held.token_hash, now).to_bytes())
         self.path(held.session_id).unlink()
-        sync(self.folder)
+        sync_folder(self.folder)
         return Release(held.session_id, token, now, was_released=False)
 
     @contextmanager
@@ -208,7 +207,7 @@ def _write(path: Path, content: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    sync(path.parent)
+    sync_folder(path.parent)
 
 
 def _this_process() -> Owner | None:

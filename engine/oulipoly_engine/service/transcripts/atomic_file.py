@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from oulipoly_engine.errors import RunnerError
-from oulipoly_engine.private_files import open_private
+from oulipoly_engine.private_files import open_private, sync_folder
 
 _NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
@@ -73,12 +73,3 @@ def place(temporary: Path, path: Path) -> None:
 def exists(path: Path) -> FileExists:
     """Return the error that names a file in the way."""
     return FileExists(f"{path} is there already: name another file, or add --force to replace it", path=str(path))
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the names in a folder last through a power cut."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
