@@ -118,7 +118,7 @@ def way_in(environ: Mapping[str, str] | None = None) -> str:
     root = Path(env.get("HOME", "")).parent
     if env.get("OULIPOLY_DEMO") != "1" or not (root / MARKER).is_file():
         return ""
-    return "demo -- " if root == _usual_root(env) else f"demo --root {shlex.quote(str(root))} -- "
+    return f"demo {_where(root, env)}-- "
 
 
 def ensure(root: Path, *, python: str = sys.executable, options: Options = DEFAULTS) -> World:
@@ -178,23 +178,28 @@ def environment_for(world: World, environ: Mapping[str, str] | None = None) -> d
     return env
 
 
-def instructions(world: World, command_name: str) -> str:
-    """Return what to try, for the terminal; says plainly that everything is made up."""
-    inside = f"{command_name} demo --"
+def instructions(world: World, command_name: str, environ: Mapping[str, str] | None = None) -> str:
+    """Return what to try, for the terminal; says plainly that everything is made up.
+
+    command_name: what a user types to start us. Each line can be pasted; the last one is the first to try.
+    """
+    demo = f"{command_name} demo {_where(world.root, os.environ if environ is None else environ)}"
+    inside = f"{demo}--"
     return f"""This is a DEMO. Its accounts and answers are made up: no model is asked, nothing leaves this machine, and
 your own configuration and sessions stay untouched. Its world: {world.root}
 
 Two vendors, five accounts: demo-claude1 (nearly spent), demo-claude2, demo-claude3 (fresh); demo-codex1, demo-codex2.
 Pools: demo-opus and demo-haiku (the three Claude accounts), demo-codex (both Codex accounts), demo-mix (some of each).
 
-Try:
-  {inside}                                                      the full-screen app
-  {inside} -m demo-opus "hello"                                 a prompt through the pool
-  {inside} -m demo-codex "list 4 ideas for a turtle"            the other vendor
-  {inside} -m demo-haiku -i tone=pirate -i lines=2 "a haiku"    typed inputs
-  {inside} demo-reviewer "def f(x): return x"                   an agent
-  {inside} -m demo-opus "hi [[quota@demo-claude1]] [[quota@demo-claude2]]"    whoever refuses is passed over
-  {inside} trace INVOCATION-ID --why                            who was chosen, and why
+A prompt through the pool, the other vendor, typed inputs, an agent, and a prompt that two accounts refuse:
+  {inside} -m demo-opus "hello"
+  {inside} -m demo-codex "list 4 ideas for a turtle"
+  {inside} -m demo-haiku -i tone=pirate -i lines=2 "a haiku"
+  {inside} demo-reviewer "def f(x): return x"
+  {inside} -m demo-opus "hi [[quota@demo-claude1]] [[quota@demo-claude2]]"
+
+Who would be chosen now, and why:
+  {inside} why demo-opus
 
 Further directives in a prompt: [[sleep:2]] [[exit:3]] [[429]] [[401]] [[stderr:text]] [[big:1000000]] [[bytes]], each
 also for one account only, as in [[429@demo-claude2]].
@@ -203,9 +208,18 @@ The accounts' CLIs are programs of their own: {world.bin}/demo-claude1 opens one
 Quota falls with every answer. `{world.bin}/demo-quota {world.account_home("demo-claude2")}` shows it, with
 `--set 100` it is spent, with `--windows short` it resets within minutes.
 
-  {command_name} demo --reset      start over
-  {command_name} demo --remove     delete it
+Start over, or delete it:
+  {demo}--reset
+  {demo}--remove
+
+The full-screen app in this world:
+  {inside}
 """
+
+
+def _where(root: Path, env: Mapping[str, str]) -> str:
+    """Return the option that names a world's folder, with a blank after it; empty for the usual one."""
+    return "" if root == _usual_root(env) else f"--root {shlex.quote(str(root))} "
 
 
 def _usual_root(env: Mapping[str, str]) -> Path:

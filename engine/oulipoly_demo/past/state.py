@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -38,10 +38,11 @@ _SOURCE = "script"
 _LEARNED_TURNS = 24
 
 
-def ensure(world: World, now: float | None = None) -> bool:
+def ensure(world: World, now: float | None = None, *, tell: Callable[[str], None] | None = None) -> bool:
     """Build a world's past unless it has one; return whether it was built.
 
-    now: the instant in Unix seconds that it ends at, by default the present one. Raises StoreUnusable and OSError.
+    now: the instant in Unix seconds that it ends at, by default the present one. tell: is given the name of each step
+    as it begins. Raises StoreUnusable and OSError.
     """
     with worlds.locked(world.root):
         anchor, is_done = _noted(world)
@@ -49,6 +50,8 @@ def ensure(world: World, now: float | None = None) -> bool:
             return False
         anchor = anchor or now or time.time()
         _note(world, anchor, is_done=False)
+        say = tell or _say_nothing
+        say("writing a month of sessions")
         from oulipoly_demo.past import homes as past  # noqa: PLC0415 - 15 ms, not for a world that has one
 
         world_past = past.make(world, anchor)
@@ -56,12 +59,18 @@ def ensure(world: World, now: float | None = None) -> bool:
         paths = from_environment(environ)
         store = open_store(paths.state_db)
         try:
+            say("storing runs and quota")
             record(store, world_past, anchor)
+            say("reading the transcripts")
             _scan(store, paths, environ)
         finally:
             store.close()
         _note(world, anchor, is_done=True)
     return True
+
+
+def _say_nothing(_step: str) -> None:
+    """Tell nobody of a step."""
 
 
 def _scan(store: Store, paths: Paths, environ: Mapping[str, str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -60,6 +61,17 @@ class Context:
         self.clock = clock or SystemClock()
         self.models_dir, self.agents_dir = models_dir, agents_dir
         self.pane = pane  # None: a terminal takes the whole of ours
+
+    @property
+    def command(self) -> str:
+        """Return what to type in a shell for this program: its name, or its path where the shell would not find it."""
+        import shlex  # noqa: PLC0415 - with the next: for a hint alone
+        import shutil  # noqa: PLC0415 - see above
+
+        started, found = Path(sys.argv[0]).absolute(), shutil.which(self.program)
+        if started.name != self.program or (found and started.samefile(found)):
+            return self.program
+        return shlex.quote(str(started))
 
     @cached_property
     def engine(self) -> Engine:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -216,11 +217,23 @@ def test_environment_shows_the_demo_alone(root):
 
 
 def test_instructions_name_the_command_and_say_demo(root):
-    text = world.instructions(world.ensure(root), "agents")
+    elsewhere = world.instructions(world.ensure(root), "agents")
+    usual = world.ensure(root.parent / f"oulipoly-demo-{os.getuid()}")
 
-    assert 'agents demo -- -m demo-opus "hello"' in text
-    assert "made up" in text
-    assert str(root) in text
+    assert "made up" in elsewhere
+    assert f"agents demo --root {root} --reset" in elsewhere
+    assert world.instructions(usual, "agents", {"TMPDIR": str(root.parent)}).endswith("  agents demo --\n")
+
+
+def test_last_line_of_the_instructions_works_as_pasted(root):
+    program = Path(sys.executable).with_name("agents")
+    env = os.environ | {"PATH": "/usr/bin:/bin", "TMPDIR": str(root.parent)}
+    shown = subprocess.run([program, "demo", "--root", root], env=env, text=True, capture_output=True, check=True)
+    typed = shown.stdout.splitlines()[-1]
+
+    pasted = subprocess.run(f"{typed} --version", shell=True, env=env, text=True, capture_output=True, check=True)
+
+    assert "agents" in pasted.stdout
 
 
 def test_the_way_into_a_world_is_told_inside_it_alone(tmp_path):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from oulipoly_demo import world
 from oulipoly_demo.past import state
@@ -35,16 +37,30 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         return 0
     if options.reset:
         world.reset(root)
-    built = world.ensure(root)
-    state.ensure(built)
+    with _steps() as tell:
+        tell("making the accounts")
+        built = world.ensure(root)
+        state.ensure(built, tell=tell)
     if options.path:
         output.write_line(str(built.root))
         return 0
     if inside is None:
-        output.write_block(world.instructions(built, context.program) + "\n")
+        output.write_block(world.instructions(built, context.command, environ))
         return 0
     diagnostics.note("[demo] made-up accounts and answers; your own configuration is not used")
     return replace_process((sys.executable, "-m", "oulipoly_tui", *inside), world.environment_for(built, environ))
+
+
+@contextmanager
+def _steps() -> Iterator[Callable[[str], None]]:
+    """Show each step's name in one line of the terminal, wiped at the end; nothing where stderr is no terminal."""
+    if not diagnostics.is_terminal():
+        yield lambda _step: None
+        return
+    try:
+        yield lambda step: diagnostics.show_progress(f"building the demo world: {step} …")
+    finally:
+        diagnostics.show_progress("")
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str] | None]:
