@@ -208,7 +208,8 @@ The accounts' CLIs are programs of their own: {world.bin}/demo-claude1 opens one
 Quota falls with every answer. `{world.bin}/demo-quota {world.account_home("demo-claude2")}` shows it, with
 `--set 100` it is spent, with `--windows short` it resets within minutes.
 
-Start over, or delete it:
+A shell in this world, start over, delete it:
+  {demo}--shell
   {demo}--reset
   {demo}--remove
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from oulipoly_demo import world
 from oulipoly_demo.past import state
@@ -20,13 +22,14 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         prog=f"{context.program} {name}",
         description="A throw-away world: two vendors, five accounts, answers made up on the spot. "
         "Your own configuration, accounts and sessions are never touched.",
-        usage=f"{context.program} {name} [--root DIR] [--reset | --remove | --path] [-- ARGS...]",
+        usage=f"{context.program} {name} [--root DIR] [--reset | --remove | --path | --shell] [-- ARGS...]",
     )
     parser.add_argument("--root", type=path, help="where the world lies (default: a private temporary folder)")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--reset", action="store_true", help="build it afresh")
     what.add_argument("--remove", action="store_true", help="delete it")
     what.add_argument("--path", action="store_true", help="print where it lies")
+    what.add_argument("--shell", action="store_true", help="open a shell in it: `agents` is then the demo's")
     own, inside = _split(arguments)
     options = parser.parse(own)
     environ = inherited_environment()
@@ -44,6 +47,12 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     if options.path:
         output.write_line(str(built.root))
         return 0
+    if options.shell:
+        diagnostics.note("[demo] a shell in the demo world: `agents` sees made-up accounts alone; exit leaves it")
+        env = world.environment_for(built, environ)
+        env["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), env["PATH"]))
+        os.chdir(built.project)
+        return replace_process((environ.get("SHELL") or "/bin/sh",), env)
     if inside is None:
         output.write_block(world.instructions(built, context.command, environ))
         return 0
