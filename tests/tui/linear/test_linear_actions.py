@@ -90,7 +90,7 @@ def test_the_archive_keeps_and_puts_back(talk, app_world):
     assert before == app_world.transcript.read_bytes()
 
 
-@pytest.mark.parametrize("deed", ["Go on with it", "Fork it: go on in a new conversation"])
+@pytest.mark.parametrize("deed", ["Go on with it", "Fork it: go on in a new session"])
 def test_going_on_and_forking_need_a_terminal_and_say_so(talk, deed):
     assert "Error. " in talk(*IN, deed)
 

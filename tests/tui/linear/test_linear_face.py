@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from oulipoly_tui.linear.talk import spell_out
+
 
 def _talk(agents, *answers, arguments=()):
     done = agents("--linear", *arguments, stdin="".join(f"{answer}\n" for answer in answers).encode())
@@ -68,12 +70,29 @@ def test_what_if_asks_before_it_is_true(app_world, agents):
 
 
 def test_a_wrong_answer_is_said_and_asked_again(app_world, agents):
-    text = _talk(
-        agents, "Pools", "What if", "opus", "nonsense", "Keep a reserve of an account", "ada", "lots", "", "Quit"
-    )
+    reserve = ("Keep a reserve of an account", "nobody", "ada", "lots", "120", "20%")
+    text = _talk(agents, "Pools", "What if", "opus", "nonsense", "drain=ada", "what", "n", *reserve, "", "Quit")
 
     assert "Error. 'nonsense' is no what-if" in text
-    assert "'lots' is no percentage." in text
+    assert "Then: bob." in text
+    assert "'what' is neither y nor n." in text
+    assert "There is no 'nobody' here." in text
+    assert "Error. 'lots' is not a percentage." in text
+    assert "Account ada. reserve 20 %" in text
+
+
+def test_help_is_answered_at_every_question(app_world, agents):
+    text = _talk(agents, "help", "Pools", "?", "Keep a reserve", "ada", "?", "", "", "Quit")
+
+    assert "Type a number, 1 to 7, or a name." in text
+    assert "Type how much of each window is kept." in text
+
+
+def test_durations_are_said_in_words():
+    assert "resets in 2 hours 1 minute, read 40 seconds ago, 1.5 days" == spell_out(
+        "resets in 2 h 1 min, read 40 s ago, 1.5 d"
+    )
+    assert "8 MB/s, 5h window, 3 dogs" == spell_out("8 MB/s, 5h window, 3 dogs")
 
 
 def test_read_only_offers_no_change(app_world, agents):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.balance.explain import exclusion_text, why_not
 from oulipoly_engine.core.balance.why_table import why_text
 from oulipoly_engine.core.quota.forecast import forecast_text
-from oulipoly_engine.errors import RunnerError, translate_system_errors
+from oulipoly_engine.errors import RunnerError, UsageInvalid, translate_system_errors
 from oulipoly_engine.events import OneShotEnded, OneShotSaid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.engine import Engine, Surroundings
@@ -43,7 +43,7 @@ class Menu(Record):
 
     title: str
     lines: Callable[[Snapshot], Iterator[str]]
-    deeds: tuple[MenuEntry, ...]
+    actions: tuple[MenuEntry, ...]
 
 
 def run(*, read_only: bool, surroundings: Surroundings | None = None) -> int:
@@ -51,12 +51,14 @@ def run(*, read_only: bool, surroundings: Surroundings | None = None) -> int:
     engine = Engine(surroundings or Surroundings(read_only=read_only, note=diagnostics.note))
     for text in engine.state_file.repair_at_start():
         diagnostics.note(f"Note: {text}")
-    talk = Talk(engine, _ask, read_only)
+    talk = Talk(engine, _read_line, read_only)
     try:
         _top(talk)
     except KeyboardInterrupt:
         talk.say("")
         return 130
+    except EOFError:
+        talk.say("")
     except BrokenPipeError:
         output.abandon()
     finally:
@@ -128,8 +130,9 @@ def _member(snapshot: Snapshot, pool: PoolView, place: int) -> str:
     )
     reason = words.local(exclusion_text(verdict) or why_not(pool.decision, verdict) or "", snapshot.at)
     use = f" In use by {len(view.running)}." if view is not None and view.running else ""
-    return f"Account {verdict.candidate.account}. State: {state}. Score: {score}. Binding window: {window}.{use}" + (
-        f" Not chosen: {reason}." if reason else ""
+    return (
+        f"Account {verdict.candidate.account}. State: {state}. Headroom: {score}. Limiting window: {window}.{use}"
+        + (f" Not chosen: {reason}." if reason else "")
     )
 
 
@@ -142,37 +145,38 @@ def _top(talk: Talk) -> None:
         talk.say(f"Agents. {len(snapshot.pools)} models, {len(snapshot.accounts)} accounts.")
         title = talk.choose("Open", [menu.title for menu in MENUS] + ["Quit"])
         menu = next((menu for menu in MENUS if menu.title == title), None)
-        if title == "Quit" or (title is None and talk.ask("Quit? y or n") in ("y", "yes", None)):
+        if title == "Quit" or (title is None and talk.confirm("Quit?")):
             return
         if menu is not None:
             _open(talk, menu)
 
 
 def _open(talk: Talk, menu: Menu) -> None:
-    is_wanted = True  # the list itself; after a deed only its outcome is said, the list once it is asked for
+    is_wanted = True  # the list itself; after an action only its outcome is said, the list once it is asked for
     while True:
         snapshot = talk.engine.snapshot()
         talk.say(f"{menu.title}.")
         for line in menu.lines(snapshot) if is_wanted else ():
             talk.say(line)
-        deeds = [deed for deed in menu.deeds if not (deed.writes and talk.read_only)]
-        label = talk.choose(f"{menu.title}: do", [deed.label for deed in deeds] + ["Show again"])
-        deed = next((deed for deed in deeds if deed.label == label), None)
+        actions = [action for action in menu.actions if not (action.writes and talk.read_only)]
+        label = talk.choose(f"{menu.title}: do", [action.label for action in actions] + ["Show again"])
+        action = next((one for one in actions if one.label == label), None)
         if label is None:
             return
-        is_wanted = deed is None
-        if deed is not None:
+        is_wanted = action is None
+        if action is not None:
             try:
                 with translate_system_errors():
-                    deed.act(talk, snapshot)
+                    action.act(talk, snapshot)
             except RunnerError as error:
                 talk.say(f"Error. {error.message}.")
 
 
-def _ask(label: str) -> str | None:
+def _read_line(label: str) -> str:
     output.write_block(f"{label}: ")
-    line = sys.stdin.readline()
-    return line.rstrip("\n") if line else None
+    if not (line := sys.stdin.readline()):
+        raise EOFError
+    return line.rstrip("\n")
 
 
 def _account(talk: Talk, snapshot: Snapshot) -> AccountView | None:
@@ -199,13 +203,20 @@ def _why(talk: Talk, snapshot: Snapshot) -> None:
 
 def _what_if(talk: Talk, snapshot: Snapshot) -> None:
     pool = _pool(talk, snapshot)
-    text = None if pool is None else talk.ask("Suppose, for example drain=NAME or turns=+20")
-    if pool is None or not text:
+    if pool is None:
         return
-    found = talk.engine.pools.what_if(pool.model.name, text.split())
+    model = pool.model.name
+    answer = talk.ask_until(
+        "Suppose, for example drain=NAME or turns=+20",
+        lambda text: (text.split(), talk.engine.pools.what_if(model, text.split())),
+        "Type one or more of pin=NAME, drain=NAME, undrain=NAME, reserve=NAME:PERCENT, turns=+20.",
+    )
+    if answer is None:
+        return
+    wishes, found = answer
     talk.say(f"Now: {pool.next_account or 'nobody'}. Then: {found.account or 'nobody'}. Because: {found.reason}.")
-    if not talk.read_only and talk.ask("Make it true? y or n") in ("y", "yes"):
-        talk.say("; ".join(talk.engine.pools.apply(pool.model.name, text.split())) + ".")
+    if not talk.read_only and talk.confirm("Make it true?"):
+        talk.say("; ".join(talk.engine.pools.apply(model, wishes)) + ".")
 
 
 def _drain(talk: Talk, snapshot: Snapshot) -> None:
@@ -224,14 +235,20 @@ def _disable(talk: Talk, snapshot: Snapshot) -> None:
 
 def _reserve(talk: Talk, snapshot: Snapshot) -> None:
     view = _account(talk, snapshot)
-    text = None if view is None else talk.ask("Percent to keep, 0 to 99")
-    if view is None or not text:
+    if view is None:
         return
-    if not text.removesuffix("%").strip().replace(".", "", 1).isdecimal():
-        talk.say(f"{text!r} is no percentage.")
-        return
-    after = talk.engine.accounts.reserve(view.name, float(text.removesuffix("%")) / 100)
-    talk.say(f"Account {view.name}. {after.words or 'no reserve'}.")
+    label, hint = "Percent to keep, 0 to 99", "Type how much of each window is kept. 0 takes the reserve away."
+    after = talk.ask_until(label, lambda text: talk.engine.accounts.reserve(view.name, _share(text)), hint)
+    if after is not None:
+        talk.say(f"Account {view.name}. {after.words or 'no reserve'}.")
+
+
+def _share(text: str) -> float:
+    try:
+        return float(text.removesuffix("%")) / 100
+    except ValueError:
+        message = f"{text!r} is not a percentage"
+        raise UsageInvalid(message) from None
 
 
 def _pin(talk: Talk, snapshot: Snapshot) -> None:
@@ -269,6 +286,14 @@ def _prompt(talk: Talk, snapshot: Snapshot) -> None:
         forget()
 
 
+def _repl(talk: Talk, snapshot: Snapshot) -> None:
+    from oulipoly_tui.linear.interactive import open_cli  # noqa: PLC0415 - 100 ms, only who talks to a CLI
+
+    pool = _pool(talk, snapshot)
+    if pool is not None:
+        open_cli(talk, model=pool.model.name)
+
+
 def _hear(talk: Talk, events: SimpleQueue[Event], number: int) -> None:
     from oulipoly_tui.view.sessions.one_shots import OneShot, format_ending  # noqa: PLC0415 - only where a prompt is sent
     from oulipoly_tui.view.transcript.spans import plain  # noqa: PLC0415 - as above
@@ -302,7 +327,7 @@ def _sessions(talk: Talk, snapshot: Snapshot) -> None:
 
 def session_lines(snapshot: Snapshot) -> Iterator[str]:
     """Yield what to do, the list being long, and what is at risk."""
-    yield "Conversations of every account. List them, or search what was said."
+    yield "Sessions of every account. List them, or search what was said."
     yield from (f"At risk. {risk_text(one, snapshot.at, archives='Archive everything')}." for one in snapshot.at_risk)
 
 
@@ -354,6 +379,7 @@ MENUS: tuple[Menu, ...] = (
             MenuEntry("Why", _why),
             MenuEntry("What if", _what_if),
             MenuEntry("Send a prompt", _prompt, writes=True),
+            MenuEntry("Talk to its CLI in this terminal", _repl, writes=True),
             MenuEntry("Pin an account, or take the pin away", _pin, writes=True),
             MenuEntry("Drain an account, or give it work again", _drain, writes=True),
             MenuEntry("Disable an account, or take it in again", _disable, writes=True),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.sessions.sessions import Session, Sort, fits, sort_sessions
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.linear.talk import Talk
 
-_YES = ("y", "yes")
 _AT_ONCE = 10
 _ENTRIES = 10
 _READ = "Read the last turns"
@@ -32,16 +30,14 @@ def open_list(talk: Talk, snapshot: Snapshot) -> None:
         new = sessions.scans.read_new()
         talk.say(f"{new} new turns were read.")
     text = talk.ask("Words and fields that must fit, empty for all")
-    if text is None:
-        return
     query, board = sessions.catalogue.query(text), sessions.catalogue.board()
     found = sort_sessions((one.session for one in board.rows if fits(query, one.session, one.kind)), Sort.USED)
-    talk.say(f"{len(found)} conversation{'s' * (len(found) != 1)}.")
+    talk.say(f"{len(found)} session{'s' * (len(found) != 1)}.")
     for start in range(0, len(found), _AT_ONCE):
         page = found[start : start + _AT_ONCE]
         names = [f"{line(one, board, snapshot)}" for one in page]
         more = ["More"] if start + _AT_ONCE < len(found) else []
-        chosen = talk.choose("Conversation", [*names, *more])
+        chosen = talk.choose("Session", [*names, *more])
         if chosen is None:
             return
         if chosen in names:
@@ -66,16 +62,14 @@ def unbundle(talk: Talk, _snapshot: Snapshot) -> None:
         return
     sessions, source = talk.engine.sessions, expand_user(path)
     wanted = talk.ask("Folder in which it goes on, empty for where it was")
-    if wanted is None:
-        return
     folder = expand_user(wanted) if wanted else None
     plan = sessions.bundles.plan(source, folder=folder)
     files = f"{plan.files} file{'s' * (plan.files != 1)}"
-    known = " A conversation here has it already." if plan.was_known else ""
+    known = " A session here has it already." if plan.was_known else ""
     talk.say(f"Session {plan.session_id}. Account {plan.account}. In {plan.folder}. {files}.{known}")
     for text in plan.warnings:
         talk.say(f"Warning. {text}.")
-    if talk.ask("Unpack it? y or n") in _YES:
+    if talk.confirm("Unpack it?"):
         talk.say(f"Unpacked on {sessions.bundles.unpack(source, folder=folder).account}.")
 
 
@@ -86,38 +80,29 @@ def archive_all(talk: Talk, _snapshot: Snapshot) -> None:
 
 
 def _open(talk: Talk, one: Session) -> None:
-    deeds = {_READ: _read} if talk.read_only else _DEEDS
-    label = talk.choose(title_of(one), list(deeds))
+    actions = {_READ: _read} if talk.read_only else _ACTIONS
+    label = talk.choose(title_of(one), list(actions))
     if label is not None:
-        deeds[label](talk, one)
+        actions[label](talk, one)
 
 
-def _resume(talk: Talk, one: Session) -> None:
-    _interactive(talk, one)
+def _resume(talk: Talk, one: Session, *, is_fork: bool = False) -> None:
+    from oulipoly_tui.linear.interactive import open_cli  # noqa: PLC0415 - 100 ms, only who talks to a CLI
+
+    open_cli(talk, session=one.active.session_id, is_fork=is_fork)
 
 
 def _fork(talk: Talk, one: Session) -> None:
-    _interactive(talk, one, is_fork=True)
-
-
-def _interactive(talk: Talk, one: Session, *, is_fork: bool = False) -> None:
-    """Give the terminal to the CLI until it ends, as `agents repl` does."""
-    from oulipoly_engine.facade import diagnostics, own_process  # noqa: PLC0415 - as the next
-    from oulipoly_engine.facade.runs.interactive import InteractiveRequest, ResumeRequest  # noqa: PLC0415 - 100 ms, only who talks to a CLI
-
-    own_process.require_terminal()
-    wish, parent = ResumeRequest(one.active.session_id, is_fork=is_fork), own_process.parent_invocation()
-    request = InteractiveRequest(Path.cwd(), wish=wish, parent=parent, is_shown=diagnostics.is_terminal())
-    talk.say(f"Ended with exit code {talk.engine.interactive.attend(request)}.")
+    _resume(talk, one, is_fork=True)
 
 
 def _name(talk: Talk, one: Session) -> None:
-    talk.engine.sessions.notes.rename(one.chain_id, talk.ask("Name, empty takes it away") or "")
+    talk.engine.sessions.notes.rename(one.chain_id, talk.ask("Name, empty takes it away"))
     talk.say("Done.")
 
 
 def _note(talk: Talk, one: Session) -> None:
-    talk.engine.sessions.notes.annotate(one.chain_id, talk.ask("Note, empty takes it away") or "")
+    talk.engine.sessions.notes.annotate(one.chain_id, talk.ask("Note, empty takes it away"))
     talk.say("Done.")
 
 
@@ -135,16 +120,16 @@ def _restore(talk: Talk, one: Session) -> None:
 
 
 def _export(talk: Talk, one: Session) -> None:
-    path = talk.ask("File")
-    if path:
-        done = talk.engine.sessions.files.export(one.chain_id, ExportOptions(), expand_user(path))
+    files = talk.engine.sessions.files
+    done = talk.ask_until("File", lambda path: files.export(one.chain_id, ExportOptions(), expand_user(path)))
+    if done is not None:
         talk.say(f"{done.path}. {done.size_bytes} bytes.")
 
 
 def _bundle(talk: Talk, one: Session) -> None:
-    path = talk.ask("File")
-    if path:
-        done = talk.engine.sessions.bundles.pack(one.chain_id, expand_user(path))
+    bundles = talk.engine.sessions.bundles
+    done = talk.ask_until("File", lambda path: bundles.pack(one.chain_id, expand_user(path)))
+    if done is not None:
         missing = f" Missing: {', '.join(done.missing)}." if done.missing else ""
         talk.say(f"{done.path}. {done.size_bytes} bytes.{missing}")
 
@@ -152,7 +137,7 @@ def _bundle(talk: Talk, one: Session) -> None:
 def _undo(talk: Talk, one: Session) -> None:
     sessions = talk.engine.sessions
     plan = sessions.edits.plan_undo(one.chain_id)
-    if talk.ask(f"{len(plan.changes)} turns would be put back. Do it? y or n") in _YES:
+    if talk.confirm(f"{len(plan.changes)} turns would be put back. Do it?"):
         sessions.edits.undo(one.chain_id)
         talk.say("Put back as it was.")
 
@@ -160,7 +145,7 @@ def _undo(talk: Talk, one: Session) -> None:
 def _move(talk: Talk, one: Session) -> None:
     sessions = talk.engine.sessions
     account = talk.choose("Account", sessions.moves.targets(one))
-    if account is not None and talk.ask(f"{sessions.moves.preview(one.chain_id, account)}. Do it? y or n") in _YES:
+    if account is not None and talk.confirm(f"{sessions.moves.preview(one.chain_id, account)}. Do it?"):
         talk.say(f"Moved to {sessions.moves.move(one.chain_id, account).plan.target}.")
 
 
@@ -174,15 +159,15 @@ def _read(talk: Talk, one: Session) -> None:
             for piece in placed.entry.parts:
                 name = placed.entry.role if piece.kind is Kind.TEXT else f"{piece.kind.value} {piece.label}".strip()
                 text = piece.text if piece.kind is Kind.TEXT else piece.text[:200]
-                talk.say(f"{plain(name)}: {plain(text)}")
+                talk.quote(f"{plain(name)}: {plain(text)}")
     finally:
         pages.close()
 
 
-_DEEDS: Mapping[str, Callable[[Talk, Session], None]] = {
+_ACTIONS: Mapping[str, Callable[[Talk, Session], None]] = {
     _READ: _read,
     "Go on with it": _resume,
-    "Fork it: go on in a new conversation": _fork,
+    "Fork it: go on in a new session": _fork,
     "Name it": _name,
     "Note": _note,
     "Pin or unpin": _pin,

@@ -45,12 +45,14 @@ def _choose_setting(talk: Talk, section: Section) -> Setting | None:
 def _change(talk: Talk, setting: Setting) -> None:
     for text in about(setting).split("\n"):
         talk.say(text)
-    typed = talk.ask(f"New value of {setting.name}, now {setting.text or 'not set'}; a dash leaves it")
-    if typed is None or typed.strip() == "-":
-        return
-    wrong = talk.engine.configuration.settings.refusal(setting, typed)
-    if wrong is not None:
+    label = f"New value of {setting.name}, now {setting.text or 'not set'}; a dash leaves it"
+    hint = "Type a value. Nothing takes the setting away. A dash leaves it."
+    while (typed := talk.ask(label, hint)).strip() != "-":
+        wrong = talk.engine.configuration.settings.refusal(setting, typed)
+        if wrong is None:
+            break
         talk.say(f"Error. {wrong}.")
+    else:
         return
     talk.engine.configuration.settings.save(setting, typed)
     talk.say("Saved." if typed.strip() else "Taken away: the default holds.")

@@ -2,39 +2,90 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from oulipoly_engine.errors import RunnerError, translate_system_errors
 from oulipoly_engine.facade import output
 from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Engine
 
-Ask = Callable[[str], str | None]  # a label; None: the user has ended the input
+ReadLine = Callable[[str], str]  # a label; raises EOFError at the end of the input
+Used = TypeVar("Used")
+_DURATION = re.compile(r"(?<![\w.,])(\d+(?:\.\d+)?) (min|[smhd])(?![\w/])")
+_UNITS = {"s": "second", "min": "minute", "m": "minute", "h": "hour", "d": "day"}
+_HELP = "An empty answer goes back. The end of the input, control and d, leaves. Control and c stops what runs."
 
 
 class Talk(Record):
     """What a menu's actions work with."""
 
     engine: Engine
-    ask: Ask
+    read_line: ReadLine
     read_only: bool
 
     def say(self, text: str) -> None:
-        """Print a line; of several, the others are indented, so that no name passes for a line of ours."""
+        """Print a line of ours, its durations in words."""
+        self.quote(spell_out(text))
+
+    def quote(self, text: str) -> None:
+        """Print a text as it is; of several lines, the others are indented, so that none passes for a line of ours."""
         first, *others = text.split("\n")
         output.write_lines((first, *(f"  {line}" for line in others)))
 
+    def ask(self, label: str, hint: str = "Type a text.") -> str:
+        """Return what is typed; raises EOFError at the end of the input. A question mark is answered by the hint."""
+        while (answer := self.read_line(label)).strip() == "?":
+            self.say(f"{hint} {_HELP}")
+        return answer
+
+    def ask_until(self, label: str, use: Callable[[str], Used], hint: str = "Type a text.") -> Used | None:
+        """Return what the first answer that is not refused is good for; None for an empty one.
+
+        use: raises RunnerError or OSError for a wrong answer, which is said before it is asked again.
+        """
+        while answer := self.ask(label, hint).strip():
+            try:
+                with translate_system_errors():
+                    return use(answer)
+            except RunnerError as error:
+                self.say(f"Error. {error.message}.")
+        return None
+
+    def confirm(self, question: str) -> bool:
+        """Return whether the answer is yes; no is the default."""
+        while answer := self.ask(f"{question} y or n", "Type y for yes, n for no.").strip().lower():
+            if answer in ("y", "yes", "n", "no"):
+                return answer.startswith("y")
+            self.say(f"{answer!r} is neither y nor n.")
+        return False
+
     def choose(self, label: str, names: Sequence[str]) -> str | None:
-        """Let one of some names be chosen by number or by name; None: none of them."""
+        """Let one of some names be chosen by number, by name or by how it begins; None: none of them."""
         for number, name in enumerate(names, 1):
             self.say(f"  {number}. {name}")
-        answer = (self.ask(f"{label}, number or name, empty to go back") or "").strip()
-        if answer.isdecimal() and 1 <= int(answer) <= len(names):
-            return names[int(answer) - 1]
-        if answer in names:
-            return answer
-        if answer:
-            self.say(f"There is no {answer!r} here.")
+        hint = f"Type a number, 1 to {len(names)}, or a name."
+        question = f"{label}, number or name, empty to go back"
+        while answer := self.ask(question, hint).strip():
+            if answer.isdecimal() and 1 <= int(answer) <= len(names):
+                return names[int(answer) - 1]
+            fits = [name for name in names if name == answer] or [
+                name for name in names if name.casefold().startswith(answer.casefold())
+            ]
+            if len(fits) == 1:
+                return fits[0]
+            if answer.lower() == "help":
+                self.say(f"{hint} {_HELP}")
+                for number, name in enumerate(names, 1):
+                    self.say(f"  {number}. {name}")
+            else:
+                self.say(f"{answer!r} fits several of them." if fits else f"There is no {answer!r} here.")
         return None
+
+
+def spell_out(text: str) -> str:
+    """Return a text with its durations in words: "2 h 1 m" as "2 hours 1 minute"."""
+    return _DURATION.sub(lambda found: f"{found[1]} {_UNITS[found[2]]}{'s' * (found[1] != '1')}", text)
