@@ -29,6 +29,7 @@ SUBCOMMANDS = (
     Subcommand("attach", "terminals", "show a terminal here; its program runs on when you leave"),
     Subcommand("config", "setup.config", "check, show or find the configuration"),
     Subcommand("demo", "setup.demo", "a throw-away world with made-up accounts, to try everything"),
+    Subcommand("doctor", "setup.doctor", "check everything: what is wrong, what follows, what mends it"),
     Subcommand("forecast", "quota.forecast", "when each window runs dry at the present pace"),
     Subcommand("kill", "terminals", "end a terminal's program, or a CLI whose runner was killed"),
     Subcommand("migrate", "setup.migrate", "set the state file aside and start a fresh one (--rebuild)"),

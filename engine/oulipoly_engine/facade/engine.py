@@ -14,6 +14,7 @@ from oulipoly_engine.events import Listeners
 from oulipoly_engine.facade.home import Home, Surroundings, made_once
 
 if TYPE_CHECKING:
+    from oulipoly_engine.facade.checks import Checks
     from oulipoly_engine.facade.configuration import Configuration
     from oulipoly_engine.facade.quota.accounts import Accounts
     from oulipoly_engine.facade.quota.ledger import Ledger
@@ -152,6 +153,13 @@ class Engine:
         from oulipoly_engine.facade.state_file import StateFile
 
         return StateFile(self._home)
+
+    @made_once
+    def checks(self) -> Checks:
+        """Return what is asked of the doctor."""
+        from oulipoly_engine.facade.checks import Checks
+
+        return Checks(self._home)
 
     def snapshot(self) -> Snapshot:
         """Return how everything stands now. A state file that cannot be read is said in it, not raised."""

@@ -71,6 +71,7 @@ TOP_LEVEL = {
         ["init", "--dry-run"],
     ],
     "demo": [["--remove", "--root", LINES], [LINES]],
+    "doctor": [[], ["--json"], [LINES], ["--timeout", LINES]],
     "forecast": [[], ["--json"], [ACCOUNT], [LINES]],
     "kill": [[LINES], ["{terminal}", "--signal", LINES]],
     "migrate": [[LINES], []],

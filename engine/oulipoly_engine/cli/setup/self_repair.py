@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.cli.context import Context
 
 # Commands that touch no state of ours, or are the way out of one that cannot be opened.
-_ELSEWHERE = ("config", "demo", "migrate", "migrate-config")
+_ELSEWHERE = ("config", "demo", "doctor", "migrate", "migrate-config")
 _READ_ONLY = ("schema-probe",)  # `session` commands that promise to touch nothing
 
 

@@ -1,8 +1,10 @@
-"""Look for what is wrong in a state file; only when something has failed on its contents, for it reads all of it."""
+"""Look for what is wrong in a state file: where something has failed on it, and for `doctor`; it reads all of it."""
 
 from __future__ import annotations
 
+import math
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -21,15 +23,19 @@ _TYPES: tuple[tuple[type[Field], tuple[str, ...]], ...] = (
     (TextField, ("text",)),
 )
 _DOCUMENTS = ("decision", "source_json")
+_STEPS = 100_000  # of SQLite's machine between two looks at the clock, some milliseconds
 
 
-def find_damage(path: Path) -> str | None:
+def find_damage(path: Path, patience_s: float = math.inf) -> str | None:
     """Return the first thing in a state file that no program of ours has written; None: there is none to be found.
 
-    Its pages, the types of all columns, instants and JSON documents are looked at.
+    Its pages, the types of all columns, instants and JSON documents are looked at. Raises TimeoutError where that takes
+    longer than the patience.
     """
+    deadline = time.monotonic() + patience_s
     try:
         with closing(sqlite3.connect(read_only_uri(path), uri=True, timeout=BUSY_TIMEOUT_S)) as connection:
+            connection.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS)
             (told,) = connection.execute("PRAGMA quick_check(1)").fetchone()
             if told != "ok":
                 return str(told).replace("\n", " ")
@@ -37,6 +43,8 @@ def find_damage(path: Path) -> str | None:
                 if connection.execute(f"SELECT 1 FROM {table} WHERE {condition} LIMIT 1").fetchone():  # noqa: S608 - our own names
                     return f"{table}.{column} has a value that cannot be"
     except DATABASE_ERRORS as error:
+        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
+            raise TimeoutError from error
         return str(error)
     return None
 

@@ -27,6 +27,7 @@ class Failure(NamedTuple):
     reason: str | None
     text: str | None  # what it said, redacted
     finished_at: datetime
+    uuid: str
 
 
 @compile_query
@@ -50,6 +51,7 @@ def _select_last_failures() -> Query:
             row.terminal_reason,
             counter.last_error,
             row.finished_at,
+            row.invocation_uuid,
         )
         .join(counter, JOIN.LEFT_OUTER, on=told_then)
         .where(
@@ -66,8 +68,10 @@ def failures(store: Store) -> tuple[Failure, ...]:
     """Return the last run of each account that failed in it; a success since then ends what was wrong."""
     rows = store.rows(_select_last_failures())
     return tuple(
-        Failure(account, model, category, reason, text and redact(text), from_text(finished_at))  # older rows are raw
-        for account, model, category, reason, text, finished_at in rows
+        Failure(
+            account, model, category, reason, text and redact(text), from_text(finished_at), uuid
+        )  # older rows are raw
+        for account, model, category, reason, text, finished_at, uuid in rows
     )
 
 

@@ -1,0 +1,34 @@
+"""`doctor`: what is wrong here, what follows, and what mends it."""
+
+from __future__ import annotations
+
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser, seconds
+from oulipoly_engine.facade import output
+from oulipoly_engine.facade.checks import Limits, Severity, count, to_document, to_lines
+
+_EXIT_ERRORS = 1
+
+
+def run(context: Context, name: str, arguments: list[str]) -> int:
+    """Check everything and tell it; exits 1 if one finding is an error."""
+    parser = Parser(
+        prog=f"{context.program} {name}",
+        description="Check configuration, CLIs, logins, quota, state file, folders, disk, runs, terminals, sessions: "
+        "what is wrong, what follows, what mends it. Exits 1 if something is an error. Nothing is changed.",
+    )
+    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
+    parser.add_argument(
+        "--timeout",
+        type=seconds,
+        default=Limits().patience_s,
+        metavar="SECONDS",
+        help="how long a CLI may take to tell its version (%(default)g)",
+    )
+    options = parser.parse(arguments)
+    findings = context.engine.checks.run(Limits(patience_s=options.timeout))
+    if options.json:
+        output.write_json(to_document(findings))
+    else:
+        output.write_lines(to_lines(findings))
+    return _EXIT_ERRORS if count(findings, Severity.ERROR) else 0

@@ -1,0 +1,234 @@
+"""What is wrong with the accounts' programs, folders, logins and quota. Pure: it judges what `service/checks` saw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from oulipoly_engine.core.checks.finding import Area, Finding, Severity, cut_line, in_shell, join_command, tell_well
+from oulipoly_engine.core.checks.logins import CLI_LOGINS
+from oulipoly_engine.core.runs.failure_categories import Category
+from oulipoly_engine.core.runs.recovery import fix_of
+from oulipoly_engine.core.runs.vendor_text import heuristic
+from oulipoly_engine.records import Record
+
+_OLD = timedelta(days=1)  # a reading of quota; runs and the app read every half minute where there is a script
+
+
+class SeenProgram(Record):
+    """An account's program as it was found."""
+
+    account: str
+    program: str  # as the configuration has it
+    state: str  # "found", "missing", "not executable", "none": the account names no program
+    cli: str = ""  # of CLI_LOGINS; empty: a program that we know nothing of
+    version: str = ""
+    problem: str = ""  # of asking for its version
+
+
+class SeenHome(Record):
+    """The folder that an account's CLI keeps its login and its sessions in."""
+
+    account: str
+    cli: str  # of CLI_LOGINS
+    path: str
+    state: str  # "folder", "missing", "no folder", "broken link", "unreadable"
+    link: str = ""  # where it leads, if it is a link
+    is_ours: bool = True
+    can_write: bool = True
+    sign_in: tuple[str, ...] = ()  # begins a login of this account
+    variables: Mapping[str, str] = {}  # that the login needs
+
+
+class SeenLogin(Record):
+    """What an account is signed in with."""
+
+    account: str
+    cli: str
+    path: str  # of its file
+    state: str  # "file", "missing", "key": a variable holds one, "elsewhere": settings or a keyring do, "unreadable"
+    fault: str = ""  # what `logins.find_fault` or the system says of it
+    mode: int = 0o600
+    sign_in: tuple[str, ...] = ()
+    variables: Mapping[str, str] = {}
+
+
+class SeenQuota(Record):
+    """How reading an account's quota has gone."""
+
+    account: str
+    has_source: bool
+    is_disabled: bool
+    refreshed_at: datetime | None
+    last_failure: str | None
+    can_have_source: bool = True  # there is an adapter for its CLI
+
+
+def judge_programs(seen: Sequence[SeenProgram]) -> Iterator[Finding]:
+    """Say which programs cannot be started, and the versions of those that can."""
+    for one in seen:
+        yield from _judge_program(one)
+    versions: dict[str, list[str]] = {}
+    for one in seen:
+        if one.state == "found" and not one.problem:
+            versions.setdefault(one.version or f"{one.program} is there", []).append(one.account)
+    for version, accounts in versions.items():
+        yield tell_well(Area.PROGRAMS, version, ", ".join(accounts))
+    if not seen:
+        yield tell_well(Area.PROGRAMS, "no account names a program yet")
+
+
+def _judge_program(one: SeenProgram) -> Iterator[Finding]:
+    cannot = f"no run and no session on {one.account} can start"
+    if one.state == "none":
+        fix = f'add `command = "claude"` or the like to [{one.account}] in providers.toml'
+        yield _warn(Area.PROGRAMS, one.account, "it has no `command`", cannot, fix, "agents config path")
+    elif one.state == "missing":
+        fix = "install it, correct `command` in providers.toml, or add its folder to PATH"
+        package = CLI_LOGINS[one.cli].package if one.cli else ""
+        command = f"npm install -g {package}" if package else in_shell("command", "-v", one.program)
+        yield _fail(Area.PROGRAMS, one.account, f"the program {one.program!r} was not found", cannot, fix, command)
+    elif one.state == "not executable":
+        cause = f"{one.program!r} is not an executable file"
+        fix = "make it executable, or correct `command` in providers.toml"
+        yield _fail(Area.PROGRAMS, one.account, cause, cannot, fix, in_shell("chmod", "+x", one.program))
+    elif one.problem:
+        cause = f"`{one.program} --version` {one.problem}"
+        hangs = "timed out" in one.problem
+        follows = "its runs may hang as well" if hangs else "its runs may fail as well"
+        fix = "start it by hand and look; update it or install it again if it does not answer"
+        command = in_shell(one.program, "--version")
+        yield (_fail if hangs else _warn)(Area.PROGRAMS, one.account, cause, follows, fix, command)
+
+
+def judge_homes(seen: Sequence[SeenHome]) -> Iterator[Finding]:
+    """Say which folders of CLIs are missing, or can only partly be used."""
+    for one in seen:
+        yield from _judge_home(one)
+
+
+def _judge_home(one: SeenHome) -> Iterator[Finding]:
+    sign_in = join_command(one.sign_in, one.variables)
+    if one.state in ("missing", "broken link"):
+        what = "is missing" if one.state == "missing" else f"is a link to {one.link}, which is not there"
+        fix = "sign in once, which makes it" if one.state == "missing" else "put the folder back, or remove the link"
+        command = sign_in if one.state == "missing" else in_shell("rm", one.path)
+        follows = f"{one.account} has no login and no sessions"
+        yield _fail(Area.LOGINS, one.account, f"its folder {one.path} {what}", follows, fix, command)
+    elif one.state != "folder":
+        what = "is no folder" if one.state == "no folder" else "cannot be read"
+        follows = f"{one.cli} can keep neither login nor sessions there"
+        fix, command = "move the file away", in_shell("mv", one.path, f"{one.path}.old")
+        if one.state == "unreadable":
+            fix, command = "mend its rights", in_shell("chmod", "u+rwx", one.path)
+        yield _fail(Area.LOGINS, one.account, f"its folder {one.path} {what}", follows, fix, command)
+    elif not one.is_ours:
+        follows = f"{one.cli} can keep neither login nor sessions there, or its owner reads them"
+        fix, command = (
+            "make it yours, or give the account another folder",
+            f'sudo chown -R "$USER" {in_shell(one.path)}',
+        )
+        cause = f"its folder {one.path} belongs to another user"
+        yield _fail(Area.LOGINS, one.account, cause, follows, fix, command)
+    elif not one.can_write:
+        follows = f"{one.cli} can neither renew its login nor keep its sessions"
+        command = in_shell("chmod", "u+rwx", one.path)
+        cause, fix = f"its folder {one.path} cannot be written", "mend its rights"
+        yield _fail(Area.LOGINS, one.account, cause, follows, fix, command)
+    elif one.link:
+        cause = f"its folder {one.path} is a link to {one.link}"
+        follows = "whoever moves or removes that folder takes login and sessions along"
+        fix = "nothing, if you made the link; else put the folder itself there"
+        yield _warn(Area.LOGINS, one.account, cause, follows, fix, in_shell("ls", "-ld", one.path))
+
+
+def judge_logins(seen: Sequence[SeenLogin]) -> Iterator[Finding]:
+    """Say which accounts are not signed in, and who is."""
+    well: list[str] = []
+    for one in seen:
+        found = tuple(_judge_login(one))
+        yield from found
+        if not found:
+            well.append(one.account)
+    if well:
+        yield tell_well(Area.LOGINS, "signed in", ", ".join(well))
+    if not seen:
+        yield tell_well(Area.LOGINS, "no account has a CLI whose logins are known")
+
+
+def _judge_login(one: SeenLogin) -> Iterator[Finding]:
+    follows = f"{one.account} answers nothing but a request to sign in"
+    command = join_command(one.sign_in, one.variables)
+    fix = "sign in, then check again"
+    if one.state == "missing":
+        tell = _warn if one.cli == "opencode" else _fail  # opencode has models that need no login
+        yield tell(Area.LOGINS, one.account, f"nobody is signed in: {one.path} is missing", follows, fix, command)
+    elif one.state == "unreadable":
+        cause = f"its login {one.path} cannot be read: {one.fault}"
+        fix = "mend its rights, or move it away and sign in again"
+        yield _fail(Area.LOGINS, one.account, cause, follows, fix, in_shell("ls", "-l", one.path))
+    elif one.fault:
+        yield _fail(Area.LOGINS, one.account, f"its login {one.path} {one.fault}", follows, fix, command)
+    elif one.state == "file" and one.mode & 0o077:
+        cause = f"its login {one.path} can be read by others (mode {one.mode & 0o777:04o})"
+        yield _warn(
+            Area.LOGINS,
+            one.account,
+            cause,
+            "other users of this machine can use the account",
+            "take the rights of others away",
+            in_shell("chmod", "600", one.path),
+        )
+
+
+def judge_quota(seen: Sequence[SeenQuota], now: datetime) -> Iterator[Finding]:
+    """Say whose quota is not known, and whose last run failed."""
+    well: list[str] = []
+    for one in seen:
+        found = tuple(_judge_quota(one, now))
+        yield from found
+        if not found:
+            well.append(f"{one.account}{'' if one.refreshed_at is None else f' ({_age(now - one.refreshed_at)} old)'}")
+    if well:
+        yield tell_well(Area.QUOTA, "as last read", ", ".join(well))
+    if not seen:
+        yield tell_well(Area.QUOTA, "there is no account to read")
+
+
+def _judge_quota(one: SeenQuota, now: datetime) -> Iterator[Finding]:
+    if one.is_disabled:
+        return
+    old = "it was never read" if one.refreshed_at is None else f"the last reading is {_age(now - one.refreshed_at)} old"
+    follows = f"the choice among accounts goes by old numbers: {old}"
+    if one.last_failure is not None:
+        cause = f"its quota could not be read: {cut_line(one.last_failure)}"
+        is_login = heuristic(one.last_failure) is Category.AUTH_EXPIRED
+        fix = (
+            f"{fix_of(Category.AUTH_EXPIRED)}, then read it again"
+            if is_login
+            else "mend what it says, then read it again"
+        )
+        yield _warn(Area.QUOTA, one.account, cause, follows, fix, "agents quota-check")
+    elif not one.has_source and one.can_have_source:
+        cause, fix = "no quota script is known", f"add `quota_script` to [{one.account}] in providers.toml"
+        follows = "calls are counted instead of quota"
+        yield _warn(Area.QUOTA, one.account, cause, follows, fix, "agents config path")
+    elif one.has_source and (one.refreshed_at is None or now - one.refreshed_at > _OLD):
+        yield _warn(
+            Area.QUOTA, one.account, old, "the choice among accounts goes by that", "read it", "agents quota-check"
+        )
+
+
+def _fail(area: Area, subject: str, cause: str, consequence: str, fix: str, command: str) -> Finding:
+    return Finding(area, Severity.ERROR, subject, cause, consequence, fix, command)
+
+
+def _warn(area: Area, subject: str, cause: str, consequence: str, fix: str, command: str) -> Finding:
+    return Finding(area, Severity.WARNING, subject, cause, consequence, fix, command)
+
+
+def _age(length: timedelta) -> str:
+    minutes = max(0, int(length.total_seconds())) // 60
+    if minutes < 60:
+        return f"{minutes} m"
+    return f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // 1440} d"

@@ -1,0 +1,119 @@
+"""Where each CLI keeps its login, and what its file tells of it: nothing of a token gets out of here. Pure.
+
+Source: contract, section 13; Claude Code 2.1, codex 0.169 and gemini-cli 0.20, seen 2026-11.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from oulipoly_engine.records import Record
+
+
+class CliLogin(Record):
+    """How one CLI is signed in to."""
+
+    folder: str  # below the user's home, where no variable names another
+    variable: str  # that names another folder; empty: there is none
+    files: tuple[str, ...]  # in that folder; one of them is enough
+    keys: tuple[str, ...]  # variables that stand in for a login
+    sign_in: tuple[str, ...]  # arguments that begin a login
+    package: str  # as npm knows it
+
+
+CLI_LOGINS: Mapping[str, CliLogin] = {
+    "claude": CliLogin(
+        ".claude",
+        "CLAUDE_CONFIG_DIR",
+        (".credentials.json", "credentials.json"),
+        (
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_AUTH_TOKEN",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+            "CLAUDE_CODE_USE_BEDROCK",
+            "CLAUDE_CODE_USE_VERTEX",
+        ),
+        ("auth", "login"),
+        "@anthropic-ai/claude-code",
+    ),
+    "codex": CliLogin(
+        ".codex", "CODEX_HOME", ("auth.json",), ("OPENAI_API_KEY", "CODEX_API_KEY"), ("login",), "@openai/codex"
+    ),
+    "gemini": CliLogin(
+        ".gemini",
+        "",
+        ("oauth_creds.json",),
+        ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"),
+        (),
+        "@google/gemini-cli",
+    ),
+    "opencode": CliLogin(".local/share/opencode", "", ("auth.json",), (), ("auth", "login"), "opencode-ai"),
+}
+
+
+def find_fault(cli: str, raw: bytes, now: datetime) -> str | None:
+    """Return what is wrong with a login file, None where nothing is. cli: of CLI_LOGINS."""
+    try:
+        document = json.loads(raw)
+    except (ValueError, RecursionError):
+        return "is no JSON"
+    if not isinstance(document, dict):
+        return "holds no JSON object"
+    if cli == "opencode":
+        return None if document else "names no provider"
+    access, refresh, expires_at = _TOKENS[cli](document)
+    if not access and not refresh:
+        return "holds no login"
+    if refresh or expires_at is None or expires_at > now:  # the CLI renews what it can renew
+        return None
+    return f"expired at {expires_at:%Y-%m-%d %H:%M} UTC, and holds nothing to renew it with"
+
+
+def _of_claude(document: Mapping[str, Any]) -> tuple[object, object, datetime | None]:
+    oauth = _part(document, "claudeAiOauth")
+    return oauth.get("accessToken"), oauth.get("refreshToken"), _instant(oauth.get("expiresAt"), 1000)
+
+
+def _of_codex(document: Mapping[str, Any]) -> tuple[object, object, datetime | None]:
+    tokens = _part(document, "tokens")
+    access = tokens.get("access_token")
+    if document.get("OPENAI_API_KEY"):
+        return True, None, None
+    return access, tokens.get("refresh_token"), _instant(_claims(access).get("exp"), 1)
+
+
+def _of_gemini(document: Mapping[str, Any]) -> tuple[object, object, datetime | None]:
+    return document.get("access_token"), document.get("refresh_token"), _instant(document.get("expiry_date"), 1000)
+
+
+_TOKENS = {"claude": _of_claude, "codex": _of_codex, "gemini": _of_gemini}
+
+
+def _part(document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = document.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _claims(token: object) -> Mapping[str, Any]:
+    """Return what a JSON Web Token claims; nothing where it is none."""
+    parts = token.split(".") if isinstance(token, str) else []
+    if len(parts) != 3:
+        return {}
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    except (ValueError, RecursionError):
+        return {}
+    return claims if isinstance(claims, dict) else {}
+
+
+def _instant(value: object, units_per_s: int) -> datetime | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return datetime.fromtimestamp(value / units_per_s, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None

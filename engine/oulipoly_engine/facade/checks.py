@@ -1,0 +1,201 @@
+"""What is asked of the doctor: everything that a run needs, looked at once, and what is wrong with it."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+
+from oulipoly_engine import __version__
+from oulipoly_engine.config.check import check
+from oulipoly_engine.config.problem import Level, Problem
+from oulipoly_engine.core.accounts.storage_root import storage_root
+from oulipoly_engine.core.checks import accounts as account_checks
+from oulipoly_engine.core.checks import places as place_checks
+from oulipoly_engine.core.checks import surroundings, work
+from oulipoly_engine.core.checks.finding import Area, Finding, Severity, count, sort_findings, to_document, to_lines
+from oulipoly_engine.core.quota.quota_source import codex_sessions_root, quota_command, transcripts_folder
+from oulipoly_engine.errors import RunnerError
+from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.runs.orphans import Orphans
+from oulipoly_engine.facade.terminals.terminals import Terminals
+from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.accounts.configuration import Configured
+from oulipoly_engine.service.checks import logins, programs
+from oulipoly_engine.service.checks import places as places_seen
+from oulipoly_engine.service.checks.places import FreeBytes, measure_free
+from oulipoly_engine.service.sessions.journal import JournalFolder
+from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.quota import controls, quotas
+from oulipoly_engine.store.runs import activity
+from oulipoly_engine.store.sessions.split import find_split
+
+__all__ = ["Area", "Checks", "Finding", "Limits", "Severity", "count", "to_document", "to_lines"]
+
+_FAILURE_AGE = timedelta(hours=6)  # of a run: after that nobody waits for its fix
+
+
+class Limits(Record):
+    """How long and by what the looks are done."""
+
+    patience_s: float = programs.PATIENCE_S  # for one CLI's version
+    free_bytes: FreeBytes = measure_free
+
+
+class Checks:
+    """The doctor of one user's home. It changes nothing; what any command tidies up is tidied up on the way."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def run(self, limits: Limits = Limits()) -> tuple[Finding, ...]:  # noqa: B008 - a frozen value
+        """Look at everything and return what was found, by area, the errors of each first. Blocks for seconds."""
+        configured = self._home.places.read()
+        environ = inherited_environment()
+        found = [
+            *self._check_configuration(configured, environ),
+            *account_checks.judge_programs(programs.look(configured.accounts, environ, limits.patience_s)),
+            *self._check_logins(configured, environ),
+            *self._check_state_file(configured),
+            *place_checks.judge_places(tuple(places_seen.look_at_places(self._home.paths))),
+            *self._check_disks(configured, environ, limits.free_bytes),
+            *self._check_terminals(),
+            *_check_surroundings(environ),
+        ]
+        return sort_findings(found)
+
+    def _check_configuration(self, configured: Configured, environ: dict[str, str]) -> Iterator[Finding]:
+        home = self._home
+        paths = replace(home.paths, cache=None)
+        # Programs are looked at by themselves, with what follows from that.
+        problems = check(paths, models_dir=home.models_dir, agents_dir=home.agents_dir, which=lambda name: name)
+        seen = tuple(map(_to_seen, problems))
+        editor = environ.get("VISUAL") or environ.get("EDITOR") or "vi"
+        sizes = (len(configured.accounts), len(configured.models))
+        return surroundings.judge_configuration(str(paths.config), seen, sizes, editor)
+
+    def _check_logins(self, configured: Configured, environ: dict[str, str]) -> Iterator[Finding]:
+        places = logins.find_places(configured.accounts, configured.scripts, environ, self._home.paths.home)
+        yield from account_checks.judge_homes(logins.look_at_homes(places))
+        yield from account_checks.judge_logins(tuple(logins.look_at_logins(places, self._home.now())))
+
+    def _check_disks(self, configured: Configured, environ: dict[str, str], free_bytes: FreeBytes) -> Iterator[Finding]:
+        places = logins.find_places(configured.accounts, configured.scripts, environ, self._home.paths.home)
+        folders = (self._home.paths.data, *(place.folder for place in places))
+        return place_checks.judge_disks(tuple(places_seen.look_at_disks(folders, free_bytes)))
+
+    def _check_state_file(self, configured: Configured) -> Iterator[Finding]:
+        """Check the state file, and by what is in it quota, runs and sessions; without it only what lies beside it."""
+        path = self._home.paths.state_db
+        found: list[Finding] = []
+        split: list[tuple[str, tuple[str, ...]]] = []
+        try:
+            if not path.exists() and not path.is_symlink():
+                found += [place_checks.judge_state_file(places_seen.look_at_state_file(path))]
+                found += account_checks.judge_quota(_guess_quota(configured), self._home.now())
+                found += work.judge_runs((), ())
+            else:
+                with self._home.lend_store_to_read() as store:
+                    found += [place_checks.judge_state_file(places_seen.look_at_state_file(path))]
+                    if store.refusal is not None:
+                        found[:] = [place_checks.judge_state_error(str(path), store.refusal)]
+                    found += account_checks.judge_quota(tuple(self._see_quota(store, configured)), self._home.now())
+                    split += self._see_split(store, configured)
+                    failures = tuple(self._see_failures(store, configured))
+                orphans = [work.SeenOrphan(one.uuid, one.text) for one in Orphans(self._home).list()]
+                found += work.judge_runs(orphans, failures)
+        except RunnerError as error:
+            found = [place_checks.judge_state_error(str(path), error)]
+            split.clear()
+        yield from found
+        yield from work.judge_sessions(split, *self._see_journals())
+
+    def _see_quota(self, store: Store, configured: Configured) -> Iterator[account_checks.SeenQuota]:
+        names = tuple(configured.accounts)
+        states, wishes = quotas.states(store, names), controls.of(store, names)
+        attempts = quotas.attempts(store, names)
+        for guess in _guess_quota(configured):
+            name = guess.account
+            yield replace(
+                guess,
+                is_disabled=wishes[name].disabled,
+                refreshed_at=states[name].refreshed_at,
+                last_failure=attempts[name].last_failure,
+            )
+
+    def _see_failures(self, store: Store, configured: Configured) -> Iterator[work.SeenFailure]:
+        for one in activity.failures(store):
+            is_new = self._home.now() - one.finished_at < _FAILURE_AGE
+            is_wish = (one.reason or "").startswith("interrupted")
+            if one.account in configured.accounts and is_new and not is_wish:
+                said = one.text or one.reason or "without a word"
+                yield work.SeenFailure(one.account, one.uuid, said, one.category, one.reason)
+
+    def _see_split(self, store: Store, configured: Configured) -> Iterator[tuple[str, tuple[str, ...]]]:
+        home = self._home.paths.home
+        folders = {name: storage_root(account, home) for name, account in configured.accounts.items()}
+        real = {name: None if folder is None else _resolve(folder) for name, folder in folders.items()}
+        for one in find_split(store):
+            apart = work.choose_split(one.chains, real)
+            if apart is not None:
+                yield one.session_id, tuple(account for account, _chain in apart)
+
+    def _see_journals(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the sessions with a journal that nobody works on, and the journals that were set aside."""
+        folder = JournalFolder(self._home.paths.data / "replace_journal")
+        pending: tuple[str, ...] = ()
+        aside: tuple[str, ...] = ()
+        with suppress(OSError):
+            with folder.exclusive() as is_ours:
+                pending = tuple(folder.pending_sessions()) if is_ours else ()
+            aside = tuple(sorted(str(path) for path in folder.quarantine.glob("*.pending")))
+        return pending, aside
+
+    def _check_terminals(self) -> Iterator[Finding]:
+        try:
+            survey = Terminals(self._home).survey()
+        except RunnerError as error:
+            yield work.judge_terminal_folder(error.message)
+            return
+        found = [work.SeenTerminal(one.id, one.pid, runs_on=True) for one in survey.orphaned]
+        found += [work.SeenTerminal(one.id, one.pid, runs_on=False) for one in survey.lost]
+        yield from work.judge_terminals(len(survey.terminals), found)
+
+
+def _to_seen(problem: Problem) -> surroundings.SeenProblem:
+    text = f"{problem.key}: {problem.message}" if problem.key else problem.message
+    return surroundings.SeenProblem(str(problem.file), problem.line, text, problem.fix, problem.level is Level.ERROR)
+
+
+def _guess_quota(configured: Configured) -> tuple[account_checks.SeenQuota, ...]:
+    """Return what is known of the accounts' quota without the state file."""
+    found = []
+    for name, account in configured.accounts.items():
+        scripts = configured.scripts.get(name)
+        told = transcripts_folder(account, scripts)
+        has_source = quota_command(account, scripts) is not None or codex_sessions_root(account, scripts) is not None
+        can = told is None or told[0] in ("claude", "codex")
+        found.append(account_checks.SeenQuota(name, has_source, False, None, None, can_have_source=can))
+    return tuple(found)
+
+
+def _resolve(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):
+        return path
+
+
+def _check_surroundings(environ: dict[str, str]) -> Iterable[Finding]:
+    from sqlite3 import sqlite_version  # noqa: PLC0415 - a version, and no database
+
+    versions = (
+        f"agent-runner {__version__}",
+        f"Python {platform.python_version()}",
+        f"SQLite {sqlite_version}",
+        f"{platform.system()} {platform.release()}",
+    )
+    return surroundings.judge_surroundings(environ, versions)

@@ -1,0 +1,1 @@
+"""Looks at what a run needs, for `agents doctor`; nothing is changed."""

@@ -1,0 +1,92 @@
+"""Look at our folders, the file systems that are written to, and the state file's contents."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from oulipoly_engine.core.checks.places import SeenDisk, SeenPlace, SeenState
+from oulipoly_engine.paths import Paths
+from oulipoly_engine.store.base import schema
+from oulipoly_engine.store.base.database_errors import make_damage
+from oulipoly_engine.store.models.damage import find_damage
+
+_CHECK_S = 5.0  # for the state file's pages: 100 MB take about one
+
+FreeBytes = Callable[[Path], int]
+
+
+def measure_free(path: Path) -> int:
+    """Return how many bytes are free for us where a path lies. Raises OSError."""
+    return shutil.disk_usage(path).free
+
+
+def look_at_places(paths: Paths) -> Iterator[SeenPlace]:
+    """Yield what our folders and files are; a folder of sockets is made and mended by whoever uses it."""
+    for path in (paths.config, paths.models, paths.agents):
+        yield _look(path, is_private=False)
+    for path in (paths.providers, paths.settings, paths.sessions, paths.config / "app.toml"):
+        yield _look(path, is_private=False, is_folder=False)
+    folders = [paths.data, paths.results, paths.locks, paths.terminal_logs, paths.runtime]
+    for path in (*folders, *((paths.cache,) if paths.cache is not None else ())):
+        yield _look(path, is_private=True)
+    yield _look(paths.state_db, is_private=True, is_folder=False)
+
+
+def _look(path: Path, *, is_private: bool, is_folder: bool = True) -> SeenPlace:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        state = "broken link" if path.is_symlink() else "missing"
+        return SeenPlace(str(path), state, is_private=is_private, is_folder=is_folder)
+    except NotADirectoryError:  # said of the part of the path that is none
+        return SeenPlace(str(path), "missing", is_private=is_private, is_folder=is_folder)
+    except OSError:
+        return SeenPlace(str(path), "unreadable", is_private=is_private, is_folder=is_folder)
+    is_kind = stat.S_ISDIR(found.st_mode) == is_folder
+    if not is_kind and not is_folder:  # told where it is read
+        return SeenPlace(str(path), "missing", is_private=is_private, is_folder=is_folder)
+    return SeenPlace(
+        str(path),
+        "there" if is_kind else "no folder",
+        stat.S_IMODE(found.st_mode),
+        found.st_uid == os.getuid(),
+        os.access(path, os.W_OK),
+        is_private,
+        is_folder,
+    )
+
+
+def look_at_disks(folders: Iterable[Path], free_bytes: FreeBytes) -> Iterator[SeenDisk]:
+    """Yield how much room is left, each file system once. folders: one that is missing counts by what is above it."""
+    seen = set()
+    for folder in folders:
+        place = _find_nearest(folder)
+        with suppress(OSError):
+            device = place.stat().st_dev
+            if device not in seen:
+                seen.add(device)
+                yield SeenDisk(str(place), free_bytes(place))
+
+
+def _find_nearest(path: Path) -> Path:
+    """Return a path, or the first above it that is there."""
+    return next((one for one in (path, *path.parents) if os.path.exists(one)), Path("/"))  # noqa: PTH110 - raises nothing
+
+
+def look_at_state_file(path: Path) -> SeenState:
+    """Return what a state file is that can be opened, its contents checked. Raises StoreDamaged."""
+    if not path.exists():
+        return SeenState(str(path), None)
+    is_whole, damage = True, None
+    try:
+        damage = find_damage(path, _CHECK_S)
+    except TimeoutError:
+        is_whole = False
+    if damage is not None:
+        raise make_damage(path, damage)
+    return SeenState(str(path), path.stat().st_size, schema.CURRENT_VERSION, is_whole)
