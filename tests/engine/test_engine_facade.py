@@ -11,9 +11,13 @@ from contextlib import closing
 
 import pytest
 
+from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.paths import from_environment
+from oulipoly_engine.store.runs import invocations
+from oulipoly_engine.store.runs.invocations import NewInvocation
+from oulipoly_engine.testing import FakeClock
 
 _PATIENCE_S = 10.0
 
@@ -309,6 +313,35 @@ def test_readings_of_another_process_are_in_the_next_snapshot(engine, configured
     assert 0 == agents("quota-check", "cyd").returncode
 
     assert [0.42] == [window.used for window in engine.snapshot().account("cyd").quota.windows]
+
+
+def list_due(engine):
+    return [view.name for view in engine.snapshot().accounts if view.is_due]
+
+
+def test_readings_are_due_at_the_start_and_after_a_run_and_two_apps_read_once(configured):
+    calls = configured.data / "calls"
+    body = json.dumps({"windows": [{"used_percent": 42, "resets_at": "2026-11-25T00:00:00Z", "label": "weekly"}]})
+    configured.account("cyd", "cat", f"quota_script = {json.dumps(f'echo >> {calls}; echo {chr(39)}{body}{chr(39)}')}")
+    clock = FakeClock()
+    one, other = (Engine(Surroundings(paths=from_environment(), clock=clock)) for _ in range(2))
+    at = one.snapshot().at
+
+    assert ["cyd"] == list_due(one)
+    clock.advance(1)
+    one.quota.refresh_for_display(("cyd",), at)
+    other.quota.refresh_for_display(("cyd",), at)
+    assert "\n" == calls.read_text()
+
+    clock.advance(120)
+    assert [] == list_due(one)
+    assert ["cyd"] == list_due(other)  # which began later: others may have worked meanwhile
+    with one._home.lend_store() as store:
+        row = invocations.begin(store, NewInvocation("u", "opus", "cyd", 0, clock.now()))
+        invocations.end(store, row, Outcome(success=True, exit_code=0, finished_at=clock.now()))
+    assert ["cyd"] == list_due(one)
+    one.close()
+    other.close()
 
 
 def test_a_locked_state_file_does_not_stop_the_reading(engine, configured):

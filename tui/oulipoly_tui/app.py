@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 _TICK_S = 1.0
 _SNAPSHOT_EVERY = 15  # ticks: windows reset and failures age without anybody's writing
-_READ_EVERY = 60  # ticks between two looks for accounts whose reading is too old to show
+_READ_EVERY = 5  # ticks between two looks for accounts that are due to be read
 
 
 class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
@@ -243,7 +243,7 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
         if self._ticks % _SNAPSHOT_EVERY == 0:
             self.take_snapshot()
         if self._ticks % _READ_EVERY == 0:
-            self.bridge.read_old_quota()
+            self.bridge.read_due_quota()
 
     def _show_jobs(self) -> None:
         self.bars.show_jobs()

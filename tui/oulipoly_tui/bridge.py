@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_tui.app_interface import AppInterface
@@ -34,7 +35,7 @@ class EngineBridge:
         self._app = app
         self._open_engine = open_engine
         self._alerts = alerts
-        self._is_taking = self._is_dirty = False
+        self._is_taking = self._is_dirty = self._is_reading = False
 
     def open(self) -> None:
         """Open the engine in a thread: it takes longer than the first frame."""
@@ -63,11 +64,16 @@ class EngineBridge:
         if name == "ConfigurationChanged":
             self._examine()
 
-    def read_old_quota(self) -> None:
-        """Read the accounts whose reading has become too old to show."""
-        engine, options = self._app.engine, self._app.options
-        if engine is not None and options.reads_quota and not options.read_only:
-            self._app.work("read old", engine.quota.refresh_for_display, title="reading quota", can_stop=True)
+    def read_due_quota(self) -> None:
+        """Read the accounts that are due, unless such a reading is under way."""
+        app, engine, snapshot = self._app, self._app.engine, self._app.snapshot
+        if engine is None or snapshot is None or self._is_reading or app.options.read_only:
+            return
+        due = tuple(view.name for view in snapshot.accounts if view.is_due)
+        if due and app.options.reads_quota:
+            self._is_reading = True
+            read = partial(engine.quota.refresh_for_display, due, snapshot.at)
+            app.work("read due", read, self._end_reading, self._end_reading, title="reading quota", can_stop=True)
 
     def _take_engine(self, engine: Engine) -> None:
         self._app.engine = engine
@@ -85,8 +91,13 @@ class EngineBridge:
             app.engine.follow()
             self._examine()
             self._alerts.raise_alerts()
-            self.read_old_quota()
+            self.read_due_quota()
         self._take_next()
+
+    def _end_reading(self, _result: object) -> None:
+        """Take a new snapshot: nobody is to be found due once more by what was known before."""
+        self._is_reading = False
+        self.take_snapshot()
 
     def _skip_snapshot(self, _error: Exception) -> None:
         self._is_taking = False

@@ -6,7 +6,7 @@ account is read again or a minute has passed. What is left is small enough to be
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from oulipoly_engine.core.balance.explain import exclusion_text
 from oulipoly_engine.core.balance.what_if import Supposition, suppose
 from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, Alert, alerts
 from oulipoly_engine.core.quota.quota_source import codex_sessions_root, quota_command
-from oulipoly_engine.core.quota.staleness import is_stale
+from oulipoly_engine.core.quota.staleness import is_reading_due, is_shown_as_old
 from oulipoly_engine.core.quota.windows import QuotaState, mark_holds
 from oulipoly_engine.core.runs.failure_categories import Category
 from oulipoly_engine.core.runs.invocations import Invocation
@@ -34,6 +34,7 @@ from oulipoly_engine.service.quota.forecasting import WindowForecast, forecasts
 from oulipoly_engine.service.runs import orphans
 from oulipoly_engine.service.runs.orphans import Orphan
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.quota import alerts as raised_alerts
 from oulipoly_engine.store.quota import controls, quotas
 from oulipoly_engine.store.quota.quotas import Attempts
 from oulipoly_engine.store.runs import activity
@@ -55,6 +56,7 @@ class AccountView(Record):
     attempts: Attempts = field(default_factory=Attempts)
     has_source: bool = False  # its quota can be read at all
     is_stale: bool = True  # too old to be shown as present
+    is_due: bool = False  # whoever shows it should read it again now
     is_exhausted: bool = False
     forecasts: tuple[WindowForecast, ...] = ()  # by window, in the reading's order
     running: tuple[Invocation, ...] = ()
@@ -131,6 +133,7 @@ class SnapshotMaker(Record, frozen=False):
     results: Path | None = None  # where lost runs leave their results; None: they are not to be closed
     _forecasts: dict[str, tuple[datetime | None, datetime, tuple[WindowForecast, ...]]] = field(default_factory=dict)
     _last: Snapshot | None = None
+    _began_at: datetime | None = None  # what was read before is read again: others may have used it meanwhile
     _risks: RiskWatch = field(default_factory=RiskWatch)
 
     def make(self, store: Store, configured: Configured, pins: Mapping[str, str], now: datetime) -> Snapshot:
@@ -140,6 +143,8 @@ class SnapshotMaker(Record, frozen=False):
         running = tuple(row for row in activity.find_running(store) if row.owner_pid is None or is_alive(row.owner_pid))
         states, wishes = quotas.states(store, names), controls.of(store, names)
         made = quotas.attempts(store, names)
+        self._began_at = self._began_at or now
+        ended = activity.find_last_ends(store)
         accounts = tuple(
             AccountView(
                 name=name,
@@ -148,15 +153,25 @@ class SnapshotMaker(Record, frozen=False):
                 wishes=wishes[name],
                 attempts=made[name],
                 has_source=_has_source(configured, name),
-                is_stale=is_stale(states[name], now),
+                is_stale=is_shown_as_old(states[name], now),
+                is_due=_has_source(configured, name)
+                and _is_due(
+                    states[name],
+                    wishes[name],
+                    made[name],
+                    now,
+                    is_busy=any(row.account == name for row in running),
+                    used_at=max(self._began_at, ended.get(name, self._began_at)),
+                ),
                 is_exhausted=mark_holds(states[name], now),
                 forecasts=self._find_forecasts(store, states[name], now),
                 running=tuple(row for row in running if row.account == name),
             )
             for name in names
         )
+        raised = raised_alerts.find_raised(store, now, self.threshold)
         pools = tuple(_pool(store, model, configured, pins, now) for model in configured.models.values())
-        due = tuple(alert for view in accounts for alert in self._alerts(view, now))
+        due = tuple(alert for view in accounts for alert in self._alerts(view, raised.get(view.name, ()), now))
         troubles = (
             *_of_store(store),
             *_of_files(configured),
@@ -198,8 +213,25 @@ class SnapshotMaker(Record, frozen=False):
         self._forecasts[state.account] = (state.refreshed_at, now, found)
         return found
 
-    def _alerts(self, view: AccountView, now: datetime) -> tuple[Alert, ...]:
-        return alerts(view.quota, {one.window.name: one.forecast for one in view.forecasts}, now, self.threshold)
+    def _alerts(self, view: AccountView, raised: Collection[tuple[str, str]], now: datetime) -> tuple[Alert, ...]:
+        if view.wishes.disabled:
+            return ()
+        expected = {one.window.name: one.forecast for one in view.forecasts}
+        return alerts(view.quota, expected, now, self.threshold, raised)
+
+
+def _is_due(  # noqa: PLR0913, RUF100 - what is known of one account
+    state: QuotaState, wishes: Controls, made: Attempts, now: datetime, *, is_busy: bool, used_at: datetime
+) -> bool:
+    is_resting = made.backoff_until is not None and made.backoff_until > now
+    return not (wishes.disabled or is_resting) and is_reading_due(
+        state,
+        now,
+        attempted_at=made.last_attempt_at,
+        is_failing=made.last_failure is not None,
+        is_busy=is_busy,
+        used_at=used_at,
+    )
 
 
 def _of_store(store: Store) -> Iterator[Trouble]:

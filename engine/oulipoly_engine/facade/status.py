@@ -44,8 +44,9 @@ def _all(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     yield "at_risk", str(risks)
     yield "attention", str(wants)
     yield "attention_mark", f"! {wants}" if wants else ""
-    read = [view.quota.refreshed_at for view in snapshot.accounts if view.quota.refreshed_at is not None]
-    yield "age", span(now - max(read)) if read else UNKNOWN
+    shown = [view.quota.refreshed_at for view in snapshot.accounts if not view.wishes.disabled]
+    read = [at for at in shown if at is not None]
+    yield "age", span(now - min(read)) if read else UNKNOWN
 
 
 def _worst(snapshot: Snapshot) -> Iterator[tuple[str, str]]:

@@ -1,8 +1,12 @@
-"""What is worth a word about an account's windows. Pure."""
+"""What is worth a word about an account's windows. Pure.
+
+An alert begins where it is sure, and ends where it is plainly over: a reading that goes up and down by a point, or a
+forecast that does, neither raises it again nor takes it away.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
@@ -11,12 +15,14 @@ from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.records import Record
 
 DEFAULT_THRESHOLD = 0.9
+_SLACK = 0.02  # below the threshold at which an alert that was raised still holds: vendors round and correct themselves
+THRESHOLD, FORECAST = "threshold", "forecast"
 
 
 class Alert(Record):
     """One thing to say, once in a window's cycle."""
 
-    kind: str  # "threshold": used so far; "forecast": runs dry before its reset
+    kind: str  # THRESHOLD: used so far; FORECAST: runs out before its reset
     account: str
     window: str
     used: float  # 0..1
@@ -46,21 +52,39 @@ class Alert(Record):
 
 
 def alerts(
-    state: QuotaState, forecasts: Mapping[str, Forecast], now: datetime, threshold: float = DEFAULT_THRESHOLD
+    state: QuotaState,
+    forecasts: Mapping[str, Forecast],
+    now: datetime,
+    threshold: float = DEFAULT_THRESHOLD,
+    raised: Collection[tuple[str, str]] = (),
 ) -> tuple[Alert, ...]:
-    """Return what one account's live windows give rise to.
+    """Return what one account's live windows give rise to, one alert a window.
 
-    forecasts: by window name; a window without one is judged by what is used alone.
+    forecasts: by window name; a window without one is judged by what is used alone. raised: (window, kind) of what has
+    been raised in the present cycle.
     """
     live = [window for window in state.windows if window.resets_at > now]
-    found = [_of(state.account, window, forecasts.get(window.name), threshold) for window in live]
+    found = [_of(state.account, window, forecasts.get(window.name), threshold, raised) for window in live]
     return tuple(alert for alert in found if alert is not None)
 
 
-def _of(account: str, window: Window, forecast: Forecast | None, threshold: float) -> Alert | None:
-    dry_at = forecast.at if forecast is not None and forecast.state is State.RUNS_DRY else None
-    if window.used >= threshold:
-        return Alert("threshold", account, window.name, window.used, window.resets_at, dry_at)
-    if forecast is not None and forecast.state is State.RUNS_DRY:
-        return Alert("forecast", account, window.name, window.used, window.resets_at, dry_at)
+def _of(
+    account: str, window: Window, forecast: Forecast | None, threshold: float, raised: Collection[tuple[str, str]]
+) -> Alert | None:
+    is_told = (window.name, FORECAST) in raised
+    dry_at = forecast.at if forecast is not None and _runs_out(forecast, is_told=is_told) else None
+    slack = _SLACK if (window.name, THRESHOLD) in raised else 0.0
+    if window.used >= threshold - slack:
+        return Alert(THRESHOLD, account, window.name, window.used, window.resets_at, dry_at)
+    if dry_at is not None:
+        return Alert(FORECAST, account, window.name, window.used, window.resets_at, dry_at)
     return None
+
+
+def _runs_out(forecast: Forecast, *, is_told: bool) -> bool:
+    """Tell whether a forecast is worth an alert: 100 % is reached even at the lower end of its band.
+
+    That end lies below the reset's 100 % for want of readings as much as for a mild pace: the band of two readings of
+    a percent's rounding is wider than any window. Once told, it holds until the middle of the band says otherwise.
+    """
+    return forecast.state is State.RUNS_DRY and (is_told or forecast.latest is not None)

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.quota import usage_table
 from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, Alert
-from oulipoly_engine.core.quota.staleness import is_stale
 from oulipoly_engine.core.quota.usage_table import AccountUsage
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.facade.files import check_account
@@ -74,15 +73,14 @@ class Quota:
                 reader, [name for name in names if asked or reader.source(name)], RefreshOptions(insist=True), progress
             )
 
-    def refresh_for_display(self) -> tuple[RefreshResult, ...]:
-        """Read the accounts whose reading is too old to be shown; one that failed lately is left alone."""
-        home, now = self._home, self._home.now()
-        home.refuse_if_read_only("read quota")
-        with home.lend_store() as store:
-            reader = self._reader(store)
-            states = quotas.states(store, tuple(home.files.accounts()))
-            old = [name for name, state in states.items() if is_stale(state, now) and reader.source(name) is not None]
-            return reader.refresh(old, RefreshOptions(unless_since=now))
+    def refresh_for_display(self, due: Sequence[str], since: datetime) -> tuple[RefreshResult, ...]:
+        """Read accounts that are shown and were found due at an instant; whom another process has read since is not.
+
+        due: see `AccountView.is_due`.
+        """
+        self._home.refuse_if_read_only("read quota")
+        with self._home.lend_store() as store:
+            return self._reader(store).refresh(due, RefreshOptions(unless_since=since))
 
     def read_usage(self, progress: Waiting | None = None) -> tuple[AccountUsage, ...]:
         """Read every account that a model names, and return what its windows show or why they do not, by name."""

@@ -12,6 +12,7 @@ from oulipoly_engine.core.quota.window_cycles import EndedCycle
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
+from oulipoly_engine.store.quota import alerts as alert_rows
 from oulipoly_engine.store.quota import quotas, readings
 
 _RECENT = timedelta(days=8)  # the longest window, and a day
@@ -43,9 +44,10 @@ def forecasts(store: Store, names: Sequence[str], now: datetime, *, scored: bool
 def due_alerts(store: Store, names: Sequence[str], now: datetime, threshold: float) -> tuple[Alert, ...]:
     """Return every alert that holds now, whether it has been raised before or not."""
     found: list[Alert] = []
+    raised = alert_rows.find_raised(store, now, threshold)
     for state in quotas.states(store, names).values():
         expected = {window.name: _expect(store, state.account, window, now) for window in state.windows}
-        found.extend(alerts(state, expected, now, threshold))
+        found.extend(alerts(state, expected, now, threshold, raised.get(state.account, ())))
     return tuple(found)
 
 

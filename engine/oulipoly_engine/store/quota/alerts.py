@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from oulipoly_engine.clock import to_text
-from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, Alert
+from oulipoly_engine.core.quota.alerts import DEFAULT_THRESHOLD, FORECAST, THRESHOLD, Alert
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.base.dialect import greatest
 from oulipoly_engine.store.base.orm import Expression, fn
@@ -28,11 +28,24 @@ def raise_once(
                 AlertRow,
                 account=alert.account,
                 window=alert.window,
-                kind=_kind(alert, threshold),
+                kind=_stored_kind(alert.kind, threshold),
                 resets_at_ms=_ms(alert.resets_at),
                 raised_at=to_text(now),
             )
     return fresh
+
+
+def find_raised(
+    store: Store, now: datetime, threshold: float = DEFAULT_THRESHOLD
+) -> dict[str, frozenset[tuple[str, str]]]:
+    """Return what has been raised in the cycles that still run: by account, each (window, kind)."""
+    row, kinds = AlertRow, {_stored_kind(kind, threshold): kind for kind in (THRESHOLD, FORECAST)}
+    found: dict[str, set[tuple[str, str]]] = {}
+    for account, window, kind in store.rows(
+        row.select(row.account, row.window, row.kind).where(row.resets_at_ms > _ms(now), row.kind.in_(tuple(kinds)))
+    ):
+        found.setdefault(account, set()).add((window, kinds[kind]))
+    return {account: frozenset(told) for account, told in found.items()}
 
 
 def withdraw(store: Store, raised: Iterable[Alert], threshold: float = DEFAULT_THRESHOLD) -> None:
@@ -42,24 +55,27 @@ def withdraw(store: Store, raised: Iterable[Alert], threshold: float = DEFAULT_T
         return
     with store.write():
         for alert in found:
-            of_kind = _of_kind(alert, threshold)
-            store.run(AlertRow.delete().where(of_kind, AlertRow.resets_at_ms == _ms(alert.resets_at)))
+            is_kind = AlertRow.kind == _stored_kind(alert.kind, threshold)
+            is_cycle = AlertRow.resets_at_ms == _ms(alert.resets_at)
+            store.run(AlertRow.delete().where(_of_window(alert), is_kind, is_cycle))
 
 
 def _is_raised(store: Store, alert: Alert, now: datetime, threshold: float) -> bool:
     told, resets_at = AlertRow.resets_at_ms, _ms(alert.resets_at)
     is_same_cycle = fn.ABS(told - resets_at) <= greatest(_WOBBLE_MS, told - _ms(now))
-    return bool(store.rows(AlertRow.select(told).where(_of_kind(alert, threshold), is_same_cycle)))
+    kinds = [_stored_kind(alert.kind, threshold)]
+    if alert.dry_at is not None and threshold == DEFAULT_THRESHOLD:
+        kinds.append(FORECAST)  # who was told that it runs out need not be told that it is on its way
+    return bool(store.rows(AlertRow.select(told).where(_of_window(alert), AlertRow.kind.in_(kinds), is_same_cycle)))
 
 
-def _of_kind(alert: Alert, threshold: float) -> Expression:
-    row = AlertRow
-    return (row.account == alert.account) & (row.window == alert.window) & (row.kind == _kind(alert, threshold))
+def _of_window(alert: Alert) -> Expression:
+    return (AlertRow.account == alert.account) & (AlertRow.window == alert.window)
 
 
-def _kind(alert: Alert, threshold: float) -> str:
-    is_usual = alert.kind != "threshold" or threshold == DEFAULT_THRESHOLD
-    return alert.kind if is_usual else f"{alert.kind} {threshold:g}"
+def _stored_kind(kind: str, threshold: float) -> str:
+    is_usual = kind != THRESHOLD or threshold == DEFAULT_THRESHOLD
+    return kind if is_usual else f"{kind} {threshold:g}"
 
 
 def _ms(instant: datetime) -> int:

@@ -16,6 +16,7 @@ from oulipoly_engine.store.runs import invocations
 
 # There is no index on the status, and a row stays running for hours at most: the newest rows hold all of them.
 _NEWEST = 5000
+_LATELY = 500  # runs: enough to see which accounts have worked since they were last read
 
 
 class Failure(NamedTuple):
@@ -73,6 +74,22 @@ def failures(store: Store) -> tuple[Failure, ...]:
         )  # older rows are raw
         for account, model, category, reason, text, finished_at, uuid in rows
     )
+
+
+@compile_query
+def _select_last_ends() -> Query:
+    row, newest = InvocationRow, InvocationRow.alias()
+    lately = newest.select(fn.MAX(newest.id) - _LATELY)
+    return (
+        row.select(row.provider_name, fn.MAX(row.finished_at))
+        .where(row.id > lately, row.provider_name.is_null(False), row.finished_at.is_null(False))
+        .group_by(row.provider_name)
+    )
+
+
+def find_last_ends(store: Store) -> dict[str, datetime]:
+    """Return when a run of each account last ended, among the newest runs."""
+    return {account: from_text(at) for account, at in store.rows(_select_last_ends())}
 
 
 @compile_query

@@ -3,15 +3,18 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oulipoly_engine.core.quota.alerts import Alert, alerts
-from oulipoly_engine.core.quota.forecast import Forecast, State
+from oulipoly_engine.core.quota.forecast import Forecast, Reading, State, forecast
 from oulipoly_engine.core.quota.windows import QuotaState, Window
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 RESET = NOW + timedelta(hours=5)
 DRY_AT = NOW + timedelta(hours=2)
-DRY = Forecast(State.RUNS_DRY, at=DRY_AT)
+DRY = Forecast(State.RUNS_DRY, at=DRY_AT, latest=RESET - timedelta(hours=1))
+PERHAPS_DRY = Forecast(State.RUNS_DRY, at=DRY_AT)  # not at the lower end of its band
 
 
 def found(used, forecast=None, *, resets_at=RESET, **more):
@@ -36,8 +39,13 @@ def test_window_is_worth_a_word(used, forecast, expected):
 
 @pytest.mark.parametrize(
     ("used", "forecast"),
-    [(0.899, None), (0.1, Forecast(State.STEADY)), (0.1, Forecast(State.NOT_ENOUGH_DATA, at=DRY_AT))],
-    ids=["below 90 %", "lasts", "nobody knows"],
+    [
+        (0.899, None),
+        (0.1, Forecast(State.STEADY)),
+        (0.1, Forecast(State.NOT_ENOUGH_DATA, at=DRY_AT)),
+        (0.1, PERHAPS_DRY),
+    ],
+    ids=["below 90 %", "lasts", "nobody knows", "nobody can be sure"],
 )
 def test_window_that_lasts_is_worth_none(used, forecast):
     assert () == found(used, forecast)
@@ -46,6 +54,45 @@ def test_window_that_lasts_is_worth_none(used, forecast):
 def test_threshold_is_the_caller_s():
     assert ["threshold"] == [alert.kind for alert in found(0.5, threshold=0.5)]
     assert () == found(0.95, threshold=0.96)
+
+
+def test_one_prompt_in_a_fresh_week_is_worth_none():
+    reset = NOW + timedelta(days=6, hours=23)
+    readings = [Reading(NOW - timedelta(minutes=12), 0.0, reset), Reading(NOW, 0.01, reset)]
+    expected = forecast(readings, NOW)
+
+    assert State.RUNS_DRY is expected.state
+    assert () == found(0.01, expected, resets_at=reset)
+
+
+@pytest.mark.parametrize(
+    ("used", "forecast", "kind", "holds"),
+    [
+        (0.885, None, "threshold", True),
+        (0.875, None, "threshold", False),
+        (0.885, None, "forecast", False),
+        (0.5, PERHAPS_DRY, "forecast", True),
+        (0.5, PERHAPS_DRY, "threshold", False),
+        (0.5, Forecast(State.STEADY), "forecast", False),
+    ],
+)
+def test_alert_that_was_raised_holds_until_it_is_plainly_over(used, forecast, kind, holds):
+    assert holds is bool(found(used, forecast, raised={("weekly", kind)}))
+
+
+@given(
+    steps=st.lists(st.sampled_from([0.0, 0.01, 0.02]), min_size=2, max_size=20),
+    jitter=st.lists(st.sampled_from([-0.005, 0.0, 0.005]), min_size=20, max_size=20),
+)
+def test_readings_that_go_up_and_down_by_a_point_raise_no_alert_twice(steps, jitter):
+    used, raised, begun = 0.85, set(), []
+    for step, error in zip(steps, jitter, strict=False):
+        used = min(1.0, used + step)
+        alert = found(used + error, raised=raised)
+        begun.append(bool(alert))
+        raised |= {(one.window, one.kind) for one in alert}
+
+    assert begun == sorted(begun)
 
 
 def test_window_that_has_reset_is_worth_none():

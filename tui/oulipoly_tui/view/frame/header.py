@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ _NEARLY, _MUCH = 0.9, 0.7
 def header(
     snapshot: Snapshot | None, now: datetime, width: int, *, model: str | None, marks: str = "", wants: int = 0
 ) -> Line:
-    """Return the header; what does not fit is left out, the worst window and the attention last.
+    """Return the header; what does not fit is left out: the product's name first, the attention last.
 
     model: the pool that is looked at. marks: modes that hold, such as `read-only`. wants: how many things want the
     user.
@@ -28,19 +29,27 @@ def header(
     product: Span = (f" {PRODUCT} ", "strong")
     if snapshot is None:
         return (product, ("· reading …", "dim"))
-    parts: list[tuple[int, Span]] = [(0, product)]  # (the higher, the sooner left out; the part)
+    parts: list[tuple[int, Span]] = [(5, product)]  # (the higher, the sooner left out; the part)
     if marks:
         parts.append((1, (f"· {marks} ", "warn")))
     if snapshot.header:
         return (*(part for _, part in parts), _own(snapshot, width - sum(cells(part[0]) for _, part in parts)))
     pool = snapshot.pool(model) if model is not None else next(iter(snapshot.pools), None)
     if pool is not None:
-        parts.append((3, (f"· {pool.model.name} → {pool.next_account or 'nobody'} ", "accent")))
+        parts.append((4, (f"· {pool.model.name} → {pool.next_account or 'nobody'} ", "accent")))
     parts += [(2, part) for part in _worst(snapshot)]
     if wants:
         parts.append((1, (f"· ! {wants} ", "bad")))
-    parts.append((4, (f"· {_age(snapshot, now)} ", "dim")))
-    return tuple(part for _, part in _drop_until_fit(parts, width))
+    worst = worst_window(snapshot)
+    shown = {*(() if pool is None else (pool.next_account,)), *(() if worst is None else (worst[0],))}
+    parts.append((3, (f"· {_age(snapshot, now, shown)} ", "dim")))
+    return _begin(part for _, part in _drop_until_fit(parts, width))
+
+
+def _begin(parts: Iterable[Span]) -> Line:
+    """Return the line without the dot in front of its first part."""
+    (text, tone), *rest = parts
+    return ((f" {text.lstrip(' ·')}", tone), *rest)
 
 
 def worst_window(snapshot: Snapshot) -> tuple[str, Window] | None:
@@ -72,14 +81,17 @@ def _worst(snapshot: Snapshot) -> tuple[Span, ...]:
     return ((text, "bad" if window.used >= _NEARLY else "warn" if window.used >= _MUCH else ""),)
 
 
-def _age(snapshot: Snapshot, now: datetime) -> str:
+def _age(snapshot: Snapshot, now: datetime, shown: Collection[str | None]) -> str:
+    """Return the age of the oldest reading among those of the accounts that are shown."""
     if snapshot.store_failure is not None:
         return f"state file unreadable, last good data {words.age(snapshot.stored_at, now)}"
-    read = [view.quota.refreshed_at for view in snapshot.accounts if view.quota.refreshed_at is not None]
-    return f"read {words.age(max(read), now)}" if read else "never read"
+    read = [view.quota.refreshed_at for view in snapshot.accounts if view.name in shown and view.has_source]
+    if not read or None in read:
+        return "never read"
+    return f"read {words.age(min(at for at in read if at is not None), now)}"
 
 
 def _drop_until_fit(parts: list[tuple[int, Span]], width: int) -> list[tuple[int, Span]]:
-    while len(parts) > 1 and sum(cells(part[0]) for _, part in parts) > width:
+    while len(parts) > 1 and sum(cells(part[0]) for _, part in parts) > width + 1:  # the last blank needs no room
         parts.remove(max(parts, key=lambda one: one[0]))
     return parts
