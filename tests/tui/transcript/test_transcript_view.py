@@ -115,6 +115,19 @@ def test_a_message_is_copied_without_its_tools():
     assert 0 == part_with(one.entry, "bash")
 
 
+def test_long_entries_are_not_kept_without_end():
+    kept = {}
+    for length in (10, 100_000):
+        pages = Entries(lambda _number, _question: None)
+        pages.clear(60 * PAGE)
+        for number in range(60):
+            page = tuple(entry(Part(Kind.TEXT, f"{number}".zfill(length))) for _ in range(PAGE))
+            pages.put(number, page)
+        kept[length] = [number for number in range(60) if pages.has_page(number)]
+
+    assert {10: list(range(60)), 100_000: list(range(52, 60))} == kept
+
+
 def test_lines_that_were_looked_at_are_not_kept_without_end():
     placed_entries = Entries(lambda _number, _question: None)
     placed_entries.clear(10 * PAGE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
@@ -10,7 +11,8 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import PlacedEntry
 
 PAGE = 32  # places
-_PAGES_KEPT = 80
+_PAGES_KEPT, _BYTES_KEPT = 80, 8 << 20
+_PAGES_LEAST = 8  # whatever their size: more than a screen shows and asks for beside it, or they would never all come
 
 
 class Entries:
@@ -20,6 +22,7 @@ class Entries:
         self.length = 0  # places of the whole session
         self._need = need  # asks for a page by its number; the second one tells the questions apart
         self._pages: OrderedDict[int, tuple[PlacedEntry, ...]] = OrderedDict()
+        self._bytes = 0  # of their texts
         self._requested: dict[int, int] = {}
         self._questions = 0
 
@@ -27,6 +30,7 @@ class Entries:
         """Forget everything."""
         self.length = length
         self._pages.clear()
+        self._bytes = 0
         self._requested.clear()
 
     def at(self, place: int) -> PlacedEntry | None:
@@ -49,10 +53,7 @@ class Entries:
         """Keep a page; return the places that are not as they were."""
         self._requested.pop(number, None)
         before = self._pages.get(number, ())
-        self._pages[number] = placed_entries
-        self._pages.move_to_end(number)
-        while len(self._pages) > _PAGES_KEPT:
-            self._pages.popitem(last=False)
+        self._keep(number, placed_entries)
         return [
             number * PAGE + index
             for index, placed in enumerate(placed_entries)
@@ -69,7 +70,7 @@ class Entries:
     def renew(self, first_changed: int) -> Iterable[int]:
         """Ask again for what has changed, and keep the old places until it comes; return what is forgotten."""
         for number in [number for number in self._pages if (number + 1) * PAGE > first_changed]:
-            self._pages[number] = self._pages[number][: max(0, first_changed - number * PAGE)]
+            self._keep(number, self._pages[number][: max(0, first_changed - number * PAGE)])
             self._requested.pop(number, None)
             self.ask(number)
             yield from range(max(first_changed, number * PAGE), (number + 1) * PAGE)
@@ -83,5 +84,19 @@ class Entries:
         joined = [*page[:index], *placed_entries]
         for at in range(0, len(joined), PAGE):
             self._requested.pop(number + at // PAGE, None)
-            self._pages[number + at // PAGE] = tuple(joined[at : at + PAGE])
+            self._keep(number + at // PAGE, tuple(joined[at : at + PAGE]))
         return True
+
+    def _keep(self, number: int, page: tuple[PlacedEntry, ...]) -> None:
+        """Keep a page, and let the oldest go where there are too many, or too much is said in them."""
+        self._bytes += _size(page) - _size(self._pages.get(number, ()))
+        self._pages[number] = page
+        self._pages.move_to_end(number)
+        while len(self._pages) > (_PAGES_KEPT if self._bytes <= _BYTES_KEPT else _PAGES_LEAST):
+            self._bytes -= _size(self._pages.popitem(last=False)[1])
+
+
+def _size(page: Iterable[PlacedEntry]) -> int:
+    """Return the bytes that a page's texts take."""
+    entries = (placed.entry for placed in page if placed.entry is not None)
+    return sum(sys.getsizeof(part.text) for entry in entries for part in entry.parts)

@@ -20,15 +20,17 @@ _DIFFS = frozenset(("diff", "patch", "udiff"))
 _DIFF_TONES: tuple[tuple[str, Tone], ...] = (("+", "good"), ("-", "bad"), ("@", "accent"))
 
 
-@lru_cache(maxsize=64)
 def highlight_code(code: str, language: str) -> tuple[Line, ...] | None:
     """Return the lines of a block; None where its language is not known, or it is too long to be looked at.
 
     language: the fence's first word, as written: `python`, `ts`, `console`.
     """
     name = _name(language)
-    if not name or len(code) > _LONGEST:
-        return None
+    return _highlight(code, name) if name and len(code) <= _LONGEST else None
+
+
+@lru_cache(maxsize=16)  # some 300 kB each at most
+def _highlight(code: str, name: str) -> tuple[Line, ...] | None:
     if name in _DIFFS:
         return tuple(_diff_line(line) for line in code.split("\n"))
     lexer = _lexer(name)
