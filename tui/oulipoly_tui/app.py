@@ -20,7 +20,13 @@ from oulipoly_tui.commands import frame_keys
 from oulipoly_tui.driver import driver, signals
 from oulipoly_tui.driver.typeahead import KeysInTurn
 from oulipoly_tui.frame import Frame
-from oulipoly_tui.gc_tuning import QuietCollector, empty_large_caches, let_removed_widgets_go, let_strips_go
+from oulipoly_tui.gc_tuning import (
+    QuietCollector,
+    empty_large_caches,
+    let_removed_widgets_go,
+    let_strips_go,
+    share_heap,
+)
 from oulipoly_tui.jobs import Jobs
 from oulipoly_tui.key_actions import KeyActions
 from oulipoly_tui.keys import keymap
@@ -71,7 +77,7 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
         self.bridge = EngineBridge(self, open_engine, self.alerts)
         self.key_actions = KeyActions(self, self.alerts, self.jobs)
         self.live_settings = LiveSettings(self, read_options)
-        self._collector = QuietCollector()
+        self._collector = QuietCollector(share_heap())
         self._ticks = 0
         self._left: dict[str, object] = {}
         let_strips_go()

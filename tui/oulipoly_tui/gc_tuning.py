@@ -1,4 +1,4 @@
-"""Less garbage, its whole collections made while nobody waits for a key, and bounds for what Textual keeps.
+"""Less garbage, its whole collections made while nobody waits for a key, and bounds for what Textual and malloc keep.
 
 Python makes a whole collection whenever enough has come to be since the last, in the middle of a key if that is when:
 it walks every object that is not frozen, tens of thousands of a transcript's cells among them, for tens of
@@ -8,7 +8,8 @@ milliseconds.
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
 from time import monotonic
 
@@ -24,13 +25,16 @@ _PAUSE_S = (
 # Caches that are shared by all that is drawn, and the most that each may hold before it is emptied. Theirs hold 1,024
 # and 16,384, and a blank row keeps the dozens of rows that were cut out of it: some 50 kB each.
 _BOUNDED = ((Strip.blank, 64), (Segment._split_cells, 2048), (Strip.render_ansi, 2048))
+_M_ARENA_MAX = -8  # of glibc's malloc.h
 
 
 class QuietCollector:
     """Collects in the pauses between keys."""
 
-    def __init__(self) -> None:
+    def __init__(self, give_back: Callable[[], object] = lambda: None) -> None:
+        """Begin with nothing changed. give_back: gives the system what is free after a collection."""
         self._before = gc.get_threshold()
+        self._give_back = give_back
 
     def begin(self) -> None:
         """Put Python's own whole collections off."""
@@ -42,12 +46,32 @@ class QuietCollector:
         gc.set_threshold(*self._before)
 
     def look(self, typed_at: float) -> bool:
-        """Collect if it is worth it and nobody is typing; return whether that was done. typed_at: monotonic seconds."""
+        """Collect if it is worth it and nobody is typing, and give the system back what is free then.
+
+        Return whether that was done. typed_at: monotonic seconds.
+        """
         count = gc.get_count()[2]
         is_due = count >= _WORTH and monotonic() - typed_at >= _PAUSE_S * (_WORTH / count) ** 2
         if is_due:
             gc.collect()
+            self._give_back()
         return is_due
+
+
+def share_heap() -> Callable[[], object]:
+    """Let all threads that begin from now on share one heap; return what gives the system back what is free in it.
+
+    glibc gives each thread a heap of its own, up to eight for each processor, and each keeps the most that a thread
+    ever needed: reading the list of 2,000 sessions takes 8 MB for a moment, and after ten minutes with a thread for
+    each job 53 of 70 MB were free in 13 heaps. Other C libraries have neither call.
+    """
+    import ctypes  # noqa: PLC0415 - 1.5 ms, the app alone needs it
+
+    with suppress(AttributeError, OSError, TypeError):  # of another C library, or another system
+        library = ctypes.CDLL(None)
+        library.mallopt(_M_ARENA_MAX, 1)
+        return partial(library.malloc_trim, 0)
+    return lambda: None
 
 
 def let_strips_go() -> None:

@@ -1,6 +1,9 @@
 """Whole garbage collections wait for a pause between keys."""
 
 import gc
+import platform
+import subprocess
+import sys
 from time import monotonic
 
 import pytest
@@ -71,6 +74,54 @@ def test_nothing_is_collected_that_is_not_worth_it(collector):
     gc.collect()
 
     assert not collector.look(typed_at=monotonic() - 5)
+
+
+def test_free_memory_is_given_back_after_a_collection():
+    given = []
+    made = QuietCollector(lambda: given.append(True))
+    made.begin()
+    gc.collect()
+    assert not made.look(typed_at=monotonic() - 5)
+    assert [] == given
+
+    middle_collections(20)
+    assert made.look(typed_at=monotonic() - 5)
+    made.end()
+
+    assert [True] == given
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have one heap anyway")
+def test_threads_share_one_heap(tmp_path):
+    script = """
+import ctypes, sys, threading
+from oulipoly_tui.gc_tuning import share_heap
+
+give_back = share_heap()
+library = ctypes.CDLL(None)
+library.malloc.restype = ctypes.c_void_p
+together = threading.Barrier(6)
+
+def work():
+    together.wait()
+    assert library.malloc(ctypes.c_size_t(5_000))
+    together.wait()
+
+threads = [threading.Thread(target=work) for _ in range(6)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+library.fopen.restype = ctypes.c_void_p
+file = ctypes.c_void_p(library.fopen(sys.argv[1].encode(), b"w"))
+library.malloc_info(0, file)
+library.fclose(file)
+give_back()
+"""
+    told = tmp_path / "heaps.xml"
+    subprocess.run([sys.executable, "-c", script, str(told)], check=True)
+
+    assert 1 == told.read_text().count("<heap nr=")
 
 
 def test_end_leaves_python_as_it_was():
