@@ -56,8 +56,10 @@ def _growth(world: World, name: str, *, has_shots: bool) -> Result:
 def _use(folder: Path, minutes: float, *, has_shots: bool) -> Iterator[int]:
     """Work with the app; yield its resident MB once a minute, from the first that counts to the end."""
     from oulipoly_demo import world as demo  # noqa: PLC0415 - the harness must stay small (measure.py)
+    from oulipoly_demo.past import state as past  # noqa: PLC0415 - as above
 
     made = demo.ensure(folder)
+    past.ensure(made)
     env = demo.environment_for(made) | {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
     agents = [sys.executable, "-m", "oulipoly_tui"]
     _copy_sessions(made.home)
@@ -115,6 +117,8 @@ def _copy_sessions(home: Path) -> None:
     """Make many sessions of the demo's few, with ids of their own."""
     dice = random.Random(1)  # noqa: S311 - the same every time
     paths = sorted(home.glob(".demo-claude*/projects/*/*.jsonl"))
+    if not paths:
+        raise BenchBroken("the demo world has no sessions to copy")
     for path, number in zip(itertools.cycle(paths), range(_SESSIONS), strict=False):
         text, session = path.read_text(encoding="utf-8"), _new_id(dice)
         for old in {path.stem, *_UUID.findall(text)}:
