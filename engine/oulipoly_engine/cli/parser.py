@@ -42,7 +42,7 @@ class _Help(argparse.HelpFormatter):
     """argparse's own would import shutil, and with it three compression libraries, to learn the width: 2 ms a start."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, width=_columns() - 2)
+        super().__init__(prog, width=output.columns() - 2)
 
 
 class _RawHelp(_Help, argparse.RawDescriptionHelpFormatter):
@@ -232,13 +232,3 @@ def _epilog(program: str) -> str:
             f"`{program} COMMAND --help` tells more; `{program} demo` shows it all living.",
         ]
     )
-
-
-def _columns() -> int:
-    told = os.environ.get("COLUMNS", "")
-    if told.isdecimal() and int(told) > 0:
-        return int(told)
-    try:
-        return os.get_terminal_size(1).columns or 80
-    except OSError:
-        return 80

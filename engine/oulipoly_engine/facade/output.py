@@ -17,6 +17,7 @@ from oulipoly_engine.core.text.control_characters import escape_json, visible_li
 from oulipoly_engine.errors import OutputFailed
 
 STDOUT = 1
+_DIGITS = 5  # of a width that can be meant
 _WIDE = 1 << 20  # bytes; Linux's default limit for a pipe of an unprivileged user
 
 
@@ -64,6 +65,17 @@ def write_json(document: object, *, pretty: bool = True) -> None:
     separators = None if pretty else (",", ":")
     text = json.dumps(document, ensure_ascii=False, indent=2 if pretty else None, separators=separators)
     write_bytes((escape_json(text) + "\n").encode("utf-8"))
+
+
+def columns() -> int:
+    """Return how wide a line of ours may be: what COLUMNS says, else the terminal on stdout, else 80."""
+    told = os.environ.get("COLUMNS", "")
+    if told.isdecimal() and len(told) <= _DIGITS and int(told) > 0:
+        return int(told)
+    try:
+        return os.get_terminal_size(STDOUT).columns or 80
+    except OSError:
+        return 80
 
 
 def abandon() -> None:

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.text.columns import fit
+
 if TYPE_CHECKING:
     from oulipoly_engine.core.quota.windows import Window
     from oulipoly_engine.facade.snapshot import Snapshot
 
 UNKNOWN = "?"
+LONGEST_TEXT = 120  # cells of what wants the user
 
 
 def values(snapshot: Snapshot) -> dict[str, str]:
@@ -44,9 +47,24 @@ def _all(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     yield "at_risk", str(risks)
     yield "attention", str(wants)
     yield "attention_mark", f"! {wants}" if wants else ""
+    yield "attention_text", _first_wish(snapshot) if wants else ""
     shown = [view.quota.refreshed_at for view in snapshot.accounts if not view.wishes.disabled]
     read = [at for at in shown if at is not None]
     yield "age", span(now - min(read)) if read else UNKNOWN
+
+
+def _first_wish(snapshot: Snapshot) -> str:
+    """Return the first thing that wants the user as one short line; the app goes through them in the same order."""
+    from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - 2 ms, mostly nothing is wrong
+
+    wrong = next((one.cause for one in snapshot.problems if one.is_error), None)
+    if wrong is not None:
+        return fit(" ".join(redact(wrong).split()), LONGEST_TEXT)
+    if snapshot.alerts:
+        alert = snapshot.alerts[0]
+        return fit(f"{alert.account} {alert.window} is {100 * alert.used:.0f} % used", LONGEST_TEXT)
+    risk = snapshot.at_risk[0]
+    return fit(f"{risk.count} session{'' if risk.count == 1 else 's'} of {risk.account} at risk", LONGEST_TEXT)
 
 
 def _worst(snapshot: Snapshot) -> Iterator[tuple[str, str]]:

@@ -1,8 +1,18 @@
 """`agents status`: one line from what is stored, by templates of the user's own."""
 
 import json
+import os
+from contextlib import closing
+from datetime import UTC, datetime
 
 import pytest
+
+from oulipoly_engine.core.text.columns import width
+from oulipoly_engine.paths import from_environment
+from oulipoly_engine.process.liveness import here, start_ticks
+from oulipoly_engine.store.base.db import open_store
+from oulipoly_engine.store.runs import invocations
+from oulipoly_engine.store.runs.invocations import NewInvocation
 
 PROVIDERS = "[ada]\ncommand = 'true'\n"
 
@@ -49,3 +59,31 @@ def test_without_any_configuration_there_is_a_line_too(agents):
     done = agents("status")
 
     assert (0, b"quota ? ? \xe2\x86\x92 ?\n") == (done.returncode, done.stdout)
+
+
+@pytest.fixture
+def orphan(status):
+    """A run whose runner was killed; its CLI, which runs on, is the test itself."""
+    dead = 2**22 + 1  # a process number that no system gives
+    new = NewInvocation("a" * 8, "opus", "ada", 0, datetime.now(UTC), owner_pid=dead, owner_place=here())
+    with closing(open_store(from_environment().state_db)) as store:
+        invocations.record_child(store, invocations.begin(store, new), os.getpid(), start_ticks(os.getpid()))
+
+
+@pytest.mark.parametrize("columns", [60, 200])
+def test_what_wants_the_user_is_named_as_far_as_there_is_room(orphan, agents, columns):
+    line = agents("status", env={"COLUMNS": columns}).stdout.decode().rstrip("\n")
+
+    assert line.startswith("quota ? opus → ada ! 1 what ran opus on ada was kil")
+    assert columns >= width(line)
+
+
+def test_where_there_is_no_room_the_mark_stands_alone(orphan, agents):
+    assert "quota ? opus → ada ! 1\n" == agents("status", env={"COLUMNS": 40}).stdout.decode()
+
+
+def test_json_and_templates_tell_what_wants_the_user(orphan, status):
+    text = json.loads(status("--json").stdout)["attention_text"]
+
+    assert f"what ran opus on ada was killed, but its CLI runs on as process {os.getpid()}" == text
+    assert f"{text}\n" == status("--format", "{attention_text}").stdout.decode()

@@ -23,10 +23,13 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     which.add_argument("--template", metavar="NAME", help="one of [status] in app.toml; default: `default` of these")
     which.add_argument("--json", action="store_true", help="print every placeholder and its value")
     options = parser.parse(arguments)
-    template = options.format if options.format is not None else _template(context, options.template)
+    template = options.format if options.format is not None else _find_template(context, options.template)
     values = status.values(context.engine.snapshot())
     if options.json:
         output.write_json(values)
+        return 0
+    if template is None:
+        output.write_line(status_line.fill_default(values, output.columns()))
         return 0
     output.write_line(status_line.fill(template, values))
     strange = status_line.strangers(template, values)
@@ -35,10 +38,11 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     return 0
 
 
-def _template(context: Context, name: str | None) -> str:
+def _find_template(context: Context, name: str | None) -> str | None:
+    """Return the template of that name, or the user's own default; None: there is none."""
     known: Mapping[str, str] = context.engine.configuration.app().value.status
     if name is None:
-        return known.get("default", status_line.DEFAULT)
+        return known.get("default")
     if name not in known:
         near = nearest(name, known)
         way_out = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known) or 'none'}"
