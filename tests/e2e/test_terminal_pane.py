@@ -324,7 +324,7 @@ def test_a_signal_gives_the_terminal_back_and_says_how_to_return(start, paths, n
     cli.kill(number)
 
     assert 128 + number == ended(cli)
-    assert f"`agents attach {only(paths).id}` brings it back" in cli.before
+    assert f"`agents terminal attach {only(paths).id}` brings it back" in cli.before
     assert LEAVES_SCREEN in cli.before
 
 
@@ -382,7 +382,7 @@ def test_whole_screen_is_handed_over_and_comes_back(start, paths):
     assert 0 == ended(app)
     (terminal,) = terminals.survey(paths, SystemClock()).terminals
     assert f"[still running: {terminal.id} " in app.before
-    assert f"`agents attach {terminal.id}`" in app.before
+    assert f"`agents terminal attach {terminal.id}`" in app.before
 
 
 def test_program_that_outlives_its_host_is_not_called_ended_and_can_be_killed(start, paths):

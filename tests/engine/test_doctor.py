@@ -267,37 +267,37 @@ def _(it):
     (it.home / "codex2" / "auth.json").write_text(json.dumps({"tokens": {"access_token": f"x.{claims}.x"}}))
 
 
-@_break("quota script fails", Area.QUOTA, "warning", "HTTP 500", "agents quota-check")
+@_break("quota script fails", Area.QUOTA, "warning", "HTTP 500", "agents quota check")
 def _(it):
     it.attempt(last_failure="quota script failed: HTTP 500")
 
 
-@_break("quota never read", Area.QUOTA, "warning", "never read", "agents quota-check")
+@_break("quota never read", Area.QUOTA, "warning", "never read", "agents quota check")
 def _(it):
     with closing(sqlite3.connect(it.paths.state_db)) as connection:
         connection.execute("DELETE FROM account_quotas")
         connection.commit()
 
 
-@_break("quota read long ago", Area.QUOTA, "warning", "2 d old", "agents quota-check")
+@_break("quota read long ago", Area.QUOTA, "warning", "2 d old", "agents quota check")
 def _(it):
     it.clock.advance(2 * 86400)
     it.login(it.later())
 
 
-@_break("state file damaged", Area.STATE, "error", "is damaged", "agents migrate --rebuild")
+@_break("state file damaged", Area.STATE, "error", "is damaged", "agents state rebuild --yes")
 def _(it):
     it.paths.state_db.write_bytes(b"no database at all " * 100)
 
 
-@_break("state file damaged inside", Area.STATE, "error", "is damaged", "agents migrate --rebuild")
+@_break("state file damaged inside", Area.STATE, "error", "is damaged", "agents state rebuild --yes")
 def _(it):
     with closing(sqlite3.connect(it.paths.state_db)) as connection:
         connection.execute("UPDATE account_quotas SET refreshed_at = 'yesterday'")
         connection.commit()
 
 
-@_break("state file foreign", Area.STATE, "error", "belongs to another program", "agents migrate --rebuild")
+@_break("state file foreign", Area.STATE, "error", "belongs to another program", "agents state rebuild --yes")
 def _(it):
     it.paths.state_db.unlink()
     with closing(sqlite3.connect(it.paths.state_db)) as connection:
@@ -305,7 +305,7 @@ def _(it):
         connection.commit()
 
 
-@_break("state file newer", Area.STATE, "error", "newer than this program", "agents migrate --rebuild")
+@_break("state file newer", Area.STATE, "error", "newer than this program", "agents state rebuild --yes")
 def _(it):
     with closing(sqlite3.connect(it.paths.state_db)) as connection:
         connection.execute("PRAGMA user_version = 999")

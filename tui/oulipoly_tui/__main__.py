@@ -21,7 +21,7 @@ def main() -> int:
         if entry.is_for_app(arguments):
             return entry.run(arguments)
     pane = None
-    if arguments[:1] == ["terminal"]:
+    if arguments[:2] == ["terminal", "new"] or (arguments[:1] == ["terminal"] and "--" in arguments):
         from oulipoly_tui.single import bare_entry  # noqa: PLC0415 - as above
 
         if bare_entry.is_for_pane(arguments[1:]):

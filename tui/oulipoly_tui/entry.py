@@ -171,7 +171,7 @@ def _tell_what_runs_on(found: Sequence[str]) -> None:
         first, inside = found[0].partition(" ")[0], world.way_in()
         app = f"agents {inside}".rstrip()
         diagnostics.note(f"[still running: {plain('; '.join(found))}]")
-        way = f"`{app}` or `agents {inside}attach {first}`; `agents {inside}terminals` lists all"
+        way = f"`{app}` or `agents {inside}terminal attach {first}`; `agents {inside}terminal list` lists all"
         diagnostics.note(f"[come back with {way}]")
 
 

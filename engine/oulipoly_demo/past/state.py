@@ -74,7 +74,7 @@ def _say_nothing(_step: str) -> None:
 
 
 def _scan(store: Store, paths: Paths, environ: Mapping[str, str]) -> None:
-    """Read the transcripts in as `session-scan` does, so that nobody has to ask for it first."""
+    """Read the transcripts in as `session scan` does, so that nobody has to ask for it first."""
     scripts = small_files.read_sessions(paths).value
     scanner = Ingester(
         store, scripts, SystemClock(), paths.home, environ, paths.data / "sessions", paths.data / "turn-scan-locks"

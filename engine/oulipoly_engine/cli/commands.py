@@ -1,4 +1,7 @@
-"""The table of subcommands: name, the module that serves it, and the line that `--help` shows. Nothing heavy here."""
+"""The table of commands: name, the module that serves it, and the line that `--help` shows. Nothing heavy here.
+
+A name of two words is a noun and its verb; the noun has a row too, without a module where the table has all its verbs.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from oulipoly_engine.cli.context import Context
 
 
@@ -13,49 +18,130 @@ OF_THE_APP = ("--linear", "--read-only", "--no-anim")  # options of the app, whi
 
 
 class Subcommand(NamedTuple):
-    """One entry."""
+    """One row."""
 
-    name: str
-    module: str  # below oulipoly_engine.cli; has `run(context, name, arguments) -> int`
+    name: str  # a word, or a noun and its verb: "terminal list"
+    module: str  # below oulipoly_engine.cli; has `run(context, name, arguments) -> int`; "": a noun
     summary: str
+    section: str  # the heading above it in `--help`
+    older: tuple[str, ...] = ()  # older spellings, which scripts use: they work, and no list shows them
+    keeps_off: bool = False  # touches no state of ours, or is the way out of one that cannot be opened
 
 
 class _Module(Protocol):
     def run(self, context: Context, name: str, arguments: list[str]) -> int: ...
 
 
-SUBCOMMANDS = (
-    Subcommand("account", "quota.account", "drain, disable or keep a reserve of an account; list them"),
-    Subcommand("attach", "terminals", "show a terminal here; its program runs on when you leave"),
-    Subcommand("config", "setup.config", "check, show or find the configuration"),
-    Subcommand("demo", "setup.demo", "a throw-away world with made-up accounts, to try everything"),
-    Subcommand("doctor", "setup.doctor", "check everything: what is wrong, what follows, what mends it"),
-    Subcommand("forecast", "quota.forecast", "when each window runs dry at the present pace"),
-    Subcommand("kill", "terminals", "end a terminal's program, or a CLI whose runner was killed"),
-    Subcommand("migrate", "setup.migrate", "set the state file aside and start a fresh one (--rebuild)"),
-    Subcommand("migrate-config", "setup.migrate", "move old model files' account settings into providers.toml"),
-    Subcommand("migrate-db", "setup.migrate", "fill in chains and compaction marks of an older state file"),
-    Subcommand("quota-check", "quota.quota_check", "read every account, show its windows and each pool's next pick"),
-    Subcommand("repl", "runs.repl", "talk to a model's CLI in this terminal, or to a session's (--resume)"),
-    Subcommand("resume", "runs.resume", "give a session an answer without a screen"),
-    Subcommand("report", "quota.report", "tokens and API value by day, session, model, account, project, window"),
-    Subcommand("session", "sessions.group", "locate, export, lease a conversation; probe the state file (for scripts)"),
-    Subcommand("session-scan", "sessions.scan", "run the turn scripts of sessions.toml and count what is new"),
-    Subcommand("status", "quota.status", "one line for tmux, a prompt or a bar, made by a template"),
-    Subcommand("terminal", "terminals", "run any command in a terminal that outlives this one"),
-    Subcommand("terminals", "terminals", "list the terminals that live"),
-    Subcommand("trace", "runs.trace", "show an invocation and everything it started"),
-    Subcommand("wait", "runs.wait", "wait for a run's end and print its result"),
-    Subcommand("why", "runs.why", "explain the choice of an account, now or for an invocation"),
+_WORK, _ACCOUNTS, _SET_UP, _SCRIPTS = "work", "accounts and quota", "set-up", "for scripts"
+_FIND, _GO_ON, _KEEP, _EDIT = "find and read", "go on and keep in order", "keep and carry", "edit"
+
+SUBCOMMANDS = (  # in each section the most used first
+    Subcommand("session", "", "list, search, show, move, export, bundle … sessions", _WORK),
+    Subcommand("repl", "runs.repl", "talk to a model's CLI in this terminal, or go on with a session", _WORK),
+    Subcommand("resume", "runs.resume", "send a prompt to a session, without a screen", _WORK),
+    Subcommand("terminal", "", "new, list, attach, kill: programs that outlive this terminal", _WORK),
+    Subcommand("quota", "", "show, check, forecast", _ACCOUNTS),
+    Subcommand("account", "quota.account", "list accounts; drain, disable, or set a reserve", _ACCOUNTS),
+    Subcommand("why", "runs.why", "explain the choice of an account, now or for a run", _ACCOUNTS),
+    Subcommand("report", "quota.report", "tokens and API value by day, session, model, account, project", _ACCOUNTS),
+    Subcommand("status", "quota.status", "one line for tmux, a prompt or a bar", _ACCOUNTS),
+    Subcommand("doctor", "setup.doctor", "check everything: what is wrong, and what mends it", _SET_UP, keeps_off=True),
+    Subcommand("config", "", "check, show, change the configuration; write the first one", _SET_UP, keeps_off=True),
+    Subcommand(
+        "demo", "setup.demo", "a throw-away world with made-up accounts, to try it all", _SET_UP, keeps_off=True
+    ),
+    Subcommand("state", "", "fill in what an older state file lacks, or start afresh", _SET_UP),
+    Subcommand("trace", "runs.trace", "show a run and everything it started", _SCRIPTS),
+    Subcommand("wait", "runs.wait", "wait for a run's end and print its result", _SCRIPTS),
+    #
+    Subcommand("session list", "sessions.list", "list the sessions of all accounts", _FIND),
+    Subcommand("session search", "sessions.search", "search what was said in all sessions", _FIND),
+    Subcommand("session show", "sessions.show", "read a session", _FIND),
+    Subcommand("session scan", "sessions.scan", "read what the CLIs have written", _FIND, ("session-scan",)),
+    Subcommand("session move", "sessions.move", "move a session to another account", _GO_ON),
+    Subcommand("session name", "sessions.note", "give a session a name", _GO_ON),
+    Subcommand("session note", "sessions.note", "keep a note with a session", _GO_ON),
+    Subcommand("session pin", "sessions.note", "keep a session at the top of the list", _GO_ON),
+    Subcommand("session unpin", "sessions.note", "take a session's pin away", _GO_ON),
+    Subcommand("session export", "sessions.export", "print a session as JSON lines, Markdown or HTML", _KEEP),
+    Subcommand("session archive", "sessions.archive", "keep copies before the CLIs delete transcripts", _KEEP),
+    Subcommand("session bundle", "sessions.bundle", "pack a session into a file, for another machine", _KEEP),
+    Subcommand("session unbundle", "sessions.bundle", "unpack such a file, so that the session resumes here", _KEEP),
+    Subcommand("session import-replace", "sessions.replace", "replace a session by its edited JSON lines", _EDIT),
+    Subcommand("session undo", "sessions.replace", "put a replaced session back as it was", _EDIT),
+    Subcommand("session locate", "sessions.locations", "print where a session's transcript lies", _SCRIPTS),
+    Subcommand("session pause-handshake", "sessions.locations", "take a session's lease: print a token", _SCRIPTS),
+    Subcommand("session resume-handshake", "sessions.locations", "give a session's lease back", _SCRIPTS),
+    Subcommand("session schema-probe", "sessions.probe", "describe the state file as JSON", _SCRIPTS, keeps_off=True),
+    #
+    Subcommand("terminal new", "terminals", "run any command in a terminal of its own", "", ("terminal",)),
+    Subcommand("terminal list", "terminals", "list the terminals that are running", "", ("terminals",)),
+    Subcommand("terminal attach", "terminals", "show a terminal here; leaving it ends nothing", "", ("attach",)),
+    Subcommand(
+        "terminal kill", "terminals", "end a terminal's program, or a CLI whose runner was killed", "", ("kill",)
+    ),
+    #
+    Subcommand("quota show", "quota.usage", "read every account now: used, limit, resets in", ""),
+    Subcommand(
+        "quota check", "quota.quota_check", "read accounts; show windows, next picks, alerts", "", ("quota-check",)
+    ),
+    Subcommand("quota forecast", "quota.forecast", "when each window runs out at the present pace", "", ("forecast",)),
+    #
+    Subcommand("config check", "setup.config", "report every problem of every file", "", keeps_off=True),
+    Subcommand("config show", "setup.config", "print all settings in force, secrets masked", "", keeps_off=True),
+    Subcommand("config path", "setup.config", "print where the files lie", "", keeps_off=True),
+    Subcommand("config init", "setup.config", "write a first configuration for your CLIs", "", keeps_off=True),
+    Subcommand("config schema", "setup.config", "print the JSON Schema of a file, for editors", "", keeps_off=True),
+    Subcommand(
+        "config migrate",
+        "setup.migrate",
+        "bring an older configuration forward",
+        "",
+        ("migrate-config",),
+        keeps_off=True,
+    ),
+    #
+    Subcommand("state backfill", "setup.migrate", "fill in what an older state file lacks", "", ("migrate-db",)),
+    Subcommand(
+        "state rebuild", "setup.migrate", "set it aside as a backup, start afresh", "", ("migrate",), keeps_off=True
+    ),
 )
 
 
 def names() -> frozenset[str]:
-    """Return every subcommand's name."""
-    return frozenset(entry.name for entry in SUBCOMMANDS)
+    """Return every word that begins a command, in its present and its older spellings."""
+    return frozenset(name.partition(" ")[0] for entry in SUBCOMMANDS for name in (entry.name, *entry.older))
 
 
-def load(name: str) -> _Module:
-    """Import the module that serves a subcommand."""
-    entry = next(entry for entry in SUBCOMMANDS if entry.name == name)
+def verbs(noun: str) -> tuple[Subcommand, ...]:
+    """Return the rows of a noun's verbs."""
+    return tuple(entry for entry in SUBCOMMANDS if entry.name.startswith(f"{noun} "))
+
+
+def find(words: Sequence[str]) -> tuple[Subcommand, list[str]]:
+    """Return the row that words call for, and the arguments behind its name.
+
+    words: one of `names` and what follows it. A noun's own row is returned where no verb of the table follows it.
+    """
+    first, second, is_option = words[0], " ".join(words[:2]), words[1:2] and words[1].startswith("-")
+    for entry in SUBCOMMANDS:
+        if second in (entry.name, *entry.older) and len(words) > 1:
+            return entry, list(words[2:])
+    rows = [entry for entry in SUBCOMMANDS if first == entry.name or first in entry.older]
+    # `terminal -- CMD` is the older spelling of `terminal new -- CMD`, and `terminal --help` is asked of the noun
+    wants_older = is_option and words[1] not in ("-h", "--help")
+    rows.sort(key=lambda entry: (entry.name == first) == wants_older)
+    return rows[0], list(words[1:])
+
+
+def nearest_to(word: str) -> str | None:
+    """Return the command that a mistyped first word, or a verb without its noun, may have meant."""
+    from oulipoly_engine.core.text.nearest import nearest  # noqa: PLC0415 - only an error needs it
+
+    of_noun = next((entry.name for entry in SUBCOMMANDS if entry.name.endswith(f" {word}")), None)
+    return of_noun or next(iter(nearest(word, [entry.name for entry in SUBCOMMANDS if " " not in entry.name])), None)
+
+
+def load(entry: Subcommand) -> _Module:
+    """Import the module that serves a command."""
     return import_module(f"oulipoly_engine.cli.{entry.module}")

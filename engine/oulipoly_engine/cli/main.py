@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from oulipoly_engine import __version__
-from oulipoly_engine.cli import commands, stdio
+from oulipoly_engine.cli import commands, nouns, stdio
 from oulipoly_engine.cli.parser import split, top_level
 from oulipoly_engine.cli.setup import self_repair
 from oulipoly_engine.errors import Interrupted, RunnerError, UsageInvalid, translate_system_errors
@@ -64,7 +64,8 @@ def _dispatch(arguments: list[str], pane: Pane | None) -> int:
 
 
 def _run(context: Context, options: Namespace, name: str | None, rest: list[str]) -> int:
-    if (failed := self_repair.heal(context, name, rest)) is not None:
+    command, rest = (None, rest) if name is None else commands.find((name, *rest))
+    if (failed := self_repair.heal(context, command)) is not None:
         return failed
     if options.new:
         _refuse_beside_new(options, name)
@@ -75,13 +76,16 @@ def _run(context: Context, options: Namespace, name: str | None, rest: list[str]
         _refuse_beside_usage(options, name)
         from oulipoly_engine.cli.quota import usage  # noqa: PLC0415 - 100 ms, only this needs it
 
-        return usage.run(context, as_json=options.json)
+        return usage.show(context, as_json=options.json)
     if options.json:
         message = "--json goes with --usage, or after a command"
         raise UsageInvalid(message)
     if name is not None:
         _refuse_one_shot_options(options, name)
-        return commands.load(name).run(context, name, rest)
+    if command is not None:
+        if not command.module:
+            return nouns.run(context.program, command, rest)
+        return commands.load(command).run(context, command.name, rest)
     if options.resume is not None:
         return _resume(context, options)
     from oulipoly_engine.cli.runs import run  # noqa: PLC0415 - 100 ms and more, not needed by --version and errors

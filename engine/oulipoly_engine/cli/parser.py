@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
-from oulipoly_engine.cli import commands
+from oulipoly_engine.cli import commands, nouns
 from oulipoly_engine.errors import SessionIdInvalid, UsageInvalid
 from oulipoly_engine.facade import output
 
@@ -44,6 +44,13 @@ class _Help(argparse.HelpFormatter):
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=output.columns() - 2)
 
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        """Name the value of an option once: `-m, --model MODEL`, as Python 3.13 does."""
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        value = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(action.option_strings)} {value}"
+
 
 class _RawHelp(_Help, argparse.RawDescriptionHelpFormatter):
     """The same for a text that is wrapped already."""
@@ -55,6 +62,12 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **options: object) -> None:
         options.setdefault("formatter_class", _Help)
         super().__init__(allow_abbrev=False, **options)  # type: ignore[arg-type]
+        self.older: dict[str, str] = {}  # older spelling of an option -> the present one
+
+    def accept_older(self, older: str, option: str) -> None:
+        """Take an older spelling of an option too, which scripts use; no help shows it."""
+        self._option_string_actions[older] = self._option_string_actions[option]
+        self.older[older] = option
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageInvalid with the usage's way out."""
@@ -83,6 +96,17 @@ class Parser(argparse.ArgumentParser):
     def parse_plain(self, arguments: Sequence[str]) -> argparse.Namespace:
         """Parse arguments of a command that has commands of its own."""
         return self._refuse_unknown(self.parse_known_args(list(arguments)))
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """Refuse what is none of the choices, and name the nearest one."""
+        if action.choices is None or value in action.choices:
+            return
+        from oulipoly_engine.core.text.nearest import nearest  # noqa: PLC0415 - only an error needs it
+
+        known = [str(choice) for choice in action.choices]
+        near = nearest(str(value), known)
+        hint = f"did you mean {near[0]!r}?" if near else f"choose from {', '.join(known)}"
+        raise argparse.ArgumentError(action, f"invalid choice: {str(value)[:80]!r}: {hint}")
 
     def _refuse_unknown(self, parsed: tuple[argparse.Namespace, list[str]]) -> argparse.Namespace:
         found, unknown = parsed
@@ -113,44 +137,41 @@ def top_level(program: str) -> Parser:
     """Return the parser of everything that is no subcommand."""
     parser = Parser(
         prog=program,
-        description="Pool the accounts of your agent CLIs: the one whose quota lasts longest runs your prompt.",
-        epilog=_epilog(program),
+        description=_overview(program),
         formatter_class=_RawHelp,
         usage=f"{program} [OPTIONS] [AGENT] [PROMPT...]\n       {program} COMMAND [ARGS...]",
+        add_help=False,
     )
-    parser.add_argument(
-        "words", nargs="*", type=raw, metavar="AGENT PROMPT", help="agent name, then the words of the prompt"
+    one_shot = parser.add_argument_group("one prompt")
+    one_shot.add_argument(
+        "words", nargs="*", type=raw, metavar="AGENT PROMPT", help="an agent's name, then the words of the prompt"
     )
-    parser.add_argument("-m", "--model", help="run a model directly; every word is then prompt")
-    parser.add_argument("-a", "--agent-file", type=path, help="an agent's .md file, wherever it lies")
-    parser.add_argument("-f", "--file", type=path, help="read the prompt from a file")
-    parser.add_argument("-p", "--project", type=path, help="working directory of the CLI")
-    parser.add_argument(
-        "-i",
-        "--input",
-        action="append",
-        type=raw,
-        default=[],
-        metavar="KEY=VALUE",
-        help="a model input; may be repeated",
+    one_shot.add_argument("-m", "--model", help="run a model without an agent; every word is then prompt")
+    one_shot.add_argument("-f", "--file", type=path, metavar="FILE", help="read the prompt from a file")
+    one_shot.add_argument("-p", "--project", type=path, metavar="DIR", help="working directory of the CLI")
+    one_shot.add_argument("-a", "--agent-file", type=path, metavar="FILE", help="an agent's .md file, wherever it lies")
+    one_shot.add_argument(
+        "-i", "--input", action="append", type=raw, default=[], metavar="KEY=VALUE", help="a model input; repeatable"
     )
-    parser.add_argument(
+    one_shot.add_argument("--timeout", type=seconds, metavar="SECONDS", help="stop the CLI after so long")
+    sessions = parser.add_argument_group("sessions")
+    sessions.add_argument(
         "-n", "--new", action="store_true", help="open a new interactive session on the default account"
     )
-    parser.add_argument(
-        "--resume",
-        metavar="ID",
-        help="go on with a session, by the beginning of its id; with a prompt: without a screen",
+    sessions.add_argument(
+        "--resume", metavar="ID", help="resume a session, by the beginning of its id; with a prompt: without a screen"
     )
-    parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="stop the CLI after so long")
-    parser.add_argument(
+    other = parser.add_argument_group("other")
+    other.add_argument("--usage", action="store_true", help="the same as `quota show`")
+    other.add_argument("--version", action="store_true", help="print the version")
+    other.add_argument("-h", "--help", action="help", help="print this help")
+    scripts = parser.add_argument_group("for scripts")
+    scripts.add_argument("--json", action="store_true", help="with --usage: print one JSON document")
+    scripts.add_argument(
         "--result-on-stderr", action="store_true", help="put the OULIPOLY_RESULT line on stderr, for binary output"
     )
-    parser.add_argument("--models-dir", type=path, help="folder of model files")
-    parser.add_argument("--agents-dir", type=path, help="folder of agent files")
-    parser.add_argument("--usage", action="store_true", help="read every pool account's quota and show its windows")
-    parser.add_argument("--json", action="store_true", help="with --usage: print one JSON document")
-    parser.add_argument("--version", action="store_true", help="print the version")
+    scripts.add_argument("--models-dir", type=path, metavar="DIR", help="folder of model files")
+    scripts.add_argument("--agents-dir", type=path, metavar="DIR", help="folder of agent files")
     return parser
 
 
@@ -217,18 +238,21 @@ def is_text(text: str) -> bool:
     return True
 
 
-def _epilog(program: str) -> str:
-    lines = [f"  {entry.name:<16}{entry.summary}" for entry in commands.SUBCOMMANDS]
+def _overview(program: str) -> str:
+    tops = [entry for entry in commands.SUBCOMMANDS if " " not in entry.name]
     return "\n".join(
         [
-            f"the app (`{program}` alone, or with these):",
-            "  --linear        plain lines and numbered menus, for screen readers",
-            "  --read-only     shows everything, changes nothing",
-            "  --no-anim       nothing moves",
+            "Pool the accounts of your agent CLIs: the one with most quota left runs your prompt.",
             "",
-            "commands:",
-            *lines,
+            f"  {program} -m MODEL PROMPT...     run one prompt",
+            f"  {program} AGENT PROMPT...        run one prompt with an agent's instructions",
+            f"  {program} --resume ID            go on with a session",
+            f"  {program}                        open the app; --linear for screen readers (plain lines),",
+            f"  {'':<{len(program)}}                        --read-only to change nothing, --no-anim to move nothing",
+            f"  {program} demo                   try everything with made-up accounts",
             "",
-            f"`{program} COMMAND --help` tells more; `{program} demo` shows it all living.",
+            nouns.listing(tops),
+            "",
+            f"`{program} COMMAND --help` tells more.",
         ]
     )

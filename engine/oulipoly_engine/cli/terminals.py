@@ -1,4 +1,4 @@
-"""`terminals`, `attach`, `kill`, `terminal`: programs that live in terminals of their own, whoever comes and goes."""
+"""`terminal new`, `list`, `attach`, `kill`: programs that live in terminals of their own, whoever comes and goes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,12 @@ DETACHED_SIZE = (120, 40)  # columns and rows until somebody attaches
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Serve the command of that name."""
-    commands = {"terminals": _list, "attach": _attach, "kill": _kill, "terminal": _start}
+    commands = {
+        "terminal new": _start,
+        "terminal list": _list,
+        "terminal attach": _attach,
+        "terminal kill": _kill,
+    }
     return commands[name](context, f"{context.program} {name}", arguments)
 
 
@@ -50,7 +55,7 @@ def attach(context: Context, terminal: Terminal, *, only_reads: bool = False) ->
     if left.exited is None:
         from oulipoly_demo import world  # noqa: PLC0415 - only for a farewell
 
-        way = f"{context.program} {world.way_in()}attach {terminal.id}"
+        way = f"{context.program} {world.way_in()}terminal attach {terminal.id}"
         diagnostics.note(f"[left {terminal.id}: `{way}` brings it back]")
         if left.dropped:
             diagnostics.note(f"[what was typed after {key} in one go ({left.dropped} bytes) went nowhere]")
@@ -66,13 +71,13 @@ def _list(context: Context, prog: str, arguments: list[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse(arguments)
     found = context.engine.terminals.survey()
-    _say_lost(found)
+    _say_lost(context, found)
     for orphan in context.engine.orphans.list():
         diagnostics.note(f"[{orphan.text}; {orphan.remedy}]")
     if options.json:
         output.write_json({"terminals": [to_json(one) for one in found.terminals]})
     elif not found.terminals:
-        output.write_line(f"no terminals; `{context.program} terminal --detach -- CMD` starts one")
+        output.write_line(f"no terminals; `{context.program} terminal new --detach -- CMD` starts one")
     else:
         _table(found.terminals, context.clock.now())
     return 0
@@ -80,7 +85,7 @@ def _list(context: Context, prog: str, arguments: list[str]) -> int:
 
 def _attach(context: Context, prog: str, arguments: list[str]) -> int:
     parser = Parser(prog=prog, description="Show a terminal here. One key leaves it; its program runs on.")
-    parser.add_argument("id", help="of the terminal, or its first letters")
+    parser.add_argument("id", metavar="TERMINAL", help="its id, or the beginning of it")
     parser.add_argument("--read-only", action="store_true", help="type nothing into it, and leave its size to others")
     options = parser.parse(arguments)
     require_terminal()
@@ -99,7 +104,7 @@ def _kill(context: Context, prog: str, arguments: list[str]) -> int:
         description="End a terminal's program: HUP, and KILL if it stays. Or a CLI whose runner was killed: INT, TERM, "
         "KILL.",
     )
-    parser.add_argument("id", help="of the terminal or the invocation, or its first letters")
+    parser.add_argument("id", metavar="TERMINAL", help="its id, or that of a run; the beginning is enough")
     parser.add_argument("--signal", metavar="NAME", help="send only this signal: TERM, INT, USR1, 15 ...")
     options = parser.parse(arguments)
     number = None
@@ -126,7 +131,7 @@ def _kill_orphan(context: Context, identity: str) -> int:
     try:
         orphan = context.engine.orphans.kill(identity)
     except InvocationNotFound:
-        way = f"`{context.program} terminals` lists both"
+        way = f"`{context.program} terminal list` lists both"
         message = f"there is no terminal {identity!r}, and no CLI without a runner: {way}"
         raise TerminalNotFound(message) from None
     output.write_line(f"process {orphan.pid} of {orphan.account} ended")
@@ -142,7 +147,7 @@ def _start(context: Context, prog: str, arguments: list[str]) -> int:
     )
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--detach", action="store_true", help="start it, print its id, and do not show it")
-    how.add_argument("--plain", action="store_true", help="show it without a pane around it, as `attach` does")
+    how.add_argument("--plain", action="store_true", help="show it without a pane around it, as `terminal attach` does")
     parser.add_argument("--size", type=_size, metavar="COLUMNSxROWS", help="of a detached one, until it is shown")
     parser.add_argument("-p", "--project", type=path, metavar="DIR", help="working directory of the command")
     at = arguments.index("--") if "--" in arguments else len(arguments)
@@ -170,11 +175,11 @@ def _start(context: Context, prog: str, arguments: list[str]) -> int:
     return shown.exit_code
 
 
-def _say_lost(found: Survey) -> None:
+def _say_lost(context: Context, found: Survey) -> None:
     for lost in found.lost:
         diagnostics.note(f"[terminal {lost.id} is gone: its host was killed, and {lost.label} has ended]")
     for left in found.orphaned:
-        diagnostics.note(f"[{orphan_text(left)}: {left.label}; `agents kill {left.id}` ends it]")
+        diagnostics.note(f"[{orphan_text(left)}: {left.label}; `{context.program} terminal kill {left.id}` ends it]")
     if found.stale_sockets:
         diagnostics.note(f"[{found.stale_sockets} stale socket(s) of dead hosts removed]")
 

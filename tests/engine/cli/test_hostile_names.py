@@ -18,7 +18,6 @@ from pathlib import Path
 import pytest
 
 from oulipoly_engine.cli import commands
-from oulipoly_engine.cli.sessions import group
 from oulipoly_engine.terminal.host import runtime_folder
 
 RUN = Path(__file__).parents[2] / "fixtures" / "run_commands.py"
@@ -63,25 +62,21 @@ TOP_LEVEL = {
         ["reserve", ACCOUNT, LINES],
         [LINES],
     ],
-    "attach": [[LINES], ["{terminal}"]],
-    "config": [
-        *([name, *more] for name in ("check", "path", "show") for more in ([], ["--json"])),
-        ["schema"],
-        ["schema", LINES],
-        ["init", "--dry-run"],
-    ],
+    "config check": [[], ["--json"], [LINES]],
+    "config init": [["--dry-run"], [LINES]],
     "demo": [["--remove", "--root", LINES], [LINES]],
     "doctor": [[], ["--json"], [LINES], ["--timeout", LINES]],
-    "forecast": [[], ["--json"], [ACCOUNT], [LINES]],
-    "kill": [[LINES], ["{terminal}", "--signal", LINES]],
-    "migrate": [[LINES], []],
-    "migrate-config": [
+    "config migrate": [
         ["--dry-run", "--models-dir", "{home}/old"],
         ["--models-dir", LINES],
         ["--models-dir", "{home}/broken"],
     ],
-    "migrate-db": [[], [LINES]],
-    "quota-check": [[], ["--json"], ["--notify"], ["--cached", "--threshold", LINES], ["--cached", LINES]],
+    "config path": [[], ["--json"]],
+    "config schema": [[], [LINES]],
+    "config show": [[], ["--json"]],
+    "quota check": [[], ["--json"], ["--notify"], ["--cached", "--threshold", LINES], ["--cached", LINES]],
+    "quota forecast": [[], ["--json"], [ACCOUNT], [LINES]],
+    "quota show": [[], ["--json"], [LINES]],
     "repl": [[LINES], ["m", "-m", LINES], ["--resume", BAD_CHAIN], ["m", "-p", LINES]],
     "report": [
         *(["--by", by] for by in ("day", "session", "model", "account", "project")),
@@ -97,16 +92,20 @@ TOP_LEVEL = {
         ["--list", BAD_CHAIN],
         [CHAIN, "-m", LINES, "x"],
     ],
-    "session-scan": [[], ["--json", "--again"], ["--again"], [LINES]],
+    "state backfill": [[], [LINES]],
+    "state rebuild": [[LINES], []],
     "status": [["--format", f"{{{LINES}}} {{attention}}"], ["--json"], ["--template", LINES]],
-    "terminal": [["--size", LINES, "--", "true"], ["-p", LINES, "--detach", "--", "true"]],
-    "terminals": [[], ["--json"], [LINES]],
+    "terminal attach": [[LINES], ["{terminal}"]],
+    "terminal kill": [[LINES], ["{terminal}", "--signal", LINES]],
+    "terminal list": [[], ["--json"], [LINES]],
+    "terminal new": [["--size", LINES, "--", "true"], ["-p", LINES, "--detach", "--", "true"]],
     "trace": [[RUN_ID], [RUN_ID, "--json", "--inline-transcript"], [RUN_ID, "--why", "--transcript"], [LINES]],
     "wait": [[LINES], [RUN_ID]],
     "why": [["m"], ["m", "--json"], [RUN_ID], [RUN_ID, "--json"], [LINES], ["m", "--what-if", LINES]],
 }
 SESSIONS = {
     "list": [[], ["--json"], ["--all", "--no-scan"], [f"account:{LINES}"], ["--sort", LINES]],
+    "scan": [[], ["--json", "--again"], ["--again"], [LINES]],
     "search": [["words"], ["words", "--json"], [LINES], [f"account:{LINES}", "words"]],
     "show": [[SESSION], [SESSION, "--json"], [SESSION, "--raw", "--no-pager"], [BAD_CHAIN], [LINES]],
     "name": [[SESSION, LINES], [LINES, "x"]],
@@ -154,15 +153,16 @@ SESSIONS = {
     "resume-handshake": [[SESSION, "--token", LINES], [SESSION, LINES], [LINES]],
     "schema-probe": [[], [LINES]],
 }
+NOUNS = ("config", "quota", "session", "state", "terminal")
 LAST = [["migrate", "--rebuild"]]
 
 
 def command_lines(tmp, terminal):
     """Every command line, in an order in which each finds what it needs."""
     first = [["session-scan"], ["quota-check"]]
-    own = [[name, *rest] if name else rest for name, cases in TOP_LEVEL.items() for rest in cases]
+    own = [[*name.split(), *rest] for name, cases in TOP_LEVEL.items() for rest in cases]
     sessions = [["session", name, *rest] for name, cases in SESSIONS.items() for rest in cases]
-    lines = [*first, *own, *sessions, ["session", LINES], *LAST]
+    lines = [*first, *own, *sessions, *([noun, LINES] for noun in NOUNS), *LAST]
     places = {"{tmp}": str(tmp), "{home}": str(tmp / f"home{HOSTILE}"), "{terminal}": terminal}
     return [[replaced(word, places) for word in line] for line in lines]
 
@@ -320,8 +320,10 @@ def run(form, lines, tmp, environ):
 
 
 def test_every_command_is_read():
-    assert commands.names() == TOP_LEVEL.keys() - {""} | {"session"}
-    assert group._COMMANDS.keys() == SESSIONS.keys()
+    read = TOP_LEVEL.keys() - {""} | {f"session {name}" for name in SESSIONS}
+
+    assert {entry.name for entry in commands.SUBCOMMANDS if entry.module} == read
+    assert {entry.name for entry in commands.SUBCOMMANDS if not entry.module} == {*NOUNS}
 
 
 @pytest.mark.timeout(200)

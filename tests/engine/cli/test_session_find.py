@@ -186,14 +186,14 @@ def test_show_summarises_what_tools_gave(found):
 def test_show_prints_as_many_turns_as_asked(found):
     last = found.run("show", SESSION, "--turns", "1")
 
-    assert "… 1 earlier turns" in last
+    assert "… 1 earlier messages" in last
     assert "find the needle\n\n" not in last
     assert [1] == [entry["position"] for entry in found.json("show", SESSION, "--turns", "1")["shown_turns"]]
     assert 2 == len(found.json("show", SESSION, "--all")["shown_turns"])
 
 
 def test_show_of_an_unknown_id_tells_the_way_out(found):
-    assert "session-scan" in found.run("show", "ffff", expects=10)
+    assert "session scan" in found.run("show", "ffff", expects=10)
     error = json.loads(found.run("show", "ffff", "--json", expects=10))
     assert "session-not-found" == error["error"]["code"]
 
@@ -214,7 +214,7 @@ def test_names_notes_and_pins_are_kept_and_taken_away(found):
 
 
 def test_before_anything_is_stored_the_way_in_is_told(world):
-    assert b"session-scan" in world.run("session", "list").stdout
+    assert b"session scan" in world.run("session", "list").stdout
     assert b"nothing was found" in world.run("session", "search", "x").stdout
     assert 10 == world.run("session", "show", "abcd").returncode
     assert not world.data.exists()

@@ -254,7 +254,7 @@ async def test_terminal_whose_emulator_died_three_times_says_so_and_all_else_liv
         await settled(pilot, lambda: "failed three times" in shown(app))
         text = " ".join(shown(app).split())
         assert "has failed three times. Nothing can be drawn here. The program runs on." in text
-        assert f"agents attach {terminal.id} or press f" in text
+        assert f"agents terminal attach {terminal.id} or press f" in text
         assert tabs(app).has_focus  # so that the key is the app's
         assert alive(terminal.pid)
         app.frame.find("repl").show(other.id)

@@ -137,7 +137,7 @@ class BareTerminal(CleanApp[int], inherit_bindings=False):
     def _way_back(self) -> str:
         from oulipoly_demo import world  # noqa: PLC0415 - only for a farewell
 
-        return f"left {self._terminal.id}: `agents {world.way_in()}attach {self._terminal.id}` brings it back"
+        return f"left {self._terminal.id}: `agents {world.way_in()}terminal attach {self._terminal.id}` brings it back"
 
     @property
     def _view(self) -> TerminalView:

@@ -1,4 +1,4 @@
-"""`forecast`: when each window runs dry at the present pace, and how far off such forecasts have been."""
+"""`quota forecast`: when each window runs out at the present pace, and how far off such forecasts have been."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEADINGS = ("account", "window", "used", "resets in", "forecast", "past error",
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Print a row a window, from stored readings alone."""
-    parser = Parser(prog=f"{context.program} {name}", description="When each window runs dry at the present pace.")
+    parser = Parser(prog=f"{context.program} {name}", description="When each window runs out at the present pace.")
     parser.add_argument("accounts", nargs="*", metavar="ACCOUNT", help="default: every configured account")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse(arguments)

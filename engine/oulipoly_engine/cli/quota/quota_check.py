@@ -1,4 +1,4 @@
-"""`quota-check`: read every account, show its windows and each pool's next pick; or only what is worth an alert."""
+"""`quota check`: read every account, show its windows and each pool's next pick; or only what is worth an alert."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument("--by", choices=groupings, default=groupings[0], help="default: day")
     parser.add_argument("--since", metavar="DATE", help="from this day on (2026-11-20), or from an RFC 3339 instant")
     parser.add_argument("--until", metavar="DATE", help="to this day, included, or up to an RFC 3339 instant")
-    parser.add_argument("--account", help="of this account alone")
+    parser.add_argument("--account", metavar="ACCOUNT", help="of this account alone")
     parser.add_argument("--model", help="of this model alone, as the CLI names it")
     parser.add_argument("--cli", choices=("claude", "codex"), help="of this CLI alone")
     parser.add_argument("--json", action="store_true", help="print one JSON document")

@@ -1,8 +1,9 @@
-"""`--usage`: every pool account's windows, read now, as the contract's table or as JSON."""
+"""`quota show`, which is `--usage` too: every pool account's windows, read now, as the contract's table or as JSON."""
 
 from __future__ import annotations
 
 from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.progress import show_quota_progress
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.quota import usage_table
@@ -10,7 +11,17 @@ from oulipoly_engine.core.quota.usage_table import AccountUsage
 from oulipoly_engine.facade import output
 
 
-def run(context: Context, *, as_json: bool) -> int:
+def run(context: Context, name: str, arguments: list[str]) -> int:
+    """Read every account of the pools and show its windows."""
+    parser = Parser(
+        prog=f"{context.program} {name}",
+        description="Read the quota of every account that a model names, and show each window: used, limit, resets in.",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    return show(context, as_json=parser.parse(arguments).json)
+
+
+def show(context: Context, *, as_json: bool) -> int:
     """Read every account that a model names and print what its windows show; a row's error keeps exit 0."""
     usages = context.engine.quota.read_usage(show_quota_progress)
     if as_json:

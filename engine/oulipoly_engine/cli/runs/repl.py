@@ -24,16 +24,19 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument("model", nargs="?", metavar="MODEL", help="whose pool serves")
     parser.add_argument("-m", "--model", dest="named", metavar="MODEL", help="the same")
     parser.add_argument("--resume", metavar="ID", help="go on with a session; the beginning of its id is enough")
-    parser.add_argument("--to", metavar="ACCOUNT", help="with --resume: move the session to that account first")
+    parser.add_argument("--account", metavar="ACCOUNT", help="with --resume: move the session to that account first")
     parser.add_argument(
         "--fork", action="store_true", help="with --resume: in a new session that begins with the old one's past"
     )
-    parser.add_argument("-p", "--project", type=path, help="working directory of the CLI")
+    parser.add_argument("-p", "--project", type=path, metavar="DIR", help="working directory of the CLI")
     parser.add_argument(
         "--detach", action="store_true", help="start it in a terminal of its own and print that one's id (see `attach`)"
     )
     parser.add_argument("--new", action="store_true", help="a new session on the default account, instead of MODEL")
-    parser.add_argument("--models-dir", type=path, default=context.models_dir, help="folder of model files")
+    parser.add_argument(
+        "--models-dir", type=path, metavar="DIR", default=context.models_dir, help="folder of model files"
+    )
+    parser.accept_older("--to", "--account")
     options = parser.parse(arguments)
     if options.model and options.named and options.model != options.named:
         message = f"two models are named, {options.model!r} and {options.named!r}: name one"
@@ -44,13 +47,13 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         message = "--new opens a session on the default account: it takes neither a model nor --resume"
         raise UsageInvalid(message)
     if options.resume is not None:
-        wish = ResumeRequest(options.resume, model, _project(options.project), options.to, is_fork=options.fork)
+        wish = ResumeRequest(options.resume, model, _project(options.project), options.account, is_fork=options.fork)
         return _resume(context, wish, is_detached=options.detach)
     if options.fork:
         message = "--fork copies a session's past, so it needs --resume"
         raise UsageInvalid(message)
-    if options.to is not None:
-        message = "--to moves a session, so it needs --resume"
+    if options.account is not None:
+        message = "--account moves a session, so it needs --resume"
         raise UsageInvalid(message)
     if options.new:
         return new(context, options.project, is_detached=options.detach)

@@ -34,12 +34,15 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser.add_argument("-m", "--model", help="default: the one that the session was last run with")
     parser.add_argument("-f", "--file", type=path, metavar="ANSWER.md", help="read the answer from a file")
     parser.add_argument("--prompt", type=raw, metavar="TEXT", help="the answer itself")
-    parser.add_argument("--to", metavar="ACCOUNT", help="move the session to that account first")
-    parser.add_argument("-p", "--project", type=path, help="working directory of the CLI")
+    parser.add_argument("--account", metavar="ACCOUNT", help="move the session to that account first")
+    parser.add_argument("-p", "--project", type=path, metavar="DIR", help="working directory of the CLI")
     parser.add_argument("--timeout", type=seconds, metavar="SECONDS", help="stop the CLI after so long")
     parser.add_argument("--result-on-stderr", action="store_true", help="put the OULIPOLY_RESULT line on stderr")
-    parser.add_argument("--models-dir", type=path, default=context.models_dir, help="folder of model files")
+    parser.add_argument(
+        "--models-dir", type=path, metavar="DIR", default=context.models_dir, help="folder of model files"
+    )
     parser.add_argument("--list", metavar="ID", help=SUPPRESS)
+    parser.accept_older("--to", "--account")
     options = parser.parse(arguments)
     if options.list is not None:
         return _list(context, options.list)
@@ -71,7 +74,7 @@ def resume(context: Context, options: Namespace) -> int:
 def _resume(context: Context, options: Namespace, runner: OneShotRunner, text: str) -> int:
     project = None if options.project is None else folder(options.project)
     is_exact = getattr(options, "is_exact", False)
-    wish = ResumeRequest(options.resume, options.model, project, getattr(options, "to", None), is_exact=is_exact)
+    wish = ResumeRequest(options.resume, options.model, project, getattr(options, "account", None), is_exact=is_exact)
     invoked = runner.resume(
         wish, text, folder(project), parent_invocation(), options.timeout, is_shown=diagnostics.is_terminal()
     )

@@ -10,7 +10,6 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.core.accounts import inputs
 from oulipoly_engine.core.accounts.accounts import Agent, Model
 from oulipoly_engine.core.runs import markers, prompt
-from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import AgentUnknown, OutputFailed, PromptMissing, RequestRefused
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.own_process import parent_invocation
@@ -115,9 +114,9 @@ def _agent(context: Context, options: Namespace, runner: OneShotRunner) -> tuple
     try:
         return runner.agent(name), words
     except AgentUnknown as error:
-        near = nearest(name, commands.names())
+        near = commands.nearest_to(name)
         if near:
-            error.message += f"; did you mean the command `{near[0]}`?"
+            error.message += f"; or did you mean the command `{near}`?"
         raise
 
 

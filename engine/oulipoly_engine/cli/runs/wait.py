@@ -14,7 +14,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         description="Wait for a run's end, print its result line and end with its exit code. A CLI whose runner was "
         "killed is waited for too: its answer is lost, but what it did is in its session.",
     )
-    parser.add_argument("invocation", help="the UUID that OULIPOLY_INVOCATION shows; or its first letters")
+    parser.add_argument("invocation", metavar="RUN", help="the UUID that OULIPOLY_INVOCATION shows, or its beginning")
     ended = context.engine.orphans.wait(parser.parse(arguments).invocation)
     output.write_line(ended.line)
     return ended.exit_code

@@ -21,7 +21,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         description="Explain the choice of an account: each candidate with its windows, rates, score and why it lost.",
         epilog=f"what-ifs: {FORMS}",
     )
-    parser.add_argument("subject", metavar="MODEL|INVOCATION", help="a model, or the UUID of an invocation")
+    parser.add_argument("subject", metavar="MODEL|RUN", help="a model, or the UUID of a run")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--refresh", action="store_true", help="read the accounts' quota first, as a run would")
     parser.add_argument(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, path
+from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.text.columns import size_text
 from oulipoly_engine.errors import UsageInvalid
@@ -33,19 +34,23 @@ _WORDS = {
 }
 
 
-def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
+@person.for_scripts
+def run(context: Context, name: str, arguments: list[str]) -> int:
     """Archive now, or answer one of the questions."""
-    parser = Parser(prog=program, description=f"{command}: keep copies of transcripts before their CLIs delete them.")
+    parser = Parser(
+        prog=f"{context.program} {name}", description="Keep copies of transcripts before their CLIs delete them."
+    )
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--list", action="store_true", help="show what is kept")
     what.add_argument("--at-risk", action="store_true", help="show what a CLI deletes soon, and whether it is kept")
     what.add_argument("--restore", metavar="ID", help="put a session's files back where its CLI had them")
     what.add_argument("--prune", action="store_true", help="bring the archive within archive_limit_mb of config.toml")
-    parser.add_argument("--to", type=path, metavar="DIR", help="with --restore: put them there instead")
-    parser.add_argument("--account", metavar="A", help="with --restore: of this account")
+    parser.add_argument("--output", type=path, metavar="DIR", help="with --restore: put them there instead")
+    parser.add_argument("--account", metavar="ACCOUNT", help="with --restore: of this account")
     parser.add_argument("--within", type=float, metavar="DAYS", help="with --at-risk: default 7")
     parser.add_argument("--only-copies", action="store_true", help="with --prune: give up the only copies too")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.accept_older("--to", "--output")
     options = parser.parse(arguments)
     _refuse_strays(options)
     archive = context.engine.sessions.archive
@@ -62,7 +67,7 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
 
 def _refuse_strays(options: Namespace) -> None:
     pairs = (
-        ("to", "restore", options.to),
+        ("output", "restore", options.output),
         ("account", "restore", options.account),
         ("within", "at_risk", options.within is not None),
         ("only_copies", "prune", options.only_copies),
@@ -147,7 +152,7 @@ def _entry(one: ArchiveStatus) -> dict[str, object]:
 
 
 def _restore(kept: SessionArchive, options: Namespace) -> int:
-    to = None if options.to is None else options.to.absolute()
+    to = None if options.output is None else options.output.absolute()
     done = kept.restore(options.restore, options.account, to)
     files = [{"path": str(one.path), "size_bytes": one.size_bytes, "was_there": one.was_there} for one in done.files]
     output.write_json({"session_id": done.session_id, "provider_name": done.account, "files": files}, pretty=False)

@@ -9,7 +9,7 @@ from oulipoly_engine.cli.context import Context
 from oulipoly_engine.errors import RunnerError, translate_system_errors
 from oulipoly_engine.facade import diagnostics
 
-Run = Callable[[Context, str, str, list[str]], int]
+Run = Callable[[Context, str, list[str]], int]
 
 _PIPED_COLUMNS = 120
 
@@ -17,14 +17,27 @@ _PIPED_COLUMNS = 120
 def for_people(run: Run) -> Run:
     """Make a session command tell its errors as plain text; with `--json` they stay one JSON line."""
 
-    def run_and_translate(context: Context, program: str, command: str, arguments: list[str]) -> int:
+    def run_and_translate(context: Context, name: str, arguments: list[str]) -> int:
         try:
             with translate_system_errors():
-                return run(context, program, command, arguments)
+                return run(context, name, arguments)
         except RunnerError as error:
             if "--json" in arguments:
-                raise
+                return diagnostics.fail_json(error)
             return diagnostics.fail(error)
+
+    return run_and_translate
+
+
+def for_scripts(run: Run) -> Run:
+    """Make a session command tell its errors as one JSON line on stderr, and leave stdout empty."""
+
+    def run_and_translate(context: Context, name: str, arguments: list[str]) -> int:
+        try:
+            with translate_system_errors():
+                return run(context, name, arguments)
+        except RunnerError as error:
+            return diagnostics.fail_json(error)
 
     return run_and_translate
 
@@ -38,7 +51,7 @@ def read_new(context: Context) -> None:
         diagnostics.note(f"Warning: {problem}")
     if found.left:
         names = ", ".join(found.left)
-        diagnostics.note(f"not everything new was read ({names}): `{context.program} session-scan` reads the rest")
+        diagnostics.note(f"not everything new was read ({names}): `{context.program} session scan` reads the rest")
 
 
 def hint_at_copy(context: Context, text: str, error: RunnerError) -> None:

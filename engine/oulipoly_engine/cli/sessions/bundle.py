@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from oulipoly_engine.cli import stdio
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, path
+from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.errors import RunnerError, UsageInvalid
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.sessions.bundles import Packed, PlacedFile, Receipt
@@ -22,13 +23,16 @@ if TYPE_CHECKING:
 _STANDARD = Path("-")  # stdin or stdout
 
 
-def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
+@person.for_scripts
+def run(context: Context, name: str, arguments: list[str]) -> int:
     """Run one of the two commands."""
-    return (_bundle if command == "bundle" else _unbundle)(context, program, arguments)
+    return {"session bundle": _bundle, "session unbundle": _unbundle}[name](
+        context, f"{context.program} {name}", arguments
+    )
 
 
 def _bundle(context: Context, program: str, arguments: list[str]) -> int:
-    parser = Parser(prog=program, description="Pack a conversation, with all that resuming it elsewhere needs.")
+    parser = Parser(prog=program, description="Pack a session, with all that resuming it elsewhere needs.")
     parser.add_argument("session", metavar="ID", help="UUID of the session or of its chain, or its beginning")
     parser.add_argument("--output", type=path, default="-", metavar="FILE", help="default, and `-`: stdout")
     parser.add_argument("--force", action="store_true", help="with --output: replace a file that is there")
@@ -62,17 +66,18 @@ def _describe_bundle(packed: Packed) -> dict[str, object]:
 
 
 def _unbundle(context: Context, program: str, arguments: list[str]) -> int:
-    parser = Parser(prog=program, description="Unpack a conversation, so that it can be resumed on this machine.")
+    parser = Parser(prog=program, description="Unpack a session, so that it can be resumed on this machine.")
     parser.add_argument("file", nargs="?", type=path, default="-", metavar="FILE", help="default, and `-`: stdin")
-    parser.add_argument("--account", metavar="A", help="that takes it; default: the one of the same name")
+    parser.add_argument("--account", metavar="ACCOUNT", help="that takes it; default: the one of the same name")
     parser.add_argument(
-        "--cwd", type=path, metavar="DIR", help="where it goes on; default: where it was, if that exists here"
+        "-p", "--project", type=path, metavar="DIR", help="where it goes on; default: where it was, if that exists here"
     )
+    parser.accept_older("--cwd", "--project")
     parser.add_argument("--dry-run", action="store_true", help="check everything and tell what would be done")
     options = parser.parse(arguments)
     bundles = context.engine.sessions.bundles
     with _open_bundle(options) as raw:
-        receipt = bundles.receive(raw, options.account, options.cwd, dry_run=options.dry_run)
+        receipt = bundles.receive(raw, options.account, options.project, dry_run=options.dry_run)
     output.write_json(_describe_receipt(receipt, dry_run=options.dry_run), pretty=False)
     if receipt.chain_id is not None:
         bundles.read_unpacked(receipt)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, path
+from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.core.sessions.resolve import session_uuid
 from oulipoly_engine.errors import FormatInvalid, UsageInvalid
 from oulipoly_engine.facade import output
@@ -15,9 +16,12 @@ _FORMATS = (CANONICAL, "markdown", "html")
 _WITH = ("tools", "thinking", "all")
 
 
-def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
+@person.for_scripts
+def run(context: Context, name: str, arguments: list[str]) -> int:
     """Print a whole session, or none of it and an error."""
-    parser = Parser(prog=program, description=f"{command}: print a session as canonical JSON lines, or for people.")
+    parser = Parser(
+        prog=f"{context.program} {name}", description="Print a session as canonical JSON lines, or for people."
+    )
     parser.add_argument("session", metavar="ID", help="UUID of the session or of its chain; for people its beginning")
     parser.add_argument("--format", default=CANONICAL, help=f"{', '.join(_FORMATS)}; the first is the default")
     parser.add_argument(

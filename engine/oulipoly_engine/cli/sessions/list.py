@@ -24,11 +24,11 @@ _FIELDS = "account: cli: model: cwd: session: date: is:pinned is:sidechain is:at
 
 
 @person.for_people
-def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
+def run(context: Context, name: str, arguments: list[str]) -> int:
     """Print sessions, the latest used first; pinned ones lead."""
     parser = Parser(
-        prog=program,
-        description=f"{command}: list the conversations of all accounts.",
+        prog=f"{context.program} {name}",
+        description="List the sessions of all accounts.",
         epilog=f"fields: {_FIELDS}; words are looked for in names, notes, folders, ids, accounts and models",
     )
     parser.add_argument("query", nargs="*", metavar="QUERY", help="words and fields that must fit, -word must not")
@@ -55,7 +55,7 @@ def run(context: Context, program: str, command: str, arguments: list[str]) -> i
         return 0
     if not table.rows:
         is_asked = options.query and table.has_state
-        output.write_line("no conversation fits" if is_asked else _way_in(context))
+        output.write_line("no session fits" if is_asked else _way_in(context))
         for text in table.unknown:
             diagnostics.note(text)
         return 0
@@ -130,4 +130,4 @@ def _row(context: Context, listed: ListedSession, now: datetime) -> SessionRow:
 
 
 def _way_in(context: Context) -> str:
-    return f"no conversation is known yet: `{context.program} session-scan` finds those that the CLIs have stored"
+    return f"no session is known yet: `{context.program} session scan` finds those that the CLIs have stored"

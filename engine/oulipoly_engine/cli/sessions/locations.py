@@ -6,6 +6,7 @@ import re
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.cli.sessions.arguments import hint_at_copy
 from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.sessions.resolve import session_uuid
@@ -16,15 +17,20 @@ from oulipoly_engine.facade.sessions.locations import location_document
 _DIGITS = re.compile(r"[0-9]{1,12}", re.ASCII)
 
 
-def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
+@person.for_scripts
+def run(context: Context, name: str, arguments: list[str]) -> int:
     """Run one of the commands."""
-    commands = {"locate": _locate, "pause-handshake": _pause, "resume-handshake": _resume}
-    return commands[command](context, program, arguments)
+    commands = {
+        "session locate": _locate,
+        "session pause-handshake": _pause,
+        "session resume-handshake": _resume,
+    }
+    return commands[name](context, f"{context.program} {name}", arguments)
 
 
 def _locate(context: Context, program: str, arguments: list[str]) -> int:
     """Print the location of a session, whole or not at all."""
-    parser = Parser(prog=program, description="locate: print where a session lies, as one JSON line.")
+    parser = Parser(prog=program, description="Print where a session lies, as one JSON line.")
     parser.add_argument("session", metavar="ID", help="full UUID of the session or of its chain")
     parser.add_argument("--json", action="store_true", help="accepted for symmetry; the output is always JSON")
     session_id = session_uuid(parser.parse(arguments).session)

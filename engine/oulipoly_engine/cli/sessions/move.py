@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, path
+from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.cli.sessions.arguments import hint_at_copy
 from oulipoly_engine.errors import MoveRefused, StorageUnsupported
 from oulipoly_engine.facade import diagnostics, output
@@ -11,16 +12,19 @@ from oulipoly_engine.facade.own_process import interruptible
 from oulipoly_engine.facade.sessions.moves import move_receipt
 
 
-def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
+@person.for_scripts
+def run(context: Context, name: str, arguments: list[str]) -> int:
     """Move a session, or say what moving it would do."""
     parser = Parser(
-        prog=program,
-        description=f"{command}: copy a session's transcript to another account and let the session go on there. The "
+        prog=f"{context.program} {name}",
+        description="Copy a session's transcript to another account and let the session go on there. The "
         "former copy stays where it is. Where the account has a copy of it as another session, the two are joined.",
     )
     parser.add_argument("session", metavar="ID", help="id of the session or of its chain; the beginning is enough")
     parser.add_argument("account", metavar="ACCOUNT", help="where it shall go; of the same CLI")
-    parser.add_argument("-p", "--project", type=path, help="folder that it shall go on in; default: where it has been")
+    parser.add_argument(
+        "-p", "--project", type=path, metavar="DIR", help="folder that it shall go on in; default: where it has been"
+    )
     parser.add_argument("--dry-run", action="store_true", help="find out whether and how, and change nothing")
     parser.add_argument("--json", action="store_true", help="accepted for symmetry; the output is always JSON")
     options = parser.parse(arguments)

@@ -9,28 +9,28 @@ from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.facade import output
 
 _DESCRIPTIONS = {
-    "name": "give a conversation a name; an empty TEXT takes it away",
-    "note": "keep a note with a conversation; an empty TEXT takes it away",
-    "pin": "keep a conversation at the top of the list",
-    "unpin": "let a conversation take its place in the list again",
+    "session name": "Give a session a name; an empty TEXT takes it away.",
+    "session note": "Keep a note with a session; an empty TEXT takes it away.",
+    "session pin": "Keep a session at the top of the list.",
+    "session unpin": "Let a session take its place in the list again.",
 }
 
 
 @person.for_people
-def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
+def run(context: Context, name: str, arguments: list[str]) -> int:
     """Change what is said of one session, and print it."""
-    parser = Parser(prog=program, description=f"{command}: {_DESCRIPTIONS[command]}.")
+    parser = Parser(prog=f"{context.program} {name}", description=_DESCRIPTIONS[name])
     parser.add_argument("session", metavar="ID", help="a session's or a chain's id, or its first 4 characters and more")
-    if command in ("name", "note"):
+    if name in ("session name", "session note"):
         parser.add_argument("text", nargs="+", metavar="TEXT")
     options = parser.parse(arguments)
     sessions = context.engine.sessions
-    if command == "name":
+    if name == "session name":
         sessions.notes.rename(options.session, " ".join(options.text))
-    elif command == "note":
+    elif name == "session note":
         sessions.notes.annotate(options.session, " ".join(options.text))
     else:
-        sessions.notes.pin([options.session], on=command == "pin")
+        sessions.notes.pin([options.session], on=name == "session pin")
     one = sessions.catalogue.find(options.session)
     said = [
         plain(one.title or "(no name)"),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.sessions.probe import state_document
 
 
-def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
+@person.for_scripts
+def run(context: Context, name: str, arguments: list[str]) -> int:
     """Print the probe's document."""
-    Parser(prog=program, description=f"{command}: inspect the state file without touching it.").parse(arguments)
+    parser = Parser(prog=f"{context.program} {name}", description="Describe the state file without touching it.")
+    parser.parse(arguments)
     output.write_json(state_document(context.paths))
     return 0

@@ -10,6 +10,7 @@ from typing import BinaryIO
 from oulipoly_engine.cli import stdio
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, path
+from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.core.rewrite.diff import diff, documents
 from oulipoly_engine.core.rewrite.steps import Kind
 from oulipoly_engine.core.sessions.resolve import session_uuid
@@ -20,9 +21,12 @@ from oulipoly_engine.facade.sessions.edits import History, Plan, Receipt
 _HASH = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 
 
-def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
+@person.for_scripts
+def run(context: Context, name: str, arguments: list[str]) -> int:
     """Run one of the two commands."""
-    return (_import if command == "import-replace" else _undo)(context, program, arguments)
+    return {"session import-replace": _import, "session undo": _undo}[name](
+        context, f"{context.program} {name}", arguments
+    )
 
 
 def _import(context: Context, program: str, arguments: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""`session-scan`: run every account's turn script and tell what came of it."""
+"""`session scan`: run every account's turn script and tell what came of it."""
 
 from __future__ import annotations
 

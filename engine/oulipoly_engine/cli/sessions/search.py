@@ -30,9 +30,11 @@ of one turn's text the first 1,048,576 characters are searched"""
 
 
 @person.for_people
-def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
+def run(context: Context, name: str, arguments: list[str]) -> int:
     """Print turns that fit, the newest first."""
-    parser = Parser(prog=program, description=f"{command}: search what was said in all conversations.", epilog=_EPILOG)
+    parser = Parser(
+        prog=f"{context.program} {name}", description="Search what was said in all sessions.", epilog=_EPILOG
+    )
     parser.add_argument("query", nargs="+", metavar="QUERY", help="words, phrases and fields")
     parser.add_argument("--limit", type=int, default=_SHOWN, metavar="N", help=f"default {_SHOWN}")
     parser.add_argument("--rank", action="store_true", help=f"the best of the newest {RANKED_AMONG} matches first")

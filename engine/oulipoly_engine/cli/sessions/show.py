@@ -29,32 +29,34 @@ _PAGE = 200  # entries read at once
 
 
 @person.for_people
-def run(context: Context, program: str, command: str, arguments: list[str]) -> int:
+def run(context: Context, name: str, arguments: list[str]) -> int:
     """Print a session: what is known of it, then its last entries."""
-    parser = Parser(prog=program, description=f"{command}: read a conversation; secrets are left out.")
+    parser = Parser(prog=f"{context.program} {name}", description="Read a session; secrets are left out.")
     parser.add_argument("session", metavar="ID", help="a session's or a chain's id, or its first 4 characters and more")
     amount = parser.add_mutually_exclusive_group()
     amount.add_argument(
-        "--turns", type=int, default=_ENTRIES, metavar="N", help=f"the last N turns, default {_ENTRIES}"
+        "--limit", type=int, default=_ENTRIES, metavar="N", help=f"the last N messages, default {_ENTRIES}"
     )
-    amount.add_argument("--all", action="store_true", help="every turn")
-    parser.add_argument("--side-chains", action="store_true", help="with the turns of sub-agents")
-    parser.add_argument("--raw", action="store_true", help="leave secrets in")
+    amount.add_argument("--all", action="store_true", help="every message")
+    parser.add_argument("--side-chains", action="store_true", help="with what sub-agents said")
+    parser.add_argument("--no-redact", action="store_true", help="leave secrets in")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--no-pager", action="store_true", help="print at once, also on a terminal")
     parser.add_argument("--no-scan", action="store_true", help="do not look for what CLIs have just written")
+    parser.accept_older("--turns", "--limit")
+    parser.accept_older("--raw", "--no-redact")
     options = parser.parse(arguments)
-    if options.turns < 0:
-        parser.error("--turns must not be negative")
+    if options.limit < 0:
+        parser.error("--limit must not be negative")
     if not options.no_scan:
         person.read_new(context)
     sessions = context.engine.sessions
     with sessions.transcripts.open_stored(options.session, with_side_chains=options.side_chains) as shown:
-        start = 0 if options.all else max(0, len(shown.entries) - options.turns)
+        start = 0 if options.all else max(0, len(shown.entries) - options.limit)
         if options.json:
-            _print_json(context, shown, start, raw=options.raw)
+            _print_json(context, shown, start, raw=options.no_redact)
             return 0
-        lines = _lines(context, shown, start, raw=options.raw)
+        lines = _lines(context, shown, start, raw=options.no_redact)
         if options.no_pager or not os.isatty(1) or not sessions.files.page(lines):
             for line in lines:
                 output.write_line(line)
@@ -67,7 +69,7 @@ def _lines(context: Context, shown: StoredTranscript, start: int, *, raw: bool) 
     yield from _head(shown.listed, shown.tree, now, str(context.paths.home))
     if start:
         yield ""
-        yield f"… {start} earlier turns: --all, or --turns N"
+        yield f"… {start} earlier messages: --all, or --limit N"
     for position, entry in _entries(pages, start):
         yield ""
         at = from_text(entry.timestamp).astimezone(now.tzinfo)
@@ -75,7 +77,7 @@ def _lines(context: Context, shown: StoredTranscript, start: int, *, raw: bool) 
         yield from entry_view.body_lines(entry.body, person.columns(), raw=raw)
     if not len(pages):
         yield ""
-        yield "no turn of it is stored: session-scan reads what the CLI has written"
+        yield f"no message of it is stored: `{context.program} session scan` reads what the CLI has written"
 
 
 def _head(listed: ListedSession, tree: EntryTree, now: datetime, home: str) -> Iterator[str]:

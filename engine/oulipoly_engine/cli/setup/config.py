@@ -13,30 +13,26 @@ _EXIT_PROBLEMS = 2
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
-    """Run one configuration command."""
-    parser = Parser(prog=f"{context.program} {name}", description="Look at the configuration.")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
-    for command, text in (
-        ("check", "report every problem of every file; exits 2 if one is an error"),
-        ("path", "print where the files lie"),
-        ("show", "print what is in force, secrets masked"),
-    ):
-        commands.add_parser(command, help=text, description=text).add_argument("--json", action="store_true")
-    text = "write a first configuration for the CLIs of this machine; what exists is never changed"
-    first = commands.add_parser("init", help=text, description=text)
-    first.add_argument("--dry-run", action="store_true", help="print the files instead of writing them")
-    text = "print the JSON Schema of a file, for editors; without FILE the names of the files"
-    schema = commands.add_parser("schema", help=text, description=text)
-    schema.add_argument("file", nargs="?", metavar="FILE", help="providers, model, config, ...")
-    options = parser.parse_plain(arguments)
-    if options.command == "schema":
-        return _schema(context, options.file)
-    if options.command == "init":
-        return _init(context, is_dry=options.dry_run)
-    return {"check": _check, "path": _path, "show": _show}[options.command](context, as_json=options.json)
+    """Run the command of that name."""
+    served = {
+        "config check": _check,
+        "config path": _path,
+        "config show": _show,
+        "config schema": _schema,
+        "config init": _init,
+    }
+    return served[name](context, f"{context.program} {name}", arguments)
 
 
-def _check(context: Context, *, as_json: bool) -> int:
+def _read_form(prog: str, description: str, arguments: list[str]) -> bool:
+    """Return whether JSON is wanted, the one thing that can be said here."""
+    parser = Parser(prog=prog, description=description)
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    return bool(parser.parse(arguments).json)
+
+
+def _check(context: Context, prog: str, arguments: list[str]) -> int:
+    as_json = _read_form(prog, "Report every problem of every file. Exits with 2 if one is an error.", arguments)
     problems = context.engine.configuration.check()
     errors = [problem for problem in problems if problem.level is Level.ERROR]
     if as_json:
@@ -62,7 +58,8 @@ def _document(problem: Problem) -> dict[str, object]:
     }
 
 
-def _path(context: Context, *, as_json: bool) -> int:
+def _path(context: Context, prog: str, arguments: list[str]) -> int:
+    as_json = _read_form(prog, "Print where the files lie.", arguments)
     paths = context.paths
     named = {
         "config": paths.config,
@@ -82,7 +79,8 @@ def _path(context: Context, *, as_json: bool) -> int:
     return 0
 
 
-def _show(context: Context, *, as_json: bool) -> int:
+def _show(context: Context, prog: str, arguments: list[str]) -> int:
+    as_json = _read_form(prog, "Print all settings in force, secrets masked.", arguments)
     values = context.engine.configuration.effective()
     if as_json:
         output.write_json(values)
@@ -91,7 +89,10 @@ def _show(context: Context, *, as_json: bool) -> int:
     return 0
 
 
-def _schema(context: Context, file: str | None) -> int:
+def _schema(context: Context, prog: str, arguments: list[str]) -> int:
+    parser = Parser(prog=prog, description="Print the JSON Schema of a file, for editors; without FILE their names.")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="providers, model, config, ...")
+    file = parser.parse(arguments).file
     titles = schema_titles()
     if file is None:
         for name, title in titles.items():
@@ -100,13 +101,19 @@ def _schema(context: Context, file: str | None) -> int:
     if file not in titles:
         found = nearest(file.removesuffix(".toml"), titles)
         hint = f"did you mean {found[0]}?" if found else f"known are {', '.join(titles)}"
-        message = f"{context.program} config schema: there is no schema of {file!r}: {hint}"
+        message = f"{prog}: there is no schema of {file!r}: {hint}"
         raise UsageInvalid(message)
     output.write_json(json_schema(file))
     return 0
 
 
-def _init(context: Context, *, is_dry: bool) -> int:
+def _init(context: Context, prog: str, arguments: list[str]) -> int:
+    parser = Parser(
+        prog=prog,
+        description="Write a first configuration for the CLIs of this machine. What exists is never changed.",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="print the files instead of writing them")
+    is_dry = parser.parse(arguments).dry_run
     configuration = context.engine.configuration
     found = configuration.first_set_up()
     for note in found.notes:
@@ -119,5 +126,5 @@ def _init(context: Context, *, is_dry: bool) -> int:
     configuration.write_set_up(found)
     for change in found.files:
         output.write_line(f"wrote {change.path}")
-    output.write_line(f"{context.program} config check tells what is wrong; {context.program} quota-check reads quota")
+    output.write_line(f"{context.program} config check tells what is wrong; {context.program} quota check reads quota")
     return 0

@@ -24,7 +24,9 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         "Your own configuration, accounts and sessions are never touched.",
         usage=f"{context.program} {name} [--root DIR] [--reset | --remove | --path | --shell] [-- ARGS...]",
     )
-    parser.add_argument("--root", type=path, help="where the world lies (default: a private temporary folder)")
+    parser.add_argument(
+        "--root", type=path, metavar="DIR", help="where the world lies (default: a private temporary folder)"
+    )
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--reset", action="store_true", help="build it afresh")
     what.add_argument("--remove", action="store_true", help="delete it")

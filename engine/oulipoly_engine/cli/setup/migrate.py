@@ -1,4 +1,4 @@
-"""`migrate --rebuild`, `migrate-db` and `migrate-config`: bringing older state and configuration forward."""
+"""`state rebuild`, `state backfill` and `config migrate`: bringing older state and configuration forward."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from oulipoly_engine.facade import diagnostics, output
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Run the migration that was asked for."""
-    return {"migrate": _rebuild, "migrate-db": _backfill, "migrate-config": _config}[name](context, name, arguments)
+    return {"state rebuild": _rebuild, "state backfill": _backfill, "config migrate": _config}[name](
+        context, name, arguments
+    )
 
 
 def _rebuild(context: Context, name: str, arguments: list[str]) -> int:
     parser = Parser(prog=f"{context.program} {name}", description="Set the state file aside and start a fresh one.")
-    parser.add_argument("--rebuild", action="store_true", help="do it: live rows are kept in the backup only")
+    parser.add_argument("--yes", action="store_true", help="do it: what it holds is kept in the backup only")
+    parser.accept_older("--rebuild", "--yes")
     options = parser.parse(arguments)
-    if not options.rebuild:
-        parser.error("say --rebuild: the live rows will then be in the backup only")
+    if not options.yes:
+        parser.error(
+            f"say --yes (or --rebuild) to set {context.paths.state_db} aside: what it holds is then in the backup only"
+        )
     folder = context.engine.state_file.rebuild()
     output.write_line(f"backup: {folder}")
     output.write_line(f"fresh state file: {context.paths.state_db}")
@@ -40,7 +45,9 @@ def _config(context: Context, name: str, arguments: list[str]) -> int:
     parser = Parser(
         prog=f"{context.program} {name}", description="Move old model files' account settings into providers.toml."
     )
-    parser.add_argument("--models-dir", type=path, default=context.models_dir, help="folder of model files")
+    parser.add_argument(
+        "--models-dir", type=path, metavar="DIR", default=context.models_dir, help="folder of model files"
+    )
     parser.add_argument("--dry-run", action="store_true", help="show the difference, write nothing")
     options = parser.parse(arguments)
     configuration = context.with_models(options.models_dir).engine.configuration

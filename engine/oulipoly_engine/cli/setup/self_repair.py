@@ -9,22 +9,17 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from oulipoly_engine.cli.commands import Subcommand
     from oulipoly_engine.cli.context import Context
 
-# Commands that touch no state of ours, or are the way out of one that cannot be opened.
-_ELSEWHERE = ("config", "demo", "doctor", "migrate", "migrate-config")
-_READ_ONLY = ("schema-probe",)  # `session` commands that promise to touch nothing
 
-
-def heal(context: Context, name: str | None, arguments: list[str]) -> int | None:
+def heal(context: Context, command: Subcommand | None) -> int | None:
     """Finish or forget what was cut off, and say so on stderr.
 
     Returns an exit code when that is not possible, told as JSON (contract 2.7): no command works on half a state.
     """
     folder = f"{context.paths.data}/replace_journal"
-    if name in _ELSEWHERE or (name == "session" and arguments[:1] and arguments[0] in _READ_ONLY):
-        return None
-    if not _has_remains(folder):
+    if (command is not None and command.keeps_off) or not _has_remains(folder):
         return None
     from oulipoly_engine.errors import RunnerError  # noqa: PLC0415
     from oulipoly_engine.facade import diagnostics  # noqa: PLC0415 - this and the next once in a blue moon

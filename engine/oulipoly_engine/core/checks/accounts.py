@@ -208,14 +208,14 @@ def _judge_quota(one: SeenQuota, now: datetime) -> Iterator[Finding]:
             if is_login
             else "mend what it says, then read it again"
         )
-        yield _warn(Area.QUOTA, one.account, cause, follows, fix, "agents quota-check")
+        yield _warn(Area.QUOTA, one.account, cause, follows, fix, "agents quota check")
     elif not one.has_source and one.can_have_source:
         cause, fix = "no quota script is known", f"add `quota_script` to [{one.account}] in providers.toml"
         follows = "calls are counted instead of quota"
         yield _warn(Area.QUOTA, one.account, cause, follows, fix, "agents config path")
     elif one.has_source and (one.refreshed_at is None or now - one.refreshed_at > _OLD):
         yield _warn(
-            Area.QUOTA, one.account, old, "the choice among accounts goes by that", "read it", "agents quota-check"
+            Area.QUOTA, one.account, old, "the choice among accounts goes by that", "read it", "agents quota check"
         )
 
 

@@ -57,11 +57,11 @@ def judge_state_error(path: str, error: RunnerError) -> Finding:
     match error:
         case StoreDamaged():
             fix = "set it aside and begin a fresh one; sessions are read again from the CLIs' own files"
-            command = "agents migrate --rebuild"
+            command = "agents state rebuild --yes"
         case SchemaIncompatible():
             fix, command = (
                 "update agent-runner, or set the file aside and begin a fresh one",
-                "agents migrate --rebuild",
+                "agents state rebuild --yes",
             )
         case StoreNotWritable():
             follows = "what is stored can be shown, but nothing is kept and nothing can run"

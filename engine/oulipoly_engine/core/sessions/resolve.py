@@ -96,7 +96,9 @@ def resolve(text: str, chains: Sequence[Chain], now: datetime) -> ResolvedSessio
     """
     owners = [chain for chain in chains if chain.active is not None]
     if not owners:
-        message = f"no session and no chain has the id {text}: `session-scan` finds those that other programs started"
+        message = (
+            f"no session and no chain has the id {text}: `agents session scan` finds those that other programs started"
+        )
         raise SessionNotFound(message, input=text)
     recent = [chain for chain in owners if chain.last_used_at >= now - RECENT]
     if len(recent) > 1:

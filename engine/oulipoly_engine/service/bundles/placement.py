@@ -53,7 +53,7 @@ def choose_workspace(manifest: Manifest, wanted: Path | None) -> Path:
     folder = wanted if wanted is not None else None if known is None else Path(known)
     if folder is None or not folder.is_dir():
         named = f"there is no folder {folder} here" if folder is not None else "the bundle names no folder"
-        message = f"{named}: say with --cwd DIR where the conversation goes on"
+        message = f"{named}: say with --project DIR where the conversation goes on"
         raise UsageInvalid(message)
     return folder.resolve()
 

@@ -199,9 +199,9 @@ def find(paths: Paths, clock: Clock, identity: str, *, orphaned: bool = False) -
     elif any(one.id.startswith(identity) for one in found.lost):
         message = f"the host of terminal {identity} was killed, and its program has ended"
     elif identity and (left := next((one for one in found.orphaned if one.id.startswith(identity)), None)):
-        message = f"{orphan_text(left)}: `agents kill {left.id}` ends it"
+        message = f"{orphan_text(left)}: `agents terminal kill {left.id}` ends it"
     else:
-        message = f"there is no terminal {identity!r}: `agents terminals` lists those that live"
+        message = f"there is no terminal {identity!r}: `agents terminal list` lists those that live"
     raise TerminalNotFound(message)
 
 

@@ -39,7 +39,7 @@ class Orphan(Record):
     @property
     def remedy(self) -> str:
         """Say what can be done."""
-        return f"`agents kill {self.uuid[:8]}` ends it, `agents wait {self.uuid[:8]}` waits for its end"
+        return f"`agents terminal kill {self.uuid[:8]}` ends it, `agents wait {self.uuid[:8]}` waits for its end"
 
     @property
     def is_alive(self) -> bool:

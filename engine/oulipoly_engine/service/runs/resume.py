@@ -94,7 +94,7 @@ class Resumer(Record):
         settled = Resumption(wish, session, model, place, f"the session lies on {session.account}")
         if wish.is_fork:
             if wish.to_account is not None:
-                message = "a fork begins where its session lies: leave out --to, or move the fork afterwards"
+                message = "a fork begins where its session lies: leave out --account, or move the fork afterwards"
                 raise RequestRefused(message)
             arguments.fork_args(account, "any")  # refused before anything is announced
             return replace(settled, reason=f"a fork begins where its session lies, on {session.account}")
@@ -220,7 +220,9 @@ class Resumer(Record):
     def _find_target(self, settled: Resumption, target: str) -> str:
         """Return the account that the user named. Raises RequestRefused when the model has no such member."""
         if settled.model is not None and all(member.account != target for member in settled.model.members):
-            message = f"account {target!r} is not in the pool of model {settled.model.name!r}: name another with --to"
+            message = (
+                f"account {target!r} is not in the pool of model {settled.model.name!r}: name another with --account"
+            )
             raise RequestRefused(message)
         return target
 

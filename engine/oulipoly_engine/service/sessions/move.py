@@ -270,7 +270,7 @@ class Mover(Record):
         if found is None:
             message = (
                 f"session {segment.session_id} was compacted at turn {boundary}, which {source} does not hold: the "
-                "file is not the one that was ingested; run `session-scan --again`"
+                "file is not the one that was ingested; run `agents session scan --again`"
             )
             raise MoveRefused(message)
         return found

@@ -7,7 +7,7 @@ from oulipoly_engine.records import Record
 APPLICATION_ID = 0x6F_75_6C_70  # "oulp"; SQLite keeps it at byte 68 of the file
 CURRENT_VERSION = 14
 MINIMUM_VERSION = 1  # older files are brought forward from here
-WAY_OUT = "run `agents migrate --rebuild` to set it aside as a backup and start a fresh one"
+WAY_OUT = "run `agents state rebuild --yes` to set it aside as a backup and start a fresh one"
 
 
 class Migration(Record):

@@ -151,7 +151,7 @@ class Link:
             connection.connect(str(self._path))
         except OSError as error:
             connection.close()
-            message = f"nobody answers at {self._path} ({error.strerror}): `agents terminals` lists what lives"
+            message = f"nobody answers at {self._path} ({error.strerror}): `agents terminal list` lists what lives"
             raise HostUnreachable(message) from error
         if not is_same_user(connection):
             connection.close()

@@ -60,7 +60,7 @@ def _notice(reason: str, identity: str, limits: ScreenLimits) -> RestoredScreen:
     text = (
         f"{reason[0].upper()}{reason[1:]}. Nothing can be drawn here.\n\n"
         "The program runs on. To see it and type to it, give it a whole terminal:\n\n"
-        f"  agents attach {identity}\n\nor press f in the app's pane of terminals."
+        f"  agents terminal attach {identity}\n\nor press f in the app's pane of terminals."
     )
     return RestoredScreen(NoticeScreen(text, limits), f"{reason}; the program runs on")
 

@@ -77,7 +77,7 @@ def test_third_quick_death_leaves_a_notice_and_the_program_to_whoever_attaches_p
 
     watcher.shows("has failed three times. Nothing can be drawn here.")
     assert "The program runs on." in watcher.text
-    assert f"agents attach {terminal.id}" in watcher.text
+    assert f"agents terminal attach {terminal.id}" in watcher.text
     state = [one for one in watcher.told if isinstance(one, messages.State)][-1]
     assert messages.NO_EMULATOR == state.emulator
     assert alive(terminal.pid)

@@ -128,7 +128,7 @@ class TerminalTabs(Pane):
     def _tell_orphaned(self, orphaned: Sequence[Terminal]) -> None:
         app: Any = self.app
         for item in orphaned:
-            text = f"runs on as process {item.pid}, but its host was killed: `agents kill {item.id}` ends it"
+            text = f"runs on as process {item.pid}, but its host was killed: `agents terminal kill {item.id}` ends it"
             app.say(f"{label_of(item, title_in(app, item.session_id))} {text}", severity="warning")
 
     def _open(self, terminal: Terminal, *, is_chosen: bool) -> None:
