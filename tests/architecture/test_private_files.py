@@ -13,7 +13,7 @@ _ELSEWHERE = {
     "engine/oulipoly_engine/private_files.py": {"mkdir", "O_CREAT"},
     "engine/oulipoly_engine/adapters/scripts/opencode.py": {"mkdir"},  # works alone, without our package
     "engine/oulipoly_engine/adapters/scripts/turns.py": {"mkdir"},  # as above
-    "tui/oulipoly_tui/screens/export.py": {"mkdir"},  # the user's own folder, by the user's umask
+    "tui/oulipoly_tui/screens/sessions/export.py": {"mkdir"},  # the user's own folder, by the user's umask
 }
 
 

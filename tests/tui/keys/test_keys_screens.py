@@ -5,7 +5,7 @@ from textual.widgets import Input
 
 from oulipoly_engine import stopping
 from oulipoly_engine.facade.sessions.values import ExportOptions
-from oulipoly_tui.screens import export
+from oulipoly_tui.screens.sessions import export
 from oulipoly_tui.view.transcript.spans import cells, plain
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
 

@@ -141,7 +141,7 @@ def import_file(app: AppInterface, arguments: list[str]) -> None:
 
 def show_difference(app: AppInterface, wish: Import, source: str) -> None:
     """Show what an import would change, and carry it out after a yes."""
-    from oulipoly_tui.screens.import_ import ImportScreen  # noqa: PLC0415 - only when it is opened
+    from oulipoly_tui.screens.sessions.import_ import ImportScreen  # noqa: PLC0415 - only when it is opened
 
     sessions = sessions_of(app)
 
@@ -165,7 +165,7 @@ def undo_replacement(app: AppInterface, arguments: list[str]) -> None:
 
     def on_found(one: Session) -> None:
         def on_planned(plan: Any) -> None:  # noqa: ANN401 - Plan
-            from oulipoly_tui.screens.import_ import ImportScreen  # noqa: PLC0415 - only when it is opened
+            from oulipoly_tui.screens.sessions.import_ import ImportScreen  # noqa: PLC0415 - only when it is opened
 
             def on_decided(yes: bool | None) -> None:
                 if yes:

@@ -174,7 +174,7 @@ class SessionActions(SessionUndo):
 
     def action_export(self) -> None:
         """Open the export screen for what is chosen."""
-        from oulipoly_tui.screens.export import Export  # noqa: PLC0415 - only when it is opened
+        from oulipoly_tui.screens.sessions.export import Export  # noqa: PLC0415 - only when it is opened
 
         found = [] if self.board is None else [self.board.of_chain(chain) for chain in self.chosen_chains]
         chosen_sessions = [one.session for one in found if one is not None]

@@ -290,7 +290,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
 
     def action_search(self) -> None:
         """Search everything."""
-        from oulipoly_tui.screens.search import Search  # noqa: PLC0415 - only when it is opened
+        from oulipoly_tui.screens.sessions.search import Search  # noqa: PLC0415 - only when it is opened
 
         def on_opened(hit: Any) -> None:  # noqa: ANN401 - a Hit
             if hit is not None:
