@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from oulipoly_engine.private_files import make_folder, open_private
+
+_PAUSE_S = 0.01
 
 
 @contextmanager
@@ -28,3 +31,18 @@ def try_lock(path: Path) -> Iterator[bool]:
             yield True
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def hold_lock(path: Path, patience_s: float) -> Iterator[bool]:
+    """Hold a lock file for the block, once nobody else does; yields False where that takes longer than patience_s.
+
+    Raises as `try_lock`.
+    """
+    deadline = time.monotonic() + patience_s
+    while True:
+        with try_lock(path) as is_ours:
+            if is_ours or time.monotonic() >= deadline:
+                yield is_ours
+                return
+        time.sleep(_PAUSE_S)

@@ -23,7 +23,7 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.archive.chunking import MOST_BYTES, pieces
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.private_files import write_private
-from oulipoly_engine.process.lock import try_lock
+from oulipoly_engine.process.lock import hold_lock
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.archive.archive import Archive
 from oulipoly_engine.service.archive.chunk_store import ObjectFolder
@@ -254,15 +254,10 @@ class ArchiveKeeper(Record):
 
     @contextmanager
     def _lock(self, wait_s: float) -> Iterator[bool]:
-        until = time.monotonic() + wait_s
-        while True:
-            with try_lock(self.archive.folder / "archive.lock") as is_ours:
-                if is_ours:
-                    self._spare_strangers()
-                if is_ours or time.monotonic() >= until:
-                    yield is_ours
-                    return
-            time.sleep(0.02)
+        with hold_lock(self.archive.folder / "archive.lock", wait_s) as is_ours:
+            if is_ours:
+                self._spare_strangers()
+            yield is_ours
 
 
 def _read_mtime_ns(path: Path) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +20,7 @@ from oulipoly_engine.core.archive.bundle import BundledFile, Manifest, Role
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.private_files import make_folder, open_private
-from oulipoly_engine.process.lock import try_lock
+from oulipoly_engine.process.lock import hold_lock
 from oulipoly_engine.records import Record, field
 from oulipoly_engine.service.bundles.bundle_file import BundleInvalid, BundleReader
 from oulipoly_engine.service.bundles.placement import Placement, PlaceTaken, choose_workspace, place, provider_warning
@@ -204,16 +203,11 @@ class Unbundler(Record):
 
     @contextmanager
     def _lock(self) -> Iterator[None]:
-        until = time.monotonic() + _PATIENCE_S
-        while True:
-            with try_lock(self.staging / "unbundle.lock") as is_ours:
-                if is_ours:
-                    yield
-                    return
-            if time.monotonic() > until:
+        with hold_lock(self.staging / "unbundle.lock", _PATIENCE_S) as is_ours:
+            if not is_ours:
                 message = "another process is unpacking a bundle: try again when it is done"
                 raise RunnerError(message)
-            time.sleep(0.02)
+            yield
 
 
 @contextmanager

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -25,14 +24,13 @@ from oulipoly_engine.core.sessions.lease import DEFAULT_TTL_MS, MAXIMUM_TTL_MS, 
 from oulipoly_engine.errors import LeaseGone, LeaseTokenInvalid, RunnerError, SessionBusy, TtlInvalid
 from oulipoly_engine.private_files import make_folder, open_private, sync_folder
 from oulipoly_engine.process.liveness import has_ended, here, start_ticks
-from oulipoly_engine.process.lock import try_lock
+from oulipoly_engine.process.lock import hold_lock
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import read_regular
 
 T = TypeVar("T")
 
 _PATIENCE_S = 10.0  # for the sentinel; a decision takes a millisecond
-_PAUSE_S = 0.005
 
 
 class Lease(Record):
@@ -170,16 +168,11 @@ class Leases(Record):
             make_folder(self.folder)
             if self.folder.stat().st_mode & 0o077:
                 self.folder.chmod(0o700)
-            deadline = time.monotonic() + _PATIENCE_S
-            while True:
-                with try_lock(sentinel) as is_ours:
-                    if is_ours:
-                        yield
-                        return
-                if time.monotonic() > deadline:
+            with hold_lock(sentinel, _PATIENCE_S) as is_ours:
+                if not is_ours:
                     message = f"{sentinel} stayed locked by another process for {_PATIENCE_S:.0f} s: try again"
                     raise RunnerError(message)
-                time.sleep(_PAUSE_S)
+                yield
 
 
 def _read(path: Path, session_id: str, parse: Callable[[bytes, str], T]) -> T | None:
