@@ -36,7 +36,6 @@ from oulipoly_engine.service.sessions.move_files import Progress
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.rewrite import replacements
 from oulipoly_engine.store.sessions import chains
-from oulipoly_engine.store.sessions.chains import SegmentMove
 
 _LEASE = timedelta(seconds=300)  # of a replacement and of a move
 
@@ -84,16 +83,16 @@ class Recovery(Record):
 
     def _has_moves(self, account: str) -> bool:
         """Tell whether a journal is there of a move to an account."""
-        for session_id in self._folder.pending_sessions():
-            with contextlib.suppress(OSError, ValueError):
-                move = read_move(self._folder.pending_path(session_id).read_bytes())
-                if move is not None and move.to_account == account:
-                    return True
-        return False
+        return any(move.to_account == account for move in self._folder.moves())
 
     def mend(self, session_id: str) -> None:
-        """Settle what is left of one session; the caller holds its lease."""
-        if self._folder.pending_path(session_id).exists():
+        """Settle what is left of one session; the caller holds its lease. Raises SessionBusy as `hold_scans`."""
+        if not self._folder.pending_path(session_id).exists():
+            return
+        with contextlib.ExitStack() as stack:
+            move = next((one for one in self._folder.moves() if one.session_id == session_id), None)
+            if move is not None:  # other moves to that account may go on now, as none does where all are settled
+                stack.enter_context(move_files.hold_scans(self.data / "turn-scan-locks", move.to_account))
             self._settle(session_id)
 
     @property
@@ -139,10 +138,13 @@ class Recovery(Record):
         return self._set_aside(session_id, f"its transcript {journal.jsonl_path} {what}")
 
     def _settle_move(self, move: MoveJournal) -> str:
-        """Finish a move whose transcript is copied, undo another one; its files are read, never written."""
-        session_id, store, progress = move.session_id, self.store(), move_files.look(move)
+        """Finish a move whose transcript is copied, undo another one."""
+        session_id, store = move.session_id, self.store()
+        is_stored = chains.find_owner(store, move.chain_id) == move.to_account  # killed right behind that
+        progress = Progress.COPIED if is_stored else move_files.look(move)
         what = f"the move of session {session_id} to account {move.to_account!r} that was cut off"
         if progress is Progress.SPLIT:
+            move_files.drop_kept(move)
             place = self._folder.set_aside(session_id)
             return (
                 f"{what} was left as it is, for the session has gone on on both accounts since: there are two sessions "
@@ -150,15 +152,17 @@ class Recovery(Record):
             )
         told = f"{what} has been finished"
         try:
-            if progress is Progress.COPIED and chains.find_owner(store, move.chain_id) != move.to_account:
-                chains.move_segment(store, _segment_of(move))
+            if progress is Progress.COPIED and not is_stored:
+                chains.move_segment(store, move_files.segment_of(move))
         except (SessionAmbiguous, SessionBusy) as error:
             progress, why = Progress.BEGUN, f", since {error.message}"
         else:
             why = ""
         if progress is Progress.BEGUN:
-            move_files.undo(move)
+            move_files.undo(store, self._folder, move)
             told = f"{what} has been undone{why}"
+        else:
+            move_files.drop_kept(move)
         self._folder.remove(session_id, with_lines=False)
         self._end_lease(session_id, move.started_at)
         return told
@@ -260,20 +264,6 @@ def _find_beginning(data: bytes, wanted: tuple[str | None, ...]) -> bytes:
         if digest.hexdigest() in hashes:
             found = end
     return data[:found] if found else data
-
-
-def _segment_of(move: MoveJournal) -> SegmentMove:
-    at = from_text(move.at)
-    return SegmentMove(
-        move.chain_id,
-        move.from_account,
-        move.to_account,
-        move.session_id,
-        move.reason,
-        at,
-        joins=move.joins,
-        parents=move.parents,
-    )
 
 
 def _was_taken_by(held: HeldLease, started: datetime) -> bool:

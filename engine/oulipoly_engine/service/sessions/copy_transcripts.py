@@ -1,13 +1,15 @@
 """Carry transcripts from one folder to another: whole or not at all, the source untouched, nothing overwritten unseen.
 
-A file gets its name only once all of it is on the disk. What lay there under that name and is no beginning of the new
-one is kept beside it. A copy that was cut short leaves a hidden file, which the next one replaces.
+A file gets its name only once all of it is on the disk. What lay there under that name is kept beside it, until the
+move has happened and the copy has all of it. A copy that was cut short leaves a hidden file, which the next one
+replaces.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
+import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +22,7 @@ from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import walk_folders
 
 _BLOCK = 1 << 20
+_LONGEST = 200  # bytes of a name that others are made from
 _ATTEMPTS = 3  # at a file that changes while it is read
 
 
@@ -65,13 +68,13 @@ class CopyResult(Record):
 
 
 def temporary_of(target: Path) -> Path:
-    """Return the hidden name of a file while it is copied; no name can have more than 255 bytes."""
-    return target.with_name(f".{os.fsdecode(os.fsencode(target.name)[:200])}.moving")
+    """Return the hidden name of a file while it is copied."""
+    return target.with_name(f".{_cut(target.name)}.moving")
 
 
 def kept_path(target: Path, at: str) -> Path:
     """Return the name that a file gets which a copy replaces; no CLI looks for sessions under it. at: RFC 3339."""
-    return target.with_name(f"{target.name}.kept-{''.join(sign for sign in at if sign.isalnum())}")
+    return target.with_name(f"{_cut(target.name)}.kept-{''.join(sign for sign in at if sign.isalnum())}")
 
 
 def carry(part: Part, at: str) -> CopyResult:
@@ -86,7 +89,7 @@ def carry(part: Part, at: str) -> CopyResult:
     try:
         make_folder(part.target.parent)
         size_bytes = _copy(part, temporary)
-        kept = None if not part.target.exists() or part.grows else _set_aside(part.target, at)
+        kept = _set_aside(part.target, at) if part.target.exists() else None
         temporary.rename(part.target)
         sync_folder(part.target.parent)
     except OSError as error:
@@ -147,8 +150,19 @@ def _copy(part: Part, temporary: Path) -> int:
 
 def _set_aside(path: Path, at: str) -> Path:
     kept = kept_path(path, at)
-    os.link(path, kept)  # the name itself is replaced by the rename that follows: at no instant is there no file
+    try:
+        os.link(path, kept)  # the name itself is replaced by the rename that follows: at no instant is there no file
+    except OSError:
+        if kept.exists() or not path.is_file():
+            raise
+        path.rename(kept)  # a file system without second names
     return kept
+
+
+def _cut(name: str) -> str:
+    """Return a file's name with room behind it, as none can have more than 255 bytes; still another for each file."""
+    data = os.fsencode(name)
+    return name if len(data) <= _LONGEST else f"{os.fsdecode(data[:_LONGEST])}-{zlib.crc32(data):08x}"
 
 
 def _length(path: Path) -> int:

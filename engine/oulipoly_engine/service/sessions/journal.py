@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from oulipoly_engine.core.sessions.move_journal import MoveJournal, read_move
 from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.private_files import make_folder, open_private, sync_folder
 from oulipoly_engine.records import Record
@@ -56,6 +57,14 @@ class JournalFolder(Record):
     def canonical_sessions(self) -> list[str]:
         """List the sessions that have canonical lines."""
         return _list_matching(self.path, _CANONICAL)
+
+    def moves(self) -> Iterator[MoveJournal]:
+        """Yield the journals of moves, as far as they can be understood."""
+        for session_id in self.pending_sessions():
+            with contextlib.suppress(OSError, ValueError):
+                move = read_move(self.pending_path(session_id).read_bytes())
+                if move is not None:
+                    yield move
 
     def publish(self, session_id: str, content: bytes) -> None:
         """Write a session's journal: from now on the next start settles what it says. Raises RunnerError."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +22,6 @@ from oulipoly_engine.core.sessions.move import MoveReason
 from oulipoly_engine.core.sessions.move_journal import MoveJournal
 from oulipoly_engine.core.sessions.resolve import ResolvedSession, choose_elsewhere
 from oulipoly_engine.errors import MoveRefused, RunnerError, SessionAmbiguous, SessionBusy
-from oulipoly_engine.process.lock import try_lock
 from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.sessions import codex_home, copy_transcripts, move_files
 from oulipoly_engine.service.sessions.copy_transcripts import Part
@@ -36,7 +34,6 @@ from oulipoly_engine.store.sessions import chains, copied_history
 from oulipoly_engine.store.sessions.chains import SegmentMove
 
 _LEASE_MS = 300_000
-_PATIENCE_S, _PAUSE_S = 30.0, 0.05  # for a scan of the target that is under way
 _LONGEST_NAME = 200  # characters; Claude Code cuts longer folder names there and adds a hash of the path
 
 
@@ -183,8 +180,20 @@ class Mover(Record):
             chains.check_move(self.store, segment)
             if any(part.target.exists() for part in plan.parts):
                 self.read(segment.to_account)  # once it is set aside, nobody looks into it any more
-            with self._hold_scans(segment.to_account):
-                return self._carry_out(plan, started_at)
+            with move_files.hold_scans(self.scan_locks, segment.to_account):
+                return self._carry_out(self._look_again(plan), started_at)
+
+    def _look_again(self, plan: Plan) -> Plan:
+        """Return the plan as it is now that no other move to the account goes on.
+
+        One that did may have brought a forked rollout's parent, or have taken it back. Raises MoveRefused.
+        """
+        if plan.storage_type is not StorageType.CODEX_SESSION or not plan.parts:
+            return plan
+        segment = plan.segment
+        source_root = self._root(segment.from_account, plan.storage_type, segment.session_id)
+        target_root = self._root(segment.to_account, plan.storage_type, segment.session_id)
+        return self._codex(segment, plan.source, source_root, target_root, None)
 
     def _carry_out(self, plan: Plan, started_at: str) -> MoveResult:
         segment = replace(plan.segment, at=self.clock.now())
@@ -194,7 +203,8 @@ class Mover(Record):
             chains.move_segment(self.store, segment)
         last = done[-1] if done else None
         size_bytes = plan.target.stat().st_size if last is None else last.size_bytes
-        return MoveResult(plan, size_bytes, max(0, len(done) - 1), None if last is None else last.kept)
+        kept = None if last is None or last.kept is None or not last.kept.exists() else last.kept
+        return MoveResult(plan, size_bytes, max(0, len(done) - 1), kept)
 
     @contextmanager
     def _journal(self, segment: SegmentMove, parts: tuple[Part, ...], started_at: str) -> Iterator[None]:
@@ -225,25 +235,12 @@ class Mover(Record):
         except BaseException:
             with contextlib.suppress(RunnerError):  # the next start does it
                 if chains.find_owner(self.store, segment.chain_id) != segment.to_account:  # else ^C came just behind it
-                    move_files.undo(journal)
+                    move_files.undo(self.store, self.journals, journal)
                 self.journals.remove(segment.session_id, with_lines=False)
             raise
+        move_files.drop_kept(journal)
         with contextlib.suppress(RunnerError):  # it has happened, as the next start sees
             self.journals.remove(segment.session_id, with_lines=False)
-
-    @contextmanager
-    def _hold_scans(self, account: str) -> Iterator[None]:
-        """Keep scans of an account away for the block. Raises SessionBusy while one goes on."""
-        deadline = time.monotonic() + _PATIENCE_S
-        while True:
-            with try_lock(self.scan_locks / f"{account}.lock") as is_ours:
-                if is_ours:
-                    yield
-                    return
-            if time.monotonic() > deadline:
-                message = f"the transcripts of account {account!r} are being read by another process: try again later"
-                raise SessionBusy(message)
-            time.sleep(_PAUSE_S)
 
     def _claude(
         self, segment: SegmentMove, source: Path, source_root: Path, target_root: Path, working_directory: Path | None

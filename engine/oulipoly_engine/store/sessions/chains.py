@@ -191,7 +191,7 @@ def move_segment(store: Store, move: SegmentMove) -> None:
         if copied_until is not None:
             copied_history.mark(store, move.to_account, move.session_id, move.from_account, copied_until)
         for parent in move.parents:
-            _note_parent(store, move, parent, instant)
+            note_copy(store, move, parent)
         _close_open(store, move.chain_id, instant)
         _open(store, move, instant)
 
@@ -203,17 +203,21 @@ def _find_last_entry_at(store: Store, move: SegmentMove) -> str | None:
     return None if found is None else str(found)
 
 
-def _note_parent(store: Store, move: SegmentMove, parent: str, instant: str) -> None:
-    """Have the parent's own chain know of its copy, so that no scan takes that for another session."""
-    copied_history.mark(store, move.to_account, parent, move.from_account, instant)
-    owner = chain_of(store, move.from_account, parent)
-    if owner is None or chain_of(store, move.to_account, parent) is not None:
+def note_copy(store: Store, move: SegmentMove, session_id: str) -> None:
+    """Have a session's own chain know of the copy that a move leaves, so that no scan takes that for another session.
+
+    Runs inside the caller's write transaction.
+    """
+    instant = to_text(move.at)
+    copied_history.mark(store, move.to_account, session_id, move.from_account, instant)
+    owner = chain_of(store, move.from_account, session_id)
+    if owner is None or chain_of(store, move.to_account, session_id) is not None:
         return
     store.insert(
         SegmentRow,
         chain_id=owner,
         provider_name=move.to_account,
-        session_id=parent,
+        session_id=session_id,
         started_at=instant,
         ended_at=instant,
         transition_reason=move.reason,

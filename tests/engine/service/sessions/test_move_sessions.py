@@ -26,6 +26,7 @@ from oulipoly_engine.testing import FakeClock
 
 SID = "9e69e8cc-616d-4640-bf1d-96f5391b1a2e"
 CODEX = "01a1fc4c-d561-70c0-a484-ac38dc374bba"
+OTHER_FORK = "01a1fc4c-2222-70c0-a484-ac38dc374bba"
 PARENT = "01a1fc4c-0000-70c0-a484-ac38dc374bba"
 
 
@@ -404,6 +405,55 @@ def test_accounts_that_share_their_folder_only_change_the_chain(machine):
 
     assert ((), "one\n") == (moved.plan.parts, source.read_text())
     assert ("b", "manual", 1) in machine.segments()
+
+
+def refuse(machine, monkeypatch, plan, before=lambda: None):
+    """Have a move refused by the store when all is copied."""
+
+    def refused(*_):
+        before()
+        raise SessionBusy("it has gone elsewhere")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(chains, "move_segment", refused)
+        with pytest.raises(SessionBusy):
+            machine.mover.carry_out(plan)
+
+
+def test_refused_way_back_leaves_what_was_there_before(machine, monkeypatch):
+    source = machine.claude(["one"])
+    machine.chain()
+    machine.move().plan.target.write_text("one\ntwo\n")
+
+    refuse(machine, monkeypatch, machine.plan("a"))
+
+    assert "one\n" == source.read_text()
+    assert [source] == list(source.parent.iterdir())
+
+
+def test_way_back_drops_no_line_that_is_written_into_what_it_replaces(machine, monkeypatch):
+    source = machine.claude(["one"])
+    machine.chain()
+    machine.move().plan.target.write_text("one\ntwo\n")
+
+    with source.open("a") as late:
+        moved = machine.move("a")
+        late.write("late\n")
+
+    assert ("one\ntwo\n", "one\nlate\n") == (source.read_text(), moved.kept.read_text())
+
+
+def test_forks_of_one_parent_move_at_the_same_time_and_one_is_refused(machine, monkeypatch):
+    parent = machine.codex(PARENT)
+    for session in (CODEX, OTHER_FORK):
+        machine.codex(session, history_base={"thread_id": PARENT, "end_byte_offset": 20})
+        machine.chain("c", session)
+    plans = []
+
+    refuse(machine, monkeypatch, machine.plan("d", CODEX), lambda: plans.append(machine.plan("d", OTHER_FORK)))
+    moved = machine.mover.carry_out(plans[0])
+
+    assert parent.read_bytes() == (moved.plan.target.parent / parent.name).read_bytes()
 
 
 def test_failing_store_takes_the_copy_back(machine, monkeypatch):
