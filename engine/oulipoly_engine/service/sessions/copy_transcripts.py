@@ -80,9 +80,10 @@ def kept_path(target: Path, at: str) -> Path:
 def carry(part: Part, at: str) -> CopyResult:
     """Copy one file and return once it is safe on the disk under its name.
 
-    at: when the move began, for the name of what it replaces. Raises MoveRefused when it cannot be read or written,
-    SessionBusy when somebody keeps writing to the source.
+    at: when the move began, for the name of what it replaces. Raises MoveRefused when it cannot be read or written, or
+    a link is in its place, SessionBusy when somebody keeps writing to the source.
     """
+    refuse_link(part.target)
     if part.target.exists() and part.is_done:
         return CopyResult(part.target, part.target.stat().st_size, None)
     temporary = temporary_of(part.target)
@@ -98,6 +99,13 @@ def carry(part: Part, at: str) -> CopyResult:
         message = f"{part.source} cannot be copied to {part.target}: {error.strerror or error}; nothing was moved"
         raise MoveRefused(message) from error
     return CopyResult(part.target, size_bytes, kept)
+
+
+def refuse_link(target: Path) -> None:
+    """Raise MoveRefused for a link in the place of a copy, whether it leads anywhere or not."""
+    if target.is_symlink():
+        message = f"{target} is a link, and what is behind it is not touched: move that file away first"
+        raise MoveRefused(message)
 
 
 def list_folder(source: Path, target: Path) -> Iterator[Part]:

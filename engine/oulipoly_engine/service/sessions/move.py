@@ -367,9 +367,7 @@ class Mover(Record):
     def _refuse_stranger(self, plan: Plan) -> None:
         """Refuse to replace a transcript on the target that is not known to be an older state of this one."""
         part = plan.parts[-1]
-        if part.target.is_symlink():
-            message = f"{part.target} is a link, and what is behind it is not touched: move that file away first"
-            raise MoveRefused(message)
+        copy_transcripts.refuse_link(part.target)
         if not part.target.exists() or part.is_done or part.grows:
             return
         segment = plan.segment

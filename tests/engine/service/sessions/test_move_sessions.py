@@ -195,6 +195,25 @@ def test_folder_beside_the_transcript_goes_with_it(machine):
     assert "sub" == (beside / "subagents" / "agent-1.jsonl").read_text()
 
 
+@pytest.mark.parametrize("leads_to", ["nowhere", "a file"])
+def test_a_link_in_the_place_of_a_file_beside_the_transcript_is_refused(machine, tmp_path, leads_to):
+    folder = machine.claude(["one"]).with_suffix("")
+    folder.mkdir()
+    (folder / "result.txt").write_text("a result")
+    machine.chain()
+    plan = machine.plan()
+    link = plan.folder[1] / "result.txt"
+    link.parent.mkdir(parents=True)
+    link.symlink_to(tmp_path / "elsewhere")
+    if leads_to == "a file":
+        (tmp_path / "elsewhere").write_text("else")
+
+    with pytest.raises(MoveRefused, match=r"result\.txt is a link"):
+        machine.mover.carry_out(plan)
+    assert link.is_symlink()
+    assert not plan.target.exists()
+
+
 @pytest.mark.parametrize("name", ["n" * 255, "\u6539" * 85], ids=["letters", "three bytes each"])
 def test_file_beside_the_transcript_may_have_the_longest_name(machine, name):
     folder = machine.claude(["one"]).with_suffix("")
