@@ -11,7 +11,6 @@ from oulipoly_tui.driver.screen_text import CleanApp
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from oulipoly_engine.facade.configuration import SetUp
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.actions.action import Action
@@ -45,7 +44,6 @@ class AppInterface(CleanApp[str]):
     now: Callable[[], datetime]
     engine: Engine | None = None  # once it is open
     snapshot: Snapshot | None = None  # the latest
-    set_up: SetUp | None = None  # what this app has written, so that it can be taken back
 
     @property
     def frame(self) -> Frame:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.config import app_file
@@ -102,25 +101,18 @@ class Configuration:
 
         return Settings(self._home.paths, self._home.models_dir, self._home.read_only)
 
-    def first_set_up(self) -> SetUp:
-        """Return what a first configuration for the CLIs of this machine would be; nothing is written."""
+    def set_up(self) -> SetUp:
+        """Return what would be added for the logins of this machine that are no accounts yet; nothing is written."""
         from oulipoly_engine.service.accounts.setup import propose
 
-        return propose(self._home.paths)
+        return propose(self._home.paths, self._home.models_dir)
 
     def write_set_up(self, proposed: SetUp) -> None:
-        """Write a first configuration; what exists is never changed. Raises RequestRefused or ConfigInvalid."""
-        from oulipoly_engine.service.accounts.setup import write_first
+        """Write what a set-up would add; what is there stays. Raises RequestRefused or ConfigInvalid."""
+        from oulipoly_engine.service.accounts.setup import write_set_up
 
         self._home.refuse_if_read_only("write a configuration")
-        write_first(self._home.paths, proposed)
-
-    def take_set_up_back(self, written: SetUp) -> tuple[Path, ...]:
-        """Delete what was written and is as it was; return what was changed since and stays."""
-        from oulipoly_engine.service.accounts.setup import take_back
-
-        self._home.refuse_if_read_only("delete a configuration")
-        return take_back(written)
+        write_set_up(self._home.paths, proposed)
 
 
 def read_app(paths: Paths) -> Loaded[AppSettings]:

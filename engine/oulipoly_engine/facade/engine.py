@@ -14,6 +14,7 @@ from oulipoly_engine.events import Listeners
 from oulipoly_engine.facade.home import Home, Surroundings, made_once
 
 if TYPE_CHECKING:
+    from oulipoly_engine.facade.account_setup import AccountSetup
     from oulipoly_engine.facade.checks import Checks
     from oulipoly_engine.facade.configuration import Configuration
     from oulipoly_engine.facade.quota.accounts import Accounts
@@ -62,6 +63,13 @@ class Engine:
         from oulipoly_engine.facade.quota.accounts import Accounts
 
         return Accounts(self._home)
+
+    @made_once
+    def account_setup(self) -> AccountSetup:
+        """Return what is asked and ordered about accounts as part of the configuration."""
+        from oulipoly_engine.facade.account_setup import AccountSetup
+
+        return AccountSetup(self._home)
 
     @made_once
     def pools(self) -> Pools:

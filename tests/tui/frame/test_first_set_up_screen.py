@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from oulipoly_tui.screens.question import Confirm
 from oulipoly_tui.screens.setup import FirstSetUp
 
 
@@ -46,6 +47,8 @@ async def test_it_is_shown_written_and_taken_back(installed, running, screen_tex
         assert app.key_actions.reason_against(found) == "there is a configuration already"
         assert app.frame.current.obstacle("set_up") == "there is a configuration already"
         app.order("setup undo")
+        await settled(pilot, lambda: isinstance(app.screen, Confirm))
+        await pilot.press("y")
         await settled(pilot, lambda: app.snapshot.is_empty)
 
     assert not (installed.config / "providers.toml").exists()
@@ -64,7 +67,7 @@ async def test_escape_writes_nothing(installed, running, settled):
 async def test_nothing_found_says_what_to_install(nothing_installed, running, screen_text, settled):
     async with running((100, 40)) as (app, pilot):
         await pilot.press("a")
-        await settled(pilot, lambda: "no CLI that somebody is logged in to" in "\n".join(screen_text(app)))
+        await settled(pilot, lambda: "no login that is no account yet" in "\n".join(screen_text(app)))
         await pilot.press("y", "escape")
         await settled(pilot, lambda: not isinstance(app.screen, FirstSetUp))
 
@@ -74,7 +77,7 @@ async def test_nothing_found_says_what_to_install(nothing_installed, running, sc
 async def test_what_was_not_written_here_is_not_deleted(app_world, running, settled):
     async with running() as (app, pilot):
         app.order("setup undo")
-        await settled(pilot, lambda: any("nothing was set up" in note.message for note in app._notifications))
+        await settled(pilot, lambda: any("nothing to undo" in note.message for note in app._notifications))
 
     assert (app_world.config / "providers.toml").exists()
 

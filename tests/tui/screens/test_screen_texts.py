@@ -268,7 +268,7 @@ async def test_what_set_up_would_write_is_shown_whole(nobody, walking, size):
     (nobody / ".codex" / "auth.json").write_text("{}")
     async with walking(nobody, size, "first", environ={"PATH": f"{nobody}/bin:/usr/bin:/bin"}) as walk:
         await walk.press("a")
-        await walk.until("would write")
+        await walk.until("would create")
         await walk.look("set-up-found")
 
 

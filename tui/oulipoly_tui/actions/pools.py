@@ -188,8 +188,8 @@ ACTIONS = (
     Action(
         "pools.undo_set_up",
         "undo set-up",
-        "delete what the set-up has written",
-        synonyms=("revert setup", "remove configuration"),
+        "Undo the last change of the accounts",
+        synonyms=("revert setup", "account undo"),
         command=Command("setup undo", f"{_RUN}:undo_set_up"),
         writes=True,
     ),

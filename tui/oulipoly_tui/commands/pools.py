@@ -11,8 +11,7 @@ from oulipoly_tui.commands.frame_keys import leave
 from oulipoly_tui.view.frame import words
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from oulipoly_engine.facade.account_setup import Step
     from oulipoly_engine.facade.configuration import SetUp
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.quota.quota import RefreshResult
@@ -148,20 +147,28 @@ def set_up(app: AppInterface, _arguments: list[str]) -> None:
         app.push_screen(FirstSetUp(found))
 
     if app.engine is not None:
-        app.work("set-up", app.engine.configuration.first_set_up, on_arrived)
+        app.work("set-up", app.engine.configuration.set_up, on_arrived)
 
 
-def undo_set_up(app: AppInterface, _arguments: list[str]) -> str | None:
-    """Delete what the set-up has written."""
-    found, engine = app.set_up, app.engine
-    if found is None or engine is None:
-        return "nothing was set up since this app was started: delete the files themselves"
+def undo_set_up(app: AppInterface, _arguments: list[str]) -> None:
+    """Take back the last change of the accounts: a set-up, an addition, a rename, a removal. Asks first."""
+    setup = _engine(app).account_setup
 
-    def on_gone(kept: tuple[Path, ...]) -> None:
-        app.set_up = None
-        stays = f", but {', '.join(map(str, kept))} was changed since and stays" if kept else ""
-        app.say(f"the set-up is taken back{stays}", severity="warning" if kept else "information")
+    def on_known(step: Step | None) -> None:
+        if step is None:
+            app.say("there is nothing to undo: no account was added, renamed or removed", severity="warning")
+            return
+        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when it is asked
+
+        files = ", ".join(str(change.path) for change in step.files)
+        app.push_screen(Confirm(f"Undo: {step.what}?", f"This changes {files}.", "undo"), on_answered)
+
+    def on_answered(yes: bool | None) -> None:
+        if yes:
+            app.work("undo", setup.undo, on_undone)
+
+    def on_undone(step: Step) -> None:
+        app.say(f"Undone: {step.what}")
         app.take_snapshot()
 
-    app.work("set-up", lambda: engine.configuration.take_set_up_back(found), on_gone)
-    return None
+    app.work("undo", setup.last_step, on_known)

@@ -1,4 +1,4 @@
-"""The first set-up: what was found, what would be written for it, and the question whether to."""
+"""The set-up: what was found, what would be written for it, and the question whether to."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class FirstSetUp(Reading):
-    """Shows every file whole; `y` writes them, escape leaves everything as it is."""
+    """Shows what would change in every file; `y` writes them, escape leaves everything as it is."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("y", "write", "write")]
 
@@ -40,8 +40,7 @@ class FirstSetUp(Reading):
             return
 
         def on_written(_result: None) -> None:
-            app.set_up = found
-            app.say(f"wrote {len(found.files)} files; `:setup undo` deletes them again")
+            app.say(f"Set up {', '.join(login.account for login in found.logins)}. `:setup undo` takes it back")
             app.take_snapshot()
 
         self.dismiss()

@@ -110,21 +110,22 @@ def _schema(context: Context, prog: str, arguments: list[str]) -> int:
 def _init(context: Context, prog: str, arguments: list[str]) -> int:
     parser = Parser(
         prog=prog,
-        description="Write a first configuration for the CLIs of this machine. What exists is never changed.",
+        description="Add the logins of this machine that are no accounts yet. What is there already stays.",
     )
-    parser.add_argument("--dry-run", action="store_true", help="print the files instead of writing them")
+    parser.add_argument("--dry-run", action="store_true", help="show the difference, write nothing")
     is_dry = parser.parse(arguments).dry_run
     configuration = context.engine.configuration
-    found = configuration.first_set_up()
+    found = configuration.set_up()
     for note in found.notes:
         diagnostics.note(f"Note: {note}")
+    if not found.files:
+        output.write_line("nothing to add: no login was found that is no account yet")
+        return 0
     if is_dry:
-        for change in found.files:
-            output.write_line(f"# {change.path}")
-            output.write_block(f"{change.after}\n")
+        output.write_block(context.engine.account_setup.diff(found.files))
         return 0
     configuration.write_set_up(found)
     for change in found.files:
         output.write_line(f"wrote {change.path}")
-    output.write_line(f"{context.program} config check tells what is wrong; {context.program} quota check reads quota")
+    output.write_line(f"{context.program} account undo takes it back; {context.program} quota check reads quota")
     return 0

@@ -22,20 +22,24 @@ class FileChange(Record):
 
     path: Path
     before: str | None  # None: the file does not exist yet
-    after: str
+    after: str | None  # None: it is deleted
 
     @property
     def diff(self) -> str:
         """Return the change as a unified diff."""
         old = (self.before or "").splitlines(keepends=True)
-        new = self.after.splitlines(keepends=True)
-        name = str(self.path)
-        lines = difflib.unified_diff(old, new, "/dev/null" if self.before is None else name, name)
+        new = (self.after or "").splitlines(keepends=True)
+        name_before, name_after = (
+            "/dev/null" if text is None else str(self.path) for text in (self.before, self.after)
+        )
+        lines = difflib.unified_diff(old, new, name_before, name_after)
         return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 def write(changes: Sequence[FileChange]) -> None:
     """Write all changes; each file changes in one step and keeps its mode, and a link stays a link.
+
+    Files are deleted after all others have been written.
 
     Raises ConfigInvalid when a file is no longer what it was, or cannot be prepared; nothing is written then.
     """
@@ -44,34 +48,42 @@ def write(changes: Sequence[FileChange]) -> None:
     prepared: list[tuple[Path, Path]] = []
     try:
         for change in changes:
-            target = change.path.resolve()
-            prepared.append((_prepare(target, change), target))
+            if change.after is not None:
+                target = change.path.resolve()
+                prepared.append((_prepare(target, change, change.after), target))
     except OSError as error:
         _discard(prepared)
         message = f"{error.filename or 'a file'} cannot be written, so nothing was: {error.strerror}"
         raise ConfigInvalid(message) from error
     _rename(prepared)
+    for change in changes:
+        if change.after is None:
+            _delete(change.path)
+
+
+def read_text(path: Path) -> str | None:
+    """Return what a file says now, as changes have it; None: there is none. Raises ConfigInvalid."""
+    try:
+        return read_regular(path).decode("utf-8-sig", "replace")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigInvalid(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _refuse_if_changed(change: FileChange) -> None:
-    try:
-        now: str | None = read_regular(change.path).decode("utf-8-sig", "replace")
-    except FileNotFoundError:
-        now = None
-    except OSError as error:
-        raise ConfigInvalid(f"{change.path} cannot be read: {error.strerror}") from error
-    if now != change.before:
+    if read_text(change.path) != change.before:
         raise ConfigInvalid(f"{change.path} was changed in the meantime, so nothing was written: run the command again")
 
 
-def _prepare(target: Path, change: FileChange) -> Path:
+def _prepare(target: Path, change: FileChange, text: str) -> Path:
     make_folder(target.parent)
     mode = _NEW_FILE_MODE if change.before is None else target.stat().st_mode & 0o7777
     descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             os.fchmod(descriptor, mode)
-            file.write(change.after.encode())
+            file.write(text.encode())
             file.flush()
             os.fsync(descriptor)
     except OSError:
@@ -92,6 +104,13 @@ def _rename(prepared: Sequence[tuple[Path, Path]]) -> None:
     for folder in {target.parent for _, target in prepared}:
         with contextlib.suppress(OSError):  # where the file system has no way to
             sync_folder(folder)
+
+
+def _delete(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise ConfigInvalid(f"{path} cannot be deleted: {error.strerror}; everything else was written") from error
 
 
 def _discard(prepared: Sequence[tuple[Path, Path]]) -> None:

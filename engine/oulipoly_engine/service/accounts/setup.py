@@ -1,29 +1,30 @@
-"""The first set-up: which CLIs somebody is logged in to, what would be written for them, writing it, taking it back.
+"""The set-up: which logins of this machine are no accounts yet, and what would be written for them.
 
-Nothing that exists is ever changed, and no credential is read: that its file is there is all that counts.
+What is there already stays as it is, and no credential is read: that its file is there is all that counts.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from oulipoly_engine.config.edit.write_files import FileChange, write
-from oulipoly_engine.core.accounts.first_files import Login, texts
+from oulipoly_engine.config import load
+from oulipoly_engine.config.edit import account_edit
+from oulipoly_engine.config.edit.account_edit import Addition
+from oulipoly_engine.config.edit.undo import Step, write_step
+from oulipoly_engine.config.edit.write_files import FileChange, read_text
+from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
+from oulipoly_engine.core.accounts.clis.account_files import HEAD, Login, name_of
+from oulipoly_engine.core.accounts.clis.cli import Cli
+from oulipoly_engine.core.accounts.clis.table import CLIS, recognise_cli
+from oulipoly_engine.core.quota.quota_source import transcripts_folder
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.paths import Paths
-from oulipoly_engine.records import Record
-from oulipoly_engine.regular_files import read_regular
+from oulipoly_engine.records import Record, replace
 
-_CREDENTIALS = {"claude": ".credentials.json", "codex": "auth.json"}
-_MARKS = {  # what lies in a folder that is one CLI's; one of them is enough
-    "claude": (".credentials.json", "projects"),
-    "codex": ("auth.json", "sessions"),
-    "gemini": ("oauth_creds.json", "tmp"),
-    "opencode": ("opencode.db", "auth.json"),
-}
+_OLD_HEAD = "# Written by the first set-up."
 
 
 class SetUp(Record):
@@ -34,86 +35,104 @@ class SetUp(Record):
     notes: tuple[str, ...] = ()  # what was found and is left out, and why; a sentence each
 
 
-def propose(paths: Paths, which: Callable[[str], str | None] = shutil.which) -> SetUp:
-    """Return the first configuration for the CLIs that are installed and logged in to."""
+def propose(paths: Paths, models_dir: Path | None = None, which: Callable[[str], str | None] = shutil.which) -> SetUp:
+    """Return what is to be written for the logins that are no accounts yet. Raises ConfigInvalid for broken files."""
+    accounts = load.load_accounts(paths).value
+    known = used_folders(accounts, load.load_sessions(paths).value, paths.home)
     logins: list[Login] = []
     notes: list[str] = []
-    for cli in _MARKS:
-        folders = tuple(_folders(cli, paths.home))
-        if which(cli) is None:
+    for cli in CLIS.values():
+        folders = tuple(find_folders(cli, paths.home))
+        if which(cli.name) is None:
             notes += (
-                f"{shown} is there, but no program {cli} is on the PATH"
+                f"{shown} is there, but no program {cli.name} is on the PATH"
                 for shown in map(_shorten_paths(paths), folders)
             )
             continue
-        found = [_login(cli, folder, paths) for folder in folders]
-        if not found:
-            notes.append(f"{cli} is installed, but nobody is logged in: start it once")
+        found = [login_in(cli, folder, paths) for folder in folders if folder.resolve() not in known]
+        if not folders:
+            notes.append(f"{cli.name} is installed, but nobody is logged in: `agents account add {cli.name}` does that")
         for login in found:
-            if cli in _CREDENTIALS and not login.has_credentials:
-                notes.append(f"{login.account}: {_CREDENTIALS[cli]} is not in its folder, so its quota is not read")
+            if cli.quota is not None and not login.has_credentials:
+                notes.append(f"{login.account}: {cli.quota.credentials} is not in its folder, so its quota is not read")
         logins += found
-    logins = _drop_same_names(logins)
-    files = tuple(FileChange(paths.config / name, None, text) for name, text in texts(logins))
-    return SetUp(tuple(logins), files, tuple(notes))
+    logins = _drop_same_names(logins, accounts)
+    models = models_dir or paths.models
+    additions = [Addition(login, _choose_pools(login, models, notes)) for login in logins]
+    return SetUp(tuple(logins), account_edit.add(paths, models, additions), tuple(notes))
 
 
-def write_first(paths: Paths, found: SetUp) -> None:
-    """Write it. Raises RequestRefused where there is a configuration, ConfigInvalid where it cannot be written."""
+def write_set_up(paths: Paths, found: SetUp) -> None:
+    """Write it, so that it can be undone. Raises ConfigInvalid, and RequestRefused where there is nothing to write."""
     if not found.files:
-        message = "no CLI that somebody is logged in to was found: install and start claude, codex, gemini or opencode"
+        message = "there is nothing to add: no login was found that is no account yet"
         raise RequestRefused(message)
-    present = [change.path for change in found.files if change.path.exists() or change.path.is_symlink()]
-    if present or _has_models(paths):
-        there = str(present[0]) if present else f"a model in {paths.models}"
-        message = f"there is a configuration already ({there}), and a first set-up changes nothing that exists"
-        raise RequestRefused(message)
-    write(found.files)
+    names = ", ".join(login.account for login in found.logins)
+    write_step(paths.data, Step(f"set up {names}", found.files))
 
 
-def take_back(found: SetUp) -> tuple[Path, ...]:
-    """Delete what was written and is still as it was; return what was changed since and stays."""
-    kept = []
-    for change in found.files:
-        try:
-            is_ours = read_regular(change.path).decode() == change.after
-        except (OSError, UnicodeDecodeError):
-            is_ours = False
-        if is_ours:
-            change.path.unlink()
-        elif change.path.exists():
-            kept.append(change.path)
-    for folder in sorted({change.path.parent for change in found.files}, reverse=True):  # the inner ones first
-        with suppress(OSError):  # not empty: something else is in it
-            folder.rmdir()
-    return tuple(kept)
+def used_folders(accounts: Mapping[str, Account], scripts: Mapping[str, SessionScripts], home: Path) -> dict[Path, str]:
+    """Return whose account each folder of a CLI is, links followed."""
+    found: dict[Path, str] = {}
+    for name, account in accounts.items():
+        cli = recognise_cli(account, home)
+        if cli is not None:
+            found.setdefault(cli.folder.resolve(), name)
+        told = transcripts_folder(account, scripts.get(name))
+        if told is not None and "$" not in told[1]:
+            folder = home / told[1][2:] if told[1].startswith("~/") else Path(told[1])
+            below = CLIS[told[0]].transcripts
+            found.setdefault((folder.parent if below is not None and below.below else folder).resolve(), name)
+    return found
 
 
-def _folders(cli: str, home: Path) -> Iterator[Path]:
-    """Yield the folders that a CLI keeps logins in: its own, and for claude and codex those beside it."""
-    own = home / ".local/share/opencode" if cli == "opencode" else home / f".{cli}"
-    beside = sorted(home.glob(f".{cli}*")) if cli in _CREDENTIALS else []
-    for folder in dict.fromkeys((own, *beside)):
+def find_folders(cli: Cli, home: Path) -> Iterator[Path]:
+    """Yield the folders that a CLI keeps logins in: where it looks by itself, and in homes beside that."""
+    homes = sorted(home.glob(f".{cli.name}?*"))
+    for folder in dict.fromkeys((home / cli.place.default, *(one / cli.place.below for one in homes))):
         with suppress(OSError):
-            if folder.is_dir() and any((folder / mark).exists() for mark in _MARKS[cli]):
+            if folder.is_dir() and any((folder / mark).exists() for mark in cli.place.marks):
                 yield folder
 
 
-def _login(cli: str, folder: Path, paths: Paths) -> Login:
-    is_default = cli not in _CREDENTIALS or folder.name == f".{cli}"
-    shown = _shorten_paths(paths)(folder) if is_default else str(folder)  # `env` expands no tilde
-    has_credentials = cli in _CREDENTIALS and (folder / _CREDENTIALS[cli]).is_file()
-    return Login(cli, shown, has_credentials, is_default)
+def login_in(cli: Cli, folder: Path, paths: Paths) -> Login:
+    """Return the login that a CLI keeps in a folder."""
+    has_credentials = cli.quota is not None and (folder / cli.quota.credentials).is_file()
+    if folder == paths.home / cli.place.default:
+        return Login(cli, cli.name, _shorten_paths(paths)(folder), has_credentials=has_credentials)
+    home = folder
+    for _ in Path(cli.place.below).parts:
+        home = home.parent
+    return Login(cli, name_of(cli, str(home)), str(folder), str(home), has_credentials)
 
 
-def _drop_same_names(logins: list[Login]) -> list[Login]:
-    """Leave out a login whose name another has taken: `.claude 2` and `.claude-2` would be one account."""
-    return list({login.account: login for login in reversed(logins)}.values())[::-1]
+def _choose_pools(login: Login, models: Path, notes: list[str]) -> tuple[str, ...]:
+    """Return the pool of a login: that of its CLI, unless somebody else has written one of that name."""
+    text = read_text(models / f"{login.cli.name}.toml")
+    if text is None or text.startswith((HEAD, _OLD_HEAD)):
+        return (login.cli.name,)
+    notes.append(f"{login.account} is in no pool: {models / f'{login.cli.name}.toml'} is your own; add it there")
+    return ()
+
+
+def _drop_same_names(logins: list[Login], accounts: Mapping[str, Account]) -> list[Login]:
+    """Leave out a login whose name another has taken, for `.claude 2` and `.claude-2` would be one account.
+
+    One whose name an account has gets the next free number behind it.
+    """
+    found = list({login.account: login for login in reversed(logins)}.values())[::-1]
+    return [replace(login, account=find_free_name(login.account, accounts)) for login in found]
+
+
+def find_free_name(name: str, taken: Mapping[str, object]) -> str:
+    """Return a name, or the first of `name-2`, `name-3` … that nobody has."""
+    number = 1
+    free = name
+    while free in taken:
+        number += 1
+        free = f"{name}-{number}"
+    return free
 
 
 def _shorten_paths(paths: Paths) -> Callable[[Path], str]:
     return lambda folder: f"~/{folder.relative_to(paths.home)}"
-
-
-def _has_models(paths: Paths) -> bool:
-    return paths.models.is_dir() and any(paths.models.glob("*.toml"))

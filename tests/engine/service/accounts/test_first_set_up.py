@@ -1,13 +1,16 @@
-"""The first set-up: what is found, what is written for it, that nothing is overwritten, and taking it back."""
+"""The set-up: what is found, what is written for it, that nothing is overwritten, and undoing it."""
 
 import stat
+from functools import partial
 
 import pytest
 
 from oulipoly_engine.config.check import check
+from oulipoly_engine.config.edit.undo import undo_last
 from oulipoly_engine.errors import RequestRefused
 from oulipoly_engine.paths import from_environment
-from oulipoly_engine.service.accounts.setup import propose, take_back, write_first
+from oulipoly_engine.service.accounts import setup
+from oulipoly_engine.service.accounts.setup import write_set_up
 
 CLIS = ("claude", "codex", "gemini", "opencode")
 FOLDERS = {
@@ -21,7 +24,10 @@ FOLDERS = {
 
 
 def found_everywhere(name):
-    return f"/usr/bin/{name}" if name in (*CLIS, "env") else None
+    return f"/usr/bin/{name}" if name in CLIS else None
+
+
+propose = partial(setup.propose, which=found_everywhere)
 
 
 @pytest.fixture
@@ -34,7 +40,7 @@ def logins(home):
 
 
 def test_each_login_is_an_account_and_each_cli_a_pool(logins):
-    found = propose(logins, found_everywhere)
+    found = propose(logins)
 
     accounts = ["claude", "claude-work", "codex", "codex-two", "gemini", "opencode"]
     assert accounts == [login.account for login in found.logins]
@@ -44,81 +50,130 @@ def test_each_login_is_an_account_and_each_cli_a_pool(logins):
 
 
 def test_what_is_written_has_no_problem(logins):
-    write_first(logins, propose(logins, found_everywhere))
+    write_set_up(logins, propose(logins))
 
     assert () == check(logins, which=found_everywhere)
 
 
 def test_files_are_private(logins):
-    found = propose(logins, found_everywhere)
-    write_first(logins, found)
+    found = propose(logins)
+    write_set_up(logins, found)
 
     assert {0o600} == {stat.S_IMODE(change.path.stat().st_mode) for change in found.files}
 
 
-@pytest.mark.parametrize("present", ["providers.toml", "config.toml", "models/mine.toml"])
-def test_nothing_that_exists_is_touched(logins, present):
-    found = propose(logins, found_everywhere)
+@pytest.mark.parametrize("present", ["providers.toml", "config.toml", "models/codex.toml", "sessions.toml"])
+def test_what_is_there_stays_as_it_is(logins, present):
     path = logins.config / present
     path.parent.mkdir(parents=True)
-    path.write_text("# mine\n")
-    with pytest.raises(RequestRefused, match="there is a configuration already"):
-        write_first(logins, found)
+    text = '# mine\n[[providers]]\nname = "mine"\n' if present.startswith("models") else "# mine\n"
+    path.write_text(text)
+    write_set_up(logins, propose(logins))
 
+    assert path.read_text().startswith(text)
+    undo_last(logins.data)
     assert [path] == [one for one in logins.config.rglob("*") if one.is_file()]
-    assert "# mine\n" == path.read_text()
+    assert text == path.read_text()
+
+
+def test_a_second_set_up_adds_what_is_new(logins, home):
+    write_set_up(logins, propose(logins))
+    before = logins.providers.read_text()
+    assert () == propose(logins).logins
+    (home / ".claude-late").mkdir()
+    (home / ".claude-late/.credentials.json").write_text("{}")
+    found = propose(logins)
+    write_set_up(logins, found)
+
+    assert ["claude-late"] == [login.account for login in found.logins]
+    assert logins.providers.read_text().startswith(before)
+    assert 'name = "claude-late"' in (logins.models / "claude.toml").read_text()
+    assert () == check(logins, which=found_everywhere)
+
+
+def test_a_pool_of_ones_own_is_left_alone_and_said(logins):
+    logins.models.mkdir(parents=True)
+    (logins.models / "codex.toml").write_text('[[providers]]\nname = "mine"\n')
+    found = propose(logins)
+
+    assert not any(change.path.name == "codex.toml" for change in found.files)
+    assert any("codex is in no pool" in note and "is your own" in note for note in found.notes)
+
+
+def test_a_login_that_a_wrapper_uses_is_an_account_already(logins):
+    logins.config.mkdir(parents=True)
+    storage = '[mine.session_storage]\nkind = "script"\ncwd_script = "claude-code-cwd ~/.claude-work/projects"\n'
+    logins.providers.write_text(f'[mine]\ncommand = "my-wrapper"\n{storage}')
+
+    assert "claude-work" not in [login.account for login in propose(logins).logins]
+
+
+def test_the_rule_that_wins_is_written_with_its_reason_unless_there_are_settings(logins):
+    text = next(change.after for change in propose(logins).files if change.path == logins.settings)
+
+    assert "# " in text
+    assert 'tie_rule = "most-headroom"' in text
 
 
 def test_a_login_without_its_program_is_left_out_and_said(logins):
-    found = propose(logins, lambda name: None if name == "codex" else f"/bin/{name}")
+    found = setup.propose(logins, which=lambda name: None if name == "codex" else f"/bin/{name}")
 
     assert not any(login.cli == "codex" for login in found.logins)
     assert ("~/.codex is there, but no program codex is on the PATH",) == found.notes[:1]
 
 
 def test_a_program_without_a_login_is_said(home):
-    found = propose(from_environment(), lambda name: "/bin/claude" if name == "claude" else None)
+    found = setup.propose(from_environment(), which=lambda name: "/bin/claude" if name == "claude" else None)
 
-    assert ((), ("claude is installed, but nobody is logged in: start it once",)) == (found.files, found.notes)
-    with pytest.raises(RequestRefused, match="no CLI that somebody is logged in to"):
-        write_first(from_environment(), found)
+    said = "claude is installed, but nobody is logged in: `agents account add claude` does that"
+    assert ((), (said,)) == (found.files, found.notes)
+    with pytest.raises(RequestRefused, match="nothing to add"):
+        write_set_up(from_environment(), found)
 
 
 def test_a_login_whose_credentials_lie_elsewhere_gets_no_quota_script(logins, home):
     (home / ".claude/.credentials.json").unlink()
     (home / ".claude/projects").mkdir()
-    found = propose(logins, found_everywhere)
+    found = propose(logins)
 
     assert ("claude: .credentials.json is not in its folder, so its quota is not read",) == found.notes
     assert "anthropic-usage ~/.claude/" not in found.files[0].after
 
 
-def test_taking_it_back_leaves_nothing(logins):
-    found = propose(logins, found_everywhere)
-    write_first(logins, found)
+def test_undoing_it_leaves_nothing(logins):
+    write_set_up(logins, propose(logins))
+    undo_last(logins.data)
 
-    assert () == take_back(found)
     assert not logins.config.exists()
+    with pytest.raises(RequestRefused, match="nothing to undo"):
+        undo_last(logins.data)
 
 
-def test_taking_it_back_keeps_what_was_changed_since(logins):
-    found = propose(logins, found_everywhere)
-    write_first(logins, found)
+def test_undoing_it_changes_nothing_where_a_file_was_changed_since(logins):
+    write_set_up(logins, propose(logins))
     logins.providers.write_text("# mine now\n")
+    before = sorted(logins.config.rglob("*"))
+    with pytest.raises(RequestRefused, match=r"providers.toml was changed since"):
+        undo_last(logins.data)
 
-    assert (logins.providers,) == take_back(found)
-    assert [logins.providers] == [one for one in logins.config.rglob("*") if one.is_file()]
+    assert before == sorted(logins.config.rglob("*"))
+
+
+def test_what_can_be_undone_is_for_its_owner_alone(logins):
+    write_set_up(logins, propose(logins))
+
+    assert 0o600 == stat.S_IMODE((logins.data / "configuration-undo.json").stat().st_mode)
 
 
 def test_two_folders_of_one_name_give_one_account(logins, home):
     (home / ".codex-two").mkdir()
     (home / ".codex-two/auth.json").touch()
 
-    accounts = [login.account for login in propose(logins, found_everywhere).logins]
+    accounts = [login.account for login in propose(logins).logins]
     assert len(accounts) == len(set(accounts))
 
 
-def test_the_command_shows_writes_and_refuses(logins, home, agents):
+def test_the_command_shows_writes_and_adds_nothing_twice(logins, home, agents):
     (home / "bin").mkdir()
     (home / "bin/claude").write_text("#!/bin/sh\ncat\n")
     (home / "bin/claude").chmod(0o755)
@@ -129,6 +184,6 @@ def test_the_command_shows_writes_and_refuses(logins, home, agents):
     done = agents("config", "init", env=path)
     again = agents("config", "init", env=path)
 
-    assert (0, 1) == (done.returncode, again.returncode)
+    assert (0, 0) == (done.returncode, again.returncode)
     assert b"providers.toml" in done.stdout
-    assert b"there is a configuration already" in again.stderr
+    assert b"nothing to add" in again.stdout

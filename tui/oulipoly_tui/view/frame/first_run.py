@@ -64,16 +64,18 @@ def store_lost(failure: str) -> tuple[Line, ...]:
 
 
 def set_up_lines(found: SetUp) -> tuple[Line, ...]:
-    """Return what was found, and every file that would be written, whole."""
+    """Return what was found, and what would change in every file."""
     lines: list[Line] = [(("Found", "heading"),)]
     for login in found.logins:
         quota = "its quota can be read" if login.has_credentials else "its calls are counted: no quota is known"
-        lines.append(((f"  {login.account}", "strong"), (f"  {login.cli} in {login.folder}; {quota}", "")))
+        lines.append(((f"  {login.account}", "strong"), (f"  {login.cli.title} in {login.folder}; {quota}", "")))
     if not found.logins:
-        text = "  no CLI that somebody is logged in to: install claude, codex, gemini or opencode and start it once"
+        text = "  no login that is no account yet: install claude, codex, gemini or opencode, or log in once more"
         lines.append(((text, "warn"),))
     lines += [((f"  ! {note}", "warn"),) for note in found.notes]
     for change in found.files:
-        lines += [(), ((f"would write {change.path}", "heading"),)]
-        lines += [(("    " + text, "dim" if text.startswith("#") else ""),) for text in change.after.splitlines()]
+        verb = "create" if change.before is None else "change"
+        lines += [(), ((f"would {verb} {change.path}", "heading"),)]
+        added = [line[1:] for line in change.diff.splitlines()[2:] if line.startswith("+")]  # the rest may hold secrets
+        lines += [(("    " + line, "dim" if line.startswith("#") else ""),) for line in added]
     return tuple(lines)

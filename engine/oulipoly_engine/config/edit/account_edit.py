@@ -1,0 +1,231 @@
+"""Accounts in the configuration's files: added, renamed and removed with every comment where it is.
+
+Nothing is written here: each function returns the changes. Every new text is read back and compared with what it
+should say, so a layout that cannot be edited is refused instead of being damaged.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from oulipoly_engine.config import load
+from oulipoly_engine.config.edit.write_files import FileChange
+from oulipoly_engine.config.toml import toml_file
+from oulipoly_engine.config.toml.toml_file import TomlFile
+from oulipoly_engine.core.accounts.clis import account_files
+from oulipoly_engine.core.accounts.clis.account_files import Login
+from oulipoly_engine.errors import ConfigInvalid
+from oulipoly_engine.paths import Paths
+from oulipoly_engine.records import Record
+
+Data = dict[str, Any]
+
+
+class Addition(Record):
+    """An account to be added, and the pools that it shall serve."""
+
+    login: Login
+    pools: tuple[str, ...] = ()
+
+
+def add(paths: Paths, models: Path, additions: Sequence[Addition]) -> tuple[FileChange, ...]:
+    """Return the changes that add accounts; what the files say already stays. Raises ConfigInvalid."""
+    if not additions:
+        return ()
+    logins = [addition.login for addition in additions]
+    pools: dict[str, list[str]] = {}
+    for addition in additions:
+        for pool in dict.fromkeys(addition.pools):
+            pools.setdefault(pool, []).append(addition.login.account)
+    changes = [
+        _append(paths.providers, account_files.HEAD, map(account_files.account_table, logins)),
+        _append(paths.sessions, account_files.HEAD, filter(None, map(account_files.scripts_table, logins))),
+    ]
+    if not paths.settings.exists():
+        changes.append(FileChange(paths.settings, None, account_files.settings_file(logins[0].account)))
+    for pool, names in pools.items():
+        changes.append(_add_to_pool(models / f"{pool}.toml", names))
+    return tuple(change for change in changes if change is not None)
+
+
+def remove(paths: Paths, models: Path, account: str) -> tuple[FileChange, ...]:
+    """Return the changes that take an account out of every file; a pool that it was alone in is deleted."""
+    changes = [_without_table(path, account) for path in (paths.providers, paths.sessions)]
+    changes.append(_edit_default(paths.settings, account, None))
+    changes += [_without_member(models / f"{name}.toml", account) for name in load.list_models(paths, models)]
+    return tuple(change for change in changes if change is not None)
+
+
+def rename(paths: Paths, models: Path, account: str, new: str) -> tuple[FileChange, ...]:
+    """Return the changes that give an account another name in every file."""
+    changes = [_rename_table(path, account, new) for path in (paths.providers, paths.sessions)]
+    changes.append(_edit_default(paths.settings, account, new))
+    changes += [_rename_member(models / f"{name}.toml", account, new) for name in load.list_models(paths, models)]
+    return tuple(change for change in changes if change is not None)
+
+
+def pools_of(paths: Paths, models: Path, account: str) -> tuple[str, ...]:
+    """Return the pools that have an account, by their files; one that cannot be read has none."""
+    return tuple(
+        name
+        for name in load.list_models(paths, models)
+        if account in (member.get("name") for member in _members(toml_file.read(models / f"{name}.toml").data))
+    )
+
+
+def _append(path: Path, head: str, tables: Iterator[str]) -> FileChange | None:
+    added = "\n".join(tables)
+    if not added:
+        return None
+    file = _read(path)
+    known = set(file.data) & set(tomllib.loads(added))
+    if known:
+        message = f"{path} has [{sorted(known)[0]}] already: choose another name"
+        raise ConfigInvalid(message)
+    expected = {**file.data, **tomllib.loads(added)}
+    return _change(file, (_with_end(file.text) if file.exists else head) + "\n" + added, expected)
+
+
+def _add_to_pool(path: Path, accounts: Sequence[str]) -> FileChange | None:
+    file = _read(path)
+    known = [member.get("name") for member in _members(file.data)]
+    new = [name for name in accounts if name not in known]
+    if not new:
+        return None
+    if not file.exists:
+        text = account_files.pool_head() + "".join("\n" + account_files.pool_entry(name) for name in new)
+        return FileChange(path, None, text)
+    expected = {**file.data, "providers": [*file.data.get("providers", []), *({"name": name} for name in new)]}
+    text = _with_end(file.text) + "".join("\n" + account_files.pool_entry(name) for name in new)
+    if _says(text, expected):
+        return FileChange(path, file.text, text)
+
+    def append(document: Any) -> None:  # noqa: ANN401 - tomlkit's
+        for name in new:
+            document["providers"].append({"name": name})
+
+    return _edit(file, append, expected)
+
+
+def _without_table(path: Path, account: str) -> FileChange | None:
+    file = _read(path)
+    if account not in file.data:
+        return None
+    from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - 60 ms, only a change needs it
+
+    expected = {name: value for name, value in file.data.items() if name != account}
+    return _edit(file, lambda document: toml_edit.remove(document, account), expected)
+
+
+def _without_member(path: Path, account: str) -> FileChange | None:
+    file = _read(path)
+    members = _members(file.data)
+    places = [place for place, member in enumerate(members) if member.get("name") == account]
+    if not places:
+        return None
+    if len(places) == len(members):
+        return FileChange(path, file.text, None)
+    expected = {**file.data, "providers": [member for place, member in enumerate(members) if place not in places]}
+
+    def drop(document: Any) -> None:  # noqa: ANN401 - tomlkit's
+        for place in reversed(places):
+            del document["providers"][place]
+
+    return _edit(file, drop, expected)
+
+
+def _rename_member(path: Path, account: str, new: str) -> FileChange | None:
+    file = _read(path)
+    members = _members(file.data)
+    if not any(member.get("name") == account for member in members):
+        return None
+    expected = {
+        **file.data,
+        "providers": [member | {"name": new} if member.get("name") == account else member for member in members],
+    }
+
+    def change(document: Any) -> None:  # noqa: ANN401 - tomlkit's
+        from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - as above
+
+        for entry in document["providers"]:
+            if entry.get("name") == account:
+                toml_edit.set_value(entry, "name", new)
+
+    return _edit(file, change, expected)
+
+
+def _rename_table(path: Path, account: str, new: str) -> FileChange | None:
+    """Change the headings of an account's tables, which leaves their place and their comments."""
+    file = _read(path)
+    if account not in file.data:
+        return None
+    expected = {(new if name == account else name): value for name, value in file.data.items()}
+    written = "|".join(re.escape(form) for form in {account, f'"{account}"', f"'{account}'", _quote(account)})
+    heading = re.compile(rf"^(\s*\[\[?\s*)(?:{written})(?=\s*[.\]])", re.MULTILINE)
+    return _change(file, heading.sub(lambda found: found[1] + _quote(new), file.text), expected)
+
+
+def _edit_default(path: Path, account: str, new: str | None) -> FileChange | None:
+    file = toml_file.read(path)  # a broken config.toml counts as empty everywhere
+    if file.failure is not None or file.data.get("default_provider") != account:
+        return None
+    from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - as above
+
+    if new is None:
+        expected = {name: value for name, value in file.data.items() if name != "default_provider"}
+        return _edit(file, lambda document: toml_edit.remove(document, "default_provider"), expected)
+    expected = {**file.data, "default_provider": new}
+    return _edit(file, lambda document: toml_edit.set_value(document, "default_provider", new), expected)
+
+
+def _edit(file: TomlFile, change: Callable[[Any], None], expected: Mapping[str, Any]) -> FileChange:
+    from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - as above
+
+    document = toml_edit.parse(file.text)
+    try:
+        change(document)
+        text = toml_edit.render(document)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:  # tomlkit's own, for layouts that it cannot edit
+        raise _refusal(file) from error
+    return _change(file, text, expected)
+
+
+def _change(file: TomlFile, text: str, expected: Mapping[str, Any]) -> FileChange:
+    if not _says(text, expected):
+        raise _refusal(file)
+    return FileChange(file.path, file.text if file.exists else None, text)
+
+
+def _says(text: str, expected: Mapping[str, Any]) -> bool:
+    try:
+        return tomllib.loads(text) == expected
+    except tomllib.TOMLDecodeError:
+        return False
+
+
+def _refusal(file: TomlFile) -> ConfigInvalid:
+    return ConfigInvalid(f"{file.path} cannot be edited here: its layout is too unusual; edit it by hand")
+
+
+def _read(path: Path) -> TomlFile:
+    file = toml_file.read(path)
+    if file.failure is not None:
+        raise ConfigInvalid(file.failure.text)
+    return file
+
+
+def _members(data: Mapping[str, Any]) -> list[Data]:
+    found = data.get("providers")
+    return [member for member in found if isinstance(member, dict)] if isinstance(found, list) else []
+
+
+def _with_end(text: str) -> str:
+    return text if not text or text.endswith("\n") else f"{text}\n"
+
+
+def _quote(name: str) -> str:
+    return account_files.quote_key(name)

@@ -1,0 +1,76 @@
+"""Claude Code."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from oulipoly_engine.core.accounts.clis.cli import (
+    ApiKey,
+    Cli,
+    Launch,
+    LoginCommand,
+    Observed,
+    Place,
+    PrivateFile,
+    Profile,
+    QuotaSource,
+    Status,
+    Transcripts,
+)
+from oulipoly_engine.core.accounts.clis.documents import read_object, text_of
+
+_KEY_FILE = "api-key"
+_DETAILS = ("apiProvider", "orgId", "orgName")
+
+
+def _read_status(seen: Observed) -> tuple[Profile, ...]:
+    """Read `claude auth status`; versions without it have only the file that a login leaves."""
+    told = read_object(seen.stdout)
+    if "loggedIn" not in told:
+        login = read_object(seen.files.get(".credentials.json", "")).get("claudeAiOauth")
+        return (_profile("logged in", "claude.ai", login),) if isinstance(login, dict) else ()
+    if told["loggedIn"] is not True:
+        return ()
+    method = text_of(told, "authMethod") or "unknown"
+    return (_profile(text_of(told, "email") or _describe(method), method, told),)
+
+
+def _profile(name: str, method: str, told: Mapping[str, Any]) -> Profile:
+    details = {key: value for key in _DETAILS if (value := text_of(told, key))}
+    return Profile(name, method, text_of(told, "subscriptionType"), details)
+
+
+def _describe(method: str) -> str:
+    return "API key" if "key" in method.lower() else "logged in"
+
+
+def _key_files(home: str, key: str) -> tuple[PrivateFile, ...]:
+    """Keep the key in a file of its own, which Claude Code reads by the helper that its settings name."""
+    helper = f"cat {shlex.quote(str(PurePosixPath(home) / _KEY_FILE))}"
+    settings = json.dumps({"apiKeyHelper": helper}, indent=2)
+    return PrivateFile(_KEY_FILE, f"{key}\n"), PrivateFile("settings.json", f"{settings}\n")
+
+
+CLAUDE = Cli(
+    name="claude",
+    title="Claude Code",
+    install="npm install -g @anthropic-ai/claude-code",
+    place=Place(".claude", {"CLAUDE_CONFIG_DIR": ""}, marks=(".credentials.json", "projects")),
+    launch=Launch(
+        ("-p",),
+        resume_flag="--resume",
+        fork_args=("--resume", "{session_id}", "--fork-session"),
+        unset=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
+    ),
+    credentials=(".credentials.json", "credentials.json"),
+    oldest=(2, 1, 50),
+    login=LoginCommand(("auth", "login")),
+    status=Status(_read_status, ("auth", "status"), (".credentials.json",)),
+    api_key=ApiKey("ANTHROPIC_API_KEY", _key_files),
+    quota=QuotaSource("anthropic-usage", ".credentials.json"),
+    transcripts=Transcripts("claude-code", "projects", "claude_code"),
+)

@@ -1,0 +1,129 @@
+"""What this program can know of a CLI: one bundle of optional capabilities (contract, section 15). Pure.
+
+A capability that is None is one that the CLI does not have: whoever needs it says so and goes on without it. Facts
+about the programs were seen with Claude Code 2.1.197, Codex 0.169, opencode 1.18 and Gemini CLI 0.61 (2026-11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
+
+from oulipoly_engine.records import Record, field
+
+
+class Place(Record):
+    """Where a CLI keeps what belongs to one login."""
+
+    default: str  # its folder below the user's home, where nobody says otherwise
+    variables: Mapping[str, str]  # that lead it to another home: the folder below that home each is set to; "" itself
+    below: str = ""  # where in such a home its folder lies; "": the home is the folder
+    marks: tuple[str, ...] = ()  # files and folders of its folder; one of them tells that the CLI was used there
+
+    def folder(self, home: str) -> str:
+        """Return the CLI's folder in a home of its own."""
+        return str(PurePosixPath(home) / self.below)
+
+    def environment(self, home: str) -> dict[str, str]:
+        """Return the variables with which the CLI works in a home of its own."""
+        return {name: str(PurePosixPath(home) / below) for name, below in self.variables.items()}
+
+
+class Launch(Record):
+    """How it is started and goes on with a session."""
+
+    words: tuple[str, ...]  # arguments of every one-shot
+    prompt_mode: str = "stdin"
+    resume_flag: str = ""  # before a session's id; empty: `resume_words` stand there
+    resume_words: tuple[str, ...] = ()
+    fork_args: tuple[str, ...] = ()
+    capture: Mapping[str, str] = field(default_factory=dict)  # the account's [session_capture]
+    unset: tuple[str, ...] = ()  # variables that would win over the login
+    test_words: tuple[str, ...] = ()  # further arguments of a test prompt, which is asked in any folder
+
+
+class Transcripts(Record):
+    """Which of our adapters read its sessions."""
+
+    adapter: str  # the names of adapters begin with it: `codex` for `codex-turns`
+    below: str = ""  # their folder, in the CLI's own
+    storage_type: str = ""  # of [session_storage]; empty: there is none, so no transcript can be located for a move
+    has_locator: bool = True
+
+
+class QuotaSource(Record):
+    """Which usage adapter reads its quota."""
+
+    adapter: str
+    credentials: str  # the file it is given, in the CLI's folder
+
+
+class LoginCommand(Record):
+    """How somebody logs in."""
+
+    words: tuple[str, ...]  # arguments; empty: the CLI asks when it is started
+    hint: str = ""  # what to do there, where that is not plain
+
+
+class Observed(Record):
+    """What was seen of a login."""
+
+    exit_code: int | None = None  # of the status command; None: there is none, or it did not end
+    stdout: str = ""
+    stderr: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)  # the texts of those that are there, by their names
+
+
+class Profile(Record):
+    """Who is logged in; never a token."""
+
+    id: str  # mail, name, or what kind of login it is
+    method: str  # claude.ai, chatgpt, api_key, …
+    plan: str | None = None  # max, pro, …
+    details: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """Return it for people: `ann@example.com (max)`."""
+        return f"{self.id} ({self.plan})" if self.plan else self.id
+
+
+class Status(Record):
+    """How it is told who is logged in."""
+
+    read: Callable[[Observed], tuple[Profile, ...]]  # the one in use first; none: nobody is
+    words: tuple[str, ...] = ()  # arguments of the status command; empty: the files tell
+    files: tuple[str, ...] = ()  # that are read, in the CLI's folder
+
+
+class PrivateFile(Record):
+    """A file to be written for the owner's eyes alone."""
+
+    name: str  # below the account's home
+    text: str
+
+
+class ApiKey(Record):
+    """How a key takes the place of a login; it stands in the account's home, never in our configuration."""
+
+    variable: str  # in which people keep such a key
+    files: Callable[[str, str], tuple[PrivateFile, ...]] | None = None  # of (home, key): what is written
+    words: tuple[str, ...] = ()  # or: arguments of a command that takes the key on stdin and keeps it
+
+
+class Cli(Record):
+    """One CLI."""
+
+    name: str  # its program, and what people call it here: claude
+    title: str
+    install: str  # a command
+    place: Place
+    launch: Launch
+    credentials: tuple[str, ...] = ()  # in its folder; one of them is there where somebody is logged in
+    oldest: tuple[int, ...] = ()  # version that was seen to work
+    version_words: tuple[str, ...] = ("--version",)
+    login: LoginCommand | None = None
+    status: Status | None = None
+    api_key: ApiKey | None = None
+    quota: QuotaSource | None = None
+    transcripts: Transcripts | None = None

@@ -1,0 +1,105 @@
+"""Codex."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import tomllib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from oulipoly_engine.core.accounts.clis.cli import (
+    ApiKey,
+    Cli,
+    Launch,
+    LoginCommand,
+    Observed,
+    Place,
+    Profile,
+    QuotaSource,
+    Status,
+    Transcripts,
+)
+from oulipoly_engine.core.accounts.clis.documents import object_in, read_object, text_of
+
+_CLAIMS = "https://api.openai.com/auth"
+_NOTHING = "not logged in"
+
+
+def _read_status(seen: Observed) -> tuple[Profile, ...]:
+    """Read `codex login status`, which exits 0 where somebody is, and whose login it is from the file it keeps."""
+    said = f"{seen.stdout}\n{seen.stderr}".lower()
+    auth = read_object(seen.files.get("auth.json", ""))
+    if not auth or _NOTHING in said or (seen.exit_code is not None and seen.exit_code != 0):
+        return ()
+    return (_profile(auth), *_configured(seen.files.get("config.toml", "")))
+
+
+def _profile(auth: Mapping[str, Any]) -> Profile:
+    claims = _claims(_identity_token(auth))
+    if claims:
+        account = object_in(claims, _CLAIMS)
+        details = {key: value for key in ("chatgpt_account_id",) if (value := text_of(account, key))}
+        return Profile(
+            text_of(claims, "email") or "logged in", "chatgpt_oauth", text_of(account, "chatgpt_plan_type"), details
+        )
+    if auth.get("OPENAI_API_KEY"):
+        return Profile("API key", "api_key")
+    return Profile("logged in", "unknown")
+
+
+def _identity_token(auth: Mapping[str, Any]) -> str:
+    token = object_in(auth, "tokens").get("id_token")
+    return token if isinstance(token, str) else ""
+
+
+def _claims(token: str) -> Mapping[str, Any]:
+    """Return what a JWT says of its owner; its signature is its reader's business, and we grant nothing by it."""
+    parts = token.split(".")
+    if len(parts) != 3:
+        return {}
+    try:
+        return read_object(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)).decode())
+    except (binascii.Error, ValueError):
+        return {}
+
+
+def _configured(text: str) -> Iterator[Profile]:
+    """Yield the profiles of its config.toml, which share the login."""
+    try:
+        told = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return
+    named = [told["profile"]] if isinstance(told.get("profile"), str) else []
+    for name in dict.fromkeys((*named, *object_in(told, "profiles"))):
+        yield Profile(f"profile:{name}", "profile")
+
+
+CODEX = Cli(
+    name="codex",
+    title="Codex",
+    install="npm install -g @openai/codex",
+    place=Place(".codex", {"CODEX_HOME": ""}, marks=("auth.json", "sessions")),
+    launch=Launch(
+        ("exec",),
+        prompt_mode="arg",
+        resume_words=("resume",),
+        fork_args=("fork", "{session_id}"),
+        capture={
+            "kind": "stdout_json_event",
+            "json_flag": "--json",
+            "last_message_flag": "-o",
+            "event_type": "thread.started",
+            "event_id_path": "thread_id",
+        },
+        unset=("OPENAI_API_KEY", "CODEX_API_KEY"),
+        test_words=("--skip-git-repo-check",),
+    ),
+    credentials=("auth.json",),
+    oldest=(0, 60),
+    login=LoginCommand(("login",)),
+    status=Status(_read_status, ("login", "status"), ("auth.json", "config.toml")),
+    api_key=ApiKey("OPENAI_API_KEY", words=("login", "--with-api-key")),
+    quota=QuotaSource("chatgpt-usage", "auth.json"),
+    transcripts=Transcripts("codex", "sessions", "codex_session"),
+)

@@ -1,0 +1,54 @@
+"""Gemini CLI. Its one-shots were seen; its login and its key file follow its documentation."""
+
+from __future__ import annotations
+
+import json
+
+from oulipoly_engine.core.accounts.clis.cli import (
+    ApiKey,
+    Cli,
+    Launch,
+    LoginCommand,
+    Observed,
+    Place,
+    PrivateFile,
+    Profile,
+    Status,
+    Transcripts,
+)
+from oulipoly_engine.core.accounts.clis.documents import object_in, read_object, text_of
+
+_KEY = "GEMINI_API_KEY"
+_BY_KEY = "gemini-api-key"
+
+
+def _read_status(seen: Observed) -> tuple[Profile, ...]:
+    """Read the files that a login leaves: the addresses of Google accounts, or that a key is used."""
+    names = read_object(seen.files.get("google_accounts.json", ""))
+    active, old = text_of(names, "active"), names.get("old")
+    known = [active, *(old if isinstance(old, list) else ())]
+    if active is not None or "oauth_creds.json" in seen.files:
+        first = Profile(active or "logged in", "google")
+        return (first, *(Profile(name, "google") for name in known[1:] if isinstance(name, str)))
+    chosen = object_in(object_in(read_object(seen.files.get("settings.json", "")), "security"), "auth")
+    is_key = text_of(chosen, "selectedType") == _BY_KEY and f"{_KEY}=" in seen.files.get(".env", "")
+    return (Profile("API key", "api_key"),) if is_key else ()
+
+
+def _key_files(_home: str, key: str) -> tuple[PrivateFile, ...]:
+    settings = json.dumps({"security": {"auth": {"selectedType": _BY_KEY}}}, indent=2)
+    return PrivateFile(".gemini/.env", f"{_KEY}={key}\n"), PrivateFile(".gemini/settings.json", f"{settings}\n")
+
+
+GEMINI = Cli(
+    name="gemini",
+    title="Gemini CLI",
+    install="npm install -g @google/gemini-cli",
+    place=Place(".gemini", {"GEMINI_CLI_HOME": ""}, below=".gemini", marks=("oauth_creds.json", "tmp")),
+    launch=Launch(("--skip-trust",), resume_flag="--resume", unset=(_KEY, "GOOGLE_API_KEY")),
+    credentials=("oauth_creds.json", ".env"),
+    login=LoginCommand((), "choose how to log in, then leave with /quit"),
+    status=Status(_read_status, files=("google_accounts.json", "oauth_creds.json", "settings.json", ".env")),
+    api_key=ApiKey(_KEY, _key_files),
+    transcripts=Transcripts("gemini", "tmp"),
+)

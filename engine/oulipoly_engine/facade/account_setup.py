@@ -1,0 +1,280 @@
+"""What is asked and ordered about accounts as part of the configuration: added, logged in, renamed, removed, backed up.
+
+Every method blocks. Nothing is written before `write`, and what was written can be undone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.config import mask
+from oulipoly_engine.config.edit import account_edit, undo
+from oulipoly_engine.config.edit.undo import Step
+from oulipoly_engine.config.edit.write_files import FileChange
+from oulipoly_engine.core.accounts.accounts import Account
+from oulipoly_engine.core.accounts.clis.account_files import account_table
+from oulipoly_engine.core.accounts.clis.table import CLIS, recognise_cli
+from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.facade.files import check_account
+from oulipoly_engine.facade.home import Home
+from oulipoly_engine.process.command import Command, inherited_environment
+from oulipoly_engine.records import Record
+from oulipoly_engine.service.accounts import logins, new_account, setup
+from oulipoly_engine.service.accounts.logins import LoginState
+from oulipoly_engine.service.accounts.new_account import Candidate
+
+if TYPE_CHECKING:
+    from oulipoly_engine.core.quota.windows import Window
+    from oulipoly_engine.process.passthrough import PassthroughResult
+    from oulipoly_engine.service.quota.keeper import Reading
+
+# ruff: noqa: PLC0415 - a rename needs the state file, an addition the quota's reader: neither both
+
+__all__ = ["CLIS", "AccountSetup", "Candidate", "FirstQuota", "LoginState", "Shown", "Step"]
+
+
+class FirstQuota(Record):
+    """What a new account's quota script said, before anything is stored."""
+
+    windows: tuple[Window, ...] = ()
+    failure: str | None = None  # a sentence; None: it was read, or there is nothing that could tell
+    reading: Reading | None = None
+
+
+class Shown(Record):
+    """An account as a person wants to see it."""
+
+    name: str
+    cli: str | None  # None: its program is none that is known
+    program: str | None
+    version: str | None
+    folder: Path | None  # of the CLI
+    is_made: bool  # the home was made by this program
+    login: LoginState | None
+    pools: tuple[str, ...]
+
+
+class AccountSetup:
+    """Accounts of one user on their way in and out of the configuration."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def free_name(self, cli: str) -> str:
+        """Return a name for an account of a CLI that nobody has."""
+        return setup.find_free_name(cli, self._accounts())
+
+    def pools(self) -> tuple[str, ...]:
+        """Return the names of all pools."""
+        return self._home.files.model_names()
+
+    def pools_of(self, account: str) -> tuple[str, ...]:
+        """Return the pools that have an account."""
+        return account_edit.pools_of(self._home.paths, self._models, account)
+
+    def prepare(self, name: str, cli: str, home: Path | None) -> Candidate:
+        """Check what a new account needs, and make its home unless one is given. Raises RunnerError."""
+        self._home.refuse_if_read_only("add an account")
+        accounts = self._accounts()
+        new_account.check_name(name, accounts)
+        known = new_account.find_cli(cli)
+        paths = self._home.paths
+        used = setup.used_folders(accounts, self._home.quiet_files.scripts(), paths.home)
+        return new_account.prepare(name, known, home, paths, inherited_environment(), used)
+
+    def discard(self, candidate: Candidate) -> None:
+        """Take away what was made for an account that is not added after all."""
+        new_account.discard(candidate)
+
+    def store_key(self, candidate: Candidate, key: str) -> Candidate:
+        """Put an API key into the account's home. Raises RunnerError."""
+        return new_account.store_key(candidate, key)
+
+    def log_in(self, candidate: Candidate) -> PassthroughResult:
+        """Run the CLI's own login in this process's terminal. Raises RunnerError."""
+        return self._pass_through(new_account.login_command(candidate, Path.cwd()))
+
+    def read_login(self, candidate: Candidate) -> LoginState:
+        """Ask who is logged in."""
+        return new_account.read_login(candidate)
+
+    def find_same_login(self, candidate: Candidate, state: LoginState) -> str | None:
+        """Return the account that this login belongs to already."""
+        if state.profile is None:
+            return None
+        return new_account.find_same_login(
+            state.profile, candidate.cli, self._accounts(), self._home.paths.home, inherited_environment()
+        )
+
+    def read_quota(self, candidate: Candidate) -> FirstQuota:
+        """Ask the quota script that the account will have; nothing is stored."""
+        from oulipoly_engine.service.quota.keeper import Reading
+        from oulipoly_engine.service.quota.reader import QuotaReader
+
+        script = _quota_script(account_table(new_account.as_login(candidate, self._home.paths)))
+        if script is None:
+            return FirstQuota()
+        begun = self._home.now()
+        answer = QuotaReader(self._home.paths.home, candidate.environ).read(script, None, has_windows=False)
+        if answer.failure is not None:
+            return FirstQuota(failure=answer.failure)
+        reading = Reading(answer.windows, begun, self._home.now(), duration_s=answer.duration_s)
+        return FirstQuota(tuple(window.as_window() for window in answer.windows), None, reading)
+
+    def store_quota(self, account: str, quota: FirstQuota) -> None:
+        """Keep a first reading; without a state file that can be written it is read again later."""
+        from oulipoly_engine.service.quota.keeper import ReadAttempt, keep
+
+        if quota.reading is not None:
+            with self._home.lend_store() as store:
+                keep(store, ReadAttempt(account, self._home.now(), quota.reading))
+
+    def plan_addition(self, candidate: Candidate, pools: tuple[str, ...]) -> Step:
+        """Return the changes that add an account. Raises RunnerError."""
+        return new_account.plan_addition(candidate, pools, self._home.paths, self._models)
+
+    def plan_removal(self, account: str) -> Step:
+        """Return the changes that take an account out. Raises RunnerError."""
+        self._check(account)
+        return Step(f"removed the account {account}", account_edit.remove(self._home.paths, self._models, account))
+
+    def plan_rename(self, account: str, new: str) -> Step:
+        """Return the changes that rename an account. Raises RunnerError."""
+        self._check(account)
+        new_account.check_name(new, self._accounts())
+        files = account_edit.rename(self._home.paths, self._models, account, new)
+        return Step(f"renamed the account {account} to {new}", files, (account, new))
+
+    def write(self, step: Step) -> None:
+        """Write changes; an account's state follows its name. Raises RunnerError, and then nothing is changed."""
+        self._home.refuse_if_read_only("change the configuration")
+        data = self._home.paths.data
+        if step.renamed is None:
+            undo.write_step(data, step)
+        else:
+            self._rename_state(*step.renamed, lambda: undo.write_step(data, step))
+
+    def undo(self) -> Step:
+        """Put back what the last change has changed, and return that change. Raises RunnerError."""
+        self._home.refuse_if_read_only("change the configuration")
+        data = self._home.paths.data
+        step = undo.last_step(data)
+        if step is None or step.renamed is None:
+            return undo.undo_last(data)
+        name, new = step.renamed
+        self._rename_state(new, name, lambda: undo.undo_last(data))
+        return step
+
+    def last_step(self) -> Step | None:
+        """Return what would be undone next."""
+        return undo.last_step(self._home.paths.data)
+
+    def diff(self, files: Sequence[FileChange]) -> str:
+        """Return changes as a unified diff, without the secrets in it."""
+        return mask.text("".join(change.diff for change in files))
+
+    def show(self, account: str) -> Shown:
+        """Return what an account is: its CLI, its home, who is logged in, its pools. Raises AccountUnusable."""
+        self._check(account)
+        found = recognise_cli(self._accounts()[account], self._home.paths.home)
+        pools = self.pools_of(account)
+        if found is None:
+            return Shown(account, None, self._accounts()[account].command, None, None, False, None, pools)
+        environ = inherited_environment()
+        program = logins.find_program(found.program, environ)
+        version = None if program is None else logins.read_version(found.cli, program, environ).text
+        state = logins.read_account_login(self._accounts()[account], self._home.paths.home, environ)
+        made = new_account.is_made_home(self._find_home(account) or found.folder)
+        return Shown(account, found.cli.name, program, version, found.folder, made, state, pools)
+
+    def log_in_again(self, account: str) -> PassthroughResult:
+        """Run the login of an account that is there. Raises RunnerError."""
+        self._check(account)
+        return self._pass_through(new_account.login_command(self._existing(account), Path.cwd()))
+
+    def read_account_login(self, account: str) -> LoginState:
+        """Ask who is logged in to an account. Raises RunnerError."""
+        self._check(account)
+        return new_account.read_login(self._existing(account))
+
+    def delete_home(self, place: Path) -> bool:
+        """Delete a home if this program has made it; return whether it has. Raises OSError."""
+        return new_account.delete_made_home(place)
+
+    def made_home(self, account: str) -> Path | None:
+        """Return an account's home if this program has made it."""
+        place = self._find_home(account)
+        return place if place is not None and new_account.is_made_home(place) else None
+
+    @property
+    def _models(self) -> Path:
+        return self._home.models_dir or self._home.paths.models
+
+    def _accounts(self) -> Mapping[str, Account]:
+        return self._home.quiet_files.accounts()
+
+    def _check(self, account: str) -> None:
+        check_account(self._accounts(), account)
+
+    def _find_home(self, account: str) -> Path | None:
+        found = recognise_cli(self._accounts()[account], self._home.paths.home)
+        if found is None or not found.variables:
+            return None
+        place = found.folder
+        for _ in Path(found.cli.place.below).parts:
+            place = place.parent
+        return place
+
+    def _existing(self, account: str) -> Candidate:
+        from oulipoly_engine.core.accounts.arguments import environment
+
+        configured = self._accounts()[account]
+        found = recognise_cli(configured, self._home.paths.home)
+        if found is None:
+            message = (
+                f"the program of {account!r}, {configured.command!r}, is none that this program knows: log in there"
+            )
+            raise RequestRefused(message)
+        environ = environment(inherited_environment(), configured) | dict(found.variables)
+        program = logins.find_program(found.program, environ)
+        if program is None:
+            message = (
+                f"the program of {account!r}, {found.program!r}, is not on the PATH: `{found.cli.install}` installs it"
+            )
+            raise RequestRefused(message)
+        return Candidate(account, found.cli, program, self._find_home(account), found.folder, environ)
+
+    def _pass_through(self, command: Command) -> PassthroughResult:
+        from oulipoly_engine.process.passthrough import pass_through, require_terminal
+
+        self._home.refuse_if_read_only("log in")
+        require_terminal()
+        return pass_through(command)
+
+    def _rename_state(self, account: str, new: str, write: Callable[[], object]) -> None:
+        """Rename an account in the state file and write the files; where they cannot be written, neither is done."""
+        from oulipoly_engine.process.liveness import is_alive
+        from oulipoly_engine.store.models.account_names import rename_account
+        from oulipoly_engine.store.runs.activity import find_running
+
+        with self._home.lend_store() as store:
+            for run in find_running(store):
+                if run.account == account and run.owner_pid is not None and is_alive(run.owner_pid):
+                    message = f"a run of {account!r} goes on (process {run.owner_pid}): rename it when that has ended"
+                    raise RequestRefused(message)
+            with store.write():
+                rename_account(store, account, new)
+                write()
+        old, place = (self._home.paths.data / "sessions" / name for name in (account, new))
+        if old.is_dir() and not place.exists():
+            old.rename(place)
+
+
+def _quota_script(table: str) -> str | None:
+    import tomllib
+
+    (account,) = tomllib.loads(table).values()
+    found = account.get("quota_script")
+    return found if isinstance(found, str) else None

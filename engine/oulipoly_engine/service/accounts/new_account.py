@@ -1,0 +1,262 @@
+"""An account on its way in: its name, the CLI's program, a home of its own, a key, and who is logged in there.
+
+Until the configuration is written nothing of ours knows it; `discard` takes a home away that was made for it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from oulipoly_engine.config.edit import account_edit
+from oulipoly_engine.config.edit.account_edit import Addition
+from oulipoly_engine.config.edit.undo import Step
+from oulipoly_engine.core.accounts.accounts import Account
+from oulipoly_engine.core.accounts.clis.account_files import Login
+from oulipoly_engine.core.accounts.clis.cli import Cli, Profile
+from oulipoly_engine.core.accounts.clis.table import CLIS, recognise_cli
+from oulipoly_engine.core.text.nearest import nearest
+from oulipoly_engine.errors import RequestRefused, UsageInvalid
+from oulipoly_engine.paths import Paths
+from oulipoly_engine.private_files import make_new_folder, open_private, write_private
+from oulipoly_engine.process.command import Command
+from oulipoly_engine.records import Record, replace
+from oulipoly_engine.service.accounts import logins
+from oulipoly_engine.service.accounts.logins import LoginState, Version
+from oulipoly_engine.service.accounts.setup import login_in
+
+_MARKER = ".made-by-agent-runner"  # in homes that we made: `remove --delete-home` takes no other away
+_LONGEST_NAME = 60  # characters
+_SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
+_LONGEST_KEY = 4096  # characters
+
+
+class Candidate(Record):
+    """An account that may be added."""
+
+    name: str
+    cli: Cli
+    program: str  # its path
+    home: Path | None  # that the CLI is led to; None: the one where it looks by itself
+    folder: Path  # where the CLI keeps the login
+    environ: Mapping[str, str]  # whole, with the variables that lead it there
+    version: Version = Version()
+    is_made: bool = False  # the home was made for it
+    uses_key: bool = False
+    notes: tuple[str, ...] = ()  # what to know of it; a sentence each
+
+    @property
+    def can_log_in(self) -> bool:
+        """Tell whether its CLI has a way to log in."""
+        return self.cli.login is not None
+
+
+def find_cli(name: str) -> Cli:
+    """Return a CLI that is known. Raises UsageInvalid with the nearest one."""
+    if name not in CLIS:
+        near = nearest(name, CLIS)
+        way_out = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(CLIS)}"
+        message = f"{name[:40]!r} is no CLI that this program knows: {way_out}"
+        raise UsageInvalid(message)
+    return CLIS[name]
+
+
+def check_name(name: str, taken: Mapping[str, object]) -> None:
+    """Refuse a name that cannot be an account's. Raises UsageInvalid, and RequestRefused for one that is taken."""
+    if not name or len(name) > _LONGEST_NAME or not set(name) <= _SAFE or not name[0].isalnum():
+        message = (
+            f"{name[:40]!r} is no name for an account: use letters, digits, - _ and ., {_LONGEST_NAME} at most, with "
+            "a letter or a digit first"
+        )
+        raise UsageInvalid(message)
+    if name in taken:
+        message = (
+            f"there is an account {name!r} already: choose another name, or `account login {name}` to log in again"
+        )
+        raise RequestRefused(message)
+
+
+def check_pool(name: str) -> None:
+    """Refuse a name that cannot be a pool's, which is also its file's. Raises UsageInvalid."""
+    if not name or len(name) > _LONGEST_NAME or not set(name) <= _SAFE | {"~"} or not name[0].isalnum():
+        message = f"{name[:40]!r} is no name for a pool: use letters, digits, - _ . and ~, {_LONGEST_NAME} at most"
+        raise UsageInvalid(message)
+
+
+def prepare(
+    name: str, cli: Cli, home: Path | None, paths: Paths, environ: Mapping[str, str], used: Mapping[Path, str]
+) -> Candidate:
+    """Check what an account needs, and make its home unless one is given. used: whose each folder is.
+
+    Raises RequestRefused for a CLI that is missing or does not answer, and for a home that cannot be used.
+    """
+    program = logins.find_program(cli.name, environ)
+    if program is None:
+        message = (
+            f"{cli.title} is not installed: there is no program {cli.name} on the PATH; `{cli.install}` installs it"
+        )
+        raise RequestRefused(message)
+    version = logins.read_version(cli, program, environ)
+    if version.problem is not None:
+        message = (
+            f"`{program} {' '.join(cli.version_words)}` {version.problem}: see whether {cli.title} starts in a shell"
+        )
+        raise RequestRefused(message)
+    notes = tuple(filter(None, (logins.find_age_problem(cli, version),)))
+    place = (paths.home / _home_name(cli, name)) if home is None else _check_home(home)
+    is_default = home is not None and place.resolve() == (paths.home / cli.place.default).resolve()
+    folder = paths.home / cli.place.default if is_default else Path(cli.place.folder(str(place)))
+    owner = used.get(folder.resolve())
+    if owner is not None:
+        message = f"{place} is the home of the account {owner!r} already: name another folder"
+        raise RequestRefused(message)
+    if home is not None and place.is_symlink():
+        notes += (f"{place} is a link to {place.resolve()}",)
+    if home is None:
+        _make_home(place, name)
+    variables = {} if is_default else cli.place.environment(str(place))
+    hidden = () if is_default else cli.launch.unset
+    whole = {key: value for key, value in environ.items() if key not in hidden} | variables
+    return Candidate(
+        name, cli, program, None if is_default else place, folder, whole, version, home is None, notes=notes
+    )
+
+
+def discard(candidate: Candidate) -> None:
+    """Take away the home that was made for an account that is not added after all."""
+    if candidate.is_made and candidate.home is not None:
+        delete_made_home(candidate.home)
+
+
+def is_made_home(home: Path) -> bool:
+    """Tell whether we have made a home."""
+    return not home.is_symlink() and (home / _MARKER).is_file()
+
+
+def delete_made_home(home: Path) -> bool:
+    """Delete a home with all that is in it, if we have made it; return whether it was. Raises OSError."""
+    if not is_made_home(home):
+        return False
+    shutil.rmtree(home)
+    return True
+
+
+def login_command(candidate: Candidate, folder: Path) -> Command:
+    """Return what logs somebody in. folder: where it works. Raises RequestRefused where the CLI has no such command."""
+    login = candidate.cli.login
+    if login is None:
+        message = f"this program does not know how to log in to {candidate.cli.title}: log in there, then give --home"
+        raise RequestRefused(message)
+    return Command((candidate.program, *login.words), candidate.environ, folder, is_configured=False)
+
+
+def store_key(candidate: Candidate, key: str) -> Candidate:
+    """Put an API key into the account's home, for its owner's eyes alone; our configuration never has it.
+
+    Raises UsageInvalid for what is no key, RequestRefused for a CLI or a home that takes none.
+    """
+    key = key.strip()
+    if not key or len(key) > _LONGEST_KEY or not key.isprintable() or " " in key or not key.isascii():
+        message = "that is no API key: it must be one word of letters, digits and signs"
+        raise UsageInvalid(message)
+    way, home = candidate.cli.api_key, candidate.home
+    if way is None:
+        message = f"{candidate.cli.title} takes no API key from this program: log in with `{candidate.cli.name}` itself"
+        raise RequestRefused(message)
+    if home is None or not candidate.is_made:
+        message = "an API key needs a home of its own: leave --home out"
+        raise RequestRefused(message)
+    if way.files is not None:
+        for file in way.files(str(home), key):
+            target = home / file.name
+            if not target.parent.is_dir():
+                make_new_folder(target.parent)
+            write_private(target, file.text.encode())
+    if way.words:
+        done = logins.tell((candidate.program, *way.words), candidate.environ, key)
+        if done is not None:
+            message = f"{candidate.cli.title} did not take the key: it {done}"
+            raise RequestRefused(message)
+    return replace(candidate, uses_key=True)
+
+
+def read_login(candidate: Candidate) -> LoginState:
+    """Ask who is logged in."""
+    return logins.read_login(candidate.cli, candidate.program, candidate.folder, candidate.environ)
+
+
+def find_same_login(
+    profile: Profile, cli: Cli, accounts: Mapping[str, Account], home: Path, environ: Mapping[str, str]
+) -> str | None:
+    """Return the account that somebody is logged in to already; None: there is none, or nobody can tell."""
+    if "@" not in profile.id:
+        return None
+    for name, account in accounts.items():
+        found = recognise_cli(account, home)
+        if found is None or found.cli is not cli:
+            continue
+        state = logins.read_account_login(account, home, environ)
+        other = None if state is None else state.profile
+        if other is not None and (other.id, other.details) == (profile.id, profile.details):
+            return name
+    return None
+
+
+def plan_addition(candidate: Candidate, pools: tuple[str, ...], paths: Paths, models: Path) -> Step:
+    """Return the changes that add an account to the configuration and to pools. Raises ConfigInvalid."""
+    for pool in pools:
+        check_pool(pool)
+    files = account_edit.add(paths, models, [Addition(as_login(candidate, paths), pools)])
+    return Step(f"added the account {candidate.name}", files)
+
+
+def as_login(candidate: Candidate, paths: Paths) -> Login:
+    """Return what the configuration says of it."""
+    found = login_in(candidate.cli, candidate.folder, paths)
+    return replace(found, account=candidate.name, uses_key=candidate.uses_key)
+
+
+def _home_name(cli: Cli, name: str) -> str:
+    own = name if name.startswith(f"{cli.name}-") else f"{cli.name}-{name}"
+    return f".{own}"
+
+
+def _make_home(place: Path, name: str) -> None:
+    try:
+        make_new_folder(place)
+        with os.fdopen(open_private(place / _MARKER, os.O_WRONLY | os.O_EXCL), "w") as file:
+            file.write(f"{name}\n")
+    except FileExistsError as error:
+        message = f"{place} is there already: give `--home {place}` if that login is meant, or choose another name"
+        raise RequestRefused(message) from error
+    except OSError as error:
+        with suppress(OSError):
+            place.rmdir()
+        message = f"the account's home {place} cannot be made: {error.strerror}"
+        raise RequestRefused(message) from error
+
+
+def _check_home(home: Path) -> Path:
+    """Return a home that is given, absolute; a link stays one. Raises RequestRefused."""
+    place = home.absolute()
+    if not str(place).isprintable():
+        message = "the path of the home has a sign that no configuration can have: rename the folder"
+        raise RequestRefused(message)
+    try:
+        found = place.stat()
+    except OSError as error:
+        message = f"the home {place} cannot be used: {error.strerror}"
+        raise RequestRefused(message) from error
+    if not place.is_dir():
+        message = f"the home {place} is no folder: name the one that the CLI keeps its login in"
+        raise RequestRefused(message)
+    if found.st_uid != os.getuid():
+        message = f"the home {place} belongs to another user: a CLI would keep your login where they can read it"
+        raise RequestRefused(message)
+    if not os.access(place, os.R_OK | os.W_OK | os.X_OK):
+        message = f"the home {place} cannot be written by you, and a CLI keeps its sessions there: look at its rights"
+        raise RequestRefused(message)
+    return place
