@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CONFIGURATION_LIMIT = 4 << 20  # bytes; nothing that people or CLIs write as configuration comes near
+_BLOCK = 64 << 10
 DEEPEST = 16  # folders below a CLI's own that are looked into; the deepest known are 4
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _KINDS = (
@@ -54,11 +55,14 @@ def open_regular(path: str | Path, *, follows_links: bool = True, buffering: int
 def read_regular(path: str | Path, limit: int = CONFIGURATION_LIMIT, *, follows_links: bool = True) -> bytes:
     """Return what is in a regular file. limit: bytes. Raises OSError as `open_regular`, EFBIG for a larger one."""
     with open_regular(path, follows_links=follows_links, buffering=0) as file:
-        if os.fstat(file.fileno()).st_size > limit:
+        expected = os.fstat(file.fileno()).st_size
+        if expected > limit:
             raise _too_large(path, limit)
         parts: list[bytes] = []
         size = 0
-        while part := file.read(limit + 1 - size):  # not at once: it can grow, and /proc says 0 bytes of what has some
+        # Not at once: it can grow, and /proc says 0 bytes of what has some. Not more than it may have: Python takes
+        # memory for as much as it is told to read.
+        while part := file.read(min(limit + 1 - size, max(expected + 1, _BLOCK))):
             parts.append(part)
             size += len(part)
             if size > limit:

@@ -3,6 +3,7 @@
 import errno
 import os
 import socket
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,17 @@ def test_a_regular_file_is_read_through_a_link_unless_links_are_refused(place):
         read_regular(place / "to-file", _LIMIT, follows_links=False)
     with open_regular(place / "file", follows_links=False) as file:
         assert b"text" == file.read()
+
+
+def test_a_small_file_takes_little_memory_whatever_the_limit(place):
+    tracemalloc.start()
+    try:
+        read_regular(place / "file", 64 << 20)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 1 << 20
 
 
 def test_a_limit_holds_for_files_that_say_their_size_and_for_those_that_do_not(place):

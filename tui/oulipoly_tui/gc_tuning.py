@@ -62,8 +62,8 @@ def share_heap() -> Callable[[], object]:
     """Let all threads that begin from now on share one heap; return what gives the system back what is free in it.
 
     glibc gives each thread a heap of its own, up to eight for each processor, and each keeps the most that a thread
-    ever needed: reading the list of 2,000 sessions takes 8 MB for a moment, and after ten minutes with a thread for
-    each job 53 of 70 MB were free in 13 heaps. Other C libraries have neither call.
+    ever needed at once: after ten minutes with a thread for each job 53 of 70 MB were free in 13 heaps. Other C
+    libraries have neither call.
     """
     import ctypes  # noqa: PLC0415 - 1.5 ms, the app alone needs it
 

@@ -107,9 +107,10 @@ def _tail(path: Path, limit: int) -> bytes:
     """Return the end of a file, from the beginning of a line; nothing if it cannot be read."""
     try:
         with open_transcript(path) as file:
-            start = max(0, file.seek(0, os.SEEK_END) - limit)
+            end = file.seek(0, os.SEEK_END)
+            start = max(0, end - limit)
             file.seek(start)
-            content = file.read(limit)
+            content = file.read(end - start)  # memory is taken for as much as it is told to read
     except OSError:
         return b""
     return content if start == 0 else content.partition(b"\n")[2]

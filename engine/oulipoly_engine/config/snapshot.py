@@ -211,7 +211,7 @@ def _read_own(path: Path) -> bytes:
             message = f"{path} is not a file of our own"
             raise ValueError(message)
         with open(descriptor, "rb", closefd=False) as file:
-            return file.read(_SNAPSHOT_LIMIT * 2)
+            return file.read(min(status.st_size, _SNAPSHOT_LIMIT))  # memory is taken for as much as it is told to read
     finally:
         os.close(descriptor)
 

@@ -244,7 +244,8 @@ class FilePages:
                 if self._passed:
                     break
                 continue
-            block = os.pread(self._file.fileno(), min(_BLOCK, self._longest), at + len(rest))
+            left = status.st_size - at - len(rest)  # Python takes memory for all that it is told to read
+            block = os.pread(self._file.fileno(), min(_BLOCK, self._longest, left), at + len(rest))
             if not block:
                 break
             rest, at = self._note(rest + block, at)

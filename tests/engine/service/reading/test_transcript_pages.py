@@ -1,6 +1,7 @@
 """Pages of a transcript: any place costs the same, what is appended is taken in, where it comes from is told."""
 
 import json
+import tracemalloc
 from hashlib import sha256
 
 import pytest
@@ -203,6 +204,17 @@ def test_a_hundred_thousand_turns_open_without_reading_one(tmp_path, monkeypatch
     assert 100_000 == len(pages)
     assert list(range(99_980, 100_000)) == read
     pages.close()
+
+
+def test_a_short_transcript_takes_little_memory(path):
+    tracemalloc.start()
+    try:
+        FilePages(path, StorageType.CLAUDE_CODE).close()
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert peak < 1 << 20
 
 
 def test_a_line_that_is_too_long_is_damage_and_what_comes_behind_it_is_read(path):
