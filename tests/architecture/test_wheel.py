@@ -76,6 +76,7 @@ def test_ships_nothing_but_the_packages_and_their_metadata(shipped):
         "oulipoly_demo",
         "oulipoly_engine",
         "oulipoly_tui",
+        f"oulipoly_agent_runner-{__version__}.data",  # the man page
         f"oulipoly_agent_runner-{__version__}.dist-info",
     } == tops
     assert [] == [name for name in shipped if name.endswith((".pyc", ".pyo"))]

@@ -50,6 +50,9 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand(
         "demo", "setup.demo", "a throw-away world with made-up accounts, to try it all", _SET_UP, keeps_off=True
     ),
+    Subcommand(
+        "completion", "completion.scripts", "print the completion for bash, zsh or fish", _SET_UP, keeps_off=True
+    ),
     Subcommand("state", "", "fill in what an older state file lacks, or start afresh", _SET_UP),
     Subcommand("trace", "runs.trace", "show a run and everything it started", _SCRIPTS),
     Subcommand("wait", "runs.wait", "wait for a run's end and print its result", _SCRIPTS),

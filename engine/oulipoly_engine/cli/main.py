@@ -41,6 +41,10 @@ def main(argv: Sequence[str] | None = None, pane: Pane | None = None) -> int:
 
 
 def _dispatch(arguments: list[str], pane: Pane | None) -> int:
+    if arguments[:1] == ["__complete"]:
+        from oulipoly_engine.cli.completion import complete  # noqa: PLC0415 - 20 ms, only a shell asks
+
+        return complete.run(arguments[1:])
     before, name, rest = split(arguments)
     program = sys.argv[0].rpartition("/")[2]  # pathlib costs 5 ms, --version has 40
     if program in ("", "-c", "-m", "__main__.py", "pytest") or program.endswith(".py"):

@@ -52,7 +52,7 @@ class _Help(argparse.HelpFormatter):
         return f"{', '.join(action.option_strings)} {value}"
 
 
-class _RawHelp(_Help, argparse.RawDescriptionHelpFormatter):
+class RawHelp(_Help, argparse.RawDescriptionHelpFormatter):
     """The same for a text that is wrapped already."""
 
 
@@ -138,7 +138,7 @@ def top_level(program: str) -> Parser:
     parser = Parser(
         prog=program,
         description=_overview(program),
-        formatter_class=_RawHelp,
+        formatter_class=RawHelp,
         usage=f"{program} [OPTIONS] [AGENT] [PROMPT...]\n       {program} COMMAND [ARGS...]",
         add_help=False,
     )

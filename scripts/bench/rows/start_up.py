@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
+import uuid
+from contextlib import closing
 
 from measure import BenchBroken, Command, pairs, run, signalled
 from report import Limit, Result
@@ -11,6 +14,8 @@ from world import World
 
 # DESIGN.md, "Start-up budgets": milliseconds, minimum of 10 runs, on 2 cores.
 _NO_STATE_MS, _STATE_MS, _TO_SPAWN_MS = 40, 100, 200
+_WORD_MS = 60  # a completed word
+_AT = "2026-11-20T10:00:00.000000Z"
 _ROUNDS = 20
 
 
@@ -27,6 +32,20 @@ def help_text(world: World) -> Result:
 def usage_error(world: World) -> Result:
     """Measure an unknown option, which costs a look for its nearest known one."""
     return _start(world, world.agents("--modle", "x", expects=2), _NO_STATE_MS)
+
+
+def completion_word(world: World) -> Result:
+    """Measure what a shell waits for at a key: the slowest of an account, and a session of 1,000."""
+    run(world.agents("state", "backfill", state="completed"))
+    path = f"{world.env('completed')['OULIPOLY_DATA_DIR']}/state.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.executemany(
+            "INSERT INTO session_chains (chain_id, created_at, last_used_at, model_name) VALUES (?, ?, ?, 'm')",
+            [(str(uuid.UUID(int=number)), _AT, _AT) for number in range(1000)],
+        )
+    words = (("session", "show", ""), ("account", "drain", ""))
+    found = [_start(world, world.agents("__complete", "bash", *line, state="completed"), _WORD_MS) for line in words]
+    return max(found, key=lambda result: result.figure)
 
 
 def schema_probe(world: World) -> Result:

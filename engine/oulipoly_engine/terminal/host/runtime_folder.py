@@ -10,7 +10,6 @@ import contextlib
 import fcntl
 import os
 import re
-import secrets
 import socket
 import stat
 from collections.abc import Callable, Iterator
@@ -162,6 +161,8 @@ def claim(folder: Path) -> tuple[TerminalFiles, int]:
 
     Raises RuntimeFolderUnsafe, or OSError when nothing can be written there.
     """
+    import secrets  # noqa: PLC0415 - 7 ms, only a new terminal needs a name
+
     for _ in range(_TRIES):
         ensure(folder)
         place = TerminalFiles(folder, secrets.token_hex(3))

@@ -1,0 +1,1 @@
+"""Shell completion: `agents completion SHELL` prints the script, which asks `agents __complete` at each word."""

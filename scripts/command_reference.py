@@ -1,0 +1,222 @@
+"""Make of the parsers, the table of commands and the errors what repeats them: completion, man page, docs/commands.md.
+
+Every command is started until it has made its parser, and no further.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NoReturn
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "engine"), str(ROOT / "tui")]
+
+from oulipoly_engine import errors  # noqa: E402
+from oulipoly_engine.cli import commands, parser  # noqa: E402
+from oulipoly_engine.cli.context import Context  # noqa: E402
+from oulipoly_engine.paths import Paths  # noqa: E402
+
+TABLE = ROOT / "engine" / "oulipoly_engine" / "cli" / "completion" / "table.json"
+MAN, PAGE = ROOT / "man" / "agents.1", ROOT / "docs" / "commands.md"
+_KINDS = {  # what a parser calls a value, and what can be offered for it
+    "MODEL": "model",
+    "MODEL|RUN": "model|run",
+    "ACCOUNT": "account",
+    "ID": "session",
+    "[ID] ANSWER...": "session",
+    "TERMINAL": "terminal",
+    "RUN": "run",
+    "DIR": "folder",
+    "AGENT PROMPT": "agent",
+}
+_SIGNAL = errors.Interrupted.slug  # its exit codes are the signals'
+_EXITS = (  # what no error of ours stands for
+    ("the CLI's own", "It ran; 128 + n if signal n ended it."),
+    ("0", "Done, also when the reader of stdout has left."),
+    ("124", "A run was stopped at its time limit."),
+    ("129, 130, 131, 143", "Stopped by HUP, INT, QUIT, TERM; the CLI and all that it started are stopped too."),
+)
+
+
+class Found(Exception):
+    """The parser that a command has made."""
+
+
+def parser_of(entry: commands.Subcommand) -> parser.Parser:
+    """Return the parser that a command makes."""
+
+    def stop(self: parser.Parser, arguments: object) -> NoReturn:
+        raise Found(self)
+
+    kept = parser.Parser.parse, parser.Parser.parse_plain
+    parser.Parser.parse = parser.Parser.parse_plain = stop  # type: ignore[method-assign]
+    try:
+        commands.load(entry).run(Context(paths=Paths(Path("/c"), Path("/d"), Path("/h"))), entry.name, [])
+    except Found as found:
+        return found.args[0]  # type: ignore[no-any-return]
+    finally:
+        parser.Parser.parse, parser.Parser.parse_plain = kept  # type: ignore[method-assign]
+    raise AssertionError(entry)
+
+
+def every_command() -> Iterator[tuple[str, str, parser.Parser | None]]:
+    """Yield (name, summary, parser) of every command; a noun has no parser, and its verbs follow."""
+    nouns = [entry for entry in commands.SUBCOMMANDS if " " not in entry.name]
+    for entry in nouns:
+        made = parser_of(entry) if entry.module else None
+        nested = [one for one in made._actions if isinstance(one, argparse._SubParsersAction)] if made else []
+        yield entry.name, entry.summary, None if nested else made
+        for verb in commands.verbs(entry.name):
+            yield verb.name, verb.summary, parser_of(verb)
+        for action in nested:
+            texts = {choice.dest: choice.help or "" for choice in action._choices_actions}
+            for word, below in action.choices.items():
+                yield f"{entry.name} {word}", texts[word], below
+
+
+def table() -> str:
+    """Return what completion reads: an object a command, with its options, its arguments and its summary."""
+    top = parser.top_level("agents")
+    found: dict[str, Any] = {"": {**_describe(top), "summary": "", "repeats": False}}
+    for option in parser._MAKES_ONE_SHOT:
+        found[""]["options"][option]["one_shot"] = True
+    for name, summary, made in every_command():
+        found[name] = {**(_describe(made) if made else {}), "summary": summary}
+    found["terminal new"]["runs"] = True
+    return json.dumps(found, ensure_ascii=False, indent=1) + "\n"
+
+
+def _describe(made: parser.Parser) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    for action in made._actions:
+        if action.help is not argparse.SUPPRESS:
+            one: dict[str, Any] = {"help": _help(made, action)}
+            if action.nargs != 0:
+                one["takes"] = _kind(action)
+            if isinstance(action, argparse._AppendAction):
+                one["repeats"] = True
+            options |= {option: dict(one) for option in action.option_strings}
+    for older, option in made.older.items():
+        options[older] = {**options[option], "older": True}
+    arguments = [action for action in made._actions if not action.option_strings]
+    described: dict[str, Any] = {"options": options, "arguments": [_kind(action) for action in arguments]}
+    if arguments and arguments[-1].nargs in ("*", "+"):
+        described["repeats"] = True
+    return described
+
+
+def _kind(action: argparse.Action) -> str | list[str]:
+    if action.choices is not None:
+        return [str(choice) for choice in action.choices]
+    name = str(action.metavar or action.dest.upper())
+    return _KINDS.get(name) or ("file" if action.type is parser.path else "text")
+
+
+def _help(made: parser.Parser, action: argparse.Action) -> str:
+    return made._get_formatter()._expand_help(action) if action.help else ""
+
+
+def sections() -> Iterator[tuple[str, str, list[tuple[str, str]]]]:
+    """Yield (usage, what it does, its arguments and options) of every command."""
+    for name, summary, made in every_command():
+        if made is not None:
+            usage = re.sub(r"\s+", " ", made.format_usage().removeprefix("usage: ")).replace(" [-h]", "").strip()
+            text = (made.description or f"{summary[:1].upper()}{summary[1:]}.").strip()
+            yield usage or name, text, list(_rows(made))
+
+
+def _rows(made: parser.Parser) -> Iterator[tuple[str, str]]:
+    formatter = made._get_formatter()
+    for action in made._actions:
+        if action.help is not argparse.SUPPRESS and not isinstance(action, argparse._HelpAction):
+            yield formatter._format_action_invocation(action), _help(made, action)
+
+
+def exit_codes() -> list[tuple[str, str, str]]:
+    """Return (exit code, the errors' name in JSON, what it means), by code."""
+    rows = [
+        (str(one.exit_code), one.slug, (one.__doc__ or "").split("\n")[0])
+        for one in vars(errors).values()
+        if isinstance(one, type) and issubclass(one, errors.RunnerError) and "slug" in vars(one) and one.slug != _SIGNAL
+    ]
+    rows += [(code, "", text) for code, text in _EXITS]
+    return sorted({(code, name): (code, name, text) for code, name, text in reversed(rows)}.values(), key=_order)
+
+
+def _order(row: tuple[str, str, str]) -> tuple[int, str]:
+    return int(re.split(r"\D", row[0])[0] or -1), row[1]
+
+
+def older() -> list[tuple[str, str]]:
+    """Return (older spelling, present one) of commands and options."""
+    found = [(one, entry.name) for entry in commands.SUBCOMMANDS for one in entry.older]
+    for name, _, made in every_command():
+        found += [(f"{name} {one}", f"{name} {option}") for one, option in (made.older if made else {}).items()]
+    return sorted(found)
+
+
+def man_page() -> str:
+    """Return the man page."""
+    top = parser.top_level("agents")
+    parts = [
+        '.\\" Made by scripts/command_reference.py.',
+        ".TH AGENTS 1",
+        ".SH NAME",
+        "agents \\- pool the accounts of agent CLIs, run prompts, keep sessions",
+        ".SH SYNOPSIS",
+        ".B agents\n[OPTIONS] [AGENT] [PROMPT...]\n.br\n.B agents\nCOMMAND [ARGS...]\n.br\n.B agents",
+        ".SH DESCRIPTION",
+        "Runs a prompt on that account of a model's pool that has most quota left. Without arguments the app opens.",
+        ".SH OPTIONS",
+        *(_man_row(*row) for row in _rows(top)),
+        ".SH COMMANDS",
+    ]
+    for usage, text, rows in sections():
+        parts += [f".SS {_roff(usage)}", _roff(text), *(_man_row(*row) for row in rows)]
+    parts += [".SH EXIT STATUS", *(_man_row(f"{code} {name}".strip(), text) for code, name, text in exit_codes())]
+    parts += [".SH OLDER SPELLINGS", *(_man_row(one, f"the same as {present}") for one, present in older())]
+    return "\n".join(parts) + "\n"
+
+
+def _man_row(name: str, text: str) -> str:
+    return f".TP\n.B {_roff(name)}\n{_roff(text)}"
+
+
+def _roff(text: str) -> str:
+    escaped = text.replace("\\", "\\e").replace("-", "\\-").replace("`", "\\(ga")
+    return re.sub(r"(?m)^([.'])", r"\\&\1", escaped)
+
+
+def page() -> str:
+    """Return docs/commands.md."""
+    parts = ["# Commands\n\n<!-- Made by scripts/command_reference.py. -->\n"]
+    for usage, text, rows in sections():
+        listed = "".join(f"* `{name}`: {one}\n" for name, one in rows)
+        parts.append(f"## `{usage}`\n\n{text}\n" + (f"\n{listed}" if listed else ""))
+    codes = "".join(f"| {code} | {name and f'`{name}`'} | {text} |\n" for code, name, text in exit_codes())
+    parts.append(f"## Exit codes\n\n| code | `code` in JSON errors | means |\n|---|---|---|\n{codes}")
+    spellings = "".join(f"| `{one}` | `{present}` |\n" for one, present in older())
+    parts.append(f"## Older spellings\n\nThey do the same.\n\n| older | now |\n|---|---|\n{spellings}")
+    return "\n".join(parts)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write, or compare."""
+    reader = argparse.ArgumentParser(description=__doc__)
+    reader.add_argument("--check", action="store_true", help="compare with what is kept")
+    made = {TABLE: table(), MAN: man_page(), PAGE: page()}
+    if reader.parse_args(arguments).check:
+        return int(any(not path.exists() or path.read_text(encoding="utf-8") != text for path, text in made.items()))
+    for path, text in made.items():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
