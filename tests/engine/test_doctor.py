@@ -10,6 +10,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
+from oulipoly_engine.cli import commands
 from oulipoly_engine.core.checks.finding import Area, Severity
 from oulipoly_engine.core.checks.surroundings import judge_surroundings
 from oulipoly_engine.core.checks.work import choose_split
@@ -350,7 +351,7 @@ def _(it):
     it.limits = msgspec.structs.replace(it.limits, free_bytes=lambda _: 1_000_000)
 
 
-@_break("CLI without a runner", Area.RUNS, "error", "its CLI runs on", "agents kill aaaaaaaa")
+@_break("CLI without a runner", Area.RUNS, "error", "its CLI runs on", "agents terminal kill aaaaaaaa")
 def _(it):
     new = NewInvocation(
         "aaaaaaaa-0000-4000-8000-000000000000",
@@ -366,7 +367,7 @@ def _(it):
         invocations.record_child(store, row, os.getpid(), start_ticks(os.getpid()))
 
 
-@_break("terminal without a host", Area.TERMINALS, "error", "its program runs on", "agents kill ab12cd")
+@_break("terminal without a host", Area.TERMINALS, "error", "its program runs on", "agents terminal kill ab12cd")
 def _(it):
     it.terminal(os.getpid())
 
@@ -404,7 +405,15 @@ def test_broken_home_is_named_with_what_mends_it(broken, how, area, severity, ca
 
     assert {severity} == {one.severity.value for one in found}, broken.wrong()
     assert all(one.consequence and one.fix and command in one.command for one in found)
+    assert all(_is_command_of_ours(one.command) for one in found if one.command.startswith("agents"))
     assert TOKEN not in repr(broken.check())
+
+
+def _is_command_of_ours(line):
+    """Whether the table of commands has it."""
+    words = line.split()[1:]
+    found, _ = commands.find(words)
+    return {found.name, *found.older} & {words[0], " ".join(words[:2])}
 
 
 def test_login_that_renews_itself_is_in_order_though_its_token_is_old(broken):

@@ -93,10 +93,10 @@ class Alerts:
 
     def list_problems(self) -> None:
         """Show what is wrong; what is found later joins the list while it is open."""
-        from oulipoly_tui.screens.reading import Reading  # noqa: PLC0415 - only when it is opened
+        from oulipoly_tui.screens.doctor import Problems  # noqa: PLC0415 - only when it is opened
         from oulipoly_tui.view.frame.problems import problem_lines  # noqa: PLC0415 - only when it is opened
 
-        self._list = Reading("Problems", problem_lines(self.troubles()))
+        self._list = Problems("Problems", problem_lines(self.troubles()))
         self._app.push_screen(self._list, self._forget_list)
 
     def take(self, snapshot: Snapshot) -> None:

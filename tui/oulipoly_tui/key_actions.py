@@ -37,6 +37,7 @@ class KeyActions:
             "help": partial(frame_keys.open_help, app),
             "menu": partial(frame_keys.open_menu, app),
             "problems": alerts.list_problems,
+            "doctor": partial(app.order, "doctor"),
             "next_attention": alerts.go_on,
             "jump": partial(frame_keys.jump, app),
             "refresh_all": partial(app.order, "refresh"),

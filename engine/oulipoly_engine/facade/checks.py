@@ -177,7 +177,8 @@ def _guess_quota(configured: Configured) -> tuple[account_checks.SeenQuota, ...]
         scripts = configured.scripts.get(name)
         told = transcripts_folder(account, scripts)
         has_source = quota_command(account, scripts) is not None or codex_sessions_root(account, scripts) is not None
-        can = told is None or told[0] in ("claude", "codex")
+        cli = programs.find_start(account, {}).cli or ("" if told is None else told[0])
+        can = cli not in ("gemini", "opencode")  # there is no endpoint that tells their quota
         found.append(account_checks.SeenQuota(name, has_source, False, None, None, can_have_source=can))
     return tuple(found)
 

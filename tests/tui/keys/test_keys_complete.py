@@ -47,7 +47,7 @@ def test_the_tested_keys_are_those_of_the_table(promised):
 
 def test_the_tested_keys_of_screens_are_those_that_they_bind(promised):
     modules = [
-        importlib.import_module(f"{screens.__name__}.{found.name}") for found in pkgutil.iter_modules(screens.__path__)
+        importlib.import_module(found.name) for found in pkgutil.walk_packages(screens.__path__, f"{screens.__name__}.")
     ]
     kinds = {kind for module in modules for kind in vars(module).values() if inspect.isclass(kind)}
     bound = {(kind.__name__, key) for kind in kinds if issubclass(kind, ModalScreen) for key in own_bindings(kind)}

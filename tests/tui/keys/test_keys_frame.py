@@ -107,7 +107,7 @@ async def test_what_is_wrong_is_listed_and_what_wants_the_user_is_gone_to(app_wo
         await one.until(lambda: one.app.alerts.troubles())
         for key in ("exclamation_mark", "n"):
             await one.press(key)
-            await one.at("Reading")
+            await one.at("Problems")
             assert "Problems" == one.title
             await one.sees("bad.toml", "→")
             await one.back()
@@ -117,6 +117,33 @@ async def test_what_is_wrong_is_listed_and_what_wants_the_user_is_gone_to(app_wo
         await one.press("alt+n")
         await one.until(lambda: one.pane == "quota")
         await one.until(lambda: one.app.frame.query_one("#quota-list", VirtualList).cursor_key == "ada\n5h")
+
+
+@keys("frame.doctor", "f3")
+@keys("Problems", "d", "f3")
+@keys("DoctorScreen", "escape", "q", "R", "y")
+async def test_doctor_is_asked_from_anywhere_and_looks_again(app_world, hand):
+    app_world.account("dan", extra="[dan.environment]\nPATH = '/nowhere'\n")
+    async with hand(size=(80, 24)) as one:
+        for closing in ("escape", "q"):
+            await one.press("f3")
+            await one.at("DoctorScreen")
+            await one.press(closing)
+            await one.at("Frame")
+        for key in ("d", "f3"):
+            await one.press("exclamation_mark")
+            await one.at("Problems")
+            await one.press(key)
+            await one.at("DoctorScreen")
+            await one.sees("dan: the program 'sh' was not found")
+            await one.rest()
+            await one.press("y")
+            await one.told("copied command -v sh")
+            before = one.app.screen._findings
+            await one.press("R")
+            await one.until(lambda before=before: one.app.screen._findings is not before)
+            await one.rest()
+            await one.back()
 
 
 @keys("frame.jump", "ctrl+o")

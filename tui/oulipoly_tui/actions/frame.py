@@ -97,6 +97,16 @@ ACTIONS = (
         weight=6,
     ),
     Action(
+        "frame.doctor",
+        "doctor",
+        "Check everything: what is wrong, what follows, what mends it",
+        FRAME,
+        ("diagnose", "health check", "troubleshoot", "repair", "self test"),
+        keys="f3",
+        method="doctor",
+        command=Command("doctor", f"{_RUN}:open_doctor"),
+    ),
+    Action(
         "frame.attention",
         "next !",
         "Go to the next thing that wants you: an alert, an error, a terminal",

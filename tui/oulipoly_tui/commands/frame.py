@@ -28,6 +28,13 @@ def open_settings(app: AppInterface, _arguments: list[str]) -> None:
     app.push_screen(SettingsScreen(app.engine.configuration.settings))
 
 
+def open_doctor(app: AppInterface, _arguments: list[str]) -> None:
+    """Look at everything, and show what is wrong."""
+    from oulipoly_tui.screens.doctor import DoctorScreen  # noqa: PLC0415 - only when it is opened
+
+    app.push_screen(DoctorScreen())
+
+
 def leave(app: AppInterface, _arguments: list[str]) -> None:
     """Quit, and ask first where something would be lost."""
     frame_keys.leave(app)

@@ -21,6 +21,7 @@ from oulipoly_tui.widgets.standing import is_standing
 class Reading(ModalScreen[None]):
     """Shows lines until escape; a click outside closes it too."""
 
+    HINTS: ClassVar[str] = CLOSE  # of the lower edge
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter", "dismiss", "close"),
         Binding("down,j", "scroll(1)", "down", show=False),
@@ -46,7 +47,7 @@ class Reading(ModalScreen[None]):
         """Lay out the box."""
         with Vertical() as box:
             box.border_title = escape(self._title)
-            box.border_subtitle = CLOSE
+            box.border_subtitle = self.HINTS
             yield Lines(self._content)
 
     def on_resize(self) -> None:

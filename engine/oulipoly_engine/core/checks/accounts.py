@@ -188,7 +188,8 @@ def judge_quota(seen: Sequence[SeenQuota], now: datetime) -> Iterator[Finding]:
         found = tuple(_judge_quota(one, now))
         yield from found
         if not found:
-            well.append(f"{one.account}{'' if one.refreshed_at is None else f' ({_age(now - one.refreshed_at)} old)'}")
+            age = "not known" if one.refreshed_at is None else f"{_age(now - one.refreshed_at)} old"
+            well.append(f"{one.account} ({age})")
     if well:
         yield tell_well(Area.QUOTA, "as last read", ", ".join(well))
     if not seen:

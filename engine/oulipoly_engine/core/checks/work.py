@@ -44,7 +44,9 @@ def judge_runs(orphans: Sequence[SeenOrphan], failures: Sequence[SeenFailure]) -
         short = one.uuid[:ID_LENGTH]
         follows = "it works and spends on, and nobody takes its answer"
         fix = f"end it, or let it finish and take its result: `agents wait {short}`"
-        yield Finding(Area.RUNS, Severity.ERROR, short, one.text, follows, fix, in_shell("agents", "kill", short))
+        yield Finding(
+            Area.RUNS, Severity.ERROR, short, one.text, follows, fix, in_shell("agents", "terminal", "kill", short)
+        )
     for failure in failures:
         cause = f"its last run failed: {cut_line(failure.said)}"
         follows, fix = "its next run may fail as well", fix_of(failure.category, failure.reason)
@@ -60,7 +62,7 @@ def judge_terminals(living: int, found: Sequence[SeenTerminal]) -> Iterator[Find
         if one.runs_on:
             cause = f"its host was killed, but its program runs on as process {one.pid}"
             follows, fix = "nobody can see it or type into it any more", "end it"
-            command = in_shell("agents", "kill", one.id)
+            command = in_shell("agents", "terminal", "kill", one.id)
             yield Finding(Area.TERMINALS, Severity.ERROR, one.id, cause, follows, fix, command)
         else:
             cause = "its host was killed, and its program has ended"

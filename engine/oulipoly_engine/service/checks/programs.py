@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 
@@ -15,6 +14,7 @@ from oulipoly_engine.core.checks.logins import CLI_LOGINS
 from oulipoly_engine.process.script import run_script
 from oulipoly_engine.process.thread_pool import run_in_threads
 from oulipoly_engine.records import Record, replace
+from oulipoly_engine.stopping import check, stop_event
 
 PATIENCE_S = 10.0  # for one CLI's version; claude takes one on a quiet machine
 _AT_MOST = 4  # at once: each is a Node program of 100 MB and more
@@ -71,7 +71,7 @@ def _look(account: str, start: Start) -> SeenProgram:
 
 def _ask_versions(starts: Sequence[Start], patience_s: float) -> dict[str, tuple[str, str]]:
     """Return what each program says its version is, and what was wrong with asking."""
-    stop = threading.Event()
+    stop = stop_event()
 
     def ask(start: Start) -> tuple[str, tuple[str, str]]:
         done = run_script(
@@ -93,4 +93,6 @@ def _ask_versions(starts: Sequence[Start], patience_s: float) -> dict[str, tuple
         name = PurePath(start.program).name
         return start.program, (version if name in version.lower() else f"{name} {version}".strip(), "")
 
-    return dict(run_in_threads(ask, list(starts), at_most=_AT_MOST, cancel=stop.set))
+    answers = dict(run_in_threads(ask, list(starts), at_most=_AT_MOST, cancel=stop.set))
+    check()
+    return answers
