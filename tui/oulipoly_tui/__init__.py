@@ -1,3 +1,19 @@
 """The full-screen app. Imports the engine; the engine never imports it."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from oulipoly_engine.facade.configuration import AppSettings, Fault, ThemeFile
+
 APP_OPTIONS = ("--linear", "--read-only", "--no-anim")  # the headless command knows them too, to say what they exclude
+
+
+def find_app_faults(settings: AppSettings, themes: Sequence[ThemeFile]) -> Iterable[tuple[str, Fault]]:
+    """Return what is wrong in app.toml and the themes beyond their form; for `Surroundings.find_app_faults`."""
+    from oulipoly_tui import own_files  # noqa: PLC0415 - the table of actions, only when files are checked
+
+    return own_files.find_faults(settings, themes)

@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from oulipoly_tui import APP_OPTIONS
+from oulipoly_tui import APP_OPTIONS, find_app_faults
 
 _COLLECT_EVERY = 50_000  # new objects; those of a start live on, and looking at them every 700 costs it 8 ms
 
@@ -32,7 +32,7 @@ def main() -> int:
 
     diagnostics.take_stderr()
 
-    return headless(arguments, pane)
+    return headless(arguments, pane, find_app_faults)
 
 
 def _fill_standard_places() -> None:

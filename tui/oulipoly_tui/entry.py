@@ -15,7 +15,7 @@ from oulipoly_engine.facade import diagnostics
 from oulipoly_engine.paths import Paths, from_environment
 from oulipoly_engine.private_files import make_folder, write_private
 from oulipoly_engine.regular_files import read_regular
-from oulipoly_tui import APP_OPTIONS
+from oulipoly_tui import APP_OPTIONS, find_app_faults
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.engine import Engine
@@ -56,7 +56,7 @@ def open_engine(paths: Paths, *, read_only: bool) -> Engine:
     """Open the engine; called in a thread, after the first frame."""
     from oulipoly_engine.facade.engine import Engine, Surroundings  # noqa: PLC0415 - 90 ms that the first frame need not wait
 
-    engine = Engine(Surroundings(paths=paths, read_only=read_only))
+    engine = Engine(Surroundings(paths=paths, read_only=read_only, find_app_faults=find_app_faults))
     engine.state_file.repair_at_start()
     return engine
 
@@ -96,20 +96,16 @@ def options(paths: Paths, arguments: Sequence[str]) -> Options:
     warnings: list[str] = []
     if (paths.config / "app.toml").exists() or (paths.config / "themes").is_dir():
         from oulipoly_engine.facade.configuration import read_app, read_themes  # noqa: PLC0415 - only where there is one
-        from oulipoly_tui.keys import keymap  # noqa: PLC0415 - with the app
+        from oulipoly_tui import own_files  # noqa: PLC0415 - with the app
         from oulipoly_tui.widgets import theming  # noqa: PLC0415 - Textual
 
         loaded, looks = read_app(paths), read_themes(paths)
         found = loaded.value
         warnings = [problem.brief for problem in (*loaded.problems, *looks.problems)]
-        for one in looks.value:
-            try:
-                themes.append(theming.from_file(one))
-            except Exception as error:
-                warnings.append(f"{one.name}.toml: {error}")
-        if found.theme is not None and not theming.is_known(found.theme, themes):
-            warnings.append(f"app.toml: there is no theme {found.theme!r}, so the dark one is shown")
-        warnings += [f"app.toml: {slip.cause}" for slip in keymap.slips(found.keys)]
+        faults = tuple(own_files.find_faults(found, looks.value))
+        broken = {file for file, _fault in faults}
+        themes = [theming.from_file(one) for one in looks.value if f"themes/{one.name}.toml" not in broken]
+        warnings += [f"{file.rpartition('/')[2]}: {fault.message}" for file, fault in faults]
     theme = saved.get("theme")
     chosen = theme if isinstance(theme, str) else None
     quiet = "--no-anim" in arguments or bool(os.environ.get("SESSIONNAME", "").startswith("RDP"))

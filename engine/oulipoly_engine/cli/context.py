@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from oulipoly_engine.facade.engine import Engine
+    from oulipoly_engine.facade.home import FindAppFaults
     from oulipoly_engine.facade.terminals.terminals import Terminal
 
 
@@ -55,12 +56,14 @@ class Context:
         models_dir: Path | None = None,
         agents_dir: Path | None = None,
         pane: Pane | None = None,
+        find_app_faults: FindAppFaults | None = None,
     ) -> None:
         self.program = program
         self.paths = paths or from_environment()
         self.clock = clock or SystemClock()
         self.models_dir, self.agents_dir = models_dir, agents_dir
         self.pane = pane  # None: a terminal takes the whole of ours
+        self.find_app_faults = find_app_faults
 
     @property
     def command(self) -> str:
@@ -86,6 +89,7 @@ class Context:
             agents_dir=self.agents_dir,
             checks_files=True,
             note=diagnostics.note,
+            find_app_faults=self.find_app_faults,
         )
         return Engine(surroundings)
 
@@ -96,4 +100,6 @@ class Context:
 
     def with_models(self, models_dir: Path | None) -> Context:
         """Return the same surroundings with another folder of model files."""
-        return Context(self.program, self.paths, self.clock, models_dir, self.agents_dir, self.pane)
+        return Context(
+            self.program, self.paths, self.clock, models_dir, self.agents_dir, self.pane, self.find_app_faults
+        )

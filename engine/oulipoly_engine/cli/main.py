@@ -17,10 +17,16 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from oulipoly_engine.cli.context import Context, Pane
+    from oulipoly_engine.facade.home import FindAppFaults
 
 
-def main(argv: Sequence[str] | None = None, pane: Pane | None = None) -> int:
-    """Run one command line and return its exit code. pane: what shows a terminal that is to be started.
+def main(
+    argv: Sequence[str] | None = None, pane: Pane | None = None, find_app_faults: FindAppFaults | None = None
+) -> int:
+    """Run one command line and return its exit code.
+
+    pane: what shows a terminal that is to be started. find_app_faults: what the app knows of its own files;
+    None: there is no app.
 
     A closed stdout ends quietly with 0; a bug keeps its traceback and ends with 1.
     """
@@ -28,7 +34,7 @@ def main(argv: Sequence[str] | None = None, pane: Pane | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
         with translate_system_errors():
-            return _dispatch(arguments, pane)
+            return _dispatch(arguments, pane, find_app_faults)
     except Interrupted as error:
         return error.exit_code
     except KeyboardInterrupt:
@@ -40,7 +46,7 @@ def main(argv: Sequence[str] | None = None, pane: Pane | None = None) -> int:
         return diagnostics.fail(error)
 
 
-def _dispatch(arguments: list[str], pane: Pane | None) -> int:
+def _dispatch(arguments: list[str], pane: Pane | None, find_app_faults: FindAppFaults | None = None) -> int:
     if arguments[:1] == ["__complete"]:
         from oulipoly_engine.cli.completion import complete  # noqa: PLC0415 - 20 ms, only a shell asks
 
@@ -59,7 +65,13 @@ def _dispatch(arguments: list[str], pane: Pane | None) -> int:
         return 0
     from oulipoly_engine.cli.context import Context  # noqa: PLC0415 - msgspec, 20 ms, not for --version and errors
 
-    context = Context(program, models_dir=options.models_dir, agents_dir=options.agents_dir, pane=pane)
+    context = Context(
+        program,
+        models_dir=options.models_dir,
+        agents_dir=options.agents_dir,
+        pane=pane,
+        find_app_faults=find_app_faults,
+    )
     try:
         return _run(context, options, name, rest)
     except Exception as error:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePath
 
-from oulipoly_engine.config import accounts_file, agent_files, app_file, legacy, load, mask, small_files
+from oulipoly_engine.config import accounts_file, agent_files, app_file, legacy, load, mask, prices_file, small_files
+from oulipoly_engine.config.app_settings import AppSettings, ThemeFile
 from oulipoly_engine.config.model_files import is_name
 from oulipoly_engine.config.problem import Fault, Level, Loaded, Problem, nearest
 from oulipoly_engine.config.toml import toml_file
@@ -14,12 +15,21 @@ from oulipoly_engine.core.accounts.accounts import Account, Agent, Model, Sessio
 from oulipoly_engine.paths import Paths
 
 Which = Callable[[str], str | None]  # a command's path, None where it is not found or not executable
+FindAppFaults = Callable[[AppSettings, Sequence[ThemeFile]], Iterable[tuple[str, Fault]]]  # by file below the folder
 
 
 def check(
-    paths: Paths, *, models_dir: Path | None = None, agents_dir: Path | None = None, which: Which = shutil.which
+    paths: Paths,
+    *,
+    models_dir: Path | None = None,
+    agents_dir: Path | None = None,
+    which: Which = shutil.which,
+    find_app_faults: FindAppFaults | None = None,
 ) -> tuple[Problem, ...]:
-    """Return every problem, by file: providers, models, agents, sessions, settings, the app's and its themes."""
+    """Return every problem, by file: providers, models, agents, sessions, settings, prices, the app's and its themes.
+
+    find_app_faults: what the app knows of keys and themes; None: there is no app.
+    """
     accounts = accounts_file.read(paths)
     names = load.list_models(paths, models_dir)
     models = {name: load.read_model(paths, name, models_dir, accounts.value) for name in names}
@@ -39,9 +49,17 @@ def check(
         *_locate_faults(paths.sessions, _session_faults(sessions.value, known), in_tables=True),
         *settings.problems,
         *_locate_faults(paths.settings, _settings_faults(settings.value, known, names)),
-        *app_file.read(paths).problems,
-        *app_file.read_themes(paths).problems,
+        *prices_file.read_prices(paths).problems,
+        *_app_problems(paths, find_app_faults),
     )
+
+
+def _app_problems(paths: Paths, find_app_faults: FindAppFaults | None) -> Iterator[Problem]:
+    settings, themes = app_file.read(paths), app_file.read_themes(paths)
+    yield from settings.problems
+    yield from themes.problems
+    for name, fault in () if find_app_faults is None else find_app_faults(settings.value, themes.value):
+        yield from toml_file.read(paths.config / name).problems([fault])
 
 
 def _odd_entries(folder: Path, suffix: str, what: str) -> Iterator[Problem]:

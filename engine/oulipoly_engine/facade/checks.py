@@ -9,7 +9,6 @@ from datetime import timedelta
 from pathlib import Path
 
 from oulipoly_engine import __version__
-from oulipoly_engine.config.check import check
 from oulipoly_engine.config.problem import Level, Problem
 from oulipoly_engine.core.accounts.storage_root import storage_root
 from oulipoly_engine.core.checks import accounts as account_checks
@@ -68,14 +67,11 @@ class Checks:
         return sort_findings(found)
 
     def _check_configuration(self, configured: Configured, environ: dict[str, str]) -> Iterator[Finding]:
-        home = self._home
-        paths = replace(home.paths, cache=None)
         # Programs are looked at by themselves, with what follows from that.
-        problems = check(paths, models_dir=home.models_dir, agents_dir=home.agents_dir, which=lambda name: name)
-        seen = tuple(map(_to_seen, problems))
+        seen = tuple(map(_to_seen, self._home.check_configuration(finds_programs=False)))
         editor = environ.get("VISUAL") or environ.get("EDITOR") or "vi"
         sizes = (len(configured.accounts), len(configured.models))
-        return surroundings.judge_configuration(str(paths.config), seen, sizes, editor)
+        return surroundings.judge_configuration(str(self._home.paths.config), seen, sizes, editor)
 
     def _check_logins(self, configured: Configured, environ: dict[str, str]) -> Iterator[Finding]:
         places = logins.find_places(configured.accounts, configured.scripts, environ, self._home.paths.home)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.config import app_file
 from oulipoly_engine.config.app_settings import AppSettings, ThemeFile
-from oulipoly_engine.config.problem import Level, Loaded, Problem
+from oulipoly_engine.config.problem import Fault, Level, Loaded, Problem
 from oulipoly_engine.facade.home import Home
-from oulipoly_engine.records import Record, replace
+from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:
     from oulipoly_engine.config.migration.migrate import MigrationPlan
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AppSettings",
     "Configuration",
+    "Fault",
     "Level",
     "Loaded",
     "Migration",
@@ -63,11 +64,7 @@ class Configuration:
 
     def check(self) -> tuple[Problem, ...]:
         """Return what is wrong with every file, and between them; no snapshot of an earlier reading is asked."""
-        from oulipoly_engine.config.check import check
-
-        home = self._home
-        paths = replace(home.paths, cache=None)
-        return check(paths, models_dir=home.models_dir, agents_dir=home.agents_dir)
+        return self._home.check_configuration()
 
     def effective(self) -> dict[str, object]:
         """Return what is in force, secrets masked, for JSON."""

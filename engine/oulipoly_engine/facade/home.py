@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import cached_property
@@ -18,12 +18,17 @@ from oulipoly_engine.paths import Paths, from_environment
 from oulipoly_engine.records import Record, field, replace
 
 if TYPE_CHECKING:
+    from oulipoly_engine.config.app_settings import AppSettings, ThemeFile
+    from oulipoly_engine.config.problem import Fault, Problem
     from oulipoly_engine.facade.files import CheckedFiles, Files
     from oulipoly_engine.service.accounts.configuration import Configured, Fingerprint, Places
     from oulipoly_engine.service.following.notices import Notices
     from oulipoly_engine.store.base.db import Store
 
 T = TypeVar("T")
+
+# From app.toml's settings and the themes to (file below the configuration's folder, what is wrong in it).
+FindAppFaults = Callable[["AppSettings", "Sequence[ThemeFile]"], "Iterable[tuple[str, Fault]]"]
 
 _READ_ONLY = "Warning: {}. It is only read for now: what is new is neither read nor kept"
 
@@ -40,6 +45,7 @@ class Surroundings(Record):
     read_only: bool = False  # refuse everything that changes something
     checks_files: bool = False  # a broken file ends what needs it, as in a command; else an earlier reading stands in
     note: Note = ignore  # shows a line to the user: warnings, and what a run decides on its way
+    find_app_faults: FindAppFaults | None = None  # what the app knows of its own files: keys, themes; None: no app
 
 
 class made_once(cached_property[T]):  # noqa: N801 - a decorator
@@ -67,6 +73,7 @@ class Home:
         self.paths, self.clock, self.note = surroundings.paths, surroundings.clock, surroundings.note
         self.models_dir, self.agents_dir = surroundings.models_dir, surroundings.agents_dir
         self.read_only = surroundings.read_only
+        self._find_app_faults = surroundings.find_app_faults
         self.listeners = listeners
         self.wiring = Wiring(self.paths, self.clock)
         self.checks_files = surroundings.checks_files
@@ -127,6 +134,22 @@ class Home:
         problems = self.places.examine()
         fingerprint, configured = self.places.fingerprint(), self.read_configuration()
         self._configured = (fingerprint, replace(configured, problems=problems))
+
+    def check_configuration(self, *, finds_programs: bool = True) -> tuple[Problem, ...]:
+        """Return what is wrong with every file and between them; no snapshot of an earlier reading is asked.
+
+        finds_programs: programs that are missing are told as well.
+        """
+        from oulipoly_engine.config.check import check
+
+        more = {} if finds_programs else {"which": lambda name: name}
+        return check(
+            replace(self.paths, cache=None),
+            models_dir=self.models_dir,
+            agents_dir=self.agents_dir,
+            find_app_faults=self._find_app_faults,
+            **more,
+        )
 
     def store(self) -> Store:
         """Return the state file, where runs have ended whose runner was killed; a missing one is made.

@@ -15,6 +15,7 @@ from oulipoly_tui.keys.names import near, read_key
 
 TABLE: tuple[Action, ...] = tuple(action for action in ACTIONS if action.keys)
 UNBOUND = "none"
+CLASH_FIX = "change one in [keys]"
 
 _SHOWN = {
     "question_mark": "?",
@@ -47,10 +48,16 @@ class Clash(Record):
     first: str
     second: str
 
+    @property
+    def text(self) -> str:
+        """Say what is wrong."""
+        return f"the key {self.key} means both {self.first} and {self.second}"
+
 
 class KeymapProblem(Record):
     """What `[keys]` says that cannot be meant, and the way out."""
 
+    id: str  # as it is written there
     cause: str
     fix: str
 
@@ -156,14 +163,14 @@ def slips(own: Mapping[str, str]) -> Iterable[KeymapProblem]:
         if identity not in known:
             found = get_close_matches(identity, known, n=1)
             fix = f"write {found[0]!r}" if found else "see the ids in the help (?)"
-            yield KeymapProblem(f"[keys] has {identity!r}, which is no binding", fix)
+            yield KeymapProblem(identity, f"[keys] has {identity!r}, which is no binding", fix)
             continue
         for key in _parts(written):
             if read_key(key) is None and _understood(written) != UNBOUND:
                 like = near(key)
                 fix = "write it as the help (?) does, `ctrl+d` or `slash`, and several by comma"
                 fix = fix if like is None else f"write {like!r}"
-                yield KeymapProblem(f"[keys] gives {identity} the key {key!r}, which there is not", fix)
+                yield KeymapProblem(identity, f"[keys] gives {identity} the key {key!r}, which there is not", fix)
 
 
 def _understood(written: str) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from textual.color import Color, ColorParseError
 from textual.theme import BUILTIN_THEMES, Theme
 
 if TYPE_CHECKING:
@@ -79,9 +80,22 @@ def with_bar(variables: dict[str, str]) -> dict[str, str]:
 
 
 def from_file(found: ThemeFile) -> Theme:
-    """Return a user's theme as Textual's; a colour that is none raises there, at once."""
+    """Return a user's theme as Textual's. Its colours are looked at where it is drawn: see `list_bad_colours`."""
     colours: dict[str, Any] = dict(found.colours)
     return Theme(name=found.name, dark=found.dark, **colours)
+
+
+def list_bad_colours(found: ThemeFile) -> tuple[str, ...]:
+    """Return which keys of a user's theme hold no colour that Textual knows: to draw with it would end the app."""
+    return tuple(key for key, value in found.colours.items() if not _is_colour(value))
+
+
+def _is_colour(value: str) -> bool:
+    try:
+        Color.parse(value)
+    except ColorParseError:
+        return False
+    return True
 
 
 def choose(name: str | None, available: Mapping[str, Theme]) -> str:
@@ -92,9 +106,9 @@ def choose(name: str | None, available: Mapping[str, Theme]) -> str:
     return wanted if wanted in available else DARK
 
 
-def is_known(name: str, users: Iterable[Theme]) -> bool:
-    """Tell whether there is a theme of a name that a user has written."""
-    return name in _NAMES or name in ORDER or name in BUILTIN_THEMES or any(theme.name == name for theme in users)
+def is_known(name: str, users: Collection[str]) -> bool:
+    """Tell whether there is a theme of a name that a user has written. users: the names of the user's own."""
+    return name in _NAMES or name in ORDER or name in BUILTIN_THEMES or name in users
 
 
 def after(name: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.records import Record
-from oulipoly_tui.keys.keymap import format_first_key
+from oulipoly_tui.keys.keymap import CLASH_FIX, format_first_key
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.frame.attention import PROBLEMS
 from oulipoly_tui.view.transcript.spans import Line, cells, cut
@@ -53,10 +53,7 @@ def of_app(
     row = keys.find("frame.attention")
     way = "it is in its pane" if row is None else f"{format_first_key(row.keys)} goes there"
     found += [Problem(one.text, way, is_error=False) for one in wanted if one.pane != PROBLEMS]
-    found += [
-        Problem(f"the key {clash.key} means both {clash.first} and {clash.second}", "change one in [keys]", "app.toml")
-        for clash in keys.clashes
-    ]
+    found += [Problem(clash.text, CLASH_FIX, "app.toml") for clash in keys.clashes]
     found += [Problem(slip.cause, slip.fix, "app.toml") for slip in keys.slips]
     return tuple(sorted(found, key=lambda one: not one.is_error))
 

@@ -1,0 +1,60 @@
+"""What the app would call wrong in its own files is told by `config check` and by the doctor, and the app opens."""
+
+import json
+
+import pytest
+
+from oulipoly_engine.paths import from_environment
+from oulipoly_tui import own_files
+from oulipoly_tui.entry import options
+from oulipoly_tui.widgets import theming
+
+FILES = {
+    "app.toml": 'theme = "mine"\n[keys]\n"pools.drain" = "w"\n"pools.draiin" = "x"\n"pools.why" = "hyper+foo"\n',
+    "themes/mine.toml": 'primary = "nocolour"\n',
+    "prices.toml": '["opus"]\ninput = "dear"\noutput = 1\n',
+}
+EXPECTED = {
+    ("app.toml", 1, "warning", "there is no theme 'mine', so the dark one is shown"),
+    ("app.toml", 3, "error", "the key w means both pools.why and pools.drain"),
+    ("app.toml", 4, "error", "[keys] has 'pools.draiin', which is no binding"),
+    ("app.toml", 5, "error", "[keys] gives pools.why the key 'hyper+foo', which there is not"),
+    ("mine.toml", 1, "warning", "'nocolour' is no colour, so there is no theme 'mine'"),
+}
+
+
+@pytest.fixture
+def slips(empty_world):
+    """A configuration with one of each mistake."""
+    for name, text in FILES.items():
+        empty_world.write(name, text)
+    return empty_world
+
+
+def test_config_check_tells_all_that_the_app_would(slips, agents):
+    done = agents("config", "check", "--json")
+
+    told = json.loads(done.stdout)["problems"]
+    assert 2 == done.returncode
+    assert set() == EXPECTED - {
+        (one["file"].rpartition("/")[2], one["line"], one["level"], one["message"]) for one in told
+    }
+    assert all(one["fix"] for one in told)
+    assert [one for one in told if one["file"].endswith("prices.toml") and "input" in one["key"]]
+
+
+def test_doctor_tells_them_too(slips, agents):
+    causes = [one["cause"] for one in json.loads(agents("doctor", "--json").stdout)["findings"]]
+
+    assert all(any(message in cause for cause in causes) for _, _, _, message in EXPECTED)
+
+
+def test_app_opens_and_says_the_same(slips):
+    wishes = options(from_environment(), [])
+
+    assert () == tuple(wishes.themes)
+    assert all(any(message in line for line in wishes.warnings) for _, _, _, message in EXPECTED)
+
+
+def test_names_of_own_themes_need_no_look_at_textual_and_are_known():
+    assert all(theming.is_known(name, ()) for name in own_files.OWN_THEMES)
