@@ -25,6 +25,7 @@ TABLE = ROOT / "engine" / "oulipoly_engine" / "cli" / "completion" / "table.json
 MAN, PAGE = ROOT / "man" / "agents.1", ROOT / "docs" / "commands.md"
 _KINDS = {  # what a parser calls a value, and what can be offered for it
     "MODEL": "model",
+    "POOL": "model",
     "MODEL|RUN": "model|run",
     "ACCOUNT": "account",
     "ID": "session",

@@ -33,6 +33,7 @@ class _Module(Protocol):
 
 
 _WORK, _ACCOUNTS, _SET_UP, _SCRIPTS = "work", "accounts and quota", "set-up", "for scripts"
+_LOGINS, _CONTROLS = "accounts", "what they may be used for"
 _FIND, _GO_ON, _KEEP, _EDIT = "find and read", "go on and keep in order", "keep and carry", "edit"
 
 SUBCOMMANDS = (  # in each section the most used first
@@ -41,10 +42,11 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("resume", "runs.resume", "send a prompt to a session, without a screen", _WORK),
     Subcommand("terminal", "", "new, list, attach, kill: programs that outlive this terminal", _WORK),
     Subcommand("quota", "", "show, check, forecast", _ACCOUNTS),
-    Subcommand("account", "quota.account", "list accounts; drain, disable, or set a reserve", _ACCOUNTS),
+    Subcommand("account", "", "add, list, show, log in, rename, remove, drain … accounts", _ACCOUNTS),
     Subcommand("why", "runs.why", "explain the choice of an account, now or for a run", _ACCOUNTS),
     Subcommand("report", "quota.report", "tokens and API value by day, session, model, account, project", _ACCOUNTS),
     Subcommand("status", "quota.status", "one line for tmux, a prompt or a bar", _ACCOUNTS),
+    Subcommand("setup", "", "detect: what is installed, and who is logged in", _SET_UP),
     Subcommand("doctor", "setup.doctor", "check everything: what is wrong, and what mends it", _SET_UP, keeps_off=True),
     Subcommand("config", "", "check, show, change the configuration; write the first one", _SET_UP, keeps_off=True),
     Subcommand(
@@ -89,6 +91,25 @@ SUBCOMMANDS = (  # in each section the most used first
         "quota check", "quota.quota_check", "read accounts; show windows, next picks, alerts", "", ("quota-check",)
     ),
     Subcommand("quota forecast", "quota.forecast", "when each window runs out at the present pace", "", ("forecast",)),
+    #
+    Subcommand("account add", "setup.account_add", "add an account: log in, read its quota, join pools", _LOGINS),
+    Subcommand("account list", "quota.account", "list accounts and what holds for them", _LOGINS),
+    Subcommand("account show", "setup.account", "its CLI, its home, who is logged in, its pools", _LOGINS),
+    Subcommand("account login", "setup.account", "log in again", _LOGINS),
+    Subcommand("account test", "setup.account", "send a prompt of one word", _LOGINS),
+    Subcommand("account rename", "setup.account", "change its name; its readings and sessions follow", _LOGINS),
+    Subcommand("account remove", "setup.account", "take it out of the configuration and its pools", _LOGINS),
+    Subcommand("account undo", "setup.account", "take back the last of these changes", _LOGINS),
+    Subcommand("account export", "setup.account_backup", "back up accounts and pools, without secrets", _LOGINS),
+    Subcommand("account import", "setup.account_backup", "add what a backup has", _LOGINS),
+    Subcommand("account drain", "quota.account", "give it no new work", _CONTROLS),
+    Subcommand("account undrain", "quota.account", "give it work again", _CONTROLS),
+    Subcommand("account disable", "quota.account", "leave it out, and do not read its quota", _CONTROLS),
+    Subcommand("account enable", "quota.account", "take it in again", _CONTROLS),
+    Subcommand("account reserve", "quota.account", "keep a part of its windows unused", _CONTROLS),
+    Subcommand("account clear", "quota.account", "take its exhausted mark and its pause away", _CONTROLS),
+    #
+    Subcommand("setup detect", "setup.detect", "what is installed, and who is logged in", ""),
     #
     Subcommand("config check", "setup.config", "report every problem of every file", "", keeps_off=True),
     Subcommand("config show", "setup.config", "print all settings in force, secrets masked", "", keeps_off=True),

@@ -16,23 +16,37 @@ from oulipoly_engine.config.edit.write_files import FileChange
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.clis.account_files import account_table
 from oulipoly_engine.core.accounts.clis.table import CLIS, recognise_cli
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import Interrupted, RequestRefused
 from oulipoly_engine.facade.files import check_account
 from oulipoly_engine.facade.home import Home
-from oulipoly_engine.process.command import Command, inherited_environment
-from oulipoly_engine.records import Record
+from oulipoly_engine.private_files import make_folder
+from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.accounts import logins, new_account, setup
 from oulipoly_engine.service.accounts.logins import LoginState
-from oulipoly_engine.service.accounts.new_account import Candidate
+from oulipoly_engine.service.accounts.new_account import Candidate, check_name, check_pool, find_cli
 
 if TYPE_CHECKING:
+    from oulipoly_engine.config.edit.backup import Backup, Import
     from oulipoly_engine.core.quota.windows import Window
-    from oulipoly_engine.process.passthrough import PassthroughResult
+    from oulipoly_engine.service.accounts.detect import FoundCli, Report
     from oulipoly_engine.service.quota.keeper import Reading
 
 # ruff: noqa: PLC0415 - a rename needs the state file, an addition the quota's reader: neither both
 
-__all__ = ["CLIS", "AccountSetup", "Candidate", "FirstQuota", "LoginState", "Shown", "Step"]
+__all__ = [
+    "CLIS",
+    "AccountSetup",
+    "Candidate",
+    "Detected",
+    "FirstQuota",
+    "LoginState",
+    "Shown",
+    "Step",
+    "check_name",
+    "check_pool",
+    "find_cli",
+]
 
 
 class FirstQuota(Record):
@@ -56,11 +70,72 @@ class Shown(Record):
     pools: tuple[str, ...]
 
 
+class Detected(Record):
+    """What was found on this machine, and what is known of it already."""
+
+    report: Report
+    accounts: Mapping[Path, str]  # by folder, links followed
+    changes: Mapping[str, str]  # by CLI: the version before, where it is another one now
+
+    def document(self) -> dict[str, object]:
+        """Return it as JSON values (contract, section 13); `homes`, `account` and `problem` are additions."""
+        report = self.report
+        wrappers = [{"name": one.name, "path": str(one.path), "target_cli": one.cli} for one in report.wrappers]
+        return {
+            "clis": [self._cli(cli) for cli in report.clis],
+            "os": {"os_type": report.os_type, "arch": report.architecture},
+            "wrappers": wrappers,
+        }
+
+    def _cli(self, cli: FoundCli) -> dict[str, object]:
+        homes = [
+            {
+                "config_dir": str(home.folder),
+                "account": self.accounts.get(home.folder.resolve()),
+                "authenticated": home.is_logged_in,
+                "profiles": [
+                    {"id": one.id, "method": one.method, "plan": one.plan, "details": {**one.details}}
+                    for one in home.profiles
+                ],
+                "problem": home.problem,
+            }
+            for home in cli.homes
+        ]
+        first = homes[0] if homes else {"config_dir": None, "authenticated": False, "profiles": []}
+        return {
+            "name": cli.name,
+            "installed": cli.path is not None,
+            "path": cli.path,
+            "version": cli.version,
+            "authenticated": first["authenticated"],
+            "config_dir": first["config_dir"],
+            "profiles": first["profiles"],
+            "version_changed": cli.name in self.changes,
+            "previous_version": self.changes.get(cli.name),
+            "problem": cli.problem,
+            "homes": homes,
+        }
+
+
 class AccountSetup:
     """Accounts of one user on their way in and out of the configuration."""
 
     def __init__(self, home: Home) -> None:
         self._home = home
+
+    def detect(self) -> Detected:
+        """Return what is installed here and who is logged in; CLIs are asked side by side."""
+        from oulipoly_engine.service.accounts.detect import configured_homes, detect
+
+        paths = self._home.paths
+        accounts, scripts = self._accounts(), self._home.quiet_files.scripts()
+        used = setup.used_folders(accounts, scripts, paths.home)
+        report = detect(paths.home, inherited_environment(), configured_homes(accounts, paths.home))
+        return Detected(report, used, {})
+
+    def names(self) -> Mapping[str, Account]:
+        """Return the accounts that are configured, by name."""
+        return self._accounts()
 
     def free_name(self, cli: str) -> str:
         """Return a name for an account of a CLI that nobody has."""
@@ -70,6 +145,11 @@ class AccountSetup:
         """Return the names of all pools."""
         return self._home.files.model_names()
 
+    def suggest_pool(self, candidate: Candidate) -> str | None:
+        """Return the pool of a CLI; None where somebody else has written one of that name."""
+        name = candidate.cli.name
+        return name if setup.may_join(self._models / f"{name}.toml") else None
+
     def pools_of(self, account: str) -> tuple[str, ...]:
         """Return the pools that have an account."""
         return account_edit.pools_of(self._home.paths, self._models, account)
@@ -78,8 +158,8 @@ class AccountSetup:
         """Check what a new account needs, and make its home unless one is given. Raises RunnerError."""
         self._home.refuse_if_read_only("add an account")
         accounts = self._accounts()
-        new_account.check_name(name, accounts)
-        known = new_account.find_cli(cli)
+        check_name(name, accounts)
+        known = find_cli(cli)
         paths = self._home.paths
         used = setup.used_folders(accounts, self._home.quiet_files.scripts(), paths.home)
         return new_account.prepare(name, known, home, paths, inherited_environment(), used)
@@ -92,13 +172,30 @@ class AccountSetup:
         """Put an API key into the account's home. Raises RunnerError."""
         return new_account.store_key(candidate, key)
 
-    def log_in(self, candidate: Candidate) -> PassthroughResult:
-        """Run the CLI's own login in this process's terminal. Raises RunnerError."""
-        return self._pass_through(new_account.login_command(candidate, Path.cwd()))
+    def log_in(self, candidate: Candidate) -> None:
+        """Run the CLI's own login in this process's terminal.
+
+        Raises RequestRefused where it does not end well, Interrupted where a signal ended it.
+        """
+        from oulipoly_engine.process.passthrough import pass_through, require_terminal
+
+        self._home.refuse_if_read_only("log in")
+        require_terminal()
+        done = pass_through(new_account.login_command(candidate, Path.cwd()))
+        if done.stopped_for is not None:
+            raise Interrupted(done.stopped_for)
+        if done.exit_code != 0:
+            message = f"the login of {candidate.cli.title} ended with exit code {done.exit_code}: nothing was changed"
+            raise RequestRefused(message)
 
     def read_login(self, candidate: Candidate) -> LoginState:
         """Ask who is logged in."""
         return new_account.read_login(candidate)
+
+    def settle(self, candidate: Candidate, state: LoginState) -> Candidate:
+        """Return the account with what its login tells: nobody knows the quota of an API key."""
+        is_key = state.profile is not None and "key" in state.profile.method
+        return replace(candidate, uses_key=candidate.uses_key or is_key)
 
     def find_same_login(self, candidate: Candidate, state: LoginState) -> str | None:
         """Return the account that this login belongs to already."""
@@ -143,9 +240,23 @@ class AccountSetup:
     def plan_rename(self, account: str, new: str) -> Step:
         """Return the changes that rename an account. Raises RunnerError."""
         self._check(account)
-        new_account.check_name(new, self._accounts())
+        check_name(new, self._accounts())
         files = account_edit.rename(self._home.paths, self._models, account, new)
         return Step(f"renamed the account {account} to {new}", files, (account, new))
+
+    def export(self) -> Backup:
+        """Return a backup of accounts and pools without secrets. Raises ConfigInvalid."""
+        from oulipoly_engine.config.edit.backup import export
+
+        return export(self._home.paths, self._models)
+
+    def plan_import(self, text: str, source: Path) -> tuple[Import, Step]:
+        """Return what a backup would bring in, and the changes that do it. Raises ConfigInvalid."""
+        from oulipoly_engine.config.edit.backup import plan_import
+
+        found = plan_import(text, source, self._home.paths, self._models)
+        names = ", ".join((*found.accounts, *(f"the pool {name}" for name in found.pools))) or "nothing"
+        return found, Step(f"imported {names}", found.files)
 
     def write(self, step: Step) -> None:
         """Write changes; an account's state follows its name. Raises RunnerError, and then nothing is changed."""
@@ -189,15 +300,19 @@ class AccountSetup:
         made = new_account.is_made_home(self._find_home(account) or found.folder)
         return Shown(account, found.cli.name, program, version, found.folder, made, state, pools)
 
-    def log_in_again(self, account: str) -> PassthroughResult:
-        """Run the login of an account that is there. Raises RunnerError."""
+    def existing(self, account: str) -> Candidate:
+        """Return an account that is there as one whose login can be asked and renewed. Raises RequestRefused."""
         self._check(account)
-        return self._pass_through(new_account.login_command(self._existing(account), Path.cwd()))
+        found = self._existing(account)
+        if found.home is not None and not found.home.exists():  # of an account that was imported
+            self._home.refuse_if_read_only("make a home")
+            make_folder(found.home)
+        return found
 
-    def read_account_login(self, account: str) -> LoginState:
-        """Ask who is logged in to an account. Raises RunnerError."""
-        self._check(account)
-        return new_account.read_login(self._existing(account))
+    def test_words(self, account: str) -> tuple[str, ...]:
+        """Return the arguments that a test prompt to an account needs besides its own."""
+        found = recognise_cli(self._accounts()[account], self._home.paths.home)
+        return () if found is None else found.cli.launch.test_words
 
     def delete_home(self, place: Path) -> bool:
         """Delete a home if this program has made it; return whether it has. Raises OSError."""
@@ -245,13 +360,6 @@ class AccountSetup:
             )
             raise RequestRefused(message)
         return Candidate(account, found.cli, program, self._find_home(account), found.folder, environ)
-
-    def _pass_through(self, command: Command) -> PassthroughResult:
-        from oulipoly_engine.process.passthrough import pass_through, require_terminal
-
-        self._home.refuse_if_read_only("log in")
-        require_terminal()
-        return pass_through(command)
 
     def _rename_state(self, account: str, new: str, write: Callable[[], object]) -> None:
         """Rename an account in the state file and write the files; where they cannot be written, neither is done."""

@@ -61,7 +61,11 @@ def run_script(
         )
     except (OSError, ValueError) as error:
         return ScriptResult(None, b"", b"", f"could not be started: {error}", time.monotonic() - started_at)
-    out, err, problem = _collect(process, started_at + timeout_s, timeout_s, output_limit, cancelled)
+    try:
+        out, err, problem = _collect(process, started_at + timeout_s, timeout_s, output_limit, cancelled)
+    except BaseException:  # a signal to us: the script has a session of its own, and no key reaches it
+        stop(process, TERM_LADDER)
+        raise
     if problem is not None or group_lives(process.pid):
         stop(process, TERM_LADDER)
     code = process.wait()

@@ -50,7 +50,7 @@ def refused(done, code, *words):
         (("session", "xyz"), 2, ("schema-probe",)),
         (("session",), 2, ("list, search, show",)),
         (("terminal", "lst"), 2, ("did you mean `agents terminal list`?",)),
-        (("account", "drian", "a"), 2, ("did you mean 'drain'?",)),
+        (("account", "drian", "a"), 2, ("did you mean `agents account drain`?",)),
         (("list",), 1, ("the command `session list`",)),
         (("migrate",), 2, ("--rebuild",)),
         (("migrate", "--rebuild"), 1, ("nothing to rebuild",)),

@@ -35,7 +35,7 @@ def test_every_older_spelling_is_known():
         ("terminal", "terminal", []),
         ("terminal lst", "terminal", ["lst"]),
         ("session scan", "session scan", []),
-        ("account list", "account", ["list"]),
+        ("account list", "account list", []),
         ("why m", "why", ["m"]),
     ],
 )

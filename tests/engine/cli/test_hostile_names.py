@@ -54,15 +54,22 @@ TOP_LEVEL = {
         ["--models-dir", "{home}/broken", "-m", LINES, "x"],
         ["--models-dir", "{home}/broken", "--usage"],
     ],
-    "account": [
-        ["list"],
-        ["list", "--json"],
-        ["drain", ACCOUNT],
-        ["undrain", ACCOUNT],
-        ["drain", LINES],
-        ["reserve", ACCOUNT, LINES],
-        [LINES],
-    ],
+    "account add": [[LINES], ["claude", LINES], ["claude", "x", "--home", LINES], ["claude", "x", "--pool", LINES]],
+    "account clear": [[ACCOUNT], [LINES]],
+    "account disable": [[LINES]],
+    "account drain": [[ACCOUNT], [LINES]],
+    "account enable": [[LINES]],
+    "account export": [[], [LINES]],
+    "account import": [[LINES]],
+    "account list": [[], ["--json"]],
+    "account login": [[LINES]],
+    "account remove": [[LINES]],
+    "account rename": [[ACCOUNT, LINES], [LINES, "x"]],
+    "account reserve": [[ACCOUNT, LINES]],
+    "account show": [[ACCOUNT], [ACCOUNT, "--json"], [LINES]],
+    "account test": [[LINES]],
+    "account undo": [[], [LINES]],
+    "account undrain": [[ACCOUNT]],
     "completion": [["bash"], ["zsh"], ["fish"], [LINES]],
     "config check": [[], ["--json"], [LINES]],
     "config init": [["--dry-run"], [LINES]],
@@ -79,6 +86,7 @@ TOP_LEVEL = {
     "quota check": [[], ["--json"], ["--notify"], ["--cached", "--threshold", LINES], ["--cached", LINES]],
     "quota forecast": [[], ["--json"], [ACCOUNT], [LINES]],
     "quota show": [[], ["--json"], [LINES]],
+    "setup detect": [[], ["--json"], [LINES]],
     "repl": [[LINES], ["m", "-m", LINES], ["--resume", BAD_CHAIN], ["m", "-p", LINES]],
     "report": [
         *(["--by", by] for by in ("day", "session", "model", "account", "project")),
@@ -155,7 +163,7 @@ SESSIONS = {
     "resume-handshake": [[SESSION, "--token", LINES], [SESSION, LINES], [LINES]],
     "schema-probe": [[], [LINES]],
 }
-NOUNS = ("config", "quota", "session", "state", "terminal")
+NOUNS = ("account", "config", "quota", "session", "setup", "state", "terminal")
 LAST = [["migrate", "--rebuild"]]
 
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.quota.accounts import AccountState
 
 _ACTIONS = {
+    "list": "every account and what holds for it",
+    "reserve": "never use more of its windows than leaves so much; 0 takes the reserve away",
     "drain": "give it no new work",
     "undrain": "give it work again",
     "disable": "leave it out, and do not read its quota",
@@ -24,25 +26,22 @@ _ACTIONS = {
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
-    """Run one account command."""
-    parser = Parser(prog=f"{context.program} {name}", description="See and set what holds for an account.")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=Parser)
-    commands.add_parser("list", help="every account and what holds for it").add_argument("--json", action="store_true")
-    for action, text in _ACTIONS.items():
-        commands.add_parser(action, help=text, description=text).add_argument("account")
-    text = "never use more of its windows than leaves so much (0 takes the reserve away)"
-    reserve = commands.add_parser("reserve", help=text, description=text)
-    reserve.add_argument("account")
-    reserve.add_argument("percent", nargs="+", help="0 to 99, a %% sign may follow")
-    options = parser.parse_plain(arguments)
+    """Run the command of that name."""
+    verb = name.rpartition(" ")[2]
+    parser = Parser(prog=f"{context.program} {name}", description=f"{_ACTIONS[verb][0].upper()}{_ACTIONS[verb][1:]}.")
     accounts = context.engine.accounts
-    if options.command == "list":
-        return _list(context, accounts.states(), as_json=options.json)
-    match options.command:
+    if verb == "list":
+        parser.add_argument("--json", action="store_true", help="print one JSON document")
+        return _list(context, accounts.states(), as_json=parser.parse(arguments).json)
+    parser.add_argument("account", metavar="ACCOUNT")
+    if verb == "reserve":
+        parser.add_argument("percent", nargs="+", metavar="PERCENT", help="0 to 99, a %% sign may follow")
+    options = parser.parse(arguments)
+    match verb:
         case "drain" | "undrain":
-            accounts.drain(options.account, on=options.command == "drain")
+            accounts.drain(options.account, on=verb == "drain")
         case "disable" | "enable":
-            accounts.disable(options.account, on=options.command == "disable")
+            accounts.disable(options.account, on=verb == "disable")
         case "clear":
             accounts.clear(options.account)
         case _:
@@ -71,7 +70,7 @@ def _list(context: Context, found: Sequence[AccountState], *, as_json: bool) -> 
     for state in found:
         output.write_line(_line(state))
     if not found:
-        output.write_line(f"no accounts: add one to {context.paths.providers}, or run `{context.program} demo`")
+        output.write_line(f"no accounts: `{context.program} account add` adds one, `{context.program} demo` needs none")
     return 0
 
 

@@ -6,9 +6,10 @@ should say, so a layout that cannot be edited is refused instead of being damage
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,8 @@ def add(paths: Paths, models: Path, additions: Sequence[Addition]) -> tuple[File
         for pool in dict.fromkeys(addition.pools):
             pools.setdefault(pool, []).append(addition.login.account)
     changes = [
-        _append(paths.providers, account_files.HEAD, map(account_files.account_table, logins)),
-        _append(paths.sessions, account_files.HEAD, filter(None, map(account_files.scripts_table, logins))),
+        append_tables(paths.providers, account_files.HEAD, map(account_files.account_table, logins)),
+        append_tables(paths.sessions, account_files.HEAD, filter(None, map(account_files.scripts_table, logins))),
     ]
     if not paths.settings.exists():
         changes.append(FileChange(paths.settings, None, account_files.settings_file(logins[0].account)))
@@ -77,11 +78,12 @@ def pools_of(paths: Paths, models: Path, account: str) -> tuple[str, ...]:
     )
 
 
-def _append(path: Path, head: str, tables: Iterator[str]) -> FileChange | None:
+def append_tables(path: Path, head: str, tables: Iterable[str]) -> FileChange | None:
+    """Return the change that puts new tables behind a file's own. head: how a new file begins. Raises ConfigInvalid."""
     added = "\n".join(tables)
     if not added:
         return None
-    file = _read(path)
+    file = read_file(path)
     known = set(file.data) & set(tomllib.loads(added))
     if known:
         message = f"{path} has [{sorted(known)[0]}] already: choose another name"
@@ -91,7 +93,7 @@ def _append(path: Path, head: str, tables: Iterator[str]) -> FileChange | None:
 
 
 def _add_to_pool(path: Path, accounts: Sequence[str]) -> FileChange | None:
-    file = _read(path)
+    file = read_file(path)
     known = [member.get("name") for member in _members(file.data)]
     new = [name for name in accounts if name not in known]
     if not new:
@@ -112,17 +114,43 @@ def _add_to_pool(path: Path, accounts: Sequence[str]) -> FileChange | None:
 
 
 def _without_table(path: Path, account: str) -> FileChange | None:
-    file = _read(path)
+    file = read_file(path)
     if account not in file.data:
         return None
+    expected = {name: value for name, value in file.data.items() if name != account}
+    text = "".join(_lines_without(file.text, _heading_of(account)))
+    if _says(text, expected):
+        return FileChange(path, file.text, text)
     from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - 60 ms, only a change needs it
 
-    expected = {name: value for name, value in file.data.items() if name != account}
     return _edit(file, lambda document: toml_edit.remove(document, account), expected)
 
 
+def _lines_without(text: str, heading: re.Pattern[str]) -> Iterator[str]:
+    """Yield the lines of a file without some tables; comments right before a heading belong to the table below it."""
+    lines = text.splitlines(keepends=True)
+    begins = [place for place, line in enumerate(lines) if line.lstrip().startswith("[")]
+    tables = [(begin - _count_comments(lines, begin), heading.match(lines[begin])) for begin in begins]
+    ends = [begin for begin, _ in tables[1:]] + [len(lines)]
+    yield from lines[: tables[0][0] if tables else len(lines)]
+    for (begin, is_named), end in zip(tables, ends, strict=True):
+        if is_named is None:
+            yield from lines[begin:end]
+
+
+def _count_comments(lines: Sequence[str], place: int) -> int:
+    before = itertools.takewhile(lambda line: line.lstrip().startswith("#"), reversed(lines[:place]))
+    return sum(1 for _ in before)
+
+
+def _heading_of(account: str) -> re.Pattern[str]:
+    """Return what recognises the headings of an account's tables; the first group is what stands before its name."""
+    written = "|".join(re.escape(form) for form in {account, f'"{account}"', f"'{account}'", _quote(account)})
+    return re.compile(rf"^(\s*\[\[?\s*)(?:{written})(?=\s*[.\]])", re.MULTILINE)
+
+
 def _without_member(path: Path, account: str) -> FileChange | None:
-    file = _read(path)
+    file = read_file(path)
     members = _members(file.data)
     places = [place for place, member in enumerate(members) if member.get("name") == account]
     if not places:
@@ -139,7 +167,7 @@ def _without_member(path: Path, account: str) -> FileChange | None:
 
 
 def _rename_member(path: Path, account: str, new: str) -> FileChange | None:
-    file = _read(path)
+    file = read_file(path)
     members = _members(file.data)
     if not any(member.get("name") == account for member in members):
         return None
@@ -160,13 +188,11 @@ def _rename_member(path: Path, account: str, new: str) -> FileChange | None:
 
 def _rename_table(path: Path, account: str, new: str) -> FileChange | None:
     """Change the headings of an account's tables, which leaves their place and their comments."""
-    file = _read(path)
+    file = read_file(path)
     if account not in file.data:
         return None
     expected = {(new if name == account else name): value for name, value in file.data.items()}
-    written = "|".join(re.escape(form) for form in {account, f'"{account}"', f"'{account}'", _quote(account)})
-    heading = re.compile(rf"^(\s*\[\[?\s*)(?:{written})(?=\s*[.\]])", re.MULTILINE)
-    return _change(file, heading.sub(lambda found: found[1] + _quote(new), file.text), expected)
+    return _change(file, _heading_of(account).sub(lambda found: found[1] + _quote(new), file.text), expected)
 
 
 def _edit_default(path: Path, account: str, new: str | None) -> FileChange | None:
@@ -211,7 +237,8 @@ def _refusal(file: TomlFile) -> ConfigInvalid:
     return ConfigInvalid(f"{file.path} cannot be edited here: its layout is too unusual; edit it by hand")
 
 
-def _read(path: Path) -> TomlFile:
+def read_file(path: Path) -> TomlFile:
+    """Return a file that is to be changed. Raises ConfigInvalid for a broken one."""
     file = toml_file.read(path)
     if file.failure is not None:
         raise ConfigInvalid(file.failure.text)

@@ -30,6 +30,11 @@ def render(document: Document) -> str:
     return text
 
 
+def render_new(values: Mapping[str, object]) -> str:
+    """Write plain values as a new document."""
+    return tomlkit.dumps(dict(values))
+
+
 def at(document: Document, path: Sequence[str | int]) -> Any:  # noqa: ANN401 - any TOML item
     """Return the item at a place."""
     item: Any = document

@@ -128,7 +128,8 @@ def prepare(
 def discard(candidate: Candidate) -> None:
     """Take away the home that was made for an account that is not added after all."""
     if candidate.is_made and candidate.home is not None:
-        delete_made_home(candidate.home)
+        with suppress(OSError):
+            delete_made_home(candidate.home)
 
 
 def is_made_home(home: Path) -> bool:

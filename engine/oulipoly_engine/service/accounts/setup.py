@@ -106,12 +106,17 @@ def login_in(cli: Cli, folder: Path, paths: Paths) -> Login:
     return Login(cli, name_of(cli, str(home)), str(folder), str(home), has_credentials)
 
 
+def may_join(pool: Path) -> bool:
+    """Tell whether a pool's file is none, or one of ours: what somebody else has written is left alone."""
+    text = read_text(pool)
+    return text is None or text.startswith((HEAD, _OLD_HEAD))
+
+
 def _choose_pools(login: Login, models: Path, notes: list[str]) -> tuple[str, ...]:
-    """Return the pool of a login: that of its CLI, unless somebody else has written one of that name."""
-    text = read_text(models / f"{login.cli.name}.toml")
-    if text is None or text.startswith((HEAD, _OLD_HEAD)):
+    pool = models / f"{login.cli.name}.toml"
+    if may_join(pool):
         return (login.cli.name,)
-    notes.append(f"{login.account} is in no pool: {models / f'{login.cli.name}.toml'} is your own; add it there")
+    notes.append(f"{login.account} is in no pool: {pool} is your own; add it there")
     return ()
 
 

@@ -7,6 +7,7 @@ import re
 from pathlib import PurePosixPath
 
 from oulipoly_engine.core.accounts.clis.cli import Cli, Transcripts
+from oulipoly_engine.core.text.control_characters import escape_toml
 from oulipoly_engine.records import Record
 
 HEAD = "# Written by the set-up. Change what you like; `agents config check` tells what is wrong.\n"
@@ -131,4 +132,4 @@ def _word(path: str) -> str:
 
 def _toml(value: object) -> str:
     """Write a value as TOML, which takes texts and lists as JSON has them; only DEL it wants escaped."""
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return escape_toml(json.dumps(value, ensure_ascii=False))

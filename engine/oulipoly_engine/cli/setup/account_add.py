@@ -1,0 +1,198 @@
+"""`account add`: an account from nothing to its first answer, each file shown before it is written."""
+
+from __future__ import annotations
+
+import os
+from argparse import Namespace
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.cli import stdio
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser, path
+from oulipoly_engine.cli.setup.questions import Questions, join_names, split_names
+from oulipoly_engine.cli.setup.test_prompt import send_test_prompt
+from oulipoly_engine.clock import to_text
+from oulipoly_engine.core.quota.usage_table import percent_text
+from oulipoly_engine.errors import RequestRefused, RunnerError, UsageInvalid
+from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.facade.account_setup import CLIS, check_name, check_pool, find_cli
+from oulipoly_engine.facade.own_process import inherited_environment, interruptible
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.account_setup import AccountSetup, Candidate, FirstQuota, LoginState
+
+_NAME_HELP = "The name is for you: `work`, `claude2`. It stands in lists and pools and can be changed later."
+_POOL_HELP = (
+    "A pool has the accounts that can serve the same prompts, and its name is what you ask for: `agents -m POOL`. Name "
+    "one or more, with commas between; a new name makes a new pool, `none` leaves the account without one."
+)
+
+
+def run(context: Context, name: str, arguments: list[str]) -> int:
+    """Add an account."""
+    options = _parse(context, name, arguments)
+    questions = Questions(is_agreed=options.yes)
+    setup = context.engine.account_setup
+    with interruptible() as guard:
+        guard.arm()
+        cli = find_cli(options.cli or _ask_cli(questions)).name
+        taken = setup.names()
+        wanted = options.name or questions.ask(
+            "Name of the account", setup.free_name(cli), lambda text: check_name(text, taken), _NAME_HELP
+        )
+        key = _read_key(options)
+        candidate = setup.prepare(wanted, cli, options.home)
+        try:
+            for note in candidate.notes:
+                diagnostics.note(f"Note: {note}")
+            output.write_line(f"{candidate.cli.title}: {candidate.version.text}, {candidate.program}")
+            if candidate.is_made:
+                output.write_line(f"home: {candidate.home}")
+            if key is not None:
+                candidate = setup.store_key(candidate, key)
+            state = _sign_in(setup, candidate, options, questions)
+            candidate = setup.settle(candidate, state)
+            quota = setup.read_quota(candidate)
+            _show(state, quota)
+            pools = _ask_pools(setup, candidate, options.pool, questions)
+            step = setup.plan_addition(candidate, pools)
+            output.write_block(setup.diff(step.files))
+            _agree(questions, wanted, len(step.files))
+            guard.disarm()
+            setup.write(step)
+        except BaseException:
+            setup.discard(candidate)
+            raise
+        _keep_quota(setup, wanted, quota)
+        output.write_line(
+            f"Added the account {wanted}; pools: {join_names(pools)}. Undo: {context.program} account undo"
+        )
+        if options.no_test or state.profile is None:
+            return 0
+        return send_test_prompt(context, wanted, pools, candidate.cli.launch.test_words)
+
+
+def _parse(context: Context, name: str, arguments: list[str]) -> Namespace:
+    parser = Parser(
+        prog=f"{context.program} {name}",
+        description="Add an account: its CLI logs in, its quota is read, it joins pools, and it answers a test prompt. "
+        "Every file is shown before it is written, and `account undo` takes it back.",
+    )
+    parser.add_argument("cli", nargs="?", metavar="CLI", help=f"{', '.join(CLIS)}; asked for where it is left out")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="of the account")
+    parser.add_argument("--pool", action="append", metavar="POOL", help="a pool that it joins, new or not; repeat it")
+    parser.add_argument("--home", type=path, metavar="DIR", help="the CLI's folder of a login that is there already")
+    parser.add_argument("--api-key-env", metavar="VARIABLE", help="use the API key in this variable, not a login")
+    parser.add_argument("--api-key-file", type=path, metavar="FILE", help="use the API key in this file, not a login")
+    parser.add_argument("--no-login", action="store_true", help="do not log in now: `account login NAME` does it later")
+    parser.add_argument("--no-test", action="store_true", help="send no test prompt")
+    parser.add_argument("-y", "--yes", action="store_true", help="write without a question")
+    options = parser.parse(arguments)
+    if options.api_key_env and options.api_key_file:
+        message = "--api-key-env and --api-key-file name two keys: give one of them"
+        raise UsageInvalid(message)
+    if options.home is not None and (options.api_key_env or options.api_key_file):
+        message = "an API key needs a home of its own, so it does not go with --home"
+        raise UsageInvalid(message)
+    return options
+
+
+def _ask_cli(questions: Questions) -> str:
+    if not questions.can_ask:
+        message = f"say which CLI: {', '.join(CLIS)}"
+        raise UsageInvalid(message)
+    lines = (f"  {cli.name:<10}{cli.title}" for cli in CLIS.values())
+    return questions.ask(f"Which CLI: {', '.join(CLIS)}?", "", find_cli, "\n".join(("One of:", *lines)))
+
+
+def _read_key(options: Namespace) -> str | None:
+    if options.api_key_env:
+        found = inherited_environment().get(options.api_key_env)
+        if not found:
+            message = f"the variable {options.api_key_env!r} is not set: export the key in it, or give --api-key-file"
+            raise UsageInvalid(message)
+        return found
+    if options.api_key_file is None:
+        return None
+    with stdio.open_file(options.api_key_file) as file:
+        return stdio.read_text(file)
+
+
+def _sign_in(setup: AccountSetup, candidate: Candidate, options: Namespace, questions: Questions) -> LoginState:
+    """Log in where nobody is, and return who is logged in. Raises RequestRefused where nobody is then."""
+    is_new = candidate.is_made and not candidate.uses_key
+    state = None if is_new else setup.read_login(candidate)
+    if (state is None or state.profile is None) and not options.no_login and not candidate.uses_key:
+        _require_terminal(questions)
+        if candidate.cli.login is not None and candidate.cli.login.hint:
+            output.write_line(f"{candidate.cli.title} starts now: {candidate.cli.login.hint}.")
+        setup.log_in(candidate)
+        state = None
+    if state is None:
+        state = setup.read_login(candidate)
+    if state.profile is None and not options.no_login:
+        told = f"who is logged in {state.problem}" if state.problem else "nobody is logged in"
+        message = f"{told}, so nothing was added: log in again, or add it without with --no-login"
+        raise RequestRefused(message)
+    same = setup.find_same_login(candidate, state)
+    if same is not None and state.profile is not None:
+        question = f"{state.profile.text} is the account {same} already, and both would spend the same quota. Add it?"
+        if questions.is_agreed or not questions.confirm(question):
+            message = f"{state.profile.text} is the account {same} already: log in as somebody else"
+            raise RequestRefused(message)
+    return state
+
+
+def _require_terminal(questions: Questions) -> None:
+    if not questions.can_ask or not os.isatty(1):
+        message = "a login needs a terminal: run it in one, or give --home, --api-key-env, --api-key-file or --no-login"
+        raise RequestRefused(message)
+
+
+def _agree(questions: Questions, name: str, count: int) -> None:
+    if not questions.confirm(f"Write {count} file{'s' * (count != 1)}?"):
+        message = f"the account {name} was not added: nothing was written"
+        raise RequestRefused(message)
+
+
+def _keep_quota(setup: AccountSetup, name: str, quota: FirstQuota) -> None:
+    try:
+        setup.store_quota(name, quota)
+    except RunnerError as error:  # the account is there: the next run reads its quota again
+        diagnostics.note(f"Note: its quota was not stored: {error.message}")
+
+
+def _show(state: LoginState, quota: FirstQuota) -> None:
+    if state.profile is not None:
+        output.write_line(f"logged in: {state.profile.text}")
+    if quota.failure is not None:
+        diagnostics.note(f"Note: {quota.failure}")
+    elif quota.reading is None:
+        output.write_line("quota: not known for this login; its calls are counted")
+    for window in quota.windows:
+        resets = to_text(window.resets_at)[:16].replace("T", " ")
+        output.write_line(f"quota: {window.name} {percent_text(window.used)} used, resets {resets} UTC")
+
+
+def _ask_pools(
+    setup: AccountSetup, candidate: Candidate, named: Sequence[str] | None, questions: Questions
+) -> tuple[str, ...]:
+    if named is not None:
+        pools = tuple(dict.fromkeys(named))
+    else:
+        known, suggested = setup.pools(), setup.suggest_pool(candidate)
+        if questions.can_ask and not questions.is_agreed:
+            output.write_line(f"pools: {join_names(known)}")
+            pools = split_names(questions.ask("It joins", suggested or "none", _check_pools, _POOL_HELP))
+        else:
+            pools = (suggested,) if suggested else ()
+    pools = () if pools == ("none",) else pools
+    for pool in pools:
+        check_pool(pool)
+    return pools
+
+
+def _check_pools(text: str) -> None:
+    for pool in split_names(text):
+        check_pool(pool)

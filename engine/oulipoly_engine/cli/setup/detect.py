@@ -1,0 +1,50 @@
+"""`setup detect`: what is installed on this machine, and who is logged in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.cli.context import Context
+from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.facade import output
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.account_setup import Detected
+
+
+def run(context: Context, name: str, arguments: list[str]) -> int:
+    """Run the command."""
+    parser = Parser(
+        prog=f"{context.program} {name}",
+        description="Find the CLIs of this machine, their versions, their homes and who is logged in; no token is read "
+        "out. Nothing is written to the configuration.",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    options = parser.parse(arguments)
+    found = context.engine.account_setup.detect()
+    if options.json:
+        output.write_json(found.document())
+        return 0
+    _show(found, context.program)
+    return 0
+
+
+def _show(found: Detected, program: str) -> None:
+    report = found.report
+    for cli in report.clis:
+        if cli.path is None:
+            output.write_line(f"{cli.name}: not installed")
+        else:
+            older = found.changes.get(cli.name)
+            changed = f", was {older}" if older is not None else ""
+            output.write_line(
+                f"{cli.name}: {cli.version or f'version not known, it {cli.problem}'}{changed}, {cli.path}"
+            )
+        for home in cli.homes:
+            account = found.accounts.get(home.folder.resolve())
+            who = ", ".join(profile.text for profile in home.profiles) or home.problem or "nobody is logged in"
+            owner = f"account {account}" if account is not None else f"no account yet: {program} config init adds it"
+            output.write_line(f"  {home.folder}: {who}; {owner}")
+    for wrapper in report.wrappers:
+        output.write_line(f"wrapper {wrapper.path}: starts {wrapper.cli}")
+    output.write_line(f"system: {report.os_type}, {report.architecture}")

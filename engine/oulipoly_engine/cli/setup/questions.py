@@ -1,0 +1,83 @@
+"""Questions on a terminal: shown on stderr, answered by a line; a wrong answer asks again."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from oulipoly_engine.errors import RequestRefused, RunnerError, UsageInvalid
+from oulipoly_engine.facade import diagnostics
+
+_LONGEST_LINE = 4096  # bytes; a terminal hands over no longer ones
+
+
+class Questions:
+    """Asks whoever sits at the terminal, or nobody where there is none."""
+
+    def __init__(self, *, is_agreed: bool) -> None:
+        """is_agreed: every yes or no is yes, as `--yes` says."""
+        self.is_agreed = is_agreed
+        self.can_ask = sys.stdin is not None and sys.stdin.isatty() and diagnostics.is_terminal()
+
+    def ask(self, question: str, default: str, check: Callable[[str], object], help_text: str) -> str:
+        """Return an answer that a check takes; empty is the default. Without a terminal the default is returned.
+
+        check: raises RunnerError for what cannot be. help_text: what `?` and `help` answer.
+        """
+        while self.can_ask:
+            answer = self._read(f"{question} [{default}]: " if default else f"{question}: ") or default
+            if answer in ("?", "help"):
+                diagnostics.note(help_text)
+                continue
+            try:
+                check(answer)
+            except RunnerError as error:
+                diagnostics.note(error.message)
+                continue
+            return answer
+        check(default)
+        return default
+
+    def confirm(self, question: str) -> bool:
+        """Return whether somebody says yes; the default is no. Raises UsageInvalid where nobody can be asked."""
+        if self.is_agreed:
+            return True
+        if not self.can_ask:
+            message = f"{question} There is no terminal to ask on: --yes says yes"
+            raise UsageInvalid(message)
+        while True:
+            answer = self._read(f"{question} (y/n) ").lower()
+            if answer in ("y", "yes"):
+                return True
+            if answer in ("n", "no", ""):
+                return False
+            diagnostics.note("Say y or n.")
+
+    def name(self, question: str, wanted: str) -> bool:
+        """Return whether somebody types a name, for what cannot be undone. Raises UsageInvalid as `confirm`."""
+        if self.is_agreed:
+            return True
+        if not self.can_ask:
+            message = f"{question} There is no terminal to ask on: --yes says yes"
+            raise UsageInvalid(message)
+        return self._read(f"{question} Type {wanted} to go on: ") == wanted
+
+    def _read(self, question: str) -> str:
+        diagnostics.write_block(question)
+        line = os.read(0, _LONGEST_LINE)
+        if not line:
+            diagnostics.write_block("\n")
+            message = "the question was not answered, so nothing was changed"
+            raise RequestRefused(message)
+        return line.decode("utf-8", "replace").strip()
+
+
+def split_names(text: str) -> tuple[str, ...]:
+    """Return the names of a list with commas or blanks between them."""
+    return tuple(dict.fromkeys(text.replace(",", " ").split()))
+
+
+def join_names(names: Sequence[str]) -> str:
+    """Return names for a sentence."""
+    return ", ".join(names) or "none"

@@ -1,0 +1,370 @@
+"""`account add` and what goes with it: real processes, small CLIs in a scratch PATH, a terminal where one is asked."""
+
+import json
+import os
+import stat
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pexpect
+import pytest
+
+FAKE = Path(__file__).parents[2] / "fixtures" / "fake_cli.py"
+USAGE = {"five_hour": None, "seven_day": {"utilization": 12.5, "resets_at": "2099-01-01T00:00:00Z"}}
+
+
+@pytest.fixture
+def vendor():
+    """The URL of a usage API that answers everybody the same."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = json.dumps(USAGE).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_words):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def machine(home, vendor):
+    """The environment of a machine on which claude and codex are installed."""
+    (home / "bin").mkdir()
+    for name in ("claude", "codex"):
+        (home / "bin" / name).write_text(f"#!{sys.executable}\n{FAKE.read_text()}")
+        (home / "bin" / name).chmod(0o755)
+    return {"PATH": f"{home}/bin:/usr/bin:/bin", "ANTHROPIC_USAGE_BASE_URL": vendor, "CHATGPT_USAGE_BASE_URL": vendor}
+
+
+@pytest.fixture
+def run(agents, machine):
+    """Run our command without a terminal and return the finished process."""
+
+    def run(*words, mood="", **variables):
+        return agents(*words, env=machine | {"FAKE_CLI": mood} | variables)
+
+    return run
+
+
+@pytest.fixture
+def talk(home, machine):
+    """Run our command in a terminal, answer what it asks, and return (exit code, all that was shown)."""
+
+    def talk(answers, *words, mood=""):
+        cli = pexpect.spawn(
+            sys.executable,
+            ["-m", "oulipoly_tui", *words],
+            env=dict(os.environ) | machine | {"FAKE_CLI": mood, "TERM": "xterm"},
+            cwd=str(home),
+            encoding="utf-8",
+            timeout=25,
+            dimensions=(40, 200),
+        )
+        cli.delayafterclose = cli.delayafterterminate = cli.ptyproc.delayafterclose = 0
+        shown = ""
+        for question, answer in answers:
+            cli.expect_exact(question)
+            shown += cli.before + cli.after
+            cli.send(answer)
+        cli.expect(pexpect.EOF)
+        cli.close()
+        return cli.exitstatus, shown + cli.before
+
+    return talk
+
+
+@pytest.fixture
+def ann(talk):
+    """The account `work` of Ann, added in a terminal."""
+    return talk([("Paste the code: ", "ann\r"), ("It joins [claude]: ", "\r"), ("(y/n) ", "y\r")], *ADD)
+
+
+ADD = ("account", "add", "claude", "work")
+
+
+def config(home):
+    return home / ".config" / "oulipoly-agent-runner"
+
+
+def text(home, name="providers.toml"):
+    return (config(home) / name).read_text()
+
+
+def files(home):
+    """Every file of the configuration with its text."""
+    return {str(path.relative_to(home)): path.read_text() for path in config(home).rglob("*") if path.is_file()}
+
+
+def test_an_account_from_an_empty_home_to_its_first_answer(home, world, ann, run):
+    code, shown = ann
+
+    assert 0 == code, shown
+    assert "logged in: ann@example.com (max)" in shown
+    assert "quota: weekly 12.5% used" in shown
+    assert "+[work]" in shown
+    assert "work answers in" in shown
+    assert 'tie_rule = "most-headroom"' in text(home, "config.toml")
+    assert 0o700 == stat.S_IMODE((home / ".claude-work").stat().st_mode)
+    assert b"no problems" in run("config", "check").stdout
+    assert [{"used": 0.125}] == world.rows("SELECT used FROM quota_windows WHERE account = 'work'")
+    assert 0 == run("-m", "claude", "hello").returncode
+
+
+def test_it_asks_again_after_a_wrong_answer_and_helps(home, talk):
+    answers = [
+        ("Which CLI", "cloude\r"),
+        ("did you mean 'claude'", ""),
+        ("Which CLI", "?\r"),
+        ("Claude Code", ""),
+        ("Which CLI", "claude\r"),
+        ("Name of the account [claude]: ", "a/b\r"),
+        ("no name for an account", ""),
+        ("Name of the account [claude]: ", "\r"),
+        ("Paste the code: ", "ann\r"),
+        ("It joins [claude]: ", "fast, deep\r"),
+        ("(y/n) ", "what\r"),
+        ("Say y or n.", ""),
+        ("(y/n) ", "y\r"),
+    ]
+    code, shown = talk(answers, "account", "add", "--no-test")
+
+    assert 0 == code, shown
+    assert "[claude]" in text(home)
+    assert {"fast.toml", "deep.toml"} == {path.name for path in (config(home) / "models").iterdir()}
+
+
+STOPS = {
+    "cancelled login": ([("Paste the code: ", "\x03")], "", "nothing was changed"),
+    "failed login": ([("Paste the code: ", "x\r")], "fails", "exit code 1: nothing was changed"),
+    "nobody after the login": ([("Paste the code: ", "x\r")], "nobody", "nobody is logged in"),
+    "no at the end": (
+        [("Paste the code: ", "bob\r"), ("It joins [claude]: ", "\r"), ("(y/n) ", "n\r")],
+        "",
+        "nothing was written",
+    ),
+    "ctrl+c at a question": ([("Paste the code: ", "bob\r"), ("It joins [claude]: ", "\x03")], "", ""),
+    "ctrl+d at a question": (
+        [("Paste the code: ", "bob\r"), ("It joins [claude]: ", "\x04")],
+        "",
+        "nothing was changed",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", STOPS)
+def test_whoever_stops_has_written_nothing(home, talk, case):
+    answers, mood, said = STOPS[case]
+    code, shown = talk(answers, *ADD, mood=mood)
+
+    assert 0 != code
+    assert said in shown
+    assert not config(home).exists()
+    assert not (home / ".claude-work").exists()
+
+
+def test_a_login_that_is_an_account_already_is_named_and_asked_about(home, ann, talk):
+    before = files(home)
+    code, shown = talk([("Paste the code: ", "ann\r"), ("Add it? ", "n\r")], "account", "add", "claude", "two")
+
+    assert 1 == code
+    assert "ann@example.com (max) is the account work already" in shown.replace("\r\n", " ")
+    assert (before, False) == (files(home), (home / ".claude-two").exists())
+
+
+def test_a_cli_that_is_missing_old_or_hangs_is_named(home, run):
+    missing = run("account", "add", "gemini", "g", "--yes")
+    old = run(*ADD, "--no-login", "--yes", mood="old")
+    unknown = run("account", "add", "cloude")
+
+    assert b"Gemini CLI is not installed" in missing.stderr
+    assert b"npm install -g @google/gemini-cli" in missing.stderr
+    assert (0, True) == (old.returncode, b"older than 2.1.50" in old.stderr)
+    assert (2, True) == (unknown.returncode, b"did you mean 'claude'" in unknown.stderr)
+    assert not (home / ".gemini-g").exists()
+
+
+def test_without_a_terminal_it_says_what_to_give(home, run):
+    for words, code, said in (
+        ((), 2, b"say which CLI"),
+        (("claude", "work"), 1, b"a login needs a terminal"),
+        (("claude", "work", "--no-login"), 2, b"--yes says yes"),
+        (("claude", "a b", "--no-login"), 2, b"no name for an account"),
+        (("claude", "work", "--api-key-env", "NOT_SET"), 2, b"is not set"),
+        (("claude", "work", "--no-login", "--yes", "--pool", "../x"), 2, b"no name for a pool"),
+    ):
+        done = run("account", "add", *words)
+        assert (code, True) == (done.returncode, said in done.stderr), (words, done.stderr)
+
+    assert {"bin", ".cache", ".local"} >= {path.name for path in home.iterdir()}
+
+
+def test_an_api_key_stands_in_the_home_alone(home, run):
+    (home / "key").write_text("sk-ant-api03-0123456789\n")
+    done = run("account", "add", "claude", "keyed", "--api-key-file", home / "key", "--yes")
+    by_variable = run("account", "add", "codex", "cx", "--api-key-env", "MY_KEY", "--yes", MY_KEY="sk-proj-0123456789")
+
+    assert (0, 0) == (done.returncode, by_variable.returncode), done.stderr + by_variable.stderr
+    everything = done.stdout + done.stderr + by_variable.stdout + by_variable.stderr
+    assert b"0123456789" not in everything + "".join(files(home).values()).encode()
+    assert 0o600 == stat.S_IMODE((home / ".claude-keyed/api-key").stat().st_mode)
+    assert "0123456789" in (home / ".codex-cx/auth.json").read_text()
+    assert "quota_script" not in text(home)
+    kept = "".join(path.read_text() for path in (home / ".local").rglob("*.json"))
+    assert "0123456789" not in kept
+
+
+def test_a_login_that_is_there_already_is_taken_as_it_is(home, run):
+    for folder in (".codex", ".codex-two"):
+        (home / folder).mkdir()
+        (home / folder / "auth.json").write_text('{"OPENAI_API_KEY": "sk-x"}')
+    (home / "link").symlink_to(home / ".codex-two")
+    usual = run("account", "add", "codex", "one", "--home", home / ".codex", "--yes")
+    linked = run("account", "add", "codex", "two", "--home", home / "link", "--yes")
+    again = run("account", "add", "codex", "three", "--home", home / ".codex-two", "--yes")
+
+    assert (0, 0, 1) == (usual.returncode, linked.returncode, again.returncode), usual.stderr + linked.stderr
+    assert "CODEX_HOME" not in text(home).partition("[two]")[0]
+    assert f'CODEX_HOME = "{home}/link"' in text(home)
+    assert b"is a link to" in linked.stderr
+    assert b"is the home of the account 'two' already" in again.stderr
+
+
+def test_a_home_that_cannot_be_used_is_refused(home, run):
+    (home / "file").touch()
+    for place, said in ((home / "file", b"is no folder"), (home / "nowhere", b"No such file"), ("/proc/1", b"No")):
+        done = run("account", "add", "codex", "x", "--home", place, "--yes")
+        assert 1 == done.returncode
+        assert said in done.stderr or place == "/proc/1"
+
+    assert not config(home).exists()
+
+
+def test_a_rename_keeps_readings_sessions_and_pools_and_can_be_undone(home, world, ann, run):
+    before = files(home)
+    run("-m", "claude", "hello")
+    done = run("account", "rename", "work", "job", "--yes")
+    assert 0 == done.returncode, done.stderr
+    names = {
+        row["account"] for row in world.rows("SELECT account FROM quota_windows UNION SELECT account FROM readings")
+    }
+
+    assert {"job"} == names
+    assert [] == world.rows("SELECT 1 FROM invocations WHERE provider_name = 'work'")
+    assert 'name = "job"' in text(home, "models/claude.toml")
+    assert 'default_provider = "job"' in text(home, "config.toml")
+    assert b"no problems" in run("config", "check").stdout
+    assert 0 == run("account", "undo", "--yes").returncode
+    assert before == files(home)
+    assert {"work"} == {row["account"] for row in world.rows("SELECT account FROM quota_windows")}
+
+
+def test_a_removal_leaves_the_home_and_can_be_undone(home, ann, run):
+    run("account", "add", "codex", "cx", "--no-login", "--yes", "--pool", "claude", "--pool", "codex")
+    before = files(home)
+    refused = run("account", "remove", "cx")
+    assert (2, True) == (refused.returncode, b"Remove the account cx?" in refused.stderr)
+    assert 0 == run("account", "remove", "cx", "--yes").returncode
+
+    assert "cx" not in "".join(files(home).values())
+    assert not (config(home) / "models/codex.toml").exists()
+    assert (home / ".codex-cx").is_dir()
+    assert 0 == run("account", "undo", "--yes").returncode
+    assert before == files(home)
+
+
+def test_only_a_home_that_was_made_here_is_deleted(home, ann, run):
+    (home / ".codex").mkdir()
+    run("account", "add", "codex", "own", "--home", home / ".codex", "--no-login", "--yes", "--no-test")
+    kept = run("account", "remove", "own", "--delete-home", "--yes")
+    gone = run("account", "remove", "work", "--delete-home", "--yes")
+
+    assert (1, 0) == (kept.returncode, gone.returncode)
+    assert b"was not made by `account add`" in kept.stderr
+    assert [True, False] == [(home / ".codex").exists(), (home / ".claude-work").exists()]
+
+
+def test_comments_and_tables_of_ones_own_stay(home, run):
+    config(home).mkdir(parents=True)
+    own = '# mine\n[own] # here\ncommand = "sh"\nargs = ["-c", "cat"]\n\n# before the next\n[other]\ncommand = "sh"\n'
+    (config(home) / "providers.toml").write_text(own)
+    (config(home) / "models").mkdir()
+    (config(home) / "models/m.toml").write_text('providers = [{ name = "own" }] # in one line\n')
+    assert 0 == run("account", "add", "codex", "cx", "--no-login", "--yes", "--pool", "m").returncode
+
+    assert text(home).startswith(own)
+    assert "# in one line" in text(home, "models/m.toml")
+    run("account", "rename", "own", "mine", "--yes")
+    assert "[mine] # here" in text(home)
+    assert 0 == run("account", "remove", "mine", "--yes").returncode
+    assert "# before the next\n[other]" in text(home)
+    assert "cx" in text(home, "models/m.toml")
+
+
+def test_what_is_there_is_detected_and_shown_without_tokens(home, ann, run):
+    (home / ".local/bin").mkdir(parents=True)
+    (home / ".local/bin/mine").write_text("#!/bin/sh\nexec claude -p\n")
+    found = json.loads(run("setup", "detect", "--json").stdout)
+    shown = json.loads(run("account", "show", "work", "--json").stdout)
+    claude = next(one for one in found["clis"] if one["name"] == "claude")
+
+    assert {"clis", "os", "wrappers"} == set(found)
+    assert ["mine"] == [one["name"] for one in found["wrappers"]]
+    assert (True, "2.1.197 (Claude Code)") == (claude["installed"], claude["version"])
+    assert ["work"] == [one["account"] for one in claude["homes"]]
+    assert ("ann@example.com", "max", ["claude"]) == (shown["login"]["id"], shown["login"]["plan"], shown["pools"])
+    assert "sk-" not in json.dumps([found, shown])
+
+
+def test_an_account_that_does_not_answer_is_said(home, ann, run):
+    done = run("account", "test", "work", mood="mute")
+
+    assert 1 == done.returncode
+    assert b"work does not answer" in done.stderr
+
+
+def test_a_backup_has_no_secrets_and_brings_back_what_is_missing(home, run):
+    config(home).mkdir(parents=True)
+    own = (
+        '[own]\ncommand = "sh"\nargs = ["-c", "cat"]\n[own.environment]\nMY_API_KEY = "sk-0123456789"\nMODE = "fast"\n'
+    )
+    (config(home) / "providers.toml").write_text(own)
+    run("account", "add", "codex", "cx", "--no-login", "--yes", "--pool", "m")
+    done = run("account", "export")
+    (home / "backup").write_bytes(done.stdout)
+    before = files(home)
+    run("account", "remove", "cx", "--yes")
+    back = run("account", "import", home / "backup", "--yes")
+
+    assert b"own.environment.MY_API_KEY looks like a secret" in done.stderr
+    assert b"sk-0123456789" not in done.stdout
+    assert b"MODE" in done.stdout
+    assert 0 == back.returncode, back.stderr
+    assert before.keys() == files(home).keys()
+    assert b"no problems" in run("config", "check").stdout
+    (config(home) / "models/m.toml").write_text('[[providers]]\nname = "own"\n')
+    clash = run("account", "import", home / "backup", "--yes")
+    assert (1, True) == (clash.returncode, b"the pool m: what is here says something else" in clash.stderr)
+    assert b"nothing to import" in run("account", "import", home / "backup", "--skip").stdout
+
+
+@pytest.mark.parametrize(
+    "text", ["accounts = 3", "[[", "[other]", "[accounts.x]\nargs = 3", '[pools."../x"]', '[accounts."a/b"]']
+)
+def test_what_is_no_backup_is_refused(home, run, text):
+    (home / "backup").write_text(text)
+    done = run("account", "import", home / "backup", "--yes")
+
+    assert 2 == done.returncode, done.stdout
+    assert not config(home).exists()
