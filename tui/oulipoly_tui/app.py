@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
+from textual.await_complete import AwaitComplete
 from textual.binding import BindingType
 from textual.screen import Screen
 
@@ -159,9 +160,25 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
         """Do what an action's key does, or say why it does nothing now."""
         await self.key_actions.press(identity)
 
+    async def action_choose(self, identity: str) -> None:
+        """Do what was chosen in the help, or go to where it is done."""
+        await self.key_actions.choose(identity)
+
     def action_menu(self) -> None:
         """Offer what can be done with the row under the cursor."""
         frame_keys.open_menu(self)
+
+    def push_screen(self, *given: Any, **options: Any) -> Any:  # noqa: ANN401 - as Textual has it
+        """Open a question, and let the footer show its keys."""
+        opened = super().push_screen(*given, **options)
+        self.call_after_refresh(self.bars.show)
+        return opened
+
+    def pop_screen(self) -> AwaitComplete:
+        """Close it, and let the footer show the keys of what lay beneath."""
+        closed = super().pop_screen()
+        self.call_after_refresh(self.bars.show)
+        return closed
 
     def exit(self, result: str | None = None, return_code: int = 0, message: Any | None = None) -> None:  # noqa: ANN401 - whatever Rich can print
         """End the app; its layout is taken while there still is one."""

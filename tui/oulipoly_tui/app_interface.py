@@ -87,6 +87,10 @@ class AppInterface(CleanApp[str]):
         """Show the keys that work now."""
         raise NotImplementedError
 
+    async def action_choose(self, identity: str) -> None:
+        """Do what was chosen in the help, or go to where it is done."""
+        raise NotImplementedError
+
     async def action_press(self, identity: str) -> None:
         """Do what an action's key does, or say why it does nothing now."""
         raise NotImplementedError

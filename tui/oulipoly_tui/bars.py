@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from time import monotonic
+from typing import Any
 
+from textual.binding import Binding
+from textual.screen import Screen
+
+from oulipoly_tui.actions.action import Action
 from oulipoly_tui.app_interface import AppInterface
 from oulipoly_tui.attention import Alerts
 from oulipoly_tui.jobs import Jobs
@@ -14,6 +20,9 @@ from oulipoly_tui.view.frame.header import header
 from oulipoly_tui.view.transcript.spans import Line
 from oulipoly_tui.widgets.bars import Bar, HintBar, JobBar
 from oulipoly_tui.widgets.standing import is_standing
+
+# What enter does in what has the keys, by its class's name: none of them is loaded for the first frame.
+_ENTER = (("VirtualList", "choose"), ("Input", "OK"), ("Button", "press"))
 
 
 class Bars:
@@ -31,12 +40,19 @@ class Bars:
         if not is_standing(frame):
             return
         self.show_header()
-        rows = frame.current.inner_keys()
-        rows = self._app.works_now() if rows is None else rows
+        rows = self._list_keys()
         hints = footer.hints(rows, self._app.size.width, density=self._app.options.footer)
         bar = frame.query_one("#footer", HintBar)
         bar.display = bool(hints)
         bar.show_hints(hints)
+
+    def _list_keys(self) -> Sequence[Action]:
+        """Return the keys of what is in front: a question, a part of the pane that takes every key, or the pane."""
+        app = self._app
+        if app.screen is not app.frame:
+            return list_screen_keys(app.screen)
+        inner = app.frame.current.inner_keys()
+        return app.works_now() if inner is None else inner
 
     def show_header(self) -> None:
         """Draw the header."""
@@ -69,3 +85,15 @@ class Bars:
         if self._job_bar is not None:
             self._job_bar.display = bool(line)
             self._job_bar.show(line)
+
+
+def list_screen_keys(screen: Screen[Any]) -> tuple[Action, ...]:
+    """Return the keys of a question as a footer shows them: enter, and those that its class tells of."""
+    names = {kind.__name__ for kind in type(screen.focused).__mro__}
+    found = [Action("enter", label, label, keys="enter", weight=9) for name, label in _ENTER if name in names]
+    for kind in type(screen).__mro__:
+        shown = (one for one in kind.__dict__.get("BINDINGS", ()) if isinstance(one, Binding) and one.show)
+        for one in shown:
+            label = one.description if kind.__module__.startswith("oulipoly_tui") else "close"
+            found.append(Action(one.id or one.action, label, label, keys=one.key, weight=8))
+    return tuple(found)

@@ -9,12 +9,13 @@ from typing import Any
 
 from textual.actions import parse
 
-from oulipoly_tui.actions.action import FRAME, Action
+from oulipoly_tui.actions.action import FRAME, LISTS, Action
 from oulipoly_tui.app_interface import AppInterface
 from oulipoly_tui.attention import Alerts
 from oulipoly_tui.commands import frame_keys
 from oulipoly_tui.jobs import Jobs
 from oulipoly_tui.keys import keymap
+from oulipoly_tui.widgets.lines import VirtualList
 
 
 class KeyActions:
@@ -40,6 +41,7 @@ class KeyActions:
             "doctor": partial(app.order, "doctor"),
             "next_attention": alerts.go_on,
             "jump": partial(frame_keys.jump, app),
+            "search": partial(frame_keys.search, app),
             "refresh_all": partial(app.order, "refresh"),
             "stop_work": jobs.ask_to_stop,
             "settings": partial(app.order, "settings"),
@@ -62,18 +64,16 @@ class KeyActions:
 
     async def press(self, identity: str) -> None:
         """Do what an action's key does, or say why it does nothing now."""
-        keys = self._app.keys
-        row = keys.find(identity)
-        pane: Any = None if row is None else self._app.frame.find(row.where)
-        if row is None or (pane is None and row.where != FRAME):
+        row = self._app.keys.find(identity)
+        if row is None:
             return
+        if row.where == LISTS:
+            await self._run_of_list(row)
+            return
+        pane: Any = self._app.frame.find(row.where)
         reason = self.reason_against(row)
         if reason is not None:
-            beneath = keys.beneath(row)
-            if beneath is not None and self.reason_against(beneath) is None:
-                await self.press(beneath.id)
-            else:
-                self._app.say(reason)
+            self._app.say(reason)
             return
         if pane is None:
             await self._run_of_frame(row.method)
@@ -89,6 +89,27 @@ class KeyActions:
             self._app.call_next(self._app.action_press, identity)
         else:
             self._app.simulate_key(found.keys)
+
+    async def choose(self, identity: str) -> None:
+        """Do what was chosen in the help; what belongs to another pane is shown there, so that its row is seen first.
+
+        Nothing is done to a row that nobody has looked at.
+        """
+        row = self._app.keys.find(identity)
+        here = self._app.frame.current.id
+        if row is None or row.where in (FRAME, LISTS, here):
+            await self.press(identity)
+            return
+        await self._app.frame.turn_to(row.where)
+        self._app.say(f"{keymap.format_first_key(row.keys)} does it here: {row.description}")
+
+    async def _run_of_list(self, row: Action) -> None:
+        lists = [one for one in self._app.frame.current.query(VirtualList) if one.display]
+        found = next((one for one in lists if one.has_focus), lists[0] if lists else None)
+        if found is None:
+            self._app.say("there is no list here")
+            return
+        await self._app.run_action(row.method, default_namespace=found)
 
     async def _run_of_frame(self, method: str) -> None:
         _, name, arguments = parse(method)
@@ -107,7 +128,9 @@ class KeyActions:
         if method == "problems" and not self._alerts.troubles():
             return "nothing is wrong"
         if method == "next_attention" and not self._alerts.list_attention():
-            return "nothing wants you"
+            return "there is no alert"
+        if method == "search" and app.engine is None:
+            return "still opening: try again in a moment"
         if method == "refresh_all" and (app.snapshot is None or not app.snapshot.accounts):
             return "no account is configured"
         return None

@@ -84,11 +84,11 @@ def test_going_through_comes_round_and_is_not_confused_by_new_words():
 
 async def test_n_goes_to_the_window_of_an_alert(app_world, running, settled, screen_text):
     async with running((120, 34)) as (app, pilot):
-        assert app.key_actions.reason_against(app.keys.find("frame.attention")) == "nothing wants you"
+        assert app.key_actions.reason_against(app.keys.find("frame.attention")) == "there is no alert"
         app.order("refresh")
         await settled(pilot, lambda: app.snapshot.alerts and not app.busy)
         assert "! 1" in screen_text(app)[0]
-        await pilot.press("n")
+        await pilot.press("f8")
         await settled(pilot, lambda: app.frame.area.focused_pane == "quota")
         await settled(pilot, lambda: app.frame.query_one("#quota-list").cursor_key == "ada\n5h")
 
@@ -97,7 +97,7 @@ async def test_n_opens_the_problems_for_an_error(app_world, running, settled, sc
     app_world.write("models/bad.toml", "providers = 3\n")
     async with running((120, 34)) as (app, pilot):
         await settled(pilot, lambda: "! 1" in screen_text(app)[0])
-        await pilot.press("n")
+        await pilot.press("f8")
         await settled(pilot, lambda: isinstance(app.screen, Reading))
 
 

@@ -8,7 +8,8 @@ from oulipoly_tui.actions.registry import ACTIONS
 from oulipoly_tui.widgets.terminal_view import TerminalView
 
 DOOR = "22222222-1111-4111-8111-111111111111"
-ASKED_ELSEWHERE = {"repl.end_run"}  # it has no key; tests/tui/terminals/test_end_run.py
+# In tests/tui: terminals/test_end_run.py, frame/test_first_set_up_screen.py; pools and views below and by their keys.
+ASKED_ELSEWHERE = {"repl.end_run", "pools.undo_set_up", "pools.stop", "sessions.delete_view"}
 ASKS = {
     "sessions.import": "ImportScreen",
     "sessions.edit": "ImportScreen",

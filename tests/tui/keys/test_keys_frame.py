@@ -100,12 +100,12 @@ async def test_help_shows_every_key_and_runs_one(app_world, hand):
 
 
 @keys("frame.problems", "exclamation_mark")
-@keys("frame.attention", "n", "alt+n")
+@keys("frame.attention", "f8", "alt+n")
 async def test_what_is_wrong_is_listed_and_what_wants_the_user_is_gone_to(app_world, hand):
     app_world.write("models/bad.toml", "providers = 3\n")
     async with hand() as one:
         await one.until(lambda: one.app.alerts.troubles())
-        for key in ("exclamation_mark", "n"):
+        for key in ("exclamation_mark", "f8"):
             await one.press(key)
             await one.at("Problems")
             assert "Problems" == one.title
@@ -144,6 +144,50 @@ async def test_doctor_is_asked_from_anywhere_and_looks_again(app_world, hand):
             await one.until(lambda before=before: one.app.screen._findings is not before)
             await one.rest()
             await one.back()
+
+
+@keys("Problems", "f8", "alt+n")
+async def test_the_next_alert_is_gone_to_from_the_problems_as_well(app_world, hand):
+    async with hand() as one:
+        one.app.order("refresh", ("ada",))
+        await one.until(lambda: one.app.snapshot.alerts)
+        for key in ("f8", "alt+n"):
+            await one.turn_to("pools")
+            await one.press("exclamation_mark")
+            await one.at("Problems")
+            await one.sees("f8 next alert")
+            await one.press(key)
+            await one.at("Frame")
+            await one.until(lambda: one.pane == "quota")
+
+
+async def test_what_the_help_offers_of_another_pane_is_shown_there_and_not_done_unseen(app_world, hand):
+    async with hand("sessions") as one:
+        await one.press("f1")
+        await one.type("pools.drain")
+        await one.press("enter")
+        await one.until(lambda: one.pane == "pools")
+        await one.told("d does it here: Give this account no new work")
+        assert not any(one.account(name).wishes.drained for name in ("ada", "bob", "cyd"))
+
+
+async def test_the_help_moves_in_the_list_beneath(app_world, hand):
+    async with hand("pools") as one:
+        before = one.app.frame.query_one("#pools-list", VirtualList).cursor_key
+        await one.press("f1")
+        await one.type("lists.last")
+        await one.press("enter")
+        await one.until(lambda: one.app.frame.query_one("#pools-list", VirtualList).cursor_key != before)
+
+
+async def test_the_footer_under_a_question_shows_its_keys(app_world, hand):
+    async with hand() as one:
+        await one.sees("w why")
+        await one.press("f1")
+        await one.sees("enter OK", "esc close")
+        assert "w why" not in one.text.splitlines()[-1]
+        await one.back()
+        await one.sees("w why")
 
 
 @keys("frame.jump", "ctrl+o")

@@ -21,7 +21,7 @@ async def refused(one, cases):
         assert "Frame" == type(one.app.screen).__name__
 
 
-FRAME = [("frame.problems", "nothing is wrong"), ("frame.attention", "nothing wants you")]
+FRAME = [("frame.problems", "nothing is wrong"), ("frame.attention", "there is no alert")]
 
 
 async def test_the_frame_says_what_there_is_not(empty_world, hand):
@@ -62,8 +62,8 @@ async def test_pools_say_why_each_key_does_nothing(app_world, hand):
             [
                 ("pools.demo", "there are accounts: no need for the demo"),
                 ("pools.set_up", "there is a configuration already"),
-                ("pools.log", "no one-shot has been sent yet"),
-                ("pools.stop", "no one-shot runs"),
+                ("pools.log", "no prompt has been sent yet"),
+                ("pools.stop", "no prompt is being answered"),
             ],
         )
         await one.choose("pools", "cyd")
@@ -125,7 +125,7 @@ async def test_a_low_window_has_no_room_for_who_burned_it(app_world, hand):
         await one.pilot.resize_terminal(90, 9)
         await one.until(lambda: one.app.frame.find("quota").has_class("-flat"))
         await one.choose("quota", "bob")
-        await refused(one, [("quota.burners", "the window is too low to list who burned it")])
+        await refused(one, [("quota.burners", "the window is too low to list what used it")])
 
 
 NEEDS_SESSION = (
@@ -136,7 +136,7 @@ NEEDS_SESSION = (
 
 async def test_sessions_without_a_conversation_say_so(app_world, hand):
     async with hand("sessions") as one:
-        cases = [(f"sessions.{name}", "choose a conversation first") for name in NEEDS_SESSION]
+        cases = [(f"sessions.{name}", "choose a session first") for name in NEEDS_SESSION]
         await refused(one, [*cases, ("sessions.undo", "nothing was done here yet")])
 
 
@@ -171,7 +171,7 @@ async def test_a_transcript_that_is_not_open_says_how_one_is_opened(app_world, h
     async with hand("transcript") as one:
         rows = [row.id for row in TABLE if row.where == "transcript"]
         one.app.frame.find("transcript").query_one("#transcript-view").focus()
-        await refused(one, [(row, "no conversation is open: choose one under Sessions") for row in rows])
+        await refused(one, [(row, "no session is open: choose one under Sessions") for row in rows])
 
 
 async def test_a_transcript_says_what_there_is_not(transcript):

@@ -114,13 +114,21 @@ async def test_p_sends_a_prompt_and_l_hides_and_shows_its_output(app_world, hand
 
 
 @keys("pools.stop", "s")
-async def test_s_stops_the_one_shot_that_runs(empty_world, hand):
+async def test_s_asks_and_stops_the_run_of_a_prompt(empty_world, hand):
     empty_world.account("slow", ("5h", 1, 4), script="echo begun; exec sleep 60")
     empty_world.model("opus", "slow")
     async with hand() as one:
         one.app.order("prompt", ("opus", "hello"))
         await one.until(lambda: one.app.snapshot.running)
         await one.press("s")
+        await one.at("Confirm")
+        await one.sees("opus: hello")
+        await one.press("n")
+        await one.at("Frame")
+        assert one.app.snapshot.running
+        await one.press("s")
+        await one.at("Confirm")
+        await one.press("y")
         await one.told("stopping")
         await one.until(lambda: "✗ ended with exit code 130" in log(one))
         await one.until(lambda: not one.app.snapshot.running)

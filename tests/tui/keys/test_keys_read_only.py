@@ -64,7 +64,7 @@ async def without_effect(one, row):
 
 async def test_a_key_that_was_taken_away_says_why(app_world, hand):
     async with hand("pools", read_only=True) as one:
-        for key, label in (("d", "drain"), ("x", "disable"), ("r", "REPL"), ("p", "prompt")):
+        for key, label in (("d", "drain"), ("x", "disable"), ("r", "start interactive session"), ("p", "send prompt")):
             await one.press(key)
             await one.told(f"{key} ({label}) changes something, and this app is read-only")
 
@@ -74,7 +74,7 @@ async def test_a_key_that_means_something_else_then_does_that(talks, sessions):
         pass  # what it has read is there for the other, which reads nothing
     async with sessions(read_only=True) as one:
         await one.press("n")
-        await one.told("nothing wants you")
+        await one.told("nothing is looked for")
         assert not any("read-only" in line for line in one.said)
 
 

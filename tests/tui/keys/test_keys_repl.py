@@ -93,11 +93,13 @@ async def test_slash_searches_the_whole_text_and_c_walks_over_it(tabs, hosts, ha
         assert "Search" == one.title
         await one.type("1007")
         await one.press("enter")
-        await one.sees("1007", "copy mode")
+        await one.sees("1007")
+        await one.until(lambda: view(one).copy_mode is not None)
         await one.press("escape", LEAVE)
-        await one.misses("copy mode")
+        await one.until(lambda: view(one).copy_mode is None)
         await one.press("c")
-        await one.sees("copy mode", "1200")
+        await one.sees("1200")
+        await one.until(lambda: view(one).copy_mode is not None)
 
 
 @contextmanager
@@ -150,7 +152,7 @@ async def test_keys_walk_over_the_whole_text_of_a_terminal(tabs, hosts, hand):
         await tabs(one, programs)
         await one.sees("10200")
         await one.press("c")
-        await one.sees("copy mode")
+        await one.until(lambda: view(one).copy_mode is not None)
         mode = view(one).copy_mode
         height = mode.height
         for key, (line, x) in (

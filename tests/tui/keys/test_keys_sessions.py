@@ -5,6 +5,7 @@ import pytest
 from oulipoly_engine.clock import SystemClock, to_text
 from oulipoly_engine.facade.sessions.values import ExportOptions
 from oulipoly_engine.store.base.db import open_store
+from oulipoly_tui.widgets.lines import VirtualList
 
 keys = pytest.mark.keys
 ROOF, DOOR = (f"{digit * 8}-1111-4111-8111-111111111111" for digit in "12")
@@ -25,7 +26,7 @@ async def answer(one, title, text):
 
 
 @keys("sessions.filter", "slash")
-@keys("sessions.search", "ctrl+f")
+@keys("frame.search", "ctrl+f")
 async def test_filter_narrows_the_list_and_search_finds_what_was_said(sessions):
     async with sessions() as one:
         await one.press("slash")
@@ -41,6 +42,37 @@ async def test_filter_narrows_the_list_and_search_finds_what_was_said(sessions):
         await one.press("enter")
         await one.until(lambda: one.pane == "transcript")
         await one.sees("Green it is.", "4 Transcript · Paint the door")
+
+
+@keys("sessions.find_next", "n")
+@keys("sessions.find_before", "N")
+async def test_n_goes_through_what_fits_the_filter_and_round_the_end(sessions):
+    async with sessions() as one:
+        for key in ("n", "N"):
+            await one.press(key)
+            await one.told("nothing is looked for")
+        await one.press("slash")
+        await one.type("the")
+        await one.press("enter")
+        rows = one.app.frame.query_one("#sessions-list", VirtualList)
+        await one.until(lambda: listed(one, "Mend") and listed(one, "Paint"))
+        first = rows.cursor_key
+        await one.press("n")
+        second = rows.cursor_key
+        await one.press("N")
+        assert first == rows.cursor_key != second
+        assert {"c"} == {key.partition(":")[0] for key in (first, second)}
+
+
+async def test_everything_is_searched_from_any_pane(sessions):
+    async with sessions() as one:
+        await one.turn_to("quota")
+        await one.press("ctrl+f")
+        await one.at("Search")
+        await one.type("Green")
+        await one.sees("1 turn, the newest first")
+        await one.press("enter")
+        await one.until(lambda: one.pane == "transcript")
 
 
 @keys("sessions.open", "right", "l")
@@ -81,14 +113,14 @@ async def test_marks_ranges_and_pins_go_together_and_u_takes_the_pins_back(sessi
         await one.until(lambda: not listed(one, "pinned"))
 
 
-@keys("sessions.rename", "n")
-@keys("sessions.note", "N")
+@keys("sessions.rename", "e")
+@keys("sessions.note", "m")
 async def test_name_and_note_are_shown_and_kept(sessions):
     async with sessions() as one:
-        await one.press("n")
+        await one.press("e")
         await answer(one, "Name of Mend", "attic")
         await one.until(lambda: listed(one, "attic"))
-        await one.press("N")
+        await one.press("m")
         await answer(one, "Note of attic", "ask Bo")
         await one.told("noted; u takes it back")
 
@@ -101,7 +133,7 @@ async def test_an_archived_transcript_comes_back_after_its_cli_deleted_it(sessio
     before = talks.roof.path.read_bytes()
     async with sessions() as one:
         await one.press("A")
-        await one.told("1 of 1 conversations are in the archive")
+        await one.told("1 of 1 sessions are in the archive")
         talks.roof.path.unlink()
         await one.press("S")
         await one.until(lambda: "restore" in works(one))

@@ -133,7 +133,7 @@ async def test_s_steps_into_a_sub_agent_s_conversation_and_escape_out(transcript
         await one.press("s")
         await one.at("Choice")
         await one.press("enter")
-        await one.sees("There are forty", "side chain")
+        await one.sees("There are forty", "sub-agent session")
         await one.press("escape")
         await one.sees("a last nail")
 
@@ -157,23 +157,6 @@ async def test_r_goes_on_with_it_in_a_terminal(transcript, hosts):
         await one.press("r")
         await one.until(lambda: one.pane == "repl")
         await one.sees(f"hello eve --resume {ROOF[:8]}")
-
-
-@keys("transcript.find_next", "n")
-async def test_n_goes_to_what_wants_the_user_while_nothing_is_searched_for(app_world, hand):
-    async with hand("transcript") as one:
-        one.app.order("refresh", ("ada",))
-        await one.until(lambda: one.app.snapshot.alerts)
-        await one.until(lambda: "n next !" in one.text)
-        one.app.frame.find("transcript").query_one("#transcript-view").focus()
-        await one.press("n")
-        await one.until(lambda: one.pane == "quota")
-
-
-async def test_the_footer_gives_a_key_to_one_row_alone(sessions):
-    async with sessions(size=(250, 44)) as one:
-        one.app.order("refresh", ("ada",))
-        await one.sees("n name", "alt+n next !")
 
 
 def is_listed_as_there(one):

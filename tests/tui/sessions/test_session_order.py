@@ -86,10 +86,8 @@ def test_what_is_at_risk_wants_the_user_and_says_the_way_out(app_world, snapshot
     found = of_snapshot(replace(snapshot_of(app_world, NOW), at_risk=(risk,)))
 
     assert ("sessions", "a-c") == (found[-1].pane, found[-1].key)
-    assert "2 conversations of ada at risk, first in 5 h 0 m, not archived: A keeps them" == found[-1].text
-    assert "1 conversation of ada at risk, now, not archived: A keeps it" == risk_text(
-        AtRisk("ada", 1, "a-c", NOW), NOW
-    )
+    assert "2 sessions of ada at risk, first in 5 h 0 m, not archived: A keeps them" == found[-1].text
+    assert "1 session of ada at risk, now, not archived: A keeps it" == risk_text(AtRisk("ada", 1, "a-c", NOW), NOW)
 
 
 class Told:
@@ -188,6 +186,8 @@ async def test_a_view_is_kept_chosen_and_forgotten_and_u_brings_it_back(listed, 
         await until(lambda: titles(app) == ["alpha"] and app.frame.find("sessions").view_name == "old one")
         assert '[views."old one"]\nfilter = "alpha"' in (app_world.config / "app.toml").read_text()
         app.order("session view delete", ["old one"])
+        await until(lambda: type(app.screen).__name__ == "Confirm")
+        await pilot.press("y")
         await until(lambda: not app.snapshot.views)
         await pilot.press("u")
         await until(lambda: [one.name for one in app.snapshot.views] == ["old one"])

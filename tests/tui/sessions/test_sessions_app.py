@@ -195,7 +195,7 @@ async def test_a_range_marks_what_the_cursor_passes(talks, listed, settled):
 async def test_a_name_is_shown_and_can_be_taken_back(talks, listed, settled):
     async with listed() as (app, pilot):
         await choose(app, pilot, settled, "Mend")
-        await pilot.press("n")
+        await pilot.press("e")
         await pilot.press(*"attic", "enter")
         await settled(pilot, lambda: any("attic" in row for row in rows(app)))
         await pilot.press("u")

@@ -79,7 +79,7 @@ def test_rows_are_drawn_as_in_the_goldens_and_never_wider(check_golden, width, g
     [
         (1, ["live"]),
         (2, ["pinned"]),
-        (4, ["at risk in 2 d", "2 side chains"]),
+        (4, ["at risk in 2 d", "2 sub-agents"]),
         (5, ["archived only", "note"]),
     ],
 )

@@ -90,7 +90,7 @@ def test_a_call_a_result_and_a_thought_take_a_line_each_until_they_are_unfolded(
 def test_a_side_chains_turn_is_one_line_until_it_is_unfolded():
     one = entry(Part(Kind.TEXT, "inner words"), is_sidechain=True)
 
-    assert ["┆▸ side chain  assistant: inner words"] == shown(one)
+    assert ["┆▸ sub-agent session  assistant: inner words"] == shown(one)
     assert any("inner words" in line for line in shown(one, opened={(3, -2)})[1:])
     assert not any(line.startswith("┆") for line in shown(one, is_side=True))
 

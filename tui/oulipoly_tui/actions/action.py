@@ -56,7 +56,6 @@ class Action(Record):
     emacs: str | None = None
     method: str = ""  # what its keys call: of the pane, of the list, or of `KeyActions.of_frame`
     weight: int | None = None  # 0..9: a narrow footer drops low ones first; None: never in the footer
-    beneath: str = ""  # id of the frame's action that the same key serves while this one cannot
     command: Command | None = None
     writes: bool = False  # not there in read-only mode
     destroys: bool = False  # what it ends or replaces is gone for the user, or back by undo alone: it asks first

@@ -8,7 +8,7 @@ _RUN = "oulipoly_tui.commands.frame"
 _OF_PANES = (
     ("accounts", "models"),
     ("usage", "limits", "burn"),
-    ("conversations", "history"),
+    ("sessions", "history"),
     ("messages", "chat log"),
     ("terminals", "interactive sessions"),
 )
@@ -108,13 +108,23 @@ ACTIONS = (
     ),
     Action(
         "frame.attention",
-        "next !",
-        "Go to the next thing that wants you: an alert, an error, a terminal",
+        "next alert",
+        "Go to the next alert, error, or terminal that waits for you",
         FRAME,
-        ("next alert", "notifications", "inbox"),
-        keys="n,alt+n",
+        ("next !", "notifications", "inbox"),
+        keys="f8,alt+n",
         method="next_attention",
         weight=4,
+    ),
+    Action(
+        "frame.search",
+        "search all",
+        "Search everything that was ever said",
+        FRAME,
+        ("full text search", "find message", "grep"),
+        keys="ctrl+f",
+        method="search",
+        weight=8,
     ),
     Action(
         "frame.jump",

@@ -32,7 +32,7 @@ ACTIONS = (
     ),
     Action(
         "pools.one_shot",
-        "prompt",
+        "send prompt",
         "Send one prompt to this model",
         _HERE,
         ("ask", "one-shot", "run"),
@@ -46,10 +46,10 @@ ACTIONS = (
     ),
     Action(
         "pools.repl",
-        "REPL",
+        "start interactive session",
         "Talk to this model in a terminal",
         _HERE,
-        ("start interactive session", "chat", "new terminal"),
+        ("repl", "chat", "new terminal"),
         keys="r",
         method="start_repl",
         weight=7,
@@ -103,15 +103,15 @@ ACTIONS = (
     ),
     Action(
         "pools.reserve",
-        "reserve",
-        "Keep a part of this account's windows unspent",
+        "set reserve",
+        "Keep a part of this account's windows unused",
         _HERE,
-        ("set reserve", "keep free", "quota floor"),
+        ("keep unused", "keep free", "quota floor"),
         keys="e",
         method="reserve",
         weight=4,
         command=Command(
-            "account reserve", f"{_RUN}:set_reserve", (_ACCOUNT, Argument("percent")), "keep a part unspent"
+            "account reserve", f"{_RUN}:set_reserve", (_ACCOUNT, Argument("percent")), "keep a part unused"
         ),
         writes=True,
     ),
@@ -137,10 +137,10 @@ ACTIONS = (
     ),
     Action(
         "pools.clear",
-        "clear",
+        "clear exhausted",
         "Take this account's exhausted mark and its pause away",
         _HERE,
-        ("clear exhausted", "reset mark", "retry now"),
+        ("clear mark", "reset mark", "retry now"),
         keys="c",
         method="clear",
         weight=3,
@@ -149,10 +149,10 @@ ACTIONS = (
     ),
     Action(
         "pools.refresh",
-        "read",
+        "refresh",
         "Read this account's quota now",
         _HERE,
-        ("refresh account", "reload", "update"),
+        ("read quota", "reload", "update"),
         keys="u",
         method="refresh",
         weight=6,
@@ -160,14 +160,15 @@ ACTIONS = (
     ),
     Action(
         "pools.stop",
-        "stop",
-        "Stop the one-shot that runs",
+        "stop run",
+        "Stop the run that a prompt from here has started",
         _HERE,
         ("cancel prompt", "abort run", "interrupt"),
         keys="s",
         method="stop_one_shot",
         weight=8,
         writes=True,
+        destroys=True,
     ),
     Action(
         "pools.set_up",
@@ -192,6 +193,7 @@ ACTIONS = (
         synonyms=("revert setup", "account undo"),
         command=Command("setup undo", f"{_RUN}:undo_set_up"),
         writes=True,
+        destroys=True,
     ),
     Action(
         "pools.demo",
@@ -222,7 +224,7 @@ ACTIONS = (
     Action(
         "pools.log",
         "log",
-        "Show or hide the one-shots' output",
+        "Show or hide what the prompts from here have answered",
         _HERE,
         ("output", "results"),
         keys="l",

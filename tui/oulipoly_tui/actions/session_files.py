@@ -28,17 +28,17 @@ ACTIONS = (
     Action(
         "sessions.archive_all",
         "archive all",
-        "keep copies of every account's conversations",
+        "keep copies of every account's sessions",
         synonyms=("back up everything",),
         command=Command("session archive all", f"{_RUN}:archive_all"),
         writes=True,
     ),
     Action(
         "sessions.restore",
-        "put back",
+        "restore",
         "Put the archive's copy back where its CLI had it",
         _HERE,
-        ("restore", "recover", "undelete"),
+        ("put back", "recover", "undelete"),
         keys="B",
         method="restore",
         weight=6,
@@ -110,7 +110,7 @@ ACTIONS = (
     Action(
         "sessions.unbundle",
         "unbundle",
-        "unpack one that was packed elsewhere",
+        "unpack one that was packed on another machine",
         synonyms=("unpack", "receive"),
         command=Command(
             "session unbundle", f"{_RUN}:unbundle", (Argument("file"), Argument("folder", is_optional=True))

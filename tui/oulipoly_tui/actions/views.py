@@ -90,6 +90,7 @@ ACTIONS = (
         synonyms=("remove filter",),
         command=Command("session view delete", f"{_RUN}:delete_view", (_VIEW,)),
         writes=True,
+        destroys=True,
     ),
     Action(
         "sessions.group",

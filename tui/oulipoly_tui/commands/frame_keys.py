@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from oulipoly_tui.widgets import theming
 
 if TYPE_CHECKING:
+    from oulipoly_engine.facade.sessions.types import Hit
     from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.view.transcript.transcript import Target
 
 
 def open_palette(app: AppInterface) -> None:
@@ -30,7 +32,7 @@ def open_help(app: AppInterface) -> None:
 
     def on_chosen(identity: str | None) -> None:
         if identity is not None:
-            app.call_next(app.action_press, identity)
+            app.call_next(app.action_choose, identity)
 
     works = {row.id for row in app.works_now()}
     app.push_screen(Help(app.keys, app.frame.current.id or "", works), on_chosen)
@@ -41,6 +43,35 @@ def open_menu(app: AppInterface) -> None:
     from oulipoly_tui.screens.menu import offer  # noqa: PLC0415 - only when it is opened
 
     offer(app)
+
+
+def search(app: AppInterface) -> None:
+    """Search everything that was said; a result opens its transcript."""
+    from oulipoly_tui.screens.sessions.search import Search  # noqa: PLC0415 - only when it is opened
+    from oulipoly_tui.view.sessions.sessions import title_of  # noqa: PLC0415 - with its pane
+    from oulipoly_tui.view.transcript.transcript import Target  # noqa: PLC0415 - with its pane
+
+    def on_opened(hit: Hit | None) -> None:
+        if hit is not None:
+            part = hit.part
+            chain = "" if hit.session is None else hit.session.chain_id
+            path = None if part is None else part.transcript
+            title = "" if hit.session is None else title_of(hit.session)
+            open_target(app, Target(chain, hit.account, hit.session_id, path, title, hit.entry_id, hit.timestamp))
+
+    app.push_screen(Search(lambda: app.now() if app.snapshot is None else app.snapshot.at), on_opened)
+
+
+def open_target(app: AppInterface, target: Target) -> None:
+    """Open a transcript and give it the keys."""
+
+    async def hand_over() -> None:
+        await app.frame.turn_to("transcript")
+        pane: Any = app.frame.find("transcript")
+        if pane is not None:
+            pane.open_target(target)
+
+    app.call_next(hand_over)
 
 
 def jump(app: AppInterface) -> None:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from oulipoly_tui.app_interface import AppInterface
 
 
+_DESTROYING = 0.5  # of what resembles as well: an innocent word and enter destroy nothing
+
+
 class Offer(Record):
     """One line of the palette."""
 
@@ -46,11 +49,10 @@ class Commands(Provider):
         """Offer what resembles the query, and what is called so: by label, synonym, description or id."""
         matcher = self.matcher(query)
         for one in offers(self._app):
-            by_text, (by_term, term) = matcher.match(one.text), best_term(matcher, one.action)
-            score = max(by_text, by_term)
+            score, term = weigh(matcher, one.text, one.action)
             if score > 0:
-                text = highlight(matcher, one.text) if by_text > 0 else Content(one.text)
-                note = f"{one.help} · {term}" if by_term > by_text else one.help
+                text = highlight(matcher, one.text) if matcher.match(one.text) > 0 else Content(one.text)
+                note = f"{one.help} · {term}" if term else one.help
                 yield Hit(score, text, one.act, one.text, escape(note))
 
     @property
@@ -99,6 +101,13 @@ def _of_command(app: AppInterface, action: Action, command: Command) -> Iterator
     else:
         act = partial(ask, app, command.name + " ")
         yield Offer(f"{command.usage} …", action.command_summary, act, action)
+
+
+def weigh(matcher: Matcher, text: str, action: Action) -> tuple[float, str]:
+    """Return how well an offer fits what was typed, and the name of its action that fits better than its text does."""
+    by_text, (by_term, term) = matcher.match(text), best_term(matcher, action)
+    score = max(by_text, by_term) * (_DESTROYING if action.destroys else 1)
+    return score, term if by_term > by_text else ""
 
 
 def best_term(matcher: Matcher, action: Action) -> tuple[float, str]:

@@ -90,7 +90,7 @@ def _disable(app: AppInterface, name: str, done: str, *, on: bool) -> None:
 
 
 def set_reserve(app: AppInterface, arguments: list[str]) -> str | None:
-    """Keep a part of an account unspent."""
+    """Keep a part of an account unused."""
     name, text = arguments
     try:
         share = float(text.removesuffix("%").strip()) / 100

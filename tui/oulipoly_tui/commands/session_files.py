@@ -32,7 +32,7 @@ def archive(app: AppInterface, arguments: list[str]) -> None:
 def archive_all(app: AppInterface, _arguments: list[str]) -> None:
     """Keep copies of every account's sessions."""
     app.say("archiving …")
-    title, work = "archiving every conversation", sessions_of(app).archive.keep_all
+    title, work = "archiving every session", sessions_of(app).archive.keep_all
 
     def on_done(kept: KeepResult) -> None:
         app.say(f"{kept.kept} of {kept.looked_at} files kept anew")
@@ -110,7 +110,7 @@ def unbundle(app: AppInterface, arguments: list[str]) -> None:
                     app, "unbundle", work, lambda _: app.say(f"unpacked on {plan.account}"), f"unpacking {source.name}"
                 )
 
-        app.push_screen(Confirm("Unpack this conversation?", format_unpacking(plan), "unpack"), on_answered)
+        app.push_screen(Confirm("Unpack this session?", format_unpacking(plan), "unpack"), on_answered)
 
     work = partial(sessions.bundles.plan, source, folder=folder)
     _start(app, "unbundle", work, on_planned, f"checking {source.name}")
@@ -118,7 +118,7 @@ def unbundle(app: AppInterface, arguments: list[str]) -> None:
 
 def format_unpacking(plan: Unpacked) -> str:
     """Say what unpacking a bundle would do."""
-    known = " A conversation here has it already." if plan.was_known else ""
+    known = " A session here has it already." if plan.was_known else ""
     warned = "".join(f" {text}." for text in plan.warnings)
     files = f"{plan.files} file{'s' * (plan.files != 1)}"
     return f"{plan.session_id[:8]} goes on on {plan.account}, in {plan.folder}: {files}.{known}{warned}"

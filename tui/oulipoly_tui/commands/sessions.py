@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_tui.commands.frame_keys import open_target
 from oulipoly_tui.messages import ReplWanted
 
 if TYPE_CHECKING:
@@ -42,15 +43,7 @@ def open_session(app: AppInterface, arguments: list[str]) -> None:
 
     def on_opened(one: Session) -> None:
         part = one.active
-        target = Target(one.chain_id, part.account, part.session_id, part.transcript, title_of(one))
-
-        async def hand_over() -> None:
-            await app.frame.turn_to("transcript")
-            pane: Any = app.frame.find("transcript")
-            if pane is not None:
-                pane.open_target(target)
-
-        app.call_next(hand_over)
+        open_target(app, Target(one.chain_id, part.account, part.session_id, part.transcript, title_of(one)))
 
     find_session(app, arguments[0], on_opened)
 
@@ -94,9 +87,7 @@ def move(app: AppInterface, arguments: list[str]) -> None:
             from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
 
             question = f"From {one.active.account} to {account}: {what}."
-            app.push_screen(
-                Confirm("Move this conversation?", question, "move"), lambda yes: on_moved() if yes else None
-            )
+            app.push_screen(Confirm("Move this session?", question, "move"), lambda yes: on_moved() if yes else None)
 
         def on_moved() -> None:
             back = partial(sessions.moves.move, one.chain_id, one.active.account)

@@ -46,7 +46,7 @@ def save_view(app: AppInterface, arguments: list[str]) -> str | None:
     """Keep what is shown under a name."""
     pane: Any = app.frame.find("sessions")
     if pane is None:
-        return "the list of conversations was not looked at yet: go to it with 3"
+        return "the list of sessions was not looked at yet: go to it with 3"
     view, before = pane.present_view(arguments[0]), _find(app, arguments[0])
     settings = _settings(app)
     if before is not None:
@@ -62,14 +62,23 @@ def save_view(app: AppInterface, arguments: list[str]) -> str | None:
 
 
 def delete_view(app: AppInterface, arguments: list[str]) -> str | None:
-    """Forget a saved view."""
+    """Forget a saved view, after a question."""
+    from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
+
     view = _find(app, arguments[0])
     if view is None:
         return _unknown(app, arguments[0])
     settings = _settings(app)
     back = partial(settings.save_view, view)
     gone = partial(settings.delete_view, view.name)
-    app.work("view", gone, lambda _: _did(app, f"view {view.name} is gone", back))
+
+    def answer(yes: bool | None) -> None:
+        if yes:
+            app.work("view", gone, lambda _: _did(app, f"view {view.name} is gone", back))
+
+    app.push_screen(
+        Confirm("Delete this view?", f"{view.name}: u brings it back until the app ends.", "delete it"), answer
+    )
     return None
 
 

@@ -86,11 +86,6 @@ class Keymap(Record):
         rows = (row for row in self.withheld if row.where in (pane, FRAME) and key in row.keys.split(","))
         return next(rows, None)
 
-    def beneath(self, row: Action) -> Action | None:
-        """Return the frame's row that a pane's key serves while the pane's own cannot; None where they share no key."""
-        found = self.find(row.beneath)
-        return found if found is not None and set(found.keys.split(",")) & set(row.keys.split(",")) else None
-
 
 def reachable(rows: Sequence[Action]) -> tuple[Action, ...]:
     """Return rows that work, the pane's first, each with the keys alone that the rows before have not taken."""

@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
+from oulipoly_tui.keys.keymap import TABLE
 from oulipoly_tui.screens.reading import Reading
 from oulipoly_tui.view.frame.doctor import doctor_detail, doctor_rows, put_wrong_first
 from oulipoly_tui.view.frame.hints import CLOSE, link
@@ -128,11 +129,20 @@ class DoctorScreen(ModalScreen[None]):
 
 
 class Problems(Reading):
-    """The list of problems, from which the doctor can be asked."""
+    """The list of problems, from which the doctor can be asked and the next alert gone to."""
 
     HINTS = f"{link('d asks the doctor', 'screen.doctor')} · {CLOSE}"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("d,f3", "doctor", "doctor")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("d,f3", "doctor", "doctor"),
+        *(Binding(row.keys, "next_alert", row.label, id=row.id) for row in TABLE if row.id == "frame.attention"),
+    ]
     DEFAULT_CSS = ""
+
+    def action_next_alert(self) -> None:
+        """Close, and go to the next alert."""
+        app: Any = self.app
+        self.dismiss()
+        app.call_next(app.action_press, "frame.attention")
 
     def action_doctor(self) -> None:
         """Look at everything."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -236,6 +236,15 @@ class VirtualList(Lines, can_focus=True):
             self._land(place, 1)
             return True
         return False
+
+    def step_to(self, fits: Callable[[str], bool], step: int) -> bool:
+        """Put the cursor on the next row whose key fits, round the end; return whether there is one."""
+        count = len(self._rows)
+        places = ((self._cursor + step * far) % count for far in range(1, count + 1))
+        place = next((one for one in places if fits(self._rows[one].key)), None)
+        if place is not None:
+            self._land(place, step)
+        return place is not None
 
     def action_down(self) -> None:
         """Move down."""

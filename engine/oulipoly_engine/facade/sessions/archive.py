@@ -58,7 +58,7 @@ class SessionArchive(SessionPart):
             _run_keeper(keeper, {part.account for part in parts})
             kept = sum(keeper.archive.find_copy(part.account, part.session_id) is not None for part in parts)
         self._tell()
-        return f"{kept} of {len(parts)} conversations are in the archive"
+        return f"{kept} of {len(parts)} sessions are in the archive"
 
     def keep_all(self) -> KeepResult:
         """Keep copies of what every account has written."""

@@ -58,7 +58,7 @@ class SessionBundles(SessionPart):
         Raises RunnerError for a bundle that is none, no account that takes it, a file in the way, a folder that is not
         here.
         """
-        self._home.refuse_if_read_only("unpack a conversation")
+        self._home.refuse_if_read_only("unpack a session")
         done = self._receive_file(path, account, folder, dry_run=False)
         self.read_unpacked(done)
         return _summarise_receipt(done)
@@ -66,7 +66,7 @@ class SessionBundles(SessionPart):
     def receive(self, raw: BinaryIO, account: str | None, folder: Path | None, *, dry_run: bool) -> Receipt:
         """Unpack a bundle from a stream, or only check it. Raises as `unpack`."""
         if not dry_run:
-            self._home.refuse_if_read_only("unpack a conversation")
+            self._home.refuse_if_read_only("unpack a session")
         with self._home.lend_store() as store:
             done = self._unbundler(store).unpack(raw, account=account, cwd=folder, dry_run=dry_run)
         if not dry_run:

@@ -60,13 +60,13 @@ class SessionMoves(SessionPart):
         """Say what moving a session would do, in a sentence. Raises as `plan`."""
         plan = self.plan(text, account)
         if not plan.parts:
-            return f"{account} has all of it already: nothing is copied, the conversation just goes on there"
+            return f"{account} has all of it already: nothing is copied, the session just goes on there"
         size = sum(part.source.stat().st_size - part.start for part in plan.parts)
         return f"{size:,} bytes are copied to {plan.target}; what {plan.segment.from_account} has stays where it is"
 
     def carry_out(self, plan: Plan) -> MoveResult:
         """Do a move that was planned."""
-        self._home.refuse_if_read_only("move a conversation")
+        self._home.refuse_if_read_only("move a session")
         with self._home.lend_store() as store:
             moved = self._mover(store).carry_out(plan)
         self._tell()
@@ -74,7 +74,7 @@ class SessionMoves(SessionPart):
 
     def move(self, text: str, account: str) -> MoveResult:
         """Move a session to another account. Raises as `plan`."""
-        self._home.refuse_if_read_only("move a conversation")
+        self._home.refuse_if_read_only("move a session")
         return self.carry_out(self.plan(text, account))
 
     def read_moved(self, account: str) -> None:

@@ -34,7 +34,7 @@ class SessionNotes(SessionPart):
 
     def pin(self, texts: Sequence[str], *, on: bool) -> list[str]:
         """Keep sessions at the top, or no longer; return the ids of those that were not so before."""
-        self._home.refuse_if_read_only("pin a conversation")
+        self._home.refuse_if_read_only("pin a session")
         chain_ids = [self._chain_of(text) for text in texts]  # all of them first: an unknown one changes nothing
         with self._home.lend_store() as store:
             changed = [one for one in chain_ids if (notes.of_chain(store, one).pinned_at is not None) is not on]

@@ -53,7 +53,7 @@ def choose_workspace(manifest: Manifest, wanted: Path | None) -> Path:
     folder = wanted if wanted is not None else None if known is None else Path(known)
     if folder is None or not folder.is_dir():
         named = f"there is no folder {folder} here" if folder is not None else "the bundle names no folder"
-        message = f"{named}: say with --project DIR where the conversation goes on"
+        message = f"{named}: say with --project DIR where the session goes on"
         raise UsageInvalid(message)
     return folder.resolve()
 
@@ -79,7 +79,7 @@ def place(manifest: Manifest, homes: Mapping[str, Home], account: str | None, wo
             placements.append(Placement(segment, segment.account, (), error.message))
             continue
         if (home.account, segment.session_id) in taken:
-            why = f"a later part of the conversation has the same id on {home.account}"
+            why = f"a later part of the session has the same id on {home.account}"
             placements.append(Placement(segment, home.account, (), why))
             continue
         taken.add((home.account, segment.session_id))
@@ -111,7 +111,7 @@ def _home(segment: BundledSegment, homes: Mapping[str, Home], account: str | Non
     if account is not None:
         if account not in fitting:
             message = (
-                f"account {account!r} cannot take a {segment.storage_type.value} conversation: its storage is not "
+                f"account {account!r} cannot take a {segment.storage_type.value} session: its storage is not "
                 f"known to be of that kind; those that can: {known}"
             )
             raise AccountUnusable(message)
@@ -121,7 +121,7 @@ def _home(segment: BundledSegment, homes: Mapping[str, Home], account: str | Non
     if len(fitting) == 1:
         return next(iter(fitting.values()))
     message = (
-        f"no account here is called {segment.account!r}, whose {segment.storage_type.value} conversation this is: "
+        f"no account here is called {segment.account!r}, whose {segment.storage_type.value} session this is: "
         f"say --account, one of: {known}"
     )
     raise AccountUnusable(message)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.events import Event
     from oulipoly_engine.facade.snapshot import AccountView, PoolView, Snapshot
 
+_PROMPT_SHOWN = 60  # characters of a prompt in a question
 _DETAILS_FROM = 104  # columns of the pane at which the details find room beside the list
 _KEPT_SHOTS = 20
 _NEEDS_MEMBER = frozenset(
@@ -105,9 +106,9 @@ class PoolsPane(Pane):
         if action == "set_up":
             return None if self._snapshot is not None and is_empty else "there is a configuration already"
         if action == "log":
-            return None if self._shots else "no one-shot has been sent yet"
+            return None if self._shots else "no prompt has been sent yet"
         if action == "stop_one_shot":
-            return None if self._live_shots() else "no one-shot runs"
+            return None if self._live_shots() else "no prompt is being answered"
         if action == "start_repl":
             app: Any = self.app
             if not app.has_pane("repl"):
@@ -139,7 +140,7 @@ class PoolsPane(Pane):
     def reason_to_stay(self) -> str | None:
         """Say which one-shots would be stopped."""
         running = self._live_shots()
-        return f"{len(running)} one-shot{'s' * (len(running) != 1)} would be stopped" if running else None
+        return f"{len(running)} run{'s' * (len(running) != 1)} would be stopped" if running else None
 
     def focus_inside(self) -> None:
         """Give the keys to the list, or to what stands in its place."""
@@ -228,14 +229,14 @@ class PoolsPane(Pane):
         self._toggle("disable", "enable", lambda view: view.wishes.disabled)
 
     def action_reserve(self) -> None:
-        """Ask how much of the account stays unspent."""
+        """Ask how much of the account stays unused."""
         found = self._find_member()
         if found is None:
             return
         from oulipoly_tui.screens.question import Question  # noqa: PLC0415 - only when it is asked
 
         name, now = found[2].name, found[2].wishes.reserve
-        text = f"Percent of every window of {name} that must stay unspent, 0 to 99 (0: no reserve)"
+        text = f"Percent of every window of {name} that must stay unused, 0 to 99 (0: no reserve)"
 
         def keep(answer: str | None) -> None:
             if answer is not None:
@@ -256,12 +257,23 @@ class PoolsPane(Pane):
             self.wish("refresh", found[2].name)
 
     def action_stop_one_shot(self) -> None:
-        """Stop the newest one-shot that runs."""
+        """Stop the newest run of a prompt from here, after a question."""
+        from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
+
         app: Any = self.app
         running = self._live_shots()
-        if running and app.engine is not None:
-            app.engine.background.stop(running[-1].number)
-            app.say("stopping …")
+        if not running or app.engine is None:
+            return
+        shot = running[-1]
+
+        def answer(yes: bool | None) -> None:
+            if yes and shot.is_running:
+                app.engine.background.stop(shot.number)
+                app.say("stopping …")
+
+        asked = " ".join(shot.prompt.split())[:_PROMPT_SHOWN]
+        text = f"{shot.model}: {asked}\nWhat it has not answered yet is lost."
+        app.push_screen(Confirm("Stop this run?", text, "stop it"), answer)
 
     def action_log(self) -> None:
         """Show or hide the output."""

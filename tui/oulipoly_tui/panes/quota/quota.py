@@ -92,7 +92,7 @@ class QuotaPane(Pane):
         if action in ("refresh", "pools", "burners") and self._account() is None:
             return "choose an account first"
         if action == "burners" and self.has_class("-flat"):
-            return "the window is too low to list who burned it"
+            return "the window is too low to list what used it"
         if action in ("longer", "shorter") and self._snapshot is not None and not self._snapshot.accounts:
             return "no account is known yet"
         if action == "longer" and self._range == len(RANGES) - 1:

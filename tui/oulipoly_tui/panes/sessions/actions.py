@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.records import replace
+from oulipoly_tui.commands.frame_keys import open_target
 from oulipoly_tui.panes.sessions.undo import SessionUndo
 from oulipoly_tui.view.frame.room import room_rows
 from oulipoly_tui.view.sessions.sessions import Item, Kind, title_of
@@ -112,14 +113,7 @@ class SessionActions(SessionUndo):
     def open_target(self, target: Target) -> None:
         """Open a transcript and give it the keys."""
         app: Any = self.app
-
-        async def hand_over() -> None:
-            await app.frame.turn_to("transcript")
-            pane: Any = app.frame.find("transcript")
-            if pane is not None:
-                pane.open_target(target)
-
-        self.call_next(hand_over)
+        open_target(app, target)
 
     # ---- going on
 
@@ -154,7 +148,7 @@ class SessionActions(SessionUndo):
 
     def action_rename(self) -> None:
         """Ask for a name."""
-        self._ask("Name", "What this conversation is called; empty: by its first words", "name", "session name")
+        self._ask("Name", "What this session is called; empty: by its first words", "name", "session name")
 
     def action_note(self) -> None:
         """Ask for a note."""
@@ -275,7 +269,7 @@ class SessionActions(SessionUndo):
             return
         names = self.app.engine.sessions.moves.targets(listed.session)
         if not names:
-            self.app.say(f"no other account can go on with a conversation of {listed.session.active.account}")
+            self.app.say(f"no other account can go on with a session of {listed.session.active.account}")
             return
         from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
 

@@ -25,7 +25,6 @@ from oulipoly_tui.view.sessions.groups import Arrangement, Grouping, SessionInde
 from oulipoly_tui.view.sessions.look import Look
 from oulipoly_tui.view.sessions.sessions import Item, Kind, SessionRows, title_of
 from oulipoly_tui.view.transcript.spans import Line, cut_to_words
-from oulipoly_tui.view.transcript.transcript import Target
 from oulipoly_tui.widgets.heading_line import HeadingLine
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
 from oulipoly_tui.widgets.standing import is_standing
@@ -45,7 +44,7 @@ _NEEDS_SESSION = frozenset(
     ("resume", "resume_elsewhere", "fork", "move", "mark", "range", "pin", "rename", "note", "archive", "restore")
 ) | {"export", "import_file", "edit_file", "bundle", "copy"}
 _EMPTY: tuple[Line, ...] = (
-    (("No conversation is known yet.", "strong"),),
+    (("No session is known yet.", "strong"),),
     (),
     (("S", "key"), (" reads what the CLIs have written.", "")),
     (("p", "key"), (" under Pools sends a first prompt.", "")),
@@ -161,7 +160,9 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
     def obstacle(self, action: str) -> str | None:
         """Say why an action does nothing now."""
         is_order = action in ("sort", "group", "views") or action.startswith("sort_by")
-        if is_order or action in ("filter", "search", "scan", "trace", "undo"):
+        if action in ("find_next", "find_before"):
+            return None if self._text.strip() else "nothing is looked for: / filters the list"
+        if is_order or action in ("filter", "scan", "trace", "undo"):
             if is_order and self._trace is not None:
                 return "the trace has its own order: t goes back to the list"
             if action == "filter" and self._trace is not None:
@@ -171,7 +172,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
             return None
         listed = self.listed
         if action in _NEEDS_SESSION and listed is None and not (self.marked and self._trace is None):
-            return "choose a conversation first"
+            return "choose a session first"
         return None if listed is None else self.obstacle_of(action, listed)
 
     # ---- the cursor
@@ -288,19 +289,13 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
         app: Any = self.app
         app.work("trace", app.engine.sessions.catalogue.list_spawned, self._traces)
 
-    def action_search(self) -> None:
-        """Search everything."""
-        from oulipoly_tui.screens.sessions.search import Search  # noqa: PLC0415 - only when it is opened
+    def action_find_next(self) -> None:
+        """Go to the next session that fits the filter."""
+        self._step_to_session(1)
 
-        def on_opened(hit: Any) -> None:  # noqa: ANN401 - a Hit
-            if hit is not None:
-                part = hit.part
-                chain = "" if hit.session is None else hit.session.chain_id
-                path = None if part is None else part.transcript
-                title = "" if hit.session is None else title_of(hit.session)
-                self.open_target(Target(chain, hit.account, hit.session_id, path, title, hit.entry_id, hit.timestamp))
-
-        self.app.push_screen(Search(self._now), on_opened)
+    def action_find_before(self) -> None:
+        """Go to the session before that fits it."""
+        self._step_to_session(-1)
 
     def action_scan(self) -> None:
         """Read what the CLIs have written."""
@@ -419,6 +414,9 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
     def _go_to(self, key: str) -> bool:
         rows = self.query_one("#sessions-list", VirtualList)
         return bool(rows.go_to(key) or rows.go_to(f"{Kind.SESSION}:{key}"))
+
+    def _step_to_session(self, step: int) -> None:
+        self.query_one("#sessions-list", VirtualList).step_to(lambda key: key.startswith(f"{Kind.SESSION}:"), step)
 
     def _mark_range(self) -> None:
         item = self.item

@@ -41,7 +41,7 @@ def read_page(follower: TranscriptFollower, number: int, *, redacting: bool) -> 
 
 
 def inside_of(engine: Any, target: Target) -> Inside:  # noqa: ANN401 - as above
-    """Return the branches and side chains of a target's session."""
+    """Return the branches and sub-agent sessions of a target's session."""
     sessions = engine.sessions
     found: Inside = sessions.catalogue.inside(sessions.catalogue.find(target.chain_id or target.session_id))
     return found

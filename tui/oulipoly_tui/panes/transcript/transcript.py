@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import Inside, PlacedEntry, TranscriptFollower, TranscriptGrew
 
 _EMPTY: tuple[Line, ...] = (
-    (("No conversation is open.", "strong"),),
+    (("No session is open.", "strong"),),
     (),
     (("Choose one under Sessions: ", ""), ("3", "key"), (", then ", ""), ("enter", "key"), (".", "")),
 )
@@ -57,7 +57,7 @@ class TranscriptPane(Pane):
         self._follower: TranscriptFollower | None = None
         self._is_opening = False
         self._wanted: Target | None = None  # while another one is being opened
-        self._above: list[Target] = []  # out of which side chains were stepped into
+        self._above: list[Target] = []  # out of which sub-agent sessions were stepped into
         self._needle = ""
         self._new = 0  # turns that came while the user reads further up
         self._shows_secrets = False
@@ -127,7 +127,7 @@ class TranscriptPane(Pane):
         return {}
 
     def leave(self) -> bool:
-        """Close the find line, forget what was found, step out of a side chain."""
+        """Close the find line, forget what was found, step out of a sub-agent session."""
         if self.has_class("-find"):
             self.remove_class("-find")
             self.focus_inside()
@@ -144,7 +144,7 @@ class TranscriptPane(Pane):
     def obstacle(self, action: str) -> str | None:
         """Say why an action does nothing now."""
         if self.target is None or self._follower is None:
-            return "no conversation is open: choose one under Sessions"
+            return "no session is open: choose one under Sessions"
         if action in _NEEDS_ENTRY and self._entry is None:
             return "there is no turn here"
         if action == "copy_code" and self._code is None:
@@ -152,7 +152,7 @@ class TranscriptPane(Pane):
         if action in ("find_next", "find_before") and not self._needle:
             return "nothing is searched for: / finds"
         if action == "edit_file" and self.target.side:
-            return "this is a side chain: esc steps out to the conversation"
+            return "this is a sub-agent session: esc steps out of it"
         if action in ("edit_file", "resume"):
             app: Any = self.app
             if action == "resume" and not app.has_pane("repl"):
@@ -249,7 +249,7 @@ class TranscriptPane(Pane):
         app: Any = self.app
         target = self._above[0] if self._above else self.target
         if target is not None:
-            app.work("side chains", partial(inside_of, app.engine, target), partial(self._offer, target))
+            app.work("sub-agent sessions", partial(inside_of, app.engine, target), partial(self._offer, target))
 
     def action_secrets(self) -> None:
         """Show secrets, or hide them."""
@@ -400,7 +400,7 @@ class TranscriptPane(Pane):
         if follower is not self._follower:
             return
         if place is None:
-            app.say(f"{self._needle!r} is not in this conversation")
+            app.say(f"{self._needle!r} is not in this session")
         else:
             self._land(follower, place, self._needle)
 
@@ -423,7 +423,7 @@ class TranscriptPane(Pane):
     def _offer(self, target: Target, inside: Inside) -> None:
         app: Any = self.app
         if not inside.side_files:
-            app.say("no sub-agent has a file of its own here; turns of side chains in this one unfold with o")
+            app.say("no sub-agent has a file of its own here; turns of sub-agent sessions in this one unfold with o")
             return
         from oulipoly_tui.screens.choice import Choice  # noqa: PLC0415 - only when it is opened
 
@@ -436,7 +436,7 @@ class TranscriptPane(Pane):
                     self._above.append(self.target)
                 self.open_target(replace(target, path=paths[name], side=name, entry_id=""))
 
-        app.push_screen(Choice("Step into which side chain?", rows), on_chosen)
+        app.push_screen(Choice("Step into which sub-agent session?", rows), on_chosen)
 
     def _step_out(self) -> None:
         target = self._above.pop()
@@ -464,7 +464,7 @@ class TranscriptPane(Pane):
         target, follower = self.target, self._follower
         if target is None or follower is None:
             return
-        side = f" › side chain {target.side}" if target.side else ""  # noqa: RUF001 - a way that was gone
+        side = f" › sub-agent session {target.side}" if target.side else ""  # noqa: RUF001 - a way that was gone
         title = f"4 Transcript · {target.title[:60]}{side}"
         origin = follower.pages.origin.name.lower()
         where = {"transcript": "", "archive": " · kept copy", "state": " · stored turns"}[origin]

@@ -64,7 +64,7 @@ class Export(ModalScreen[Mapping[str, Path]]):
         """Lay out options, place and preview."""
         count = len(self._chosen_sessions)
         with Vertical() as box:
-            box.border_title = "Export" if count == 1 else f"Export {count} conversations"
+            box.border_title = "Export" if count == 1 else f"Export {count} sessions"
             box.border_subtitle = f"{link('enter or F2 writes', 'screen.write')}, {BACK}"
             yield Lines(id="export-options")
             yield Input(self._suggest_path())

@@ -1,4 +1,4 @@
-"""What wants the user, in the order in which `n` goes through it; the header counts the same. Pure."""
+"""What wants the user, in the order in which the alert key goes through it; the header counts the same. Pure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def risk_text(risk: AtRisk, now: datetime, archives: str = "A") -> str:
     """Return what an account's CLI deletes, and the way out, as one sentence. archives: what the way out is called."""
     many = risk.count != 1
     when = "now" if risk.due <= now else f"in {words.until(risk.due, now)}"
-    what = f"{risk.count} conversation{'s' * many} of {risk.account} at risk"
+    what = f"{risk.count} session{'s' * many} of {risk.account} at risk"
     return f"{what}, {'first ' * many}{when}, not archived: {archives} keeps {'them' if many else 'it'}"
 
 
@@ -50,7 +50,7 @@ def alert_text(alert: Alert | AlertRaised, now: datetime) -> str:
     reset = f"resets {words.clock(alert.resets_at, now)}"
     if alert.dry_at is None:
         return f"{head}, {reset}"
-    return f"{head}, dry about {words.clock(alert.dry_at, now)} at this pace, {reset}"
+    return f"{head}, runs out about {words.clock(alert.dry_at, now)} at this pace, {reset}"
 
 
 def alerts_text(alerts: Sequence[AlertRaised], key: str | None, room: int) -> str:
@@ -62,7 +62,7 @@ def alerts_text(alerts: Sequence[AlertRaised], key: str | None, room: int) -> st
     if len(alerts) == 1:
         return alert_text(first, first.at)
     names = ", ".join(dict.fromkeys(f"{one.account} {one.window}" for one in alerts))
-    head = f"{len(alerts)} windows want you" + (f", {key} goes through them" if key else "")
+    head = f"{len(alerts)} alerts" + (f", {key} goes through them" if key else "")
     return text if cells(text := f"{head}: {names}") <= room else head
 
 

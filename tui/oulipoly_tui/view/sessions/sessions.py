@@ -38,7 +38,7 @@ class Kind(StrEnum):
     GROUP = "g"
     SESSION = "c"
     SEGMENT = "s"
-    LINE = "l"  # a branch or a side chain of the transcript
+    LINE = "l"  # a branch or a sub-agent session of the transcript
     FILE = "f"  # of a sub-agent
     LOADING = "w"
 
@@ -220,7 +220,7 @@ def badges(listed: ListedSession, board: Board, now: datetime) -> Iterator[Span]
         yield ("note", "dim")
     chains = one.active.side_chains
     if chains:
-        yield (f"{chains} side chain{'s' * (chains != 1)}", "dim")
+        yield (f"{chains} sub-agent{'s' * (chains != 1)}", "dim")
     if len(one.parts) > 1:
         yield (f"{len(one.parts)} segments", "dim")
 
@@ -312,12 +312,12 @@ def _inner(item: Item, look: Look) -> Iterator[Span]:
     if item.kind is Kind.SEGMENT:
         yield from _segment(one.parts[item.place], is_active=one.parts[item.place] is one.active)
     elif item.kind is Kind.LOADING or found is None:
-        yield ("looking for branches and side chains …", "dim")
+        yield ("looking for branches and sub-agent sessions …", "dim")
     elif item.kind is Kind.LINE:
         yield from _entry_line(found.tree.lines[item.place], look.now)
     else:
         name, path = found.side_files[item.place]
-        yield (f"side chain {plain(name)}", "")
+        yield (f"sub-agent session {plain(name)}", "")
         yield (f"  {plain(path.name)}", "dim")
 
 
@@ -328,7 +328,7 @@ def _segment(part: Part, *, is_active: bool) -> Iterator[Span]:
 
 
 def _entry_line(line: EntryRun, now: datetime) -> Iterator[Span]:
-    name = "branch" if line.kind is LineKind.BRANCH else "side chain"
+    name = "branch" if line.kind is LineKind.BRANCH else "sub-agent session"
     entries = len(line.rows)
     yield (f"{name} of {entries} turn{'s' * (entries != 1)}", "")
     yield (f"  {short_age(line.first_at, now)}", "dim")

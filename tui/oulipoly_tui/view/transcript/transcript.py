@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import Damage, PlacedEntry, Provenance
 
 HEADING = -1  # the part number of the line above an entry
-SIDE_CHAIN = -2  # of a side chain's entry: all of it
+SIDE_CHAIN = -2  # of a sub-agent session's entry: all of it
 _INDENT = "  "
 _BEGINNING = 400  # characters of a part, in which its first line is looked for
 _GONE = ", whose file is gone: what was open of it can still be read"
@@ -64,7 +64,7 @@ class Folds(Record):
 
     opened: Collection[tuple[int, int]] = ()  # (place, part); with `all` those that are folded
     is_all: bool = False
-    is_side: bool = False  # a side chain is shown by itself
+    is_side: bool = False  # a sub-agent session is shown by itself
 
     def is_open(self, place: int, part: int) -> bool:
         """Tell whether a part is shown whole."""
@@ -80,7 +80,7 @@ def entry_lines(placed: PlacedEntry, width: int, folds: Folds) -> tuple[Transcri
     if entry.is_sidechain and not folds.is_side:
         if not folds.is_open(placed.place, SIDE_CHAIN):
             return (TranscriptLine(_side_line(entry, width), SIDE_CHAIN),)
-        head = TranscriptLine((("┆▾ side chain", "dim"),), SIDE_CHAIN)
+        head = TranscriptLine((("┆▾ sub-agent session", "dim"),), SIDE_CHAIN)
         inner = _entry_lines(placed.place, entry, width - 2, folds)
         return (head, *(TranscriptLine((("┆ ", "dim"), *one.line), one.part, one.block) for one in inner))
     return tuple(_entry_lines(placed.place, entry, width, folds))
@@ -183,7 +183,7 @@ def _format_heading(entry: Entry, width: int) -> Line:
     asides = [
         _moment(entry.at),
         "" if entry.model is None else plain(entry.model),
-        "side chain" if entry.is_sidechain else "",
+        "sub-agent session" if entry.is_sidechain else "",
     ]
     told = "  ".join(text for text in asides if text)
     return (name, (cut(f"  {told}", max(0, width - len(name[0]))), "dim"))
@@ -223,7 +223,7 @@ def _fold_line(part: Part, width: int, *, is_open: bool) -> Line:
 
 def _side_line(entry: Entry, width: int) -> Line:
     words = next((_first_words(part.text) for part in entry.parts if part.text.strip()), "")
-    head = f"┆▸ side chain  {entry.role}: "
+    head = f"┆▸ sub-agent session  {entry.role}: "
     return ((head, "dim"), (cut(words, max(0, width - len(head))), "dim"))
 
 
