@@ -19,10 +19,13 @@ sys.path[:0] = [str(ROOT / "engine"), str(ROOT / "tui")]
 from oulipoly_engine import errors  # noqa: E402
 from oulipoly_engine.cli import commands, parser  # noqa: E402
 from oulipoly_engine.cli.context import Context  # noqa: E402
+from oulipoly_engine.config.edit import settings_edit  # noqa: E402
+from oulipoly_engine.facade.configuration import schema_titles  # noqa: E402
 from oulipoly_engine.paths import Paths  # noqa: E402
 
 TABLE = ROOT / "engine" / "oulipoly_engine" / "cli" / "completion" / "table.json"
 MAN, PAGE = ROOT / "man" / "agents.1", ROOT / "docs" / "commands.md"
+_SETTINGS = [*settings_edit.names(Paths(Path("/c"), Path("/d"), Path("/h")))]  # not those of accounts and models
 _KINDS = {  # what a parser calls a value, and what can be offered for it
     "MODEL": "model",
     "POOL": "model",
@@ -34,6 +37,12 @@ _KINDS = {  # what a parser calls a value, and what can be offered for it
     "RUN": "run",
     "DIR": "folder",
     "AGENT PROMPT": "agent",
+}
+_PLACES = {  # what else can be offered for an argument
+    ("config edit", "file"): ["config", "providers", "sessions", "app"],
+    ("config schema", "file"): [*schema_titles()],
+    ("config get", "key"): _SETTINGS,
+    ("config set", "key"): _SETTINGS,
 }
 _SIGNAL = errors.Interrupted.slug  # its exit codes are the signals'
 _EXITS = (  # what no error of ours stands for
@@ -93,25 +102,28 @@ def table() -> str:
 
 
 def _describe(made: parser.Parser) -> dict[str, Any]:
+    command = made.prog.partition(" ")[2]
     options: dict[str, Any] = {}
     for action in made._actions:
         if action.help is not argparse.SUPPRESS:
             one: dict[str, Any] = {"help": _help(made, action)}
             if action.nargs != 0:
-                one["takes"] = _kind(action)
+                one["takes"] = _kind(command, action)
             if isinstance(action, argparse._AppendAction):
                 one["repeats"] = True
             options |= {option: dict(one) for option in action.option_strings}
     for older, option in made.older.items():
         options[older] = {**options[option], "older": True}
     arguments = [action for action in made._actions if not action.option_strings]
-    described: dict[str, Any] = {"options": options, "arguments": [_kind(action) for action in arguments]}
+    described: dict[str, Any] = {"options": options, "arguments": [_kind(command, action) for action in arguments]}
     if arguments and arguments[-1].nargs in ("*", "+"):
         described["repeats"] = True
     return described
 
 
-def _kind(action: argparse.Action) -> str | list[str]:
+def _kind(command: str, action: argparse.Action) -> str | list[str]:
+    if action.choices is None and (words := _PLACES.get((command, action.dest))):
+        return words
     if action.choices is not None:
         return [str(choice) for choice in action.choices]
     name = str(action.metavar or action.dest.upper())

@@ -48,7 +48,7 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("status", "quota.status", "one line for tmux, a prompt or a bar", _ACCOUNTS),
     Subcommand("setup", "", "detect: what is installed, and who is logged in", _SET_UP),
     Subcommand("doctor", "setup.doctor", "check everything: what is wrong, and what mends it", _SET_UP, keeps_off=True),
-    Subcommand("config", "", "check, show, change the configuration; write the first one", _SET_UP, keeps_off=True),
+    Subcommand("config", "", "check, show, edit, get, set; write the first one", _SET_UP, keeps_off=True),
     Subcommand(
         "demo", "setup.demo", "a throw-away world with made-up accounts, to try it all", _SET_UP, keeps_off=True
     ),
@@ -113,6 +113,11 @@ SUBCOMMANDS = (  # in each section the most used first
     #
     Subcommand("config check", "setup.config", "report every problem of every file", "", keeps_off=True),
     Subcommand("config show", "setup.config", "print all settings in force, secrets masked", "", keeps_off=True),
+    Subcommand(
+        "config edit", "setup.config_edit", "edit a file in your editor; it is checked first", "", keeps_off=True
+    ),
+    Subcommand("config get", "setup.config_edit", "print one setting", "", keeps_off=True),
+    Subcommand("config set", "setup.config_edit", "change one setting; comments stay", "", keeps_off=True),
     Subcommand("config path", "setup.config", "print where the files lie", "", keeps_off=True),
     Subcommand("config init", "setup.config", "write a first configuration for your CLIs", "", keeps_off=True),
     Subcommand("config schema", "setup.config", "print the JSON Schema of a file, for editors", "", keeps_off=True),

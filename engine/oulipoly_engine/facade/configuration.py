@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.config.migration.migrate import MigrationPlan
     from oulipoly_engine.paths import Paths
     from oulipoly_engine.service.accounts.configuration import Configured
+    from oulipoly_engine.service.accounts.file_edit import FileEdit
     from oulipoly_engine.service.accounts.settings import Section, Setting, Settings
     from oulipoly_engine.service.accounts.setup import SetUp
 
@@ -97,6 +98,13 @@ class Configuration:
         from oulipoly_engine.service.accounts.settings import Settings
 
         return Settings(self._home.paths, self._home.models_dir, self._home.read_only)
+
+    def edit_file(self, name: str) -> FileEdit:
+        """Return a file to be edited, a context: see `service/accounts/file_edit.py`. Raises UsageInvalid."""
+        from oulipoly_engine.service.accounts.file_edit import FileEdit
+
+        self._home.refuse_if_read_only("edit the configuration")
+        return FileEdit(self._home.paths, name, self._home.models_dir, self._home.agents_dir)
 
     def set_up(self) -> SetUp:
         """Return what would be added for the logins of this machine that are no accounts yet; nothing is written."""

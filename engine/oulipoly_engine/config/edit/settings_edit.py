@@ -77,6 +77,28 @@ def sections(paths: Paths, models_dir: Path | None = None) -> tuple[Section, ...
     return tuple(_sections(paths, models_dir or paths.models))
 
 
+def names(paths: Paths, models_dir: Path | None = None) -> Mapping[str, Setting]:
+    """Return every setting by its name, in the words of `config show`.
+
+    `settings.tie_rule`, `app.theme`, `accounts.NAME.args`, `models.NAME.sticky`, `models.NAME.ACCOUNT.args`.
+    """
+    heads = {app_file.path_of(paths): "app", paths.settings: "settings", paths.providers: "accounts"}
+    found: dict[str, Setting] = {}
+    for section in sections(paths, models_dir):
+        members = {str(one.path[:2]): one.text for one in section.settings if len(one.path) == 3 and one.name == "name"}
+        for one in section.settings:
+            head = heads.get(one.file) or f"models.{one.file.stem}"
+            member = members.get(str(one.path[:2]))
+            parts = one.path if member is None else (member, one.name)
+            found.setdefault(".".join((head, *map(str, parts))), one)
+    return found
+
+
+def failure(paths: Paths, models_dir: Path | None = None) -> str | None:
+    """Return why some settings cannot be read, if a file of them is broken."""
+    return next((section.failure for section in sections(paths, models_dir) if section.failure is not None), None)
+
+
 def refusal(setting: Setting, typed: str) -> str | None:
     """Say what is wrong with a new value as it was typed; None: it can be saved. Empty takes the setting away."""
     if len(typed) > _TEXT_CHARACTERS:

@@ -7,7 +7,8 @@ from pathlib import Path
 from oulipoly_engine.config.edit import settings_edit, views_edit
 from oulipoly_engine.config.edit.settings_edit import Section, Setting
 from oulipoly_engine.core.sessions.saved_view import SavedView
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.core.text.nearest import nearest
+from oulipoly_engine.errors import ConfigInvalid, RequestRefused
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record
 
@@ -24,6 +25,29 @@ class Settings(Record):
     def sections(self) -> tuple[Section, ...]:
         """Return every setting."""
         return settings_edit.sections(self.paths, self.models_dir)
+
+    def find(self, name: str) -> tuple[str, Setting]:
+        """Return a setting and its whole name: see `names`; `settings.` and `app.` may be left out.
+
+        Raises ConfigInvalid where there is none, and names the nearest one.
+        """
+        known = settings_edit.names(self.paths, self.models_dir)
+        for whole in (name, f"settings.{name}", f"app.{name}"):
+            if whole in known:
+                return whole, known[whole]
+        head, dot, identity = name.partition("app.keys.")
+        if dot and not head and identity:
+            return name, self.key(identity, "")
+        broken = settings_edit.failure(self.paths, self.models_dir)
+        if broken is not None:
+            raise ConfigInvalid(f"there is no setting {name!r}, and a file cannot be read: {broken}")
+        near = nearest(name, known) or nearest(f"settings.{name}", known) or nearest(f"app.{name}", known)
+        hint = f"did you mean {near[0]!r}?" if near else "`agents config show` lists them"
+        raise ConfigInvalid(f"there is no setting {name[:80]!r}: {hint} (`agents config edit` changes whole files)")
+
+    def names(self) -> tuple[str, ...]:
+        """Return the whole name of every setting."""
+        return tuple(settings_edit.names(self.paths, self.models_dir))
 
     def key(self, identity: str, keys: str) -> Setting:
         """Return the setting that binds a key of the app."""

@@ -1,0 +1,117 @@
+"""A configuration file in the user's editor: a copy is edited and checked, and written only where it is right.
+
+The check sees the copy among all other files, by links to them, so that it finds what a change breaks elsewhere.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from oulipoly_engine.config import app_file
+from oulipoly_engine.config.check import check
+from oulipoly_engine.config.edit.write_files import FileChange, read_text, write
+from oulipoly_engine.config.model_files import is_name
+from oulipoly_engine.config.problem import Problem
+from oulipoly_engine.core.text.nearest import nearest
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.paths import Paths
+from oulipoly_engine.process.user_programs import edit
+from oulipoly_engine.records import replace
+
+_FOLDERS = {"models": ".toml", "agents": ".md"}
+
+
+class FileEdit:
+    """One file while it is edited; a context, behind which the copy is gone.
+
+    name: "config", "providers", "sessions", "app", "models/NAME" or "agents/NAME". Raises UsageInvalid for another one.
+    """
+
+    def __init__(self, paths: Paths, name: str, models_dir: Path | None = None, agents_dir: Path | None = None) -> None:
+        self._paths = paths
+        self._folders = {"models": models_dir or paths.models, "agents": agents_dir or paths.agents}
+        self.path = self._find(name)
+        self._before = read_text(self.path)
+        self._known = frozenset(_text_of(problem) for problem in self._check(paths))
+
+    def __enter__(self) -> FileEdit:
+        """Make the copy, for our user's eyes only."""
+        self._mirror = Path(tempfile.mkdtemp(prefix="agents-config-"))
+        for entry in self._entries(self._paths.config):
+            if entry.name not in self._folders:
+                (self._mirror / entry.name).symlink_to(entry)
+        for name, folder in self._folders.items():
+            (self._mirror / name).mkdir()
+            for entry in self._entries(folder):
+                (self._mirror / name / entry.name).symlink_to(entry)
+        self._copy = self._mirror / self.path.name
+        if self.path.parent in self._folders.values():
+            (folder_name,) = (name for name, folder in self._folders.items() if folder == self.path.parent)
+            self._copy = self._mirror / folder_name / self.path.name
+        self._copy.unlink(missing_ok=True)
+        self._copy.write_bytes((self._before or "").encode())
+        self._copy.chmod(0o600)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Remove the copy."""
+        shutil.rmtree(self._mirror, ignore_errors=True)
+
+    @property
+    def is_changed(self) -> bool:
+        """Return whether the copy says something else than the file did."""
+        return read_text(self._copy) != (self._before or "")
+
+    def open_editor(self) -> str | None:
+        """Wait until the user leaves the editor; return what is wrong when there is none to start."""
+        return edit(self._copy)
+
+    def problems(self) -> tuple[Problem, ...]:
+        """Return what is wrong with the copy, and what it makes wrong with other files."""
+        paths = replace(self._paths, config=self._mirror, cache=None)
+        found = check(paths, models_dir=paths.models, agents_dir=paths.agents)
+        problems = tuple(replace(problem, file=self._real(problem.file)) for problem in found)
+        return tuple(one for one in problems if one.file == self.path or _text_of(one) not in self._known)
+
+    def save(self) -> None:
+        """Write the copy's text in the file's place. Raises ConfigInvalid where that has changed meanwhile."""
+        write([FileChange(self.path, self._before, read_text(self._copy))])
+
+    def _check(self, paths: Paths) -> tuple[Problem, ...]:
+        folders = self._folders
+        return check(replace(paths, cache=None), models_dir=folders["models"], agents_dir=folders["agents"])
+
+    def _real(self, file: Path) -> Path:
+        folder = self._folders.get(file.parent.name) if file.parent.parent == self._mirror else None
+        if folder is not None:
+            return folder / file.name
+        return self._paths.config / file.relative_to(self._mirror) if file.is_relative_to(self._mirror) else file
+
+    @staticmethod
+    def _entries(folder: Path) -> list[Path]:
+        return sorted(folder.iterdir()) if folder.is_dir() else []
+
+    def _find(self, name: str) -> Path:
+        known = {
+            "config": self._paths.settings,
+            "providers": self._paths.providers,
+            "sessions": self._paths.sessions,
+            "app": app_file.path_of(self._paths),
+        }
+        folder, slash, stem = name.partition("/")
+        if slash and folder in self._folders and is_name(stem):
+            return self._folders[folder] / f"{stem.removesuffix(_FOLDERS[folder])}{_FOLDERS[folder]}"
+        found = known.get(name.removesuffix(".toml"))
+        if found is None:
+            near = nearest(name, known)
+            hint = f"did you mean {near[0]!r}?" if near else f"say {', '.join(known)}, models/NAME or agents/NAME"
+            message = f"there is no configuration file {name[:80]!r}: {hint}"
+            raise UsageInvalid(message)
+        return found
+
+
+def _text_of(problem: Problem) -> str:
+    """Return what tells a problem from others, whatever line it stands in."""
+    return f"{problem.file}\n{problem.key}\n{problem.message}"

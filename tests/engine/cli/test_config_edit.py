@@ -1,0 +1,128 @@
+"""`config get`, `set` and `edit`: what is wrong is told and not written, and comments stay."""
+
+import json
+import os
+import sys
+
+import pexpect
+import pytest
+
+from oulipoly_engine.cli.main import main
+from oulipoly_engine.paths import from_environment
+
+SETTINGS = "# mine\nrouting_ttl_seconds = 60 # calm\n"
+
+
+@pytest.fixture
+def paths():
+    found = from_environment(os.environ)
+    found.models.mkdir(parents=True)
+    found.settings.write_text(SETTINGS)
+    found.providers.write_text('[ada]\ncommand = "sh"\nargs = ["-c"]\n')
+    (found.models / "opus.toml").write_text('sticky = true\n[[providers]]\nname = "ada"\nargs = ["--fast"]\n')
+    return found
+
+
+@pytest.fixture
+def editor(tmp_path):
+    """Make the editor a script, which gets the file as `$1`."""
+    program = tmp_path / "editor"
+
+    def use(script):
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VISUAL", str(program))
+        yield use
+
+
+@pytest.mark.parametrize(
+    ("key", "printed"),
+    [
+        ("routing_ttl_seconds", "60\n"),
+        ("settings.tie_rule", "fewest-calls\n"),
+        ("accounts.ada.command", "sh\n"),
+        ("models.opus.sticky", "true\n"),
+        ("models.opus.ada.args", '["--fast"]\n'),
+        ("app.theme", ""),
+    ],
+)
+def test_get_prints_a_setting(key, printed, paths, capfd):
+    assert 0 == main(["config", "get", key])
+    assert printed == capfd.readouterr().out
+
+
+def test_get_tells_scripts_the_file_too(paths, capfd):
+    assert 0 == main(["config", "get", "models.opus.ada.args", "--json"])
+
+    expected = {"key": "models.opus.ada.args", "value": ["--fast"], "file": str(paths.models / "opus.toml")}
+    assert expected | {"source": "line 4"} == json.loads(capfd.readouterr().out)
+
+
+def test_set_keeps_comments_and_tells_the_old_value(paths, capfd):
+    assert 0 == main(["config", "set", "routing_ttl_seconds", "20"])
+
+    assert "settings.routing_ttl_seconds: 60 -> 20\n" == capfd.readouterr().out
+    assert SETTINGS.replace("60", "20") == paths.settings.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["routing_ttl_seconds", "soon"], "it must be a number"),
+        (["tie_rul", "lowest-use"], "did you mean 'settings.tie_rule'?"),
+        (["accounts.bob.args", "[]"], "accounts.ada.args"),
+    ],
+)
+def test_set_refuses_and_writes_nothing(arguments, told, paths, capfd):
+    assert 2 == main(["config", "set", *arguments])
+
+    assert told in capfd.readouterr().err
+    assert SETTINGS == paths.settings.read_text()
+
+
+def test_a_dry_run_writes_nothing(paths, capfd):
+    assert 0 == main(["config", "set", "--dry-run", "routing_ttl_seconds", "20"])
+    assert SETTINGS == paths.settings.read_text()
+
+
+def test_edit_writes_what_is_right(paths, editor, capfd):
+    editor("""sed -i 's/60/20/' "$1" """)
+
+    assert 0 == main(["config", "edit"])
+
+    assert f"wrote {paths.settings}\n" == capfd.readouterr().out
+    assert SETTINGS.replace("60", "20") == paths.settings.read_text()
+
+
+@pytest.mark.parametrize(
+    ("file", "change", "told"),
+    [
+        ("config", "s/60/soon/", "config.toml:2: "),
+        ("providers", "s/ada/eve/", "models/opus.toml:3: "),
+        ("models/opus", "s/ada/eve/", "models/opus.toml:3: "),
+    ],
+)
+def test_edit_tells_the_line_and_leaves_the_file(file, change, told, paths, editor, capfd, tmp_path):
+    before = {path: path.read_text() for path in (paths.settings, paths.providers, paths.models / "opus.toml")}
+    editor(f"""sed -i '{change}' "$1"; echo "$1" > {tmp_path}/place""")
+
+    assert 2 == main(["config", "edit", file])
+
+    assert f"{paths.config}/{told}" in capfd.readouterr().err
+    assert before == {path: path.read_text() for path in before}
+    assert not os.path.lexists((tmp_path / "place").read_text().strip())
+
+
+def test_edit_goes_on_where_it_was(paths, editor, tmp_path):
+    editor("""if grep -q soon "$1"; then sed -i s/soon/20/ "$1"; else sed -i s/60/soon/ "$1"; fi""")
+    arguments = ["-m", "oulipoly_tui", "config", "edit"]
+    asked = pexpect.spawn(sys.executable, arguments, env=dict(os.environ), encoding="utf-8", timeout=25)
+    asked.expect_exact("Edit again? [Y/n]")
+    asked.sendline("")
+    asked.expect_exact("wrote ")
+    asked.expect(pexpect.EOF)
+    asked.close()
+
+    assert SETTINGS.replace("60", "20") == paths.settings.read_text()
