@@ -22,6 +22,18 @@ PATIENCE_S = 30.0
 _CREDENTIAL = re.compile(r"^(?:Bearer )?(?:sk-ant-oat01-|sk-ant-api03-)?(.*)$")
 
 
+_RESETS_AT_S = 4_070_908_800  # 2099-01-01
+_USAGE = {  # what accounts have used, each the same
+    "/api/oauth/usage": {"seven_day": {"utilization": 12, "resets_at": "2099-01-01T00:00:00Z"}, "five_hour": None},
+    "/backend-api/wham/usage": {
+        "rate_limit": {
+            "primary_window": {"used_percent": 12, "reset_at": _RESETS_AT_S, "limit_window_seconds": 604_800},
+            "secondary_window": None,
+        }
+    },
+}
+
+
 class Plan(Record):
     """What an account's next calls get."""
 
@@ -117,6 +129,9 @@ class _Handler(BaseHTTPRequestHandler):
             account = self.headers.get("chatgpt-account-id", "")
             route = {"account_routing_override": "NO_CONSTRAINT", "workspace_backend_origin": "https://127.0.0.1"}
             self._send(200, {"account_ordering": [account], "accounts": [{"id": account, **route}]})
+            return
+        if path in _USAGE:
+            self._send(200, _USAGE[path])
             return
         self._send(200 if path.endswith("/models") else 404, {"object": "list", "data": [], "models": []})
 
