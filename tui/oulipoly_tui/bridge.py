@@ -90,6 +90,7 @@ class EngineBridge:
         if is_first and app.engine is not None:
             app.engine.follow()
             self._examine()
+            self._find_terminals()
             self._alerts.raise_alerts()
             self.read_due_quota()
         self._take_next()
@@ -106,6 +107,18 @@ class EngineBridge:
     def _take_next(self) -> None:
         if self._is_dirty:
             self.take_snapshot()
+
+    def _find_terminals(self) -> None:
+        """Have the pane of the terminals tell of those that live already, also where it has no place yet."""
+        app = self._app
+        if app.engine is None or not app.has_pane("repl"):
+            return
+
+        def take(has_any: bool) -> None:
+            if has_any:
+                app.call_next(app.frame.add_hidden, "repl")
+
+        app.work("terminals", app.engine.terminals.has_any, take)
 
     def _examine(self) -> None:
         if self._app.engine is not None:

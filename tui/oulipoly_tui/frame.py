@@ -59,7 +59,7 @@ class Frame(Screen[None], inherit_bindings=False):
     def on_mount(self) -> None:
         """Give the keys to the first pane."""
         self.call_after_refresh(self._begin, self.current)
-        self.current.focus_first()
+        self.current.focus_inside()
 
     @property
     def current(self) -> Pane:
@@ -84,6 +84,11 @@ class Frame(Screen[None], inherit_bindings=False):
         """Make the panes that have a place and are not there yet."""
         for identity in self.area.visible_ids():
             await self._ensure(identity)
+        self.area.show_placed()
+
+    async def add_hidden(self, identity: str) -> None:
+        """Make a pane that nobody has looked at, for what it has to tell."""
+        await self._ensure(identity)
         self.area.show_placed()
 
     async def turn_to(self, identity: str, *, zoomed: bool | None = None) -> None:

@@ -5,7 +5,6 @@ from textual.drivers.headless_driver import HeadlessDriver
 
 from oulipoly_engine.facade.sessions.values import ExportOptions
 from oulipoly_tui.actions.registry import ACTIONS
-from oulipoly_tui.widgets.terminal_view import TerminalView
 
 DOOR = "22222222-1111-4111-8111-111111111111"
 # In tests/tui: terminals/test_end_run.py, frame/test_first_set_up_screen.py; pools and views below and by their keys.
@@ -77,8 +76,6 @@ async def test_ending_a_program_asks(repl_world, hosts, hand):
     hosts.start("sh", "-c", "echo apples; exec cat")
     async with hand("repl") as one:
         await one.sees("apples")
-        await one.until(lambda: isinstance(one.app.focused, TerminalView))
-        await one.press("ctrl+right_square_bracket")
         await one.until(lambda: one.app.focused.id == "repl-tabs")
         await one.press("D")
         await asked(one, "repl.kill")

@@ -197,9 +197,11 @@ async def test_one_terminal_of_no_model_that_has_ended_can_only_be_closed(repl_w
     hosts.start("sh", "-c", "read x; exit 3")
     async with hand("repl") as one:
         pane = one.app.frame.find("repl")
+        await one.until(lambda: pane._current is not None)
+        await one.press("enter")
         await one.until(lambda: isinstance(one.app.focused, TerminalView))
         await one.press("enter")
-        await one.until(lambda: pane._current is not None and pane._current.tab.is_ended)
+        await one.until(lambda: pane._current.tab.is_ended)
         await one.until(lambda: one.app.focused.id == "repl-tabs")
         await refused(
             one,

@@ -20,8 +20,6 @@ def tabs(repl_world, hosts, hand):
 
     async def begin(one, programs):
         await one.until(lambda: len(one.app.frame.find("repl")._terminals) == len(programs))
-        await one.until(lambda: isinstance(one.app.focused, TerminalView))
-        await one.press(LEAVE)
         await one.until(lambda: one.app.focused.id == "repl-tabs")
 
     return begin

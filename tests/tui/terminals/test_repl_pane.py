@@ -30,6 +30,19 @@ def has_keys(app):
     return isinstance(app.focused, TerminalView)
 
 
+async def go_in(app, pilot, settled):
+    """Go to the pane, and into the terminal of an earlier app that it shows."""
+    await pilot.press("5")
+    await settled(pilot, lambda: is_outside(app))
+    await pilot.press("enter")
+    await settled(pilot, lambda: has_keys(app))
+
+
+def is_outside(app):
+    pane = app.frame.find("repl")
+    return pane is not None and "enter goes in" in str(pane.border_title) and tabs(app).has_focus
+
+
 async def say(pilot, text):
     """Type a line as a user does."""
     await pilot.press(*("space" if letter == " " else letter for letter in text), "enter")
@@ -61,8 +74,7 @@ async def test_a_model_is_talked_to_on_its_best_account_and_the_keys_are_the_ter
 async def test_one_chord_leads_to_the_tabs_and_escape_on_to_the_frame(repl_world, running, settled, hosts):
     hosts.start("cat")
     async with running((100, 30)) as (app, pilot):
-        await pilot.press("5")
-        await settled(pilot, lambda: has_keys(app))
+        await go_in(app, pilot, settled)
         await pilot.press("q", "1", "escape", "ctrl+p")  # the program's, every one
         await pilot.press("ctrl+right_square_bracket")
         assert tabs(app).has_focus
@@ -75,8 +87,7 @@ async def test_one_chord_leads_to_the_tabs_and_escape_on_to_the_frame(repl_world
 async def test_palette_opens_from_the_tabs_and_by_a_click_inside_a_terminal(repl_world, running, settled, hosts):
     hosts.start("cat")
     async with running((100, 30)) as (app, pilot):
-        await pilot.press("5")
-        await settled(pilot, lambda: has_keys(app))
+        await go_in(app, pilot, settled)
         place = next(hint for hint in app.frame.query_one("#footer").hints if hint.id == "frame.palette")
         await pilot.click("#footer", offset=(place.start + 1, 0))
         await settled(pilot, lambda: app.screen is not app.frame)
@@ -92,8 +103,7 @@ async def test_palette_opens_from_the_tabs_and_by_a_click_inside_a_terminal(repl
 async def test_zoom_leaves_the_keys_with_the_tabs(repl_world, running, settled, hosts):
     hosts.start("cat")
     async with running((100, 30)) as (app, pilot):
-        await pilot.press("5")
-        await settled(pilot, lambda: has_keys(app))
+        await go_in(app, pilot, settled)
         await pilot.press("ctrl+right_square_bracket")
         for zoomed in (True, False):
             await pilot.press("z")
@@ -102,16 +112,34 @@ async def test_zoom_leaves_the_keys_with_the_tabs(repl_world, running, settled, 
             assert tabs(app).has_focus
 
 
-async def test_an_app_that_begins_with_a_terminal_begins_outside_it(repl_world, running, settled, toasts, hosts):
+@pytest.mark.parametrize("pane", ["pools", "repl"])
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50)])
+async def test_terminal_of_an_earlier_app_is_told_and_gets_no_key_before_the_user_goes_in(
+    repl_world, running, settled, toasts, hosts, size, pane
+):
     hosts.start("cat")
-    async with running((100, 30), saved={"pane": "repl"}) as (app, pilot):
-        await settled(pilot, lambda: "1 terminal of an earlier app: enter goes in" in toasts)
-        await settled(pilot, lambda: "enter type" in offered(app))
-        assert tabs(app).has_focus
+    key = {"pools": "5 goes there", "repl": "enter goes in"}[pane]
+    async with running(size, saved={"pane": pane}) as (app, pilot):
+        await settled(pilot, lambda: f"1 terminal of an earlier app: {key}" in toasts)
 
-        await pilot.press("5")  # only now somebody asks for it
-        await settled(pilot, lambda: has_keys(app))
+        await pilot.press("5")
+        await settled(pilot, lambda: is_outside(app) and "enter type" in offered(app))
+        await pilot.press("5")
+        await go_in(app, pilot, settled)
+        await say(pilot, "mine")
+        await settled(pilot, lambda: "mine" in shown(app))
         assert "5" not in shown(app)
+        assert "ctrl+] leaves" in app.frame.find("repl").border_title
+
+        await pilot.press("ctrl+right_square_bracket", "1", "5")  # it is known by now
+        await settled(pilot, lambda: has_keys(app))
+
+
+async def test_app_without_terminals_makes_no_pane_for_them(repl_world, running, settled):
+    async with running((80, 24)) as (app, pilot):
+        await settled(pilot, lambda: app.snapshot is not None and not app.busy)
+
+        assert app.frame.find("repl") is None
 
 
 def offered(app):
@@ -121,7 +149,7 @@ def offered(app):
 async def test_footer_offers_only_what_works_inside_a_terminal(repl_world, running, settled, hosts):
     hosts.start("cat")
     async with running((100, 30)) as (app, pilot):
-        await pilot.press("5")
+        await go_in(app, pilot, settled)
         await settled(pilot, lambda: offered(app) == ["ctrl+] leave", "shift+pgup look back", "click: commands"])
 
         await pilot.click("#footer", offset=(2, 0))
@@ -135,8 +163,7 @@ async def test_footer_offers_only_what_works_inside_a_terminal(repl_world, runni
 async def test_quitting_asks_while_a_terminal_lives(repl_world, running, settled, hosts):
     hosts.start("cat")
     async with running((100, 30)) as (app, pilot):
-        await pilot.press("5")
-        await settled(pilot, lambda: has_keys(app))
+        await go_in(app, pilot, settled)
         await pilot.press("ctrl+right_square_bracket")
         await settled(pilot, lambda: tabs(app).has_focus)
         await pilot.press("q")
@@ -151,8 +178,7 @@ async def test_quitting_asks_while_a_terminal_lives(repl_world, running, settled
 async def test_a_click_beside_leads_out(repl_world, running, settled, hosts, where):
     hosts.start("cat")
     async with running((100, 30)) as (app, pilot):
-        await pilot.press("5")
-        await settled(pilot, lambda: has_keys(app))
+        await go_in(app, pilot, settled)
         await pilot.click(where, offset=(30, 0))
 
         await settled(pilot, lambda: not has_keys(app))
@@ -171,7 +197,7 @@ async def test_hidden_terminals_mark_their_tabs_and_get_no_pictures(repl_world, 
 
         assert "♪" in tabs(app)._lines[0][1][0]
         assert 0 == second.view._strips.count
-        await pilot.press("ctrl+right_square_bracket", "right")
+        await pilot.press("right")
         await settled(pilot, lambda: "hi" in shown(app))
         assert not second.tab.has_bell
         assert () == pane.attention()
@@ -180,8 +206,7 @@ async def test_hidden_terminals_mark_their_tabs_and_get_no_pictures(repl_world, 
 async def test_end_of_a_program_is_shown_and_its_tab_closed_at_will(repl_world, running, settled, hosts):
     hosts.start("sh", "-c", "echo the last words; read x; exit 3")
     async with running((100, 30)) as (app, pilot):
-        await pilot.press("5")
-        await settled(pilot, lambda: has_keys(app))
+        await go_in(app, pilot, settled)
         await pilot.press("enter")
         pane = app.frame.find("repl")
         await settled(pilot, lambda: pane._current.tab.is_ended)
@@ -199,8 +224,8 @@ async def test_end_is_shown_though_a_grandchild_holds_the_terminal_and_prints_on
     script = "trap '' HUP; (while :; do echo on; sleep 0.02; done) & echo $! > held; read x; exit 4"
     hosts.start("sh", "-c", script)
     async with running((100, 30)) as (app, pilot):
-        await pilot.press("5")
-        await settled(pilot, lambda: has_keys(app) and "on" in shown(app))
+        await go_in(app, pilot, settled)
+        await settled(pilot, lambda: "on" in shown(app))
         await pilot.press("enter")
         pane = app.frame.find("repl")
 
@@ -218,7 +243,7 @@ async def test_program_that_is_ended_is_asked_about_first(repl_world, running, s
     async with running((100, 30)) as (app, pilot):
         await pilot.press("5")
         await settled(pilot, lambda: "deaf" in shown(app))
-        await pilot.press("ctrl+right_square_bracket", "D", "y")
+        await pilot.press("D", "y")
 
         pane = app.frame.find("repl")
         await settled(pilot, lambda: pane._current.tab.is_ended)
@@ -228,8 +253,7 @@ async def test_program_that_is_ended_is_asked_about_first(repl_world, running, s
 async def test_a_host_that_is_killed_is_said(repl_world, running, settled, hosts, toasts, alive):
     terminal = hosts.start("cat")
     async with running((100, 30)) as (app, pilot):
-        await pilot.press("5")
-        await settled(pilot, lambda: has_keys(app))
+        await go_in(app, pilot, settled)
         pids = (terminal.host_pid, hosts.now(terminal).screen_pid)
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
@@ -283,8 +307,8 @@ async def test_a_host_that_was_killed_while_no_app_ran_is_said_at_the_next_start
 async def test_a_screen_that_dies_comes_back_in_its_tab(repl_world, running, settled, hosts, toasts):
     terminal = hosts.start("sh", "-i")
     async with running((100, 30)) as (app, pilot):
-        await pilot.press("5")
-        await settled(pilot, lambda: has_keys(app) and "$" in shown(app))
+        await go_in(app, pilot, settled)
+        await settled(pilot, lambda: "$" in shown(app))
         os.kill(hosts.now(terminal).screen_pid, signal.SIGKILL)
         await settled(pilot, lambda: any("started again" in text for text in toasts))
         await say(pilot, "echo a$((1+1))b")
@@ -317,8 +341,7 @@ def no_typist(monkeypatch):
 async def test_clipboard_is_asked_for_once(repl_world, running, settled, hosts, toasts, no_typist):
     hosts.start("sh", "-c", r"while read x; do printf '\033]52;c;aGVsbG8=\a'; done")
     async with running((100, 30)) as (app, pilot):
-        await pilot.press("5")
-        await settled(pilot, lambda: has_keys(app))
+        await go_in(app, pilot, settled)
         await pilot.press("enter")
         await settled(pilot, lambda: app.screen is not app.frame)
         assert not any("copied" in text for text in toasts)
@@ -335,8 +358,7 @@ async def test_many_wishes_for_the_clipboard_are_one_question_and_the_newest_is_
     script = r"read x; for i in 1 2 3 4 5 6 7 8 9; do printf '\033]52;c;YQ==\a'; done; printf '\033]52;c;aGVsbG8=\a'"
     hosts.start("sh", "-c", script + "; echo do''ne; cat")
     async with running((100, 30)) as (app, pilot):
-        await pilot.press("5")
-        await settled(pilot, lambda: has_keys(app))
+        await go_in(app, pilot, settled)
         await pilot.press("enter")
         await settled(pilot, lambda: isinstance(app.screen, Confirm) and "done" in shown(app))
         await pilot.press("y")
@@ -348,8 +370,7 @@ async def test_many_wishes_for_the_clipboard_are_one_question_and_the_newest_is_
 async def test_clipboard_that_was_refused_stays_so(repl_world, running, settled, hosts, toasts, no_typist):
     hosts.start("sh", "-c", r"while read x; do printf '\033]52;c;aGVsbG8=\a'; echo wanted $x; done")
     async with running((100, 30)) as (app, pilot):
-        await pilot.press("5")
-        await settled(pilot, lambda: has_keys(app))
+        await go_in(app, pilot, settled)
         await pilot.press("enter")
         await settled(pilot, lambda: isinstance(app.screen, Confirm))
         await pilot.press("n")
@@ -366,8 +387,7 @@ async def test_word_that_is_being_typed_when_a_program_asks_answers_nothing_and_
 ):
     hosts.start("sh", "-c", r"read x; printf '\033]52;c;aGVsbG8=\a'; read x; echo got $x; cat")
     async with running((100, 30)) as (app, pilot):
-        await pilot.press("5")
-        await settled(pilot, lambda: has_keys(app))
+        await go_in(app, pilot, settled)
         await pilot.press("enter")
         await settled(pilot, lambda: isinstance(app.screen, Confirm))
         await say(pilot, "any way")
@@ -408,8 +428,7 @@ async def test_app_does_not_show_the_terminal_that_it_runs_in(repl_world, runnin
     with monkeypatch.context() as inside:
         inside.setenv("OULIPOLY_TERMINAL", around.id)
         async with running((100, 30)) as (app, pilot):
-            await pilot.press("5")
-            await settled(pilot, lambda: has_keys(app))
+            await go_in(app, pilot, settled)
 
             assert [other.id] == list(app.frame.find("repl")._terminals)
 
@@ -428,8 +447,8 @@ async def test_a_chord_that_the_tmux_around_takes_is_told_and_another_works(
     monkeypatch.setattr(Terminals, "outer_prefixes", lambda _: ("C-]",))
     hosts.start("cat")
     async with running((100, 30)) as (app, pilot):
-        await pilot.press("5")
-        await settled(pilot, lambda: has_keys(app) and any("may never come here" in text for text in toasts))
+        await go_in(app, pilot, settled)
+        await settled(pilot, lambda: any("may never come here" in text for text in toasts))
         await pilot.press("ctrl+backslash")
 
         assert tabs(app).has_focus
@@ -440,8 +459,7 @@ async def test_a_chord_that_the_tmux_around_takes_is_told_and_another_works(
 async def test_terminal_has_the_panes_size(repl_world, running, settled, hosts, size):
     hosts.start("sh", "-c", "trap 'stty size' WINCH; stty size; while :; do sleep 0.05; done")
     async with running(size) as (app, pilot):
-        await pilot.press("5")
-        await settled(pilot, lambda: has_keys(app))
+        await go_in(app, pilot, settled)
         view = app.query_one(TerminalView)
 
         await settled(pilot, lambda: f"{view.size.height} {view.size.width}" in shown(app))

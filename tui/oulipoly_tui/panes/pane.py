@@ -99,10 +99,6 @@ class Pane(Widget, can_focus=False):
                 widget.focus()
                 return
 
-    def focus_first(self) -> None:
-        """Give the focus to the part that has it when the app begins: the user has not asked for any yet."""
-        self.focus_inside()
-
     def wish(self, name: str, *arguments: str) -> None:
         """Ask the app for a command of the table."""
         self.post_message(Wish(name, *arguments))

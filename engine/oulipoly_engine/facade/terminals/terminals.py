@@ -72,6 +72,10 @@ class Terminals:
         lost, self._lost = self._lost, ()
         return Survey(living, lost, self._orphaned)
 
+    def has_any(self) -> bool:
+        """Tell whether `look` has something to tell: a terminal lives, or the host of one was killed."""
+        return bool(self.list() or self._lost or self._orphaned)
+
     @property
     def leave_key(self) -> str:
         """Return the key that leads out of a terminal, a name of `core.text.leave_key`."""

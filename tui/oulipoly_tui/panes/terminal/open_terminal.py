@@ -28,12 +28,18 @@ class OpenTerminal(Record, frozen=False):
     leave: ClipboardLeave | None = None  # its program's, to write the clipboard; None until it first wants to
     progress: int | None = None  # percent that its program tells; 0: it tells none, None: nothing is under way
     is_drawn: bool = True  # False: its emulator has failed for good, and only the whole screen shows it
+    is_entered: bool = False  # the user has begun it here, or gone into it
     size_note: str = ""  # whose window decides the size, where it is not ours
 
     @property
     def id(self) -> str:
         """Return the terminal's id."""
         return self.terminal.id
+
+    @property
+    def may_take_keys(self) -> bool:
+        """Tell whether whoever comes to the pane goes into it."""
+        return self.is_entered and self.is_drawn and not self.tab.is_ended
 
     def send(self, message: messages.Message, *, may_type: bool) -> None:
         """Send what the widget wants sent; what would be typed into nothing, or must not be, is dropped."""

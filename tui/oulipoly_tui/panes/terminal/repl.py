@@ -74,6 +74,7 @@ class ReplPane(TerminalTabs):
             (item for item in self._terminals.values() if session and item.terminal.session_id == session), None
         )
         if existing is not None and not existing.tab.is_ended:
+            existing.is_entered = True
             self._choose(existing.id)
             self.focus_inside()
             app.say(f"that session is open already, in the tab of {existing.tab.label}")
@@ -154,19 +155,16 @@ class ReplPane(TerminalTabs):
         return True
 
     def focus_inside(self) -> None:
-        """Give the keys to the terminal that is shown, or to the tabs."""
+        """Give the keys to the terminal that is shown, or to the tabs.
+
+        A terminal of an earlier app gets none before the user goes into it: whoever comes here may not know of it.
+        """
         current = self._current
         self._is_waited_for = current is None
-        self._has_begun_outside = False
-        if current is not None and current.is_drawn and not current.tab.is_ended and not self._is_read_only:
+        if current is not None and current.may_take_keys and not self._is_read_only:
             current.view.focus()
         else:
             self._tabs.focus()
-
-    def focus_first(self) -> None:
-        """Give the keys to the tabs: a terminal of an earlier app gets none before the user goes into it."""
-        self._has_begun_outside = True
-        self.to_tabs()
 
     def action_enter(self) -> None:
         """Give the keys to the terminal."""
@@ -241,6 +239,13 @@ class ReplPane(TerminalTabs):
         app.refresh()
         if problem:
             app.say(problem, severity="warning")
+
+    def on_descendant_focus(self) -> None:
+        """Note that the user has gone into a terminal, by a key or a click."""
+        current = self._current
+        if current is not None and current.view.has_focus and not current.is_entered:
+            current.is_entered = True
+            self._draw()
 
     # What the terminals ask for --------------------------------------------------------------------------------------
     def on_terminal_view_left(self) -> None:

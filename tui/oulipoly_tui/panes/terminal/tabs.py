@@ -43,7 +43,6 @@ class TerminalTabs(Pane):
         self._put_away: set[str] = set()  # put away by the user: not shown again by themselves
         self._did_look = False
         self._is_waited_for = False  # the user came here while there was no terminal yet
-        self._has_begun_outside = False  # the app began here, and nobody has gone in yet
         self._offered: str | None = None  # a chord that works where the user's own is eaten
 
     def compose(self) -> ComposeResult:
@@ -78,7 +77,7 @@ class TerminalTabs(Pane):
     def _show_start(self, result: OpenedTerminal) -> None:
         app: Any = self.app
         self._opening = ""
-        self._open(result.terminal, is_chosen=True)
+        self._open(result.terminal, is_chosen=True, is_entered=True)
         self._take_keys()
         if result.said:
             app.say(result.said)
@@ -103,19 +102,19 @@ class TerminalTabs(Pane):
         self._last = None
         if self._is_waited_for:
             self._take_keys()
-        if new and quietly and (self._has_begun_outside or app.frame.current is not self):
-            app.say(f"{len(new)} terminal{'s' * (len(new) != 1)} of an earlier app{self._way_in}")
+        if new and quietly:
+            way = self._way_in(from_pane=app.frame.current is self)
+            app.say(f"{len(new)} terminal{'s' * (len(new) != 1)} of an earlier app{way and f': {way}'}")
         elif not new and not quietly:
             app.say("no terminal runs without a tab")
 
-    @property
-    def _way_in(self) -> str:
-        """Say how the keys go to a terminal; read-only, they never do."""
+    def _way_in(self, *, from_pane: bool = True) -> str:
+        """Say which key leads into the terminal, or here from another pane; empty where none does: read-only."""
         app: Any = self.app
-        if app.frame.current is not self:
-            return f": pane {app.frame.entries['repl'].number}"
-        enter = app.keys.find("repl.enter")
-        return "" if enter is None else f": {format_first_key(enter.keys)} goes in"
+        number = app.frame.entries["repl"].number
+        action, text = ("repl.enter", "goes in") if from_pane else (f"frame.pane{number}", "goes there")
+        row = app.keys.find(action)
+        return "" if row is None else f"{format_first_key(row.keys)} {text}"
 
     def _tell_lost(self, lost: Sequence[Terminal]) -> None:
         """Say what ended while nobody looked: of those with a tab the tab says it."""
@@ -131,7 +130,7 @@ class TerminalTabs(Pane):
             text = f"runs on as process {item.pid}, but its host was killed: `agents terminal kill {item.id}` ends it"
             app.say(f"{label_of(item, title_in(app, item.session_id))} {text}", severity="warning")
 
-    def _open(self, terminal: Terminal, *, is_chosen: bool) -> None:
+    def _open(self, terminal: Terminal, *, is_chosen: bool, is_entered: bool = False) -> None:
         app: Any = self.app
         identity = terminal.id
         if identity in self._terminals:
@@ -143,7 +142,10 @@ class TerminalTabs(Pane):
             id=f"repl-view-{identity}",
         )
         open_terminal = OpenTerminal(
-            terminal, Tab(identity, label_of(terminal, title_in(app, terminal.session_id))), view
+            terminal,
+            Tab(identity, label_of(terminal, title_in(app, terminal.session_id))),
+            view,
+            is_entered=is_entered,
         )
         try:
             open_terminal.link = TerminalLink(
@@ -321,5 +323,7 @@ class TerminalTabs(Pane):
         if current is None:
             self.border_title, self.border_subtitle = title, ""
             return
-        self.border_title = f"{title} · {chords.format_chord(self.leave_chords[-1])} leaves"
+        way_out = f"{chords.format_chord(self.leave_chords[-1])} leaves"
+        way = way_out if current.is_entered or current.tab.is_ended else self._way_in()
+        self.border_title = f"{title} · {way}" if way else title
         self.border_subtitle = escape(current.size_note if current.view.copy_mode is None else COPYING)
