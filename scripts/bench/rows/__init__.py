@@ -43,7 +43,7 @@ ROWS = (
     Row("start-version", "`--version`", start_up.version),
     Row("start-help", "`--help`", start_up.help_text),
     Row("start-usage-error", "an unknown option", start_up.usage_error),
-    Row("completion-word", "a session id completed, of 1,000", start_up.completion_word),
+    Row("completion-word", "a word completed in a shell", start_up.completion_word),
     Row("start-schema-probe", "`session schema-probe` on a state file", start_up.schema_probe),
     Row("start-trace", "`trace` of a recorded invocation", start_up.trace),
     Row("start-to-spawn", "a one-shot until its CLI runs", start_up.to_spawn),

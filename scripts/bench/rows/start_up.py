@@ -35,7 +35,7 @@ def usage_error(world: World) -> Result:
 
 
 def completion_word(world: World) -> Result:
-    """Measure what a shell waits for at a key: the slowest of an account, and a session of 1,000."""
+    """Measure what a shell waits for at a key: the slowest of a session of 1,000, an account, a terminal, a model."""
     run(world.agents("state", "backfill", state="completed"))
     path = f"{world.env('completed')['OULIPOLY_DATA_DIR']}/state.db"
     with closing(sqlite3.connect(path)) as connection, connection:
@@ -43,7 +43,7 @@ def completion_word(world: World) -> Result:
             "INSERT INTO session_chains (chain_id, created_at, last_used_at, model_name) VALUES (?, ?, ?, 'm')",
             [(str(uuid.UUID(int=number)), _AT, _AT) for number in range(1000)],
         )
-    words = (("session", "show", ""), ("account", "drain", ""))
+    words = (("session", "show", ""), ("account", "drain", ""), ("terminal", "attach", ""), ("-m", ""))
     found = [_start(world, world.agents("__complete", "bash", *line, state="completed"), _WORD_MS) for line in words]
     return max(found, key=lambda result: result.figure)
 

@@ -1,6 +1,7 @@
 """What is offered where a word is typed, and that the table of it, the man page and the reference are up to date."""
 
 import importlib.util
+import json
 import os
 import sqlite3
 import sys
@@ -106,3 +107,12 @@ def test_what_is_made_of_the_commands_is_up_to_date():
         assert 0 == script.main(["--check"]), "run scripts/command_reference.py"
     finally:
         sys.path[:] = before
+
+
+def test_the_json_of_every_command_is_described():
+    root = Path(__file__).parents[3]
+    table = json.loads((root / "engine/oulipoly_engine/cli/completion/table.json").read_text())
+    told = (root / "docs" / "json.md").read_text()
+    able = [name for name, spec in table.items() if name and "--json" in spec.get("options", {})]
+
+    assert [] == [name for name in able if f"| `{name}`" not in told and f", `{name}`" not in told]

@@ -21,8 +21,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         prog=f"{context.program} {name}",
         description="Talk to a CLI in this terminal: in a new session on a pool's best account, or in an old one.",
     )
-    parser.add_argument("model", nargs="?", metavar="MODEL", help="whose pool serves")
-    parser.add_argument("-m", "--model", dest="named", metavar="MODEL", help="the same")
+    parser.add_argument("model", nargs="?", metavar="MODEL", help="the model; its pool's best account serves")
+    parser.add_argument("-m", "--model", dest="named", metavar="MODEL", help="the same as MODEL")
     parser.add_argument("--resume", metavar="ID", help="go on with a session; the beginning of its id is enough")
     parser.add_argument("--account", metavar="ACCOUNT", help="with --resume: move the session to that account first")
     parser.add_argument(
@@ -30,7 +30,9 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     )
     parser.add_argument("-p", "--project", type=path, metavar="DIR", help="working directory of the CLI")
     parser.add_argument(
-        "--detach", action="store_true", help="start it in a terminal of its own and print that one's id (see `attach`)"
+        "--detach",
+        action="store_true",
+        help="start it in a terminal of its own and print that one's id (see `terminal attach`)",
     )
     parser.add_argument("--new", action="store_true", help="a new session on the default account, instead of MODEL")
     parser.add_argument(

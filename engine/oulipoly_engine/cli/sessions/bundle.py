@@ -33,7 +33,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
 
 def _bundle(context: Context, program: str, arguments: list[str]) -> int:
     parser = Parser(prog=program, description="Pack a session, with all that resuming it elsewhere needs.")
-    parser.add_argument("session", metavar="ID", help="UUID of the session or of its chain, or its beginning")
+    parser.add_argument("session", metavar="ID", help="the session's id; its first 4 characters are enough")
     parser.add_argument("--output", type=path, default="-", metavar="FILE", help="default, and `-`: stdout")
     parser.add_argument("--force", action="store_true", help="with --output: replace a file that is there")
     options = parser.parse(arguments)

@@ -22,7 +22,9 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     parser = Parser(
         prog=f"{context.program} {name}", description="Print a session as canonical JSON lines, or for people."
     )
-    parser.add_argument("session", metavar="ID", help="UUID of the session or of its chain; for people its beginning")
+    parser.add_argument(
+        "session", metavar="ID", help="the session's whole id; for markdown and html its beginning is enough"
+    )
     parser.add_argument("--format", default=CANONICAL, help=f"{', '.join(_FORMATS)}; the first is the default")
     parser.add_argument(
         "--output", type=path, metavar="FILE", help="write there, whole or not at all, instead of to stdout"

@@ -32,10 +32,12 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         epilog=f"fields: {_FIELDS}; words are looked for in names, notes, folders, ids, accounts and models",
     )
     parser.add_argument("query", nargs="*", metavar="QUERY", help="words and fields that must fit, -word must not")
-    parser.add_argument("--sort", choices=[str(sort) for sort in Sort], default=Sort.USED, help="default: used")
+    parser.add_argument(
+        "--sort", choices=[str(sort) for sort in Sort], default=Sort.USED, help="by what to sort; default: used"
+    )
     parser.add_argument("--reverse", action="store_true", help="the other way round; pinned ones still lead")
-    parser.add_argument("--limit", type=int, default=_SHOWN, metavar="N", help=f"default {_SHOWN}")
-    parser.add_argument("--all", action="store_true", help="no limit")
+    parser.add_argument("--limit", type=int, default=_SHOWN, metavar="N", help=f"show so many, default {_SHOWN}")
+    parser.add_argument("--all", action="store_true", help="show all")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--no-scan", action="store_true", help="do not look for what CLIs have just written")
     options = parser.parse(person.with_negations(arguments))

@@ -31,8 +31,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
 def _locate(context: Context, program: str, arguments: list[str]) -> int:
     """Print the location of a session, whole or not at all."""
     parser = Parser(prog=program, description="Print where a session lies, as one JSON line.")
-    parser.add_argument("session", metavar="ID", help="full UUID of the session or of its chain")
-    parser.add_argument("--json", action="store_true", help="accepted for symmetry; the output is always JSON")
+    parser.add_argument("session", metavar="ID", help="the session's whole id")
+    parser.add_argument("--json", action="store_true", help="the output is JSON also without it")
     session_id = session_uuid(parser.parse(arguments).session)
     try:
         location = context.engine.sessions.locations.locate(session_id)
@@ -47,7 +47,7 @@ def _pause(context: Context, program: str, arguments: list[str]) -> int:
     from oulipoly_engine.core.sessions.lease import DEFAULT_TTL_MS, MAXIMUM_TTL_MS  # noqa: PLC0415 - hashlib, 5 ms
 
     parser = Parser(prog=program, description="Take a session's lease: while it lives, nobody else may replace it.")
-    parser.add_argument("session", metavar="ID", help="full UUID of the session or of its chain")
+    parser.add_argument("session", metavar="ID", help="the session's whole id")
     parser.add_argument(
         "--ttl-ms", default=str(DEFAULT_TTL_MS), metavar="MS", help=f"1 to {MAXIMUM_TTL_MS}, default {DEFAULT_TTL_MS}"
     )
@@ -75,7 +75,7 @@ def _pause(context: Context, program: str, arguments: list[str]) -> int:
 
 def _resume(context: Context, program: str, arguments: list[str]) -> int:
     parser = Parser(prog=program, description="Give a session's lease back; doing it twice is no error.")
-    parser.add_argument("session", metavar="ID", help="full UUID of the session or of its chain")
+    parser.add_argument("session", metavar="ID", help="the session's whole id")
     parser.add_argument("--token", required=True, help="what pause-handshake printed")
     options = parser.parse(arguments)
     release = context.engine.sessions.locations.release(session_uuid(options.session), options.token)

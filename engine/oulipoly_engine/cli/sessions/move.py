@@ -20,13 +20,13 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         description="Copy a session's transcript to another account and let the session go on there. The "
         "former copy stays where it is. Where the account has a copy of it as another session, the two are joined.",
     )
-    parser.add_argument("session", metavar="ID", help="id of the session or of its chain; the beginning is enough")
+    parser.add_argument("session", metavar="ID", help="the session's id; its first 4 characters are enough")
     parser.add_argument("account", metavar="ACCOUNT", help="where it shall go; of the same CLI")
     parser.add_argument(
         "-p", "--project", type=path, metavar="DIR", help="folder that it shall go on in; default: where it has been"
     )
     parser.add_argument("--dry-run", action="store_true", help="find out whether and how, and change nothing")
-    parser.add_argument("--json", action="store_true", help="accepted for symmetry; the output is always JSON")
+    parser.add_argument("--json", action="store_true", help="the output is JSON also without it")
     options = parser.parse(arguments)
     moves = context.engine.sessions.moves
     try:

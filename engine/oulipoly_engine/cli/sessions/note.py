@@ -20,7 +20,7 @@ _DESCRIPTIONS = {
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Change what is said of one session, and print it."""
     parser = Parser(prog=f"{context.program} {name}", description=_DESCRIPTIONS[name])
-    parser.add_argument("session", metavar="ID", help="a session's or a chain's id, or its first 4 characters and more")
+    parser.add_argument("session", metavar="ID", help="the session's id; its first 4 characters are enough")
     if name in ("session name", "session note"):
         parser.add_argument("text", nargs="+", metavar="TEXT")
     options = parser.parse(arguments)

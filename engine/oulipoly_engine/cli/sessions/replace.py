@@ -32,10 +32,10 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
 def _import(context: Context, program: str, arguments: list[str]) -> int:
     parser = Parser(
         prog=program,
-        description="Replace a session's turns by canonical JSON lines, as `session export` prints them; from stdin, "
-        "or from a file.",
+        description="Replace a session's messages by canonical JSON lines, as `session export` prints them, from "
+        "stdin or a file.",
     )
-    parser.add_argument("session", metavar="ID", help="full UUID of the session or of its chain")
+    parser.add_argument("session", metavar="ID", help="the session's whole id")
     parser.add_argument("--from-file", "--file", "-f", type=path, metavar="FILE", help="read the lines from a file")
     parser.add_argument("--preimage-sha256", metavar="HEX", help="refuse unless the present export has this hash")
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and touch nothing")
@@ -51,7 +51,7 @@ def _import(context: Context, program: str, arguments: list[str]) -> int:
 
 def _undo(context: Context, program: str, arguments: list[str]) -> int:
     parser = Parser(prog=program, description="Put a replaced session back as it was, byte for byte.")
-    parser.add_argument("session", metavar="ID", help="id of the session, or its beginning")
+    parser.add_argument("session", metavar="ID", help="the session's id; its first 4 characters are enough")
     parser.add_argument("--operation", metavar="UUID", help="the replacement to undo; without it the latest one")
     parser.add_argument("--list", action="store_true", help="list the replacements of the session")
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and touch nothing")

@@ -21,7 +21,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     """Scan, report, and return 1 if a script failed."""
     parser = Parser(
         prog=f"{context.program} {name}",
-        description="Run the turn scripts of sessions.toml, store the turns that are new, and count them.",
+        description="Read what the CLIs have written, by the turn scripts of sessions.toml, and count what is new.",
     )
     parser.add_argument("accounts", nargs="*", metavar="ACCOUNT", help="default: every account with a turn script")
     parser.add_argument("--again", action="store_true", help="bundled adapters: read every transcript from its start")

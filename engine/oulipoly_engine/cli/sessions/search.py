@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.context import Context
-from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.parser import Parser, RawHelp
 from oulipoly_engine.cli.progress import Progress
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.clock import from_text
@@ -33,10 +33,13 @@ of one turn's text the first 1,048,576 characters are searched"""
 def run(context: Context, name: str, arguments: list[str]) -> int:
     """Print turns that fit, the newest first."""
     parser = Parser(
-        prog=f"{context.program} {name}", description="Search what was said in all sessions.", epilog=_EPILOG
+        prog=f"{context.program} {name}",
+        description="Search what was said in all sessions.",
+        epilog=_EPILOG,
+        formatter_class=RawHelp,
     )
     parser.add_argument("query", nargs="+", metavar="QUERY", help="words, phrases and fields")
-    parser.add_argument("--limit", type=int, default=_SHOWN, metavar="N", help=f"default {_SHOWN}")
+    parser.add_argument("--limit", type=int, default=_SHOWN, metavar="N", help=f"show so many, default {_SHOWN}")
     parser.add_argument("--rank", action="store_true", help=f"the best of the newest {RANKED_AMONG} matches first")
     parser.add_argument("--as-is", action="store_true", help="neither read nor index new turns first")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
