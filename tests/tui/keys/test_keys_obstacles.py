@@ -61,7 +61,6 @@ async def test_pools_say_why_each_key_does_nothing(app_world, hand):
             one,
             [
                 ("pools.demo", "there are accounts: no need for the demo"),
-                ("pools.set_up", "there is a configuration already"),
                 ("pools.log", "no prompt has been sent yet"),
                 ("pools.stop", "no prompt is being answered"),
             ],

@@ -143,6 +143,15 @@ async def test_r_talks_to_the_model_in_a_terminal(repl_world, hand):
         await one.sees("hello from bob")
 
 
+@keys("pools.add_account", "A")
+async def test_capital_a_adds_an_account_in_a_terminal(app_world, hand):
+    async with hand() as one:
+        await one.choose("pools", "bob")
+        await one.press("A")
+        await one.until(lambda: one.pane == "repl")
+        await one.sees("Which CLI: claude, codex")
+
+
 @keys("pools.copy", "y")
 async def test_y_copies_the_account_s_name(app_world, hand):
     async with hand() as one:

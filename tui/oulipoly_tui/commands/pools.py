@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
@@ -148,6 +149,16 @@ def set_up(app: AppInterface, _arguments: list[str]) -> None:
 
     if app.engine is not None:
         app.work("set-up", app.engine.configuration.set_up, on_arrived)
+
+
+def add_account(app: AppInterface, arguments: list[str]) -> str | None:
+    """Add an account in a terminal: the CLI's own login wants one, and the command asks for everything else."""
+    if not app.has_pane("repl"):
+        return "this app shows no terminals: run `agents account add` in a shell"
+    from oulipoly_tui.commands.terminals import show_program  # noqa: PLC0415 - only when it is done
+
+    show_program(app, (sys.executable, "-m", "oulipoly_tui", "account", "add", *arguments))
+    return None
 
 
 def undo_set_up(app: AppInterface, _arguments: list[str]) -> None:

@@ -25,6 +25,12 @@ def run_program(app: AppInterface, arguments: list[str]) -> str | None:
         return f"that is no command line: {error}"
     if not argv:
         return "no command is named"
+    show_program(app, argv)
+    return None
+
+
+def show_program(app: AppInterface, argv: tuple[str, ...]) -> None:
+    """Run a command in a terminal and turn to it."""
 
     async def begin() -> None:
         await app.frame.turn_to("repl")
@@ -32,7 +38,6 @@ def run_program(app: AppInterface, arguments: list[str]) -> str | None:
         pane.run_program(argv)
 
     app.call_next(begin)
-    return None
 
 
 def end_run(app: AppInterface, arguments: list[str]) -> str | None:

@@ -103,8 +103,6 @@ class PoolsPane(Pane):
             return "the state file cannot be read: nobody knows what is configured"
         if action == "demo":
             return None if self._snapshot is not None and is_empty else "there are accounts: no need for the demo"
-        if action == "set_up":
-            return None if self._snapshot is not None and is_empty else "there is a configuration already"
         if action == "log":
             return None if self._shots else "no prompt has been sent yet"
         if action == "stop_one_shot":
@@ -287,6 +285,10 @@ class PoolsPane(Pane):
     def action_set_up(self) -> None:
         """Show what would be set up."""
         self.wish("setup")
+
+    def action_add_account(self) -> None:
+        """Add an account in a terminal."""
+        self.wish("account add")
 
     def action_copy(self) -> None:
         """Copy the account's name, or where the configuration lies."""

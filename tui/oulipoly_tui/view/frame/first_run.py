@@ -21,7 +21,8 @@ _EXAMPLE = (
 def first_run(config_folder: str, *, has_problems: bool, read_only: bool = False) -> tuple[Line, ...]:
     """Return the screen of an empty configuration; in read-only mode without what would be refused."""
     writing: tuple[Line, ...] = (
-        (("a", "key"), ("  set up the CLIs of this machine: shows every file before it is written", "")),
+        (("a", "key"), ("  set up the logins of this machine: shows every file before it is written", "")),
+        (("A", "key"), ("  add an account: log in to a CLI once more, with a home of its own", "")),
     )
     lines: list[Line] = [
         (("No accounts yet", "heading"),),
