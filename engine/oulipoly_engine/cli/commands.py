@@ -164,9 +164,11 @@ def find(words: Sequence[str]) -> tuple[Subcommand, list[str]]:
 
 
 def nearest_to(word: str) -> str | None:
-    """Return the command that a mistyped first word, or a verb without its noun, may have meant."""
+    """Return the command that a mistyped first word, a verb without its noun, or `help` may have meant."""
     from oulipoly_engine.core.text.nearest import nearest  # noqa: PLC0415 - only an error needs it
 
+    if word == "help":
+        return "--help"
     of_noun = next((entry.name for entry in SUBCOMMANDS if entry.name.endswith(f" {word}")), None)
     return of_noun or next(iter(nearest(word, [entry.name for entry in SUBCOMMANDS if " " not in entry.name])), None)
 

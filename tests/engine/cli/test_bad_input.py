@@ -52,6 +52,7 @@ def refused(done, code, *words):
         (("terminal", "lst"), 2, ("did you mean `agents terminal list`?",)),
         (("account", "drian", "a"), 2, ("did you mean `agents account drain`?",)),
         (("list",), 1, ("the command `session list`",)),
+        (("help",), 1, ("the command `--help`",)),
         (("migrate",), 2, ("--rebuild",)),
         (("migrate", "--rebuild"), 1, ("nothing to rebuild",)),
         (("confg", "check"), 1, ("did you mean the command `config`",)),
