@@ -337,10 +337,7 @@ class AccountSetup:
         found = recognise_cli(self._accounts()[account], self._home.paths.home)
         if found is None or not found.variables:
             return None
-        place = found.folder
-        for _ in Path(found.cli.place.below).parts:
-            place = place.parent
-        return place
+        return Path(found.cli.place.home(str(found.folder)))
 
     def _existing(self, account: str) -> Candidate:
         from oulipoly_engine.core.accounts.arguments import environment

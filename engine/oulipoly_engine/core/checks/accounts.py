@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
+from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.core.checks.finding import Area, Finding, Severity, cut_line, in_shell, join_command, tell_well
-from oulipoly_engine.core.checks.logins import CLI_LOGINS
 from oulipoly_engine.core.runs.failure_categories import Category
 from oulipoly_engine.core.runs.recovery import fix_of
 from oulipoly_engine.core.runs.vendor_text import heuristic
@@ -21,7 +21,7 @@ class SeenProgram(Record):
     account: str
     program: str  # as the configuration has it
     state: str  # "found", "missing", "not executable", "none": the account names no program
-    cli: str = ""  # of CLI_LOGINS; empty: a program that we know nothing of
+    cli: str = ""  # of `CLIS`; empty: a program that we know nothing of
     version: str = ""
     problem: str = ""  # of asking for its version
 
@@ -30,7 +30,7 @@ class SeenHome(Record):
     """The folder that an account's CLI keeps its login and its sessions in."""
 
     account: str
-    cli: str  # of CLI_LOGINS
+    cli: str  # of `CLIS`
     path: str
     state: str  # "folder", "missing", "no folder", "broken link", "unreadable"
     link: str = ""  # where it leads, if it is a link
@@ -85,7 +85,7 @@ def _judge_program(one: SeenProgram) -> Iterator[Finding]:
         yield _warn(Area.PROGRAMS, one.account, "it has no `command`", cannot, fix, "agents config path")
     elif one.state == "missing":
         fix = "install it, correct `command` in providers.toml, or add its folder to PATH"
-        package = CLI_LOGINS[one.cli].package if one.cli else ""
+        package = CLIS[one.cli].package if one.cli else ""
         command = f"npm install -g {package}" if package else in_shell("command", "-v", one.program)
         yield _fail(Area.PROGRAMS, one.account, f"the program {one.program!r} was not found", cannot, fix, command)
     elif one.state == "not executable":

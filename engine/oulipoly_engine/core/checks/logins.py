@@ -1,4 +1,4 @@
-"""Where each CLI keeps its login, and what its file tells of it: nothing of a token gets out of here. Pure.
+"""What the file of a CLI's login tells: nothing of a token gets out of here. Pure.
 
 Source: contract, section 13; Claude Code 2.1, codex 0.169 and gemini-cli 0.20, seen 2026-11.
 """
@@ -11,52 +11,9 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from oulipoly_engine.records import Record
-
-
-class CliLogin(Record):
-    """How one CLI is signed in to."""
-
-    folder: str  # below the user's home, where no variable names another
-    variable: str  # that names another folder; empty: there is none
-    files: tuple[str, ...]  # in that folder; one of them is enough
-    keys: tuple[str, ...]  # variables that stand in for a login
-    sign_in: tuple[str, ...]  # arguments that begin a login
-    package: str  # as npm knows it
-
-
-CLI_LOGINS: Mapping[str, CliLogin] = {
-    "claude": CliLogin(
-        ".claude",
-        "CLAUDE_CONFIG_DIR",
-        (".credentials.json", "credentials.json"),
-        (
-            "ANTHROPIC_API_KEY",
-            "ANTHROPIC_AUTH_TOKEN",
-            "CLAUDE_CODE_OAUTH_TOKEN",
-            "CLAUDE_CODE_USE_BEDROCK",
-            "CLAUDE_CODE_USE_VERTEX",
-        ),
-        ("auth", "login"),
-        "@anthropic-ai/claude-code",
-    ),
-    "codex": CliLogin(
-        ".codex", "CODEX_HOME", ("auth.json",), ("OPENAI_API_KEY", "CODEX_API_KEY"), ("login",), "@openai/codex"
-    ),
-    "gemini": CliLogin(
-        ".gemini",
-        "",
-        ("oauth_creds.json",),
-        ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"),
-        (),
-        "@google/gemini-cli",
-    ),
-    "opencode": CliLogin(".local/share/opencode", "", ("auth.json",), (), ("auth", "login"), "opencode-ai"),
-}
-
 
 def find_fault(cli: str, raw: bytes, now: datetime) -> str | None:
-    """Return what is wrong with a login file, None where nothing is. cli: of CLI_LOGINS."""
+    """Return what is wrong with a login file, None where nothing is. cli: of `CLIS`."""
     try:
         document = json.loads(raw)
     except (ValueError, RecursionError):

@@ -92,10 +92,7 @@ def _look(cli: Cli, home: Path, environ: Mapping[str, str], configured: Sequence
 def _look_at_home(cli: Cli, program: str | None, folder: Path, home: Path, environ: Mapping[str, str]) -> Home:
     variables: dict[str, str] = {}
     if folder != home / cli.place.default:
-        place = folder
-        for _ in Path(cli.place.below).parts:
-            place = place.parent
-        variables = cli.place.environment(str(place))
+        variables = cli.place.environment(cli.place.home(str(folder)))
     hidden = cli.launch.unset if variables else tuple(cli.place.variables)
     whole = {name: value for name, value in environ.items() if name not in hidden} | variables
     state = logins.read_login(cli, program, folder, whole)

@@ -100,10 +100,8 @@ def login_in(cli: Cli, folder: Path, paths: Paths) -> Login:
     has_credentials = cli.quota is not None and (folder / cli.quota.credentials).is_file()
     if folder == paths.home / cli.place.default:
         return Login(cli, cli.name, _shorten_paths(paths)(folder), has_credentials=has_credentials)
-    home = folder
-    for _ in Path(cli.place.below).parts:
-        home = home.parent
-    return Login(cli, name_of(cli, str(home)), str(folder), str(home), has_credentials)
+    home = cli.place.home(str(folder))
+    return Login(cli, name_of(cli, home), str(folder), home, has_credentials)
 
 
 def may_join(pool: Path) -> bool:

@@ -11,22 +11,20 @@ from datetime import datetime
 from pathlib import Path
 
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
+from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.core.checks.accounts import SeenHome, SeenLogin
-from oulipoly_engine.core.checks.logins import CLI_LOGINS, find_fault
+from oulipoly_engine.core.checks.logins import find_fault
 from oulipoly_engine.core.quota.quota_source import transcripts_folder
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import read_regular
 from oulipoly_engine.service.checks.programs import Start, find_start
-
-# In a CLI's settings: it is signed in to in another way than by the file of its login.
-_ELSEWHERE = {"claude": ("settings.json", b'"apiKeyHelper"'), "codex": ("config.toml", b"model_provider")}
 
 
 class Place(Record):
     """Where an account's CLI keeps its login and its sessions."""
 
     account: str
-    cli: str  # of CLI_LOGINS
+    cli: str  # of `CLIS`
     folder: Path
     start: Start
     is_direct: bool  # its program is the CLI itself, and not a wrapper that may sign in in its own way
@@ -48,14 +46,13 @@ def _find_place(
     cli = start.cli or ("" if told is None else told[0])
     if not cli:
         return None
-    knowledge = CLI_LOGINS[cli]
-    folder = start.variables.get(knowledge.variable, "") if knowledge.variable else ""
+    folder = CLIS[cli].place.find_folder(start.variables) or ""
     if not folder.startswith("/") and told is not None and told[0] == cli:
         below = Path(told[1])
         folder = str(below if cli == "opencode" else below.parent)
         folder = f"{home}/{folder[2:]}" if folder.startswith("~/") else folder
     if not folder.startswith("/") or "$" in folder:
-        folder = str(home / knowledge.folder)
+        folder = str(home / CLIS[cli].place.default)
     return Place(account.name, cli, Path(folder), start, bool(start.cli))
 
 
@@ -92,12 +89,12 @@ def look_at_logins(places: tuple[Place, ...], now: datetime) -> Iterator[SeenLog
 
 
 def _look_at_login(place: Place, now: datetime) -> SeenLogin:
-    knowledge = CLI_LOGINS[place.cli]
-    files = [place.folder / name for name in knowledge.files]
+    knowledge = CLIS[place.cli]
+    files = [place.folder / name for name in knowledge.credentials]
     path = next((file for file in files if os.path.lexists(file)), files[0])
     argv, variables = _sign_in(place)
     state, fault, mode = "file", "", 0o600
-    if any(place.start.variables.get(key) for key in knowledge.keys):
+    if any(place.start.variables.get(key) for key in knowledge.stand_ins):
         state = "key"
     elif not os.path.lexists(path):
         state = "elsewhere" if _is_elsewhere(place) else "missing"
@@ -114,7 +111,7 @@ def _look_at_login(place: Place, now: datetime) -> SeenLogin:
 def _is_elsewhere(place: Place) -> bool:
     if sys.platform == "darwin" and place.cli == "claude":  # in the keychain, which asks the user before it tells
         return True
-    name, mark = _ELSEWHERE.get(place.cli, ("", b""))
+    name, mark = CLIS[place.cli].elsewhere
     with suppress(OSError):
         return bool(name) and mark in read_regular(place.folder / name)
     return False
@@ -122,7 +119,10 @@ def _is_elsewhere(place: Place) -> bool:
 
 def _sign_in(place: Place) -> tuple[tuple[str, ...], Mapping[str, str]]:
     """Return the command that begins a login, and the variables that it needs."""
-    knowledge = CLI_LOGINS[place.cli]
-    is_default = place.folder.name == knowledge.folder or not knowledge.variable
-    program = place.start.program if place.is_direct else place.cli
-    return (program, *knowledge.sign_in), {} if is_default else {knowledge.variable: str(place.folder)}
+    cli = CLIS[place.cli]
+    words = () if cli.login is None else cli.login.words
+    program, folder = place.start.program if place.is_direct else place.cli, str(place.folder)
+    is_led = cli.place.find_folder(place.start.variables) == folder
+    if not is_led and folder.endswith(f"/{cli.place.default}"):
+        return (program, *words), {}
+    return (program, *words), cli.place.environment(cli.place.home(folder))

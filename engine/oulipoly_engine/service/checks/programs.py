@@ -9,8 +9,8 @@ from pathlib import Path, PurePath
 from oulipoly_engine.config import legacy
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.arguments import environment
+from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.core.checks.accounts import SeenProgram
-from oulipoly_engine.core.checks.logins import CLI_LOGINS
 from oulipoly_engine.process.script import run_script
 from oulipoly_engine.process.thread_pool import run_in_threads
 from oulipoly_engine.records import Record, replace
@@ -27,7 +27,7 @@ class Start(Record):
 
     program: str  # behind `env` and its assignments; empty: there is none
     before: tuple[str, ...]  # the words up to it
-    cli: str  # of CLI_LOGINS; empty: another program
+    cli: str  # of `CLIS`; empty: another program
     variables: Mapping[str, str]  # what it sees, those before it included
 
 
@@ -41,7 +41,7 @@ def find_start(account: Account, environ: Mapping[str, str]) -> Start:
         position, program = 0, words[0]
     given = dict(word.split("=", 1) for word in words[1:position] if "=" in word and not word.startswith("-"))
     name = PurePath(program).name
-    return Start(program, words[:position], name if name in CLI_LOGINS else "", environment(environ, account) | given)
+    return Start(program, words[:position], name if name in CLIS else "", environment(environ, account) | given)
 
 
 def look(accounts: Mapping[str, Account], environ: Mapping[str, str], patience_s: float) -> tuple[SeenProgram, ...]:

@@ -24,6 +24,7 @@ from oulipoly_engine.core.accounts.clis.cli import (
 from oulipoly_engine.core.accounts.clis.documents import read_object, text_of
 
 _KEY_FILE = "api-key"
+_KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
 _DETAILS = ("apiProvider", "orgId", "orgName")
 
 
@@ -58,15 +59,17 @@ def _key_files(home: str, key: str) -> tuple[PrivateFile, ...]:
 CLAUDE = Cli(
     name="claude",
     title="Claude Code",
-    install="npm install -g @anthropic-ai/claude-code",
+    package="@anthropic-ai/claude-code",
     place=Place(".claude", {"CLAUDE_CONFIG_DIR": ""}, marks=(".credentials.json", "projects")),
     launch=Launch(
         ("-p",),
         resume_flag="--resume",
         fork_args=("--resume", "{session_id}", "--fork-session"),
-        unset=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"),
+        unset=_KEYS,
     ),
     credentials=(".credentials.json", "credentials.json"),
+    stand_ins=(*_KEYS, "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"),
+    elsewhere=("settings.json", b'"apiKeyHelper"'),
     oldest=(2, 1, 50),
     login=LoginCommand(("auth", "login")),
     status=Status(_read_status, ("auth", "status"), (".credentials.json",)),

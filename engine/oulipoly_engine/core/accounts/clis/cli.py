@@ -24,6 +24,21 @@ class Place(Record):
         """Return the CLI's folder in a home of its own."""
         return str(PurePosixPath(home) / self.below)
 
+    def home(self, folder: str) -> str:
+        """Return the home in which the CLI has that folder."""
+        place = PurePosixPath(folder)
+        for _ in PurePosixPath(self.below).parts:
+            place = place.parent
+        return str(place)
+
+    def find_folder(self, variables: Mapping[str, str]) -> str | None:
+        """Return the CLI's folder where variables lead it to one; None where it looks by itself."""
+        for name, below in self.variables.items():
+            leads_there = not below or self.below == below or self.below.startswith(f"{below}/")
+            if leads_there and variables.get(name, "").startswith("/"):
+                return str(PurePosixPath(variables[name]) / PurePosixPath(self.below).relative_to(below or "."))
+        return None
+
     def environment(self, home: str) -> dict[str, str]:
         """Return the variables with which the CLI works in a home of its own."""
         return {name: str(PurePosixPath(home) / below) for name, below in self.variables.items()}
@@ -116,10 +131,12 @@ class Cli(Record):
 
     name: str  # its program, and what people call it here: claude
     title: str
-    install: str  # a command
+    package: str  # as npm knows it
     place: Place
     launch: Launch
     credentials: tuple[str, ...] = ()  # in its folder; one of them is there where somebody is logged in
+    stand_ins: tuple[str, ...] = ()  # variables that stand in for a login
+    elsewhere: tuple[str, bytes] = ("", b"")  # (file in its folder, what it then says) where the login lies elsewhere
     oldest: tuple[int, ...] = ()  # version that was seen to work
     version_words: tuple[str, ...] = ("--version",)
     login: LoginCommand | None = None
@@ -127,3 +144,8 @@ class Cli(Record):
     api_key: ApiKey | None = None
     quota: QuotaSource | None = None
     transcripts: Transcripts | None = None
+
+    @property
+    def install(self) -> str:
+        """Return the command that installs it."""
+        return f"npm install -g {self.package}"

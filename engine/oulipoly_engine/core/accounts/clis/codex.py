@@ -23,6 +23,7 @@ from oulipoly_engine.core.accounts.clis.cli import (
 from oulipoly_engine.core.accounts.clis.documents import object_in, read_object, text_of
 
 _CLAIMS = "https://api.openai.com/auth"
+_KEYS = ("OPENAI_API_KEY", "CODEX_API_KEY")
 _NOTHING = "not logged in"
 
 
@@ -78,7 +79,7 @@ def _configured(text: str) -> Iterator[Profile]:
 CODEX = Cli(
     name="codex",
     title="Codex",
-    install="npm install -g @openai/codex",
+    package="@openai/codex",
     place=Place(".codex", {"CODEX_HOME": ""}, marks=("auth.json", "sessions")),
     launch=Launch(
         ("exec",),
@@ -92,10 +93,12 @@ CODEX = Cli(
             "event_type": "thread.started",
             "event_id_path": "thread_id",
         },
-        unset=("OPENAI_API_KEY", "CODEX_API_KEY"),
+        unset=_KEYS,
         test_words=("--skip-git-repo-check",),
     ),
     credentials=("auth.json",),
+    stand_ins=_KEYS,
+    elsewhere=("config.toml", b"model_provider"),
     oldest=(0, 60),
     login=LoginCommand(("login",)),
     status=Status(_read_status, ("login", "status"), ("auth.json", "config.toml")),

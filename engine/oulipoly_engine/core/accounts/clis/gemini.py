@@ -43,10 +43,11 @@ def _key_files(_home: str, key: str) -> tuple[PrivateFile, ...]:
 GEMINI = Cli(
     name="gemini",
     title="Gemini CLI",
-    install="npm install -g @google/gemini-cli",
+    package="@google/gemini-cli",
     place=Place(".gemini", {"GEMINI_CLI_HOME": ""}, below=".gemini", marks=("oauth_creds.json", "tmp")),
     launch=Launch(("--skip-trust",), resume_flag="--resume", unset=(_KEY, "GOOGLE_API_KEY")),
-    credentials=("oauth_creds.json", ".env"),
+    credentials=("oauth_creds.json",),
+    stand_ins=(_KEY, "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"),
     login=LoginCommand((), "choose how to log in, then leave with /quit"),
     status=Status(_read_status, files=("google_accounts.json", "oauth_creds.json", "settings.json", ".env")),
     api_key=ApiKey(_KEY, _key_files),

@@ -24,7 +24,7 @@ def _read_status(seen: Observed) -> tuple[Profile, ...]:
 OPENCODE = Cli(
     name="opencode",
     title="opencode",
-    install="npm install -g opencode-ai",
+    package="opencode-ai",
     place=Place(
         ".local/share/opencode",
         {"XDG_DATA_HOME": "data", "XDG_CONFIG_HOME": "config", "XDG_STATE_HOME": "state", "XDG_CACHE_HOME": "cache"},

@@ -40,7 +40,8 @@ def recognise_cli(account: Account, home: Path) -> AccountCli | None:
     if cli is None:
         return None
     own = {name: variables[name] for name in cli.place.variables if name in variables}
-    return AccountCli(cli, words[0], _folder(cli, own, home), own)
+    folder = cli.place.find_folder(own)
+    return AccountCli(cli, words[0], home / cli.place.default if folder is None else Path(folder), own)
 
 
 def _skip_env(words: tuple[str, ...], variables: dict[str, str]) -> tuple[tuple[str, ...], dict[str, str]]:
@@ -57,12 +58,3 @@ def _skip_env(words: tuple[str, ...], variables: dict[str, str]) -> tuple[tuple[
         else:
             break
     return tuple(rest), variables
-
-
-def _folder(cli: Cli, variables: Mapping[str, str], home: Path) -> Path:
-    for name, value in variables.items():
-        below = cli.place.variables[name]
-        folder = cli.place.below
-        if folder == below or folder.startswith(f"{below}/") or not below:
-            return Path(value) / PurePosixPath(folder).relative_to(below or ".")
-    return home / cli.place.default
