@@ -131,7 +131,16 @@ class AccountSetup:
         accounts, scripts = self._accounts(), self._home.quiet_files.scripts()
         used = setup.used_folders(accounts, scripts, paths.home)
         report = detect(paths.home, inherited_environment(), configured_homes(accounts, paths.home))
-        return Detected(report, used, {})
+        return Detected(
+            report, used, self._note_versions({one.name: one.version for one in report.clis if one.version})
+        )
+
+    def _note_versions(self, versions: Mapping[str, str]) -> Mapping[str, str]:
+        """Note which versions were seen, where that can be kept, and return those before that were others."""
+        from oulipoly_engine.store.runs.cli_versions import record
+
+        with self._home.lend_store_to_read() as store:
+            return self._home.write_along(store, lambda: record(store, versions, self._home.now()), {})
 
     def names(self) -> Mapping[str, Account]:
         """Return the accounts that are configured, by name."""

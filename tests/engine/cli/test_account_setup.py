@@ -325,6 +325,10 @@ def test_what_is_there_is_detected_and_shown_without_tokens(home, ann, run):
     assert ["work"] == [one["account"] for one in claude["homes"]]
     assert ("ann@example.com", "max", ["claude"]) == (shown["login"]["id"], shown["login"]["plan"], shown["pools"])
     assert "sk-" not in json.dumps([found, shown])
+    assert (False, None) == (claude["version_changed"], claude["previous_version"])
+    later = json.loads(run("setup", "detect", "--json", mood="old").stdout)
+    claude = next(one for one in later["clis"] if one["name"] == "claude")
+    assert (True, "2.1.197 (Claude Code)") == (claude["version_changed"], claude["previous_version"])
 
 
 def test_an_account_that_does_not_answer_is_said(home, ann, run):

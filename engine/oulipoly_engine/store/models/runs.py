@@ -99,3 +99,26 @@ class ReturnedArtifactRow(Row):
         table_name = "invocation_returned_artifacts"
         primary_key = CompositeKey("invocation_id", "ordinal")
         indexes = ((("invocation_id", "version_id"), True),)
+
+
+class CliVersionRow(Row):
+    """The version of a CLI that was seen last."""
+
+    cli_name = TextField(primary_key=True)
+    version = TextField()
+    recorded_at = TextField()
+
+    class Meta:
+        table_name = "cli_versions"
+
+
+class CliVersionHistoryRow(Row):
+    """One look at a CLI's version."""
+
+    id = AutoField()
+    cli_name = TextField()
+    version = TextField()
+    recorded_at = TextField()
+
+    class Meta:
+        table_name = "cli_version_history"
