@@ -57,7 +57,7 @@ def test_a_foreign_database_is_refused_and_left_alone(path, version):
         foreign.commit()
     before = path.read_bytes()
 
-    with pytest.raises(SchemaIncompatible, match="migrate --rebuild"):
+    with pytest.raises(SchemaIncompatible, match="state rebuild"):
         open_store(path)
 
     assert before == path.read_bytes()
@@ -79,7 +79,7 @@ def test_garbage_is_refused_and_left_alone(path):
     path.parent.mkdir()
     path.write_bytes(b"this is no database " * 100)
 
-    with pytest.raises(StoreUnusable, match=r"damaged .*migrate --rebuild"):
+    with pytest.raises(StoreUnusable, match=r"damaged .*state rebuild"):
         open_store(path)
 
     assert b"this is no database " * 100 == path.read_bytes()

@@ -142,7 +142,7 @@ def test_a_table_whose_name_is_no_text_is_damage(path):
     path.write_bytes(raw[:place] + b"\x8a" + raw[place + 1 :])
 
     for look in (lambda path: open_store(path).close(), probe):
-        with pytest.raises(StoreDamaged, match="migrate --rebuild"):
+        with pytest.raises(StoreDamaged, match="state rebuild"):
             look(path)
 
 
