@@ -38,12 +38,13 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         "--limit", type=int, default=_ENTRIES, metavar="N", help=f"the last N messages, default {_ENTRIES}"
     )
     amount.add_argument("--all", action="store_true", help="every message")
-    parser.add_argument("--side-chains", action="store_true", help="with what sub-agents said")
+    parser.add_argument("--sub-agents", action="store_true", help="with what sub-agents said")
     parser.add_argument("--no-redact", action="store_true", help="leave secrets in")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     parser.add_argument("--no-pager", action="store_true", help="print at once, also on a terminal")
     parser.add_argument("--no-scan", action="store_true", help="do not look for what CLIs have just written")
     parser.accept_older("--turns", "--limit")
+    parser.accept_older("--side-chains", "--sub-agents")
     parser.accept_older("--raw", "--no-redact")
     options = parser.parse(arguments)
     if options.limit < 0:
@@ -51,7 +52,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     if not options.no_scan:
         person.read_new(context)
     sessions = context.engine.sessions
-    with sessions.transcripts.open_stored(options.session, with_side_chains=options.side_chains) as shown:
+    with sessions.transcripts.open_stored(options.session, with_side_chains=options.sub_agents) as shown:
         start = 0 if options.all else max(0, len(shown.entries) - options.limit)
         if options.json:
             _print_json(context, shown, start, raw=options.no_redact)
@@ -95,7 +96,7 @@ def _head(listed: ListedSession, tree: EntryTree, now: datetime, home: str) -> I
     branches = sum(line.kind is LineKind.BRANCH for line in tree.lines)
     yield (
         f"  turns      {active.entries} ({active.assistant_entries} of the assistant, {active.sidechain_entries} in "
-        f"{active.side_chains} side chains), {branches} branches"
+        f"{active.side_chains} sub-agent sessions), {branches} branches"
     )
     for part in one.parts:
         state = "active" if part is one.active else "ended" if part.ended_at is not None else "open"
@@ -117,7 +118,7 @@ def _file(listed: ListedSession, now: datetime, home: str) -> str:
 
 
 def _marks(entry: Entry) -> tuple[str, ...]:
-    marks = {"side chain": entry.is_sidechain, "compaction": entry.is_compaction_boundary}
+    marks = {"sub-agent": entry.is_sidechain, "compaction": entry.is_compaction_boundary}
     return tuple(mark for mark, holds in marks.items() if holds)
 
 

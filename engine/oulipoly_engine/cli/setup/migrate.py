@@ -16,7 +16,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
 
 def _rebuild(context: Context, name: str, arguments: list[str]) -> int:
     parser = Parser(prog=f"{context.program} {name}", description="Set the state file aside and start a fresh one.")
-    parser.add_argument("--yes", action="store_true", help="do it: what it holds is kept in the backup only")
+    parser.add_argument("-y", "--yes", action="store_true", help="do it: what it holds is kept in the backup only")
     parser.accept_older("--rebuild", "--yes")
     options = parser.parse(arguments)
     if not options.yes:
