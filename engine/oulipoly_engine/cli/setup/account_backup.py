@@ -26,7 +26,7 @@ def _export(context: Context, name: str, arguments: list[str]) -> int:
     backup = context.engine.account_setup.export()
     for place in backup.left_out:
         diagnostics.note(f"Note: {place} looks like a secret and is not in the backup")
-    output.write_bytes(backup.text.encode())
+    output.write_block(backup.text)
     return 0
 
 
