@@ -375,8 +375,8 @@ class AccountSetup:
 
         with self._home.lend_store() as store:
             for run in find_running(store):
-                if run.account == account and run.owner_pid is not None and is_alive(run.owner_pid):
-                    message = f"a run of {account!r} goes on (process {run.owner_pid}): rename it when that has ended"
+                if run.account == account and (run.owner_pid is None or is_alive(run.owner_pid)):
+                    message = f"a run of {account!r} goes on ({run.uuid}): rename the account when that has ended"
                     raise RequestRefused(message)
             with store.write():
                 rename_account(store, account, new)

@@ -226,6 +226,9 @@ def _home_name(cli: Cli, name: str) -> str:
 
 
 def _make_home(place: Path, name: str) -> None:
+    """Make a home; one that a killed `account add` has left before anybody logged in is taken as it is."""
+    if is_made_home(place) and [one.name for one in place.iterdir()] == [_MARKER]:
+        return
     try:
         make_new_folder(place)
         with os.fdopen(open_private(place / _MARKER, os.O_WRONLY | os.O_EXCL), "w") as file:
