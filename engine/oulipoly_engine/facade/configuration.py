@@ -9,7 +9,7 @@ from oulipoly_engine.config import app_file
 from oulipoly_engine.config.app_settings import AppSettings, ThemeFile
 from oulipoly_engine.config.problem import Fault, Level, Loaded, Problem
 from oulipoly_engine.facade.home import Home
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 
 if TYPE_CHECKING:
     from oulipoly_engine.config.migration.migrate import MigrationPlan
@@ -64,8 +64,16 @@ class Configuration:
         self._home.examine()
 
     def check(self) -> tuple[Problem, ...]:
-        """Return what is wrong with every file, and between them; no snapshot of an earlier reading is asked."""
-        return self._home.check_configuration()
+        """Return what is wrong with every file, and between them; no snapshot of an earlier reading is asked.
+
+        A secret that stands where something else belongs is taken out.
+        """
+        from oulipoly_engine.core.text.redact import redact  # 2 ms, not for what only reads settings
+
+        return tuple(
+            replace(one, key=redact(one.key), message=redact(one.message), fix=redact(one.fix))
+            for one in self._home.check_configuration()
+        )
 
     def effective(self) -> dict[str, object]:
         """Return what is in force, secrets masked, for JSON."""

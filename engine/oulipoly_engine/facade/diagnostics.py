@@ -54,7 +54,8 @@ def fail(error: RunnerError) -> int:
 
 def fail_json(error: RunnerError) -> int:
     """Say what went wrong as one JSON line, `{"error": {"code", "message", ...}}`, and return the exit code."""
-    document = {"error": {"code": error.slug, "message": _redact(error.message), **error.extra}}
+    more = {name: _redact(value) if isinstance(value, str) else value for name, value in error.extra.items()}
+    document = {"error": {"code": error.slug, "message": _redact(error.message), **more}}
     write_bytes((escape_json(json.dumps(document, ensure_ascii=False)) + "\n").encode("utf-8"))
     return error.exit_code
 

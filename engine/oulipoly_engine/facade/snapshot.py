@@ -280,10 +280,12 @@ def _of_files(configured: Configured) -> Iterator[Trouble]:
 
 
 def _of_file(problem: Problem, stood_in_at: datetime | None) -> Trouble:
+    from oulipoly_engine.core.text.redact import redact  # noqa: PLC0415 - 2 ms, mostly nothing is wrong
+
     place = f"{problem.file}:{problem.line}" if problem.line is not None else str(problem.file)
     key = f"{problem.key}: " if problem.key else ""
     is_error = problem.level is Level.ERROR
-    return Trouble(f"{key}{problem.message}", problem.fix, place, is_error, stood_in_at=stood_in_at)
+    return Trouble(redact(f"{key}{problem.message}"), redact(problem.fix), place, is_error, stood_in_at=stood_in_at)
 
 
 def _is_news(failure: Failure, accounts: tuple[AccountView, ...], now: datetime) -> bool:

@@ -5,6 +5,8 @@ import sys
 import pexpect
 import pytest
 
+from oulipoly_engine.process.liveness import here
+
 SESSION = "9e69e8cc-616d-4640-bf1d-96f5391b1a2e"
 
 
@@ -49,3 +51,4 @@ def test_interactive_run_has_the_models_arguments_behind_the_accounts(ada, comma
     cli.wait()
 
     assert (got, 0) == (said, cli.exitstatus)
+    assert {here()} == {row["owner_place"] for row in ada.rows("SELECT owner_place FROM invocations")}

@@ -185,6 +185,13 @@ def test_what_cannot_be_started_says_why(tmp_path, make, words):
         run(make(tmp_path), Recorder())
 
 
+def test_what_cannot_be_started_is_named_without_the_secret_in_it():
+    secret = "sk-proj-" + "Q7x2m9ZkT4vB8nL1" + "cR5wY3dH6jF0pS"  # in parts: scanners take such a thing for a leaked key
+
+    with pytest.raises(SpawnFailed, match=r"^the command '/nowhere/\[redacted\]' was not found"):
+        run(Command((f"/nowhere/{secret}",), inherited_environment()), Recorder())
+
+
 PROGRAM = textwrap.dedent(
     """
     import sys

@@ -15,6 +15,12 @@ def refusal(specs, given):
     return caught.value.message
 
 
+def test_refused_value_of_a_secret_s_name_is_not_repeated():
+    assert "hunter2hunter2" not in refusal(
+        [InputSpec("api_token", InputType.INTEGER)], {"api_token": ["hunter2hunter2"]}
+    )
+
+
 def test_pair_splits_at_the_first_equals_sign():
     assert ("a", "b=c") == parse_pair("a=b=c")
     assert ("a", "") == parse_pair("a=")
