@@ -163,6 +163,14 @@ class AccountSetup:
         """Return the pools that have an account."""
         return account_edit.pools_of(self._home.paths, self._models, account)
 
+    def find_usual_home(self, cli: str) -> Path | None:
+        """Return the home where a CLI looks by itself, if somebody has logged in there and it is no account yet."""
+        paths, known = self._home.paths, find_cli(cli)
+        place = paths.home / known.place.default
+        used = setup.used_folders(self._accounts(), self._home.quiet_files.scripts(), paths.home)
+        is_there = any((place / name).is_file() for name in known.credentials)
+        return place if is_there and place.resolve() not in used else None
+
     def prepare(self, name: str, cli: str, home: Path | None) -> Candidate:
         """Check what a new account needs, and make its home unless one is given. Raises RunnerError."""
         self._home.refuse_if_read_only("add an account")

@@ -145,6 +145,17 @@ def test_it_asks_again_after_a_wrong_answer_and_helps(home, talk):
     assert {"fast.toml", "deep.toml"} == {path.name for path in (config(home) / "models").iterdir()}
 
 
+def test_the_usual_login_is_offered_before_another_one_is_made(home, talk):
+    (home / ".codex").mkdir()
+    (home / ".codex/auth.json").write_text('{"OPENAI_API_KEY": "sk-x"}')
+    answers = [("Make that the account", ""), ("(y/n) ", "y\r"), ("It joins [codex]: ", "\r"), ("(y/n) ", "y\r")]
+    code, shown = talk(answers, "account", "add", "codex", "usual")
+
+    assert 0 == code, shown
+    assert "CODEX_HOME" not in text(home)
+    assert not (home / ".codex-usual").exists()
+
+
 STOPS = {
     "cancelled login": ([("Paste the code: ", "\x03")], "", "nothing was changed"),
     "failed login": ([("Paste the code: ", "x\r")], "fails", "exit code 1: nothing was changed"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from argparse import Namespace
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli import stdio
@@ -42,7 +43,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
             "Name of the account", setup.free_name(cli), lambda text: check_name(text, taken), _NAME_HELP
         )
         key = _read_key(options)
-        candidate = setup.prepare(wanted, cli, options.home)
+        home = options.home or (_ask_home(setup, cli, questions) if key is None else None)
+        candidate = setup.prepare(wanted, cli, home)
         try:
             for note in candidate.notes:
                 diagnostics.note(f"Note: {note}")
@@ -104,6 +106,15 @@ def _ask_cli(questions: Questions) -> str:
         raise UsageInvalid(message)
     lines = (f"  {cli.name:<10}{cli.title}" for cli in CLIS.values())
     return questions.ask(f"Which CLI: {', '.join(CLIS)}?", "", find_cli, "\n".join(("One of:", *lines)))
+
+
+def _ask_home(setup: AccountSetup, cli: str, questions: Questions) -> Path | None:
+    """Return the CLI's usual home where it shall be the account's; None: the account gets one of its own."""
+    usual = setup.find_usual_home(cli)
+    if usual is None or questions.is_agreed or not questions.can_ask:
+        return None
+    question = f"There is a login in {usual} already. Make that the account, instead of logging in as somebody else?"
+    return usual if questions.confirm(question) else None
 
 
 def _read_key(options: Namespace) -> str | None:
