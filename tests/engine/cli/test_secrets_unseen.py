@@ -163,6 +163,7 @@ def assert_all_unseen(world, *commands):
     return done
 
 
+@pytest.mark.timeout(120)  # a dozen commands
 def test_what_was_said_is_listed_and_found_without_secrets(world):
     scan(world, f"deploy with {KEY}", f"a needle beside {KEY}")
 
@@ -180,6 +181,7 @@ def test_what_was_said_is_listed_and_found_without_secrets(world):
     assert [True] * len(done) == [b"[redacted]" in one.stdout for one in done], [one.stdout for one in done]
 
 
+@pytest.mark.timeout(120)  # a dozen commands
 def test_name_and_note_of_a_session_are_shown_without_secrets(world):
     scan(world, "a needle")
 
