@@ -60,6 +60,12 @@ class RequestRefused(RunnerError):
     exit_code = 1
 
 
+class NotConfigured(RequestRefused):
+    """There is neither an account nor a model, and what was asked for needs one."""
+
+    slug = "not-configured"
+
+
 class ModelUnknown(RequestRefused):
     """No model of that name is configured."""
 

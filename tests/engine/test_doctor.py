@@ -41,7 +41,7 @@ class BrokenHome:
         self.paths.models.mkdir(parents=True)
         self.providers = self.paths.providers
         for name in ("claude", "codex"):
-            self.program(name, f"echo 1.2.3 {name}")
+            self.program(name, f"echo 2.1.99 {name}")
             (home / f".{name}").mkdir()
         self.claude = home / ".claude"
         self.login(self.later())
@@ -114,7 +114,7 @@ def test_home_that_is_in_order_has_a_good_word_for_each_area_and_no_other(broken
 
     assert [] == broken.wrong()
     assert set(Area) == {one.area for one in found}
-    assert "claude 1.2.3" in " ".join(one.cause for one in found)
+    assert "2.1.99 claude" in " ".join(one.cause for one in found)
 
 
 def _break(name, area, severity, cause, command, *, skip=False):
@@ -135,7 +135,7 @@ CASES = []
 IS_ROOT = os.getuid() == 0
 
 
-@_break("nothing configured", Area.CONFIGURATION, "error", "nothing is configured yet", "agents config init")
+@_break("nothing configured", Area.CONFIGURATION, "error", "nothing is configured yet", "agents account add")
 def _(it):
     it.providers.unlink()
     it.model.unlink()
@@ -195,7 +195,12 @@ def _(it):
     (it.home / "bin" / "claude").write_text("#!/nowhere/node\n")
 
 
-@_break("home missing", Area.LOGINS, "error", ".claude is missing", "bin/claude auth login")
+@_break("CLI too old", Area.PROGRAMS, "warning", "is older than", "npm install -g @anthropic-ai/claude-code")
+def _(it):
+    it.program("claude", "echo 1.0.9 '(Claude Code)'")
+
+
+@_break("home missing", Area.LOGINS, "error", ".claude is missing", "agents account login claude")
 def _(it):
     (it.claude / ".credentials.json").unlink()
     it.claude.rmdir()
@@ -229,22 +234,22 @@ def _(it):
     os.chown(it.claude, 12345, -1)
 
 
-@_break("login missing", Area.LOGINS, "error", "nobody is signed in", "bin/claude auth login")
+@_break("login missing", Area.LOGINS, "error", "nobody is signed in", "agents account login claude")
 def _(it):
     (it.claude / ".credentials.json").unlink()
 
 
-@_break("login expired", Area.LOGINS, "error", "expired at", "bin/claude auth login")
+@_break("login expired", Area.LOGINS, "error", "expired at", "agents account login claude")
 def _(it):
     it.login(it.clock.now() - timedelta(hours=1))
 
 
-@_break("login no JSON", Area.LOGINS, "error", "is no JSON", "bin/claude auth login")
+@_break("login no JSON", Area.LOGINS, "error", "is no JSON", "agents account login claude")
 def _(it):
     (it.claude / ".credentials.json").write_text(TOKEN)
 
 
-@_break("login empty", Area.LOGINS, "error", "holds no login", "bin/claude auth login")
+@_break("login empty", Area.LOGINS, "error", "holds no login", "agents account login claude")
 def _(it):
     (it.claude / ".credentials.json").write_text("{}")
 
@@ -260,7 +265,7 @@ def _(it):
     (it.claude / ".credentials.json").chmod(0o644)
 
 
-@_break("codex login expired", Area.LOGINS, "error", "expired at", "CODEX_HOME=")
+@_break("codex login expired", Area.LOGINS, "error", "expired at", "agents account login codex")
 def _(it):
     (it.home / ".codex").rename(it.home / "codex2")
     it.providers.write_text(it.providers.read_text().replace("/.codex", "/codex2"))

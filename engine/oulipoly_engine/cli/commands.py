@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 OF_THE_APP = ("--linear", "--read-only", "--no-anim")  # options of the app, which takes nothing beside them
 
 
+ACCOUNTS, RECORDS = "accounts", "records"
+
+
 class Subcommand(NamedTuple):
     """One row."""
 
@@ -26,6 +29,7 @@ class Subcommand(NamedTuple):
     section: str  # the heading above it in `--help`
     older: tuple[str, ...] = ()  # older spellings, which scripts use: they work, and no list shows them
     keeps_off: bool = False  # touches no state of ours, or is the way out of one that cannot be opened
+    needs: str = ""  # ACCOUNTS: a configuration; RECORDS: that or a state file; "": it has something to say without
 
 
 class _Module(Protocol):
@@ -38,13 +42,21 @@ _FIND, _GO_ON, _KEEP, _EDIT = "find and read", "go on and keep in order", "keep 
 
 SUBCOMMANDS = (  # in each section the most used first
     Subcommand("session", "", "list, search, show, move, export, bundle … sessions", _WORK),
-    Subcommand("repl", "runs.repl", "talk to a model's CLI in this terminal, or go on with a session", _WORK),
-    Subcommand("resume", "runs.resume", "send a prompt to a session, without a screen", _WORK),
+    Subcommand(
+        "repl", "runs.repl", "talk to a model's CLI in this terminal, or go on with a session", _WORK, needs=ACCOUNTS
+    ),
+    Subcommand("resume", "runs.resume", "send a prompt to a session, without a screen", _WORK, needs=ACCOUNTS),
     Subcommand("terminal", "", "new, list, attach, kill: programs that outlive this terminal", _WORK),
     Subcommand("quota", "", "show, check, forecast", _ACCOUNTS),
     Subcommand("account", "", "add, list, show, log in, rename, remove, drain … accounts", _ACCOUNTS),
-    Subcommand("why", "runs.why", "explain the choice of an account, now or for a run", _ACCOUNTS),
-    Subcommand("report", "quota.report", "tokens and API value by day, session, model, account, project", _ACCOUNTS),
+    Subcommand("why", "runs.why", "explain the choice of an account, now or for a run", _ACCOUNTS, needs=RECORDS),
+    Subcommand(
+        "report",
+        "quota.report",
+        "tokens and API value by day, session, model, account, project",
+        _ACCOUNTS,
+        needs=RECORDS,
+    ),
     Subcommand("status", "quota.status", "one line for tmux, a prompt or a bar", _ACCOUNTS),
     Subcommand("setup", "", "detect: what is installed, and who is logged in", _SET_UP),
     Subcommand("doctor", "setup.doctor", "check everything: what is wrong, and what mends it", _SET_UP, keeps_off=True),
@@ -59,17 +71,21 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("trace", "runs.trace", "show a run and everything it started", _SCRIPTS),
     Subcommand("wait", "runs.wait", "wait for a run's end and print its result", _SCRIPTS),
     #
-    Subcommand("session list", "sessions.list", "list the sessions of all accounts", _FIND),
-    Subcommand("session search", "sessions.search", "search what was said in all sessions", _FIND),
+    Subcommand("session list", "sessions.list", "list the sessions of all accounts", _FIND, needs=RECORDS),
+    Subcommand("session search", "sessions.search", "search what was said in all sessions", _FIND, needs=RECORDS),
     Subcommand("session show", "sessions.show", "read a session", _FIND),
-    Subcommand("session scan", "sessions.scan", "read what the CLIs have written", _FIND, ("session-scan",)),
+    Subcommand(
+        "session scan", "sessions.scan", "read what the CLIs have written", _FIND, ("session-scan",), needs=ACCOUNTS
+    ),
     Subcommand("session move", "sessions.move", "move a session to another account", _GO_ON),
     Subcommand("session name", "sessions.note", "give a session a name", _GO_ON),
     Subcommand("session note", "sessions.note", "keep a note with a session", _GO_ON),
     Subcommand("session pin", "sessions.note", "keep a session at the top of the list", _GO_ON),
     Subcommand("session unpin", "sessions.note", "take a session's pin away", _GO_ON),
     Subcommand("session export", "sessions.export", "print a session as JSON lines, Markdown or HTML", _KEEP),
-    Subcommand("session archive", "sessions.archive", "keep copies before the CLIs delete transcripts", _KEEP),
+    Subcommand(
+        "session archive", "sessions.archive", "keep copies before the CLIs delete transcripts", _KEEP, needs=RECORDS
+    ),
     Subcommand("session bundle", "sessions.bundle", "pack a session into a file, for another machine", _KEEP),
     Subcommand("session unbundle", "sessions.bundle", "unpack such a file, so that the session resumes here", _KEEP),
     Subcommand("session import-replace", "sessions.replace", "replace a session by its edited JSON lines", _EDIT),
@@ -86,28 +102,52 @@ SUBCOMMANDS = (  # in each section the most used first
         "terminal kill", "terminals", "end a terminal's program, or a CLI whose runner was killed", "", ("kill",)
     ),
     #
-    Subcommand("quota show", "quota.usage", "read every account now: used, limit, resets in", ""),
+    Subcommand("quota show", "quota.usage", "read every account now: used, limit, resets in", "", needs=ACCOUNTS),
     Subcommand(
-        "quota check", "quota.quota_check", "read accounts; show windows, next picks, alerts", "", ("quota-check",)
+        "quota check",
+        "quota.quota_check",
+        "read accounts; show windows, next picks, alerts",
+        "",
+        ("quota-check",),
+        needs=ACCOUNTS,
     ),
-    Subcommand("quota forecast", "quota.forecast", "when each window runs out at the present pace", "", ("forecast",)),
+    Subcommand(
+        "quota forecast",
+        "quota.forecast",
+        "when each window runs out at the present pace",
+        "",
+        ("forecast",),
+        needs=ACCOUNTS,
+    ),
     #
     Subcommand("account add", "setup.account_add", "add an account: log in, read its quota, join pools", _LOGINS),
-    Subcommand("account list", "quota.account", "list accounts and what holds for them", _LOGINS),
-    Subcommand("account show", "setup.account", "its CLI, its home, who is logged in, its pools", _LOGINS),
-    Subcommand("account login", "setup.account", "log in again", _LOGINS),
-    Subcommand("account test", "setup.account", "send a prompt of one word", _LOGINS),
-    Subcommand("account rename", "setup.account", "change its name; its readings and sessions follow", _LOGINS),
-    Subcommand("account remove", "setup.account", "take it out of the configuration and its pools", _LOGINS),
+    Subcommand("account list", "quota.account", "list accounts and what holds for them", _LOGINS, needs=ACCOUNTS),
+    Subcommand(
+        "account show", "setup.account", "its CLI, its home, who is logged in, its pools", _LOGINS, needs=ACCOUNTS
+    ),
+    Subcommand("account login", "setup.account", "log in again", _LOGINS, needs=ACCOUNTS),
+    Subcommand("account test", "setup.account", "send a prompt of one word", _LOGINS, needs=ACCOUNTS),
+    Subcommand(
+        "account rename", "setup.account", "change its name; its readings and sessions follow", _LOGINS, needs=ACCOUNTS
+    ),
+    Subcommand(
+        "account remove", "setup.account", "take it out of the configuration and its pools", _LOGINS, needs=ACCOUNTS
+    ),
     Subcommand("account undo", "setup.account", "take back the last of these changes", _LOGINS),
-    Subcommand("account export", "setup.account_backup", "back up accounts and pools, without secrets", _LOGINS),
+    Subcommand(
+        "account export", "setup.account_backup", "back up accounts and pools, without secrets", _LOGINS, needs=ACCOUNTS
+    ),
     Subcommand("account import", "setup.account_backup", "add what a backup has", _LOGINS),
-    Subcommand("account drain", "quota.account", "give it no new work", _CONTROLS),
-    Subcommand("account undrain", "quota.account", "give it work again", _CONTROLS),
-    Subcommand("account disable", "quota.account", "leave it out, and do not read its quota", _CONTROLS),
-    Subcommand("account enable", "quota.account", "take it in again", _CONTROLS),
-    Subcommand("account reserve", "quota.account", "keep a part of its windows unused", _CONTROLS),
-    Subcommand("account clear", "quota.account", "take its exhausted mark and its pause away", _CONTROLS),
+    Subcommand("account drain", "quota.account", "give it no new work", _CONTROLS, needs=ACCOUNTS),
+    Subcommand("account undrain", "quota.account", "give it work again", _CONTROLS, needs=ACCOUNTS),
+    Subcommand(
+        "account disable", "quota.account", "leave it out, and do not read its quota", _CONTROLS, needs=ACCOUNTS
+    ),
+    Subcommand("account enable", "quota.account", "take it in again", _CONTROLS, needs=ACCOUNTS),
+    Subcommand("account reserve", "quota.account", "keep a part of its windows unused", _CONTROLS, needs=ACCOUNTS),
+    Subcommand(
+        "account clear", "quota.account", "take its exhausted mark and its pause away", _CONTROLS, needs=ACCOUNTS
+    ),
     #
     Subcommand("setup detect", "setup.detect", "what is installed, and who is logged in", ""),
     #

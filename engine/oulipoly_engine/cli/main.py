@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine import __version__
 from oulipoly_engine.cli import commands, nouns, stdio
 from oulipoly_engine.cli.parser import split, top_level
-from oulipoly_engine.cli.setup import self_repair
+from oulipoly_engine.cli.setup import first_steps, self_repair
 from oulipoly_engine.errors import Interrupted, RunnerError, UsageInvalid, translate_system_errors
 from oulipoly_engine.facade import diagnostics, output
 
@@ -85,11 +85,13 @@ def _run(context: Context, options: Namespace, name: str | None, rest: list[str]
         return failed
     if options.new:
         _refuse_beside_new(options, name)
+        first_steps.require_configuration(context)
         from oulipoly_engine.cli.runs import repl  # noqa: PLC0415 - 100 ms, only this needs it
 
         return repl.new(context, options.project)
     if options.usage:
         _refuse_beside_usage(options, name)
+        first_steps.require_configuration(context)
         from oulipoly_engine.cli.quota import usage  # noqa: PLC0415 - 100 ms, only this needs it
 
         return usage.show(context, as_json=options.json)
@@ -101,9 +103,11 @@ def _run(context: Context, options: Namespace, name: str | None, rest: list[str]
     if command is not None:
         if not command.module:
             return nouns.run(context.program, command, rest)
+        first_steps.require_configuration(context, command, rest)
         return commands.load(command).run(context, command.name, rest)
     if options.resume is not None:
         return _resume(context, options)
+    first_steps.require_configuration(context)
     from oulipoly_engine.cli.runs import run  # noqa: PLC0415 - 100 ms and more, not needed by --version and errors
 
     return run.run(context, options)
@@ -137,6 +141,7 @@ def _resume(context: Context, options: Namespace) -> int:
         if getattr(options, key):
             message = f"--{key.replace('_', '-')} does not go with --resume: the session has its instructions already"
             raise UsageInvalid(message)
+    first_steps.require_configuration(context)
     if options.words or options.file is not None or stdio.is_piped():
         from oulipoly_engine.cli.runs import resume  # noqa: PLC0415 - 100 ms, only this needs it
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from oulipoly_engine import __version__
 from oulipoly_engine.config.problem import Level, Problem
+from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.core.accounts.storage_root import storage_root
 from oulipoly_engine.core.checks import accounts as account_checks
 from oulipoly_engine.core.checks import places as place_checks
@@ -173,8 +174,8 @@ def _guess_quota(configured: Configured) -> tuple[account_checks.SeenQuota, ...]
         scripts = configured.scripts.get(name)
         told = transcripts_folder(account, scripts)
         has_source = quota_command(account, scripts) is not None or codex_sessions_root(account, scripts) is not None
-        cli = programs.find_start(account, {}).cli or ("" if told is None else told[0])
-        can = cli not in ("gemini", "opencode")  # there is no endpoint that tells their quota
+        cli = programs.find_start(account, {}).cli or (None if told is None else CLIS.get(told[0]))
+        can = cli is None or cli.quota is not None  # for some there is no endpoint that tells it
         found.append(account_checks.SeenQuota(name, has_source, False, None, None, can_have_source=can))
     return tuple(found)
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
-from oulipoly_engine.core.accounts.clis.table import CLIS
-from oulipoly_engine.core.checks.finding import Area, Finding, Severity, cut_line, in_shell, join_command, tell_well
+from oulipoly_engine.core.checks.finding import Area, Finding, Severity, cut_line, in_shell, tell_well
 from oulipoly_engine.core.runs.failure_categories import Category
 from oulipoly_engine.core.runs.recovery import fix_of
 from oulipoly_engine.core.runs.vendor_text import heuristic
@@ -21,8 +20,9 @@ class SeenProgram(Record):
     account: str
     program: str  # as the configuration has it
     state: str  # "found", "missing", "not executable", "none": the account names no program
-    cli: str = ""  # of `CLIS`; empty: a program that we know nothing of
+    install: str = ""  # the command that installs it; empty: a program that we know nothing of
     version: str = ""
+    age: str | None = None  # says that it is older than any that is known to work
     problem: str = ""  # of asking for its version
 
 
@@ -30,14 +30,13 @@ class SeenHome(Record):
     """The folder that an account's CLI keeps its login and its sessions in."""
 
     account: str
-    cli: str  # of `CLIS`
+    cli: str  # its name
     path: str
     state: str  # "folder", "missing", "no folder", "broken link", "unreadable"
     link: str = ""  # where it leads, if it is a link
     is_ours: bool = True
     can_write: bool = True
-    sign_in: tuple[str, ...] = ()  # begins a login of this account
-    variables: Mapping[str, str] = {}  # that the login needs
+    sign_in: str = ""  # the command that begins a login of this account
 
 
 class SeenLogin(Record):
@@ -49,8 +48,7 @@ class SeenLogin(Record):
     state: str  # "file", "missing", "key": a variable holds one, "elsewhere": settings or a keyring do, "unreadable"
     fault: str = ""  # what `logins.find_fault` or the system says of it
     mode: int = 0o600
-    sign_in: tuple[str, ...] = ()
-    variables: Mapping[str, str] = {}
+    sign_in: str = ""
 
 
 class SeenQuota(Record):
@@ -70,7 +68,7 @@ def judge_programs(seen: Sequence[SeenProgram]) -> Iterator[Finding]:
         yield from _judge_program(one)
     versions: dict[str, list[str]] = {}
     for one in seen:
-        if one.state == "found" and not one.problem:
+        if one.state == "found" and not one.problem and one.age is None:
             versions.setdefault(one.version or f"{one.program} is there", []).append(one.account)
     for version, accounts in versions.items():
         yield tell_well(Area.PROGRAMS, version, ", ".join(accounts))
@@ -85,8 +83,7 @@ def _judge_program(one: SeenProgram) -> Iterator[Finding]:
         yield _warn(Area.PROGRAMS, one.account, "it has no `command`", cannot, fix, "agents config path")
     elif one.state == "missing":
         fix = "install it, correct `command` in providers.toml, or add its folder to PATH"
-        package = CLIS[one.cli].package if one.cli else ""
-        command = f"npm install -g {package}" if package else in_shell("command", "-v", one.program)
+        command = one.install or in_shell("command", "-v", one.program)
         yield _fail(Area.PROGRAMS, one.account, f"the program {one.program!r} was not found", cannot, fix, command)
     elif one.state == "not executable":
         cause = f"{one.program!r} is not an executable file"
@@ -99,6 +96,9 @@ def _judge_program(one: SeenProgram) -> Iterator[Finding]:
         fix = "start it by hand and look; update it or install it again if it does not answer"
         command = in_shell(one.program, "--version")
         yield (_fail if hangs else _warn)(Area.PROGRAMS, one.account, cause, follows, fix, command)
+    elif one.age is not None:
+        follows, fix = "what is known of its arguments and files may not hold", "update it"
+        yield _warn(Area.PROGRAMS, one.account, one.age, follows, fix, one.install)
 
 
 def judge_homes(seen: Sequence[SeenHome]) -> Iterator[Finding]:
@@ -108,11 +108,10 @@ def judge_homes(seen: Sequence[SeenHome]) -> Iterator[Finding]:
 
 
 def _judge_home(one: SeenHome) -> Iterator[Finding]:
-    sign_in = join_command(one.sign_in, one.variables)
     if one.state in ("missing", "broken link"):
         what = "is missing" if one.state == "missing" else f"is a link to {one.link}, which is not there"
         fix = "sign in once, which makes it" if one.state == "missing" else "put the folder back, or remove the link"
-        command = sign_in if one.state == "missing" else in_shell("rm", one.path)
+        command = one.sign_in if one.state == "missing" else in_shell("rm", one.path)
         follows = f"{one.account} has no login and no sessions"
         yield _fail(Area.LOGINS, one.account, f"its folder {one.path} {what}", follows, fix, command)
     elif one.state != "folder":
@@ -158,7 +157,7 @@ def judge_logins(seen: Sequence[SeenLogin]) -> Iterator[Finding]:
 
 def _judge_login(one: SeenLogin) -> Iterator[Finding]:
     follows = f"{one.account} answers nothing but a request to sign in"
-    command = join_command(one.sign_in, one.variables)
+    command = one.sign_in
     fix = "sign in, then check again"
     if one.state == "missing":
         tell = _warn if one.cli == "opencode" else _fail  # opencode has models that need no login

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from pathlib import Path
 
@@ -106,11 +106,6 @@ def cut_line(text: str) -> str:
 def in_shell(*words: str | Path) -> str:
     """Return a command line as a shell takes it."""
     return shlex.join(map(str, words))
-
-
-def join_command(argv: Sequence[str], variables: Mapping[str, str]) -> str:
-    """Return a command line as a shell takes it, with variables before it."""
-    return " ".join((*(f"{name}={shlex.quote(value)}" for name, value in variables.items()), shlex.join(argv)))
 
 
 def _plural(number: int, word: str) -> str:

@@ -1,4 +1,4 @@
-"""What the file of a CLI's login tells: nothing of a token gets out of here. Pure.
+"""What the file of a login tells of it: nothing of a token gets out of here. Pure.
 
 Source: contract, section 13; Claude Code 2.1, codex 0.169 and gemini-cli 0.20, seen 2026-11.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def find_fault(cli: str, raw: bytes, now: datetime) -> str | None:
-    """Return what is wrong with a login file, None where nothing is. cli: of `CLIS`."""
+    """Return what is wrong with a login file, None where nothing is. cli: the name of one that is known."""
     try:
         document = json.loads(raw)
     except (ValueError, RecursionError):

@@ -39,9 +39,9 @@ def judge_configuration(
     if not accounts and not models and not any(one.is_error for one in problems):
         follows, fix = (
             "there is nobody to ask: no run and no session can start",
-            "have a first one written from the CLIs of this machine",
+            "add a login of yours; `agents demo` shows everything without one",
         )
-        yield _fail("", f"nothing is configured yet in {folder}", follows, fix, "agents config init")
+        yield _fail("", f"nothing is configured yet in {folder}", follows, fix, "agents account add")
     elif not models:
         fix = "name a pool of accounts in a file in `models`"
         yield _warn(Area.CONFIGURATION, "", "there is no model", "no prompt can be sent", fix, "agents config path")

@@ -11,23 +11,32 @@ from datetime import datetime
 from pathlib import Path
 
 from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
+from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.core.checks.accounts import SeenHome, SeenLogin
+from oulipoly_engine.core.checks.finding import in_shell
 from oulipoly_engine.core.checks.logins import find_fault
 from oulipoly_engine.core.quota.quota_source import transcripts_folder
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import read_regular
-from oulipoly_engine.service.checks.programs import Start, find_start
+from oulipoly_engine.service.checks.programs import find_start
 
 
 class Place(Record):
     """Where an account's CLI keeps its login and its sessions."""
 
     account: str
-    cli: str  # of `CLIS`
+    cli: Cli
     folder: Path
-    start: Start
     is_direct: bool  # its program is the CLI itself, and not a wrapper that may sign in in its own way
+    variables: Mapping[str, str]  # what the program sees
+
+    @property
+    def sign_in(self) -> str:
+        """Return the command that begins a login."""
+        if self.is_direct:
+            return in_shell("agents", "account", "login", self.account)
+        return in_shell(self.cli.name, *(() if self.cli.login is None else self.cli.login.words))
 
 
 def find_places(
@@ -42,18 +51,18 @@ def _find_place(
     account: Account, scripts: SessionScripts | None, environ: Mapping[str, str], home: Path
 ) -> Place | None:
     start = find_start(account, environ)
+    if start.cli is not None:
+        folder = start.cli.place.find_folder(start.variables) or home / start.cli.place.default
+        return Place(account.name, start.cli, Path(folder), True, start.variables)
     told = transcripts_folder(account, scripts)
-    cli = start.cli or ("" if told is None else told[0])
-    if not cli:
+    if told is None:
         return None
-    folder = CLIS[cli].place.find_folder(start.variables) or ""
-    if not folder.startswith("/") and told is not None and told[0] == cli:
-        below = Path(told[1])
-        folder = str(below if cli == "opencode" else below.parent)
-        folder = f"{home}/{folder[2:]}" if folder.startswith("~/") else folder
-    if not folder.startswith("/") or "$" in folder:
-        folder = str(home / CLIS[cli].place.default)
-    return Place(account.name, cli, Path(folder), start, bool(start.cli))
+    cli, below = CLIS[told[0]], told[1]
+    below = f"{home}/{below[2:]}" if below.startswith("~/") else below
+    if not below.startswith("/") or "$" in below:
+        return None
+    inside = cli.transcripts is not None and cli.transcripts.below
+    return Place(account.name, cli, Path(below).parent if inside else Path(below), False, start.variables)
 
 
 def look_at_homes(places: tuple[Place, ...]) -> tuple[SeenHome, ...]:
@@ -63,7 +72,6 @@ def look_at_homes(places: tuple[Place, ...]) -> tuple[SeenHome, ...]:
 
 def _look_at_home(place: Place) -> SeenHome:
     path = place.folder
-    argv, variables = _sign_in(place)
     link = ""
     with suppress(OSError):
         link = os.readlink(path)  # noqa: PTH115 - as it is written
@@ -78,7 +86,7 @@ def _look_at_home(place: Place) -> SeenHome:
         state = "folder" if stat.S_ISDIR(found.st_mode) else "no folder"
         is_ours = found.st_uid == os.getuid()
         can_write = found.st_mode & stat.S_IRWXU == stat.S_IRWXU and os.access(path, os.W_OK)
-    return SeenHome(place.account, place.cli, str(path), state, link, is_ours, can_write, argv, variables)
+    return SeenHome(place.account, place.cli.name, str(path), state, link, is_ours, can_write, place.sign_in)
 
 
 def look_at_logins(places: tuple[Place, ...], now: datetime) -> Iterator[SeenLogin]:
@@ -89,12 +97,10 @@ def look_at_logins(places: tuple[Place, ...], now: datetime) -> Iterator[SeenLog
 
 
 def _look_at_login(place: Place, now: datetime) -> SeenLogin:
-    knowledge = CLIS[place.cli]
-    files = [place.folder / name for name in knowledge.credentials]
+    files = [place.folder / name for name in place.cli.credentials]
     path = next((file for file in files if os.path.lexists(file)), files[0])
-    argv, variables = _sign_in(place)
     state, fault, mode = "file", "", 0o600
-    if any(place.start.variables.get(key) for key in knowledge.stand_ins):
+    if any(place.variables.get(key) for key in place.cli.stand_ins):
         state = "key"
     elif not os.path.lexists(path):
         state = "elsewhere" if _is_elsewhere(place) else "missing"
@@ -102,27 +108,16 @@ def _look_at_login(place: Place, now: datetime) -> SeenLogin:
         try:
             raw = read_regular(path)
             mode = stat.S_IMODE(path.stat().st_mode)
-            fault = find_fault(place.cli, raw, now) or ""
+            fault = (find_fault(place.cli.name, raw, now) if path.suffix == ".json" else None) or ""
         except OSError as error:
             state, fault = "unreadable", error.strerror or str(error)
-    return SeenLogin(place.account, place.cli, str(path), state, fault, mode, argv, variables)
+    return SeenLogin(place.account, place.cli.name, str(path), state, fault, mode, place.sign_in)
 
 
 def _is_elsewhere(place: Place) -> bool:
-    if sys.platform == "darwin" and place.cli == "claude":  # in the keychain, which asks the user before it tells
+    if sys.platform == "darwin" and place.cli.name == "claude":  # in the keychain, which asks the user before it tells
         return True
-    name, mark = CLIS[place.cli].elsewhere
+    name, mark = place.cli.elsewhere
     with suppress(OSError):
         return bool(name) and mark in read_regular(place.folder / name)
     return False
-
-
-def _sign_in(place: Place) -> tuple[tuple[str, ...], Mapping[str, str]]:
-    """Return the command that begins a login, and the variables that it needs."""
-    cli = CLIS[place.cli]
-    words = () if cli.login is None else cli.login.words
-    program, folder = place.start.program if place.is_direct else place.cli, str(place.folder)
-    is_led = cli.place.find_folder(place.start.variables) == folder
-    if not is_led and folder.endswith(f"/{cli.place.default}"):
-        return (program, *words), {}
-    return (program, *words), cli.place.environment(cli.place.home(folder))

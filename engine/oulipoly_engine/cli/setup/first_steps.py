@@ -1,0 +1,43 @@
+"""Before any command that needs a configuration: say how to begin where there is none."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.cli import commands
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from oulipoly_engine.cli.commands import Subcommand
+    from oulipoly_engine.cli.context import Context
+
+_HELP = {"-h", "--help"}
+
+
+def require_configuration(context: Context, command: Subcommand | None = None, arguments: Sequence[str] = ()) -> None:
+    """Raise NotConfigured for a command that needs what is not there. command: None: a prompt, or an option's work."""
+    needs = commands.ACCOUNTS if command is None else command.needs
+    if not needs or context.models_dir is not None or _HELP & set(arguments):
+        return
+    paths = context.paths
+    if os.path.lexists(paths.providers) or _has_models(paths.models):
+        return
+    if needs == commands.RECORDS and os.path.lexists(paths.state_db):
+        return
+    from oulipoly_engine.errors import NotConfigured  # noqa: PLC0415 - with everything but a first start
+
+    name = context.command
+    message = (
+        f"nothing is configured yet in {paths.config}: `{name} account add` adds a login of yours, `{name} demo` shows "
+        "everything with made-up accounts"
+    )
+    raise NotConfigured(message)
+
+
+def _has_models(folder: str | os.PathLike[str]) -> bool:
+    try:
+        return any(name.endswith(".toml") for name in os.listdir(folder))  # noqa: PTH208 - ten times as fast
+    except OSError:
+        return False

@@ -1,0 +1,70 @@
+"""In a home without any configuration each command that needs one says so and how to begin, with one exit code."""
+
+import pytest
+
+from oulipoly_engine.cli import commands
+from oulipoly_engine.cli.main import main
+
+SESSION = "00000000-0000-4000-8000-000000000000"
+NEEDING = {
+    "": (["-m", "opus", "hello"], ["reviewer", "hello"], ["--usage"], ["--new"], ["--resume", SESSION, "hello"]),
+    "repl": ([], ["opus"]),
+    "resume": (["--session-id", SESSION, "hello"],),
+    "why": (["opus"],),
+    "report": ([], ["--json"]),
+    "session list": ([], ["--json"]),
+    "session search": (["words"],),
+    "session scan": ([],),
+    "session archive": ([],),
+    "quota show": ([], ["--json"]),
+    "quota check": ([],),
+    "quota forecast": ([],),
+    "account list": ([], ["--json"]),
+    "account show": (["ada"],),
+    "account login": (["ada"],),
+    "account test": (["ada"],),
+    "account rename": (["ada", "bob"],),
+    "account remove": (["ada"],),
+    "account export": ([],),
+    "account drain": (["ada"],),
+    "account undrain": (["ada"],),
+    "account disable": (["ada"],),
+    "account enable": (["ada"],),
+    "account reserve": (["ada", "10"],),
+    "account clear": (["ada"],),
+}
+LINES = [[*name.split(), *arguments] for name, many in NEEDING.items() for arguments in many]
+
+
+def test_every_command_that_needs_one_is_tried():
+    assert NEEDING.keys() - {""} == {entry.name for entry in commands.SUBCOMMANDS if entry.needs}
+
+
+@pytest.mark.parametrize("line", LINES, ids=" ".join)
+def test_command_says_how_to_begin(line, home, capfd):
+    code = main(line)
+
+    told = capfd.readouterr()
+    assert (1, "") == (code, told.out)
+    assert told.err.startswith("Error: nothing is configured yet in ")
+    assert "account add`" in told.err
+    assert "demo`" in told.err
+    assert [] == list(home.iterdir())
+
+
+def test_help_of_such_a_command_is_shown(capfd):
+    with pytest.raises(SystemExit):
+        main(["why", "--help"])
+
+    assert "usage:" in capfd.readouterr().out
+
+
+def test_what_is_stored_is_listed_without_a_configuration(world):
+    world.account("ada", "cat")
+    world.model("opus", "ada")
+    world.run("-m", "opus", stdin=b"hello")
+    (world.config / "providers.toml").unlink()
+    (world.config / "models" / "opus.toml").unlink()
+
+    assert 0 == world.run("session", "list").returncode
+    assert 1 == world.run("session", "scan").returncode
