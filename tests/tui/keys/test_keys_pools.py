@@ -149,7 +149,7 @@ async def test_capital_a_adds_an_account_in_a_terminal(app_world, hand):
         await one.choose("pools", "bob")
         await one.press("A")
         await one.until(lambda: one.pane == "repl")
-        await one.sees("Which CLI: claude, codex")
+        await one.sees("Which CLI (claude, codex")
 
 
 @keys("pools.copy", "y")

@@ -105,7 +105,7 @@ def _ask_cli(questions: Questions) -> str:
         message = f"say which CLI: {', '.join(CLIS)}"
         raise UsageInvalid(message)
     lines = (f"  {cli.name:<10}{cli.title}" for cli in CLIS.values())
-    return questions.ask(f"Which CLI: {', '.join(CLIS)}?", "", find_cli, "\n".join(("One of:", *lines)))
+    return questions.ask(f"Which CLI ({', '.join(CLIS)})", "", find_cli, "\n".join(("One of:", *lines)))
 
 
 def _ask_home(setup: AccountSetup, cli: str, questions: Questions) -> Path | None:
