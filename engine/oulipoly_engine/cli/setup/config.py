@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.setup.questions import Questions
 from oulipoly_engine.core.text.nearest import nearest
-from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.configuration import Level, Problem, as_text, json_schema, schema_titles
 
@@ -113,7 +114,8 @@ def _init(context: Context, prog: str, arguments: list[str]) -> int:
         description="Add the logins of this machine that are no accounts yet. What is there already stays.",
     )
     parser.add_argument("--dry-run", action="store_true", help="show the difference, write nothing")
-    is_dry = parser.parse(arguments).dry_run
+    parser.add_argument("-y", "--yes", action="store_true", help="write without a question")
+    options = parser.parse(arguments)
     configuration = context.engine.configuration
     found = configuration.set_up()
     for note in found.notes:
@@ -121,9 +123,12 @@ def _init(context: Context, prog: str, arguments: list[str]) -> int:
     if not found.files:
         output.write_line("nothing to add: no login was found that is no account yet")
         return 0
-    if is_dry:
-        output.write_block(context.engine.account_setup.diff(found.files))
+    output.write_block(context.engine.account_setup.diff(found.files))
+    if options.dry_run:
         return 0
+    if not Questions(is_agreed=options.yes).confirm(f"Write {len(found.files)} files?"):
+        message = "nothing was changed"
+        raise RequestRefused(message)
     configuration.write_set_up(found)
     for change in found.files:
         output.write_line(f"wrote {change.path}")

@@ -181,8 +181,8 @@ def test_the_command_shows_writes_and_adds_nothing_twice(logins, home, agents):
     shown = agents("config", "init", "--dry-run", env=path)
     assert b"[claude-work]" in shown.stdout
     assert not logins.config.exists()
-    done = agents("config", "init", env=path)
-    again = agents("config", "init", env=path)
+    done = agents("config", "init", "--yes", env=path)
+    again = agents("config", "init", "--yes", env=path)
 
     assert (0, 0) == (done.returncode, again.returncode)
     assert b"providers.toml" in done.stdout
