@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.text.columns import fit
+from oulipoly_engine.core.text.quantities import clock, duration, percent
 
 if TYPE_CHECKING:
     from oulipoly_engine.core.quota.windows import Window
@@ -50,7 +51,7 @@ def _all(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     yield "attention_text", _first_wish(snapshot) if wants else ""
     shown = [view.quota.refreshed_at for view in snapshot.accounts if not view.wishes.disabled]
     read = [at for at in shown if at is not None]
-    yield "age", span(now - min(read)) if read else UNKNOWN
+    yield "age", duration(now - min(read)) if read else UNKNOWN
 
 
 def _first_wish(snapshot: Snapshot) -> str:
@@ -62,7 +63,7 @@ def _first_wish(snapshot: Snapshot) -> str:
         return fit(" ".join(redact(wrong).split()), LONGEST_TEXT)
     if snapshot.alerts:
         alert = snapshot.alerts[0]
-        return fit(f"{alert.account} {alert.window} is {100 * alert.used:.0f} % used", LONGEST_TEXT)
+        return fit(f"{alert.account} {alert.window} is {percent(alert.used)} used", LONGEST_TEXT)
     risk = snapshot.at_risk[0]
     return fit(f"{risk.count} session{'' if risk.count == 1 else 's'} of {risk.account} at risk", LONGEST_TEXT)
 
@@ -76,36 +77,16 @@ def _worst(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
         if window.resets_at > snapshot.at
     ]
     name, window = max(found, key=lambda one: one[1].used, default=(UNKNOWN, None))
-    used = UNKNOWN if window is None else _percent(window)
+    used = UNKNOWN if window is None else percent(window.used)
     yield "worst_account", name
     yield "worst_window", UNKNOWN if window is None else window.name
     yield "worst_used", used
     yield "worst_reset", UNKNOWN if window is None else clock(window.resets_at, snapshot.at)
-    yield "worst_left", UNKNOWN if window is None else span(window.resets_at - snapshot.at)
+    yield "worst_left", UNKNOWN if window is None else duration(window.resets_at - snapshot.at)
     yield "worst", "quota ?" if window is None else f"{name} {window.name} {used}"
     yield "reset_mark", "" if window is None else f"→ {clock(window.resets_at, snapshot.at)} ·"
 
 
 def _of_window(name: str, window: Window | None, now: datetime) -> Iterator[tuple[str, str]]:
-    yield f"used:{name}", UNKNOWN if window is None else _percent(window)
+    yield f"used:{name}", UNKNOWN if window is None else percent(window.used)
     yield f"reset:{name}", UNKNOWN if window is None else clock(window.resets_at, now)
-
-
-def _percent(window: Window) -> str:
-    return f"{100 * window.used:.0f} %"
-
-
-def clock(instant: datetime, now: datetime) -> str:
-    """Return a moment in the user's own zone: today's as the time alone, else with its day."""
-    local, today = instant.astimezone(), now.astimezone()
-    return f"{local:%H:%M}" if local.date() == today.date() else f"{local:%a %H:%M}"
-
-
-def span(length: timedelta) -> str:
-    """Return a length in its two largest units."""
-    minutes = max(0, int(length.total_seconds())) // 60
-    hours, minutes = divmod(minutes, 60)
-    days, hours = divmod(hours, 24)
-    if days:
-        return f"{days} d {hours} h"
-    return f"{hours} h {minutes} m" if hours else f"{minutes} m"

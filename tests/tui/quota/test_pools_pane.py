@@ -177,6 +177,8 @@ async def test_s_stops_a_one_shot_and_its_record_becomes_final(empty_world, runn
         app.order("prompt", ("opus", "hello"))
         await settled(pilot, lambda: app.snapshot.running)
         await pilot.press("s")
+        await settled(pilot, lambda: type(app.screen).__name__ == "Confirm")
+        await pilot.press("y")
         await settled(pilot, lambda: "✗ ended with exit code 130" in _log(app))
         await settled(pilot, lambda: not app.snapshot.running)
 

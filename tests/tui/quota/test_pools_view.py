@@ -107,7 +107,7 @@ def test_a_pane_of_32_columns_shows_whole_names_and_their_scores(empty_world, sn
 
     quiet, busy = (_text(pool_rows(snapshot_of(empty_world, NOW, one), 32)) for one in (fill, use))
 
-    assert 2 == quiet.count("3.2 h")
+    assert 2 == quiet.count(" 3.2")
     assert all(name in busy.split() for name in ("demo-codex1", "demo-codex2"))
 
 
@@ -246,7 +246,7 @@ def test_every_time_is_the_user_s_own(crowd, snapshot_of, monkeypatch):
 
     details = "\n".join(plain(line) for line in member_details(snapshot, snapshot.pools[0], 7))
     assert "has spent its 5h window until Sat 00:00" in details
-    assert ["left alone until 21:30; press u on it in Pools to read it again at once"] == [
+    assert ["left alone until Fri 21:30; press u on it in Pools to read it again at once"] == [
         one.fix for one in found if one.cause == "the vendor said 500"
     ]
 

@@ -38,8 +38,19 @@ def test_each_window_has_its_use_pace_reset_and_age():
     assert ["account", "window", "used", "pace", "resets", "in", "read"] == heading.split()
     assert "claude1" in week
     assert all(word in week for word in ("weekly", "40 %", "-10 behind", "3 d 12 h", "6 m ago"))
-    assert all(word in burst for word in ("5h-burst", "93 %", "+13 ahead", "1 h 0 m", "! nearly spent"))
+    assert all(word in burst for word in ("5h-burst", "93 %", "+13 ahead", "1 h 0 m", "! almost exhausted"))
     assert "claude1" not in burst
+
+
+@pytest.mark.parametrize("width", [30, 38, 60])
+def test_a_narrow_pane_shows_bar_age_and_alert_in_words(width):
+    rows = text(view(WEEK, BURST, is_stale=True), width=width)
+
+    assert "claude1  read 6 m ago" in rows[0]
+    assert "~ old" in rows[0]
+    assert all("█" in row for row in rows if " %" in row)
+    assert any("! almost exhausted" in row for row in rows)
+    assert all(cells(row) <= width for row in rows)
 
 
 def test_a_window_whose_reset_has_come_is_unknown_not_what_it_was():

@@ -204,7 +204,7 @@ WITH_STATES = SCENES[: SCENES.index(transcript) + 1]
 
 async def test_every_screen_of_the_demo_world(demo, walking, size):
     async with walking(demo, size, "demo") as walk:
-        await walk.until("windows want you")
+        await walk.until("alerts, f8 goes through them")
         await walk.look("notices", toasts=True)
         await walk_through(walk, SCENES)
 

@@ -124,7 +124,7 @@ ACTIONS = (
         ("full text search", "find message", "grep"),
         keys="ctrl+f",
         method="search",
-        weight=8,
+        weight=4,
     ),
     Action(
         "frame.jump",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from oulipoly_engine.core.balance.explain import exclusion_text, why_not
 from oulipoly_engine.core.balance.why_table import why_text
 from oulipoly_engine.core.quota.forecast import forecast_text
+from oulipoly_engine.core.text.quantities import HEADROOM_UNIT
 from oulipoly_engine.errors import RunnerError, UsageInvalid, translate_system_errors
 from oulipoly_engine.events import OneShotEnded, OneShotSaid
 from oulipoly_engine.facade import diagnostics, output
@@ -121,7 +122,7 @@ def _member(snapshot: Snapshot, pool: PoolView, place: int) -> str:
     view = snapshot.account(verdict.candidate.account)
     state = choose_standing(pool, verdict, view, snapshot.at).text
     binding = verdict.binding
-    score = "unknown" if verdict.score is None else words.hours(verdict.score)
+    score = "unknown" if verdict.score is None else f"{words.headroom(verdict.score)} {HEADROOM_UNIT}"
     window = (
         "not learned yet"
         if binding is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
@@ -11,6 +12,7 @@ from oulipoly_engine.core.quota.forecast import forecast_text, forecast_to_json
 from oulipoly_engine.core.quota.forecast_score import score_text, score_to_json
 from oulipoly_engine.core.quota.window_cycles import EndedCycle
 from oulipoly_engine.core.text.columns import table
+from oulipoly_engine.core.text.quantities import duration, percent
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.quota.quota import WindowForecast
 
@@ -41,15 +43,15 @@ def _unread(names: Sequence[str], found: Sequence[WindowForecast]) -> list[str]:
 
 
 def _row(one: WindowForecast, hours: float) -> tuple[str, ...]:
-    reset = "past" if hours <= 0 else f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} d"
-    used = f"{100 * one.window.used:.1f} %"
+    reset = "past" if hours <= 0 else duration(timedelta(hours=hours))
+    used = percent(one.window.used)
     left = ", ".join(_format_unused(cycle) for cycle in one.ended[-3:]) or "not known yet"
     error = "not enough data" if one.score is None else score_text(one.score)
     return one.account, one.window.name, used, reset, forecast_text(one.forecast), error, left
 
 
 def _format_unused(cycle: EndedCycle) -> str:
-    return f"{'' if cycle.is_exact else 'at most '}{100 * cycle.unused:.0f} %"
+    return f"{'' if cycle.is_exact else 'at most '}{percent(cycle.unused)}"
 
 
 def _document(one: WindowForecast) -> Mapping[str, object]:

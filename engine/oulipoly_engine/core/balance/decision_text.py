@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from oulipoly_engine.core.text.quantities import HEADROOM_UNIT, headroom, hours, percent
+
 
 def why_lines(decision: Mapping[str, Any]) -> Iterator[str]:
     """Yield one line with the reason, then one a candidate, the chosen one marked `>`.
@@ -23,7 +25,7 @@ def _candidate_line(candidate: Mapping[str, Any]) -> str:
     if candidate.get("why_not"):
         facts.append(str(candidate["why_not"]))
     if candidate.get("score") is not None:
-        facts.append(f"score {candidate['score']:.2f} h")
+        facts.append(f"headroom {headroom(candidate['score'])} {HEADROOM_UNIT}")
     facts.extend(_window_text(window) for window in _live(candidate.get("windows", ())))
     facts.append(f"{candidate.get('invocation_count', 0)} calls")
     if candidate.get("recent_errors"):
@@ -37,11 +39,6 @@ def _live(windows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 def _window_text(window: Mapping[str, Any]) -> str:
     name = window.get("label") or f"window-{window.get('position')}"
-    projected = _percent(window.get("projected_used"))
-    hours = window.get("hours_to_reset")
-    left = "?" if hours is None else f"{hours:.1f} h"
-    return f"{name} {_percent(window.get('used'))}, projected {projected}, resets in {left}"
-
-
-def _percent(value: float | None) -> str:
-    return "?" if value is None else f"{100 * value:.0f} %"
+    projected = percent(window.get("projected_used"))
+    left = hours(window.get("hours_to_reset"))
+    return f"{name} {percent(window.get('used'))}, projected {projected}, resets in {left}"

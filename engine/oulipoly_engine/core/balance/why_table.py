@@ -9,8 +9,21 @@ from oulipoly_engine.core.balance.decision import Decision
 from oulipoly_engine.core.balance.explain import decision_to_json
 from oulipoly_engine.core.text.columns import table
 from oulipoly_engine.core.text.control_characters import visible_line
+from oulipoly_engine.core.text.quantities import HEADROOM_UNIT, headroom, hours, percent
 
-_HEADINGS = ("", "account", "score", "window", "used", "rate/turn", "projected", "resets in", "calls", "errors", "")
+_HEADINGS = (
+    "",
+    "account",
+    f"headroom {HEADROOM_UNIT}",
+    "window",
+    "used",
+    "rate/turn",
+    "projected",
+    "resets in",
+    "calls",
+    "errors",
+    "",
+)
 
 
 def why_text(decision: Decision) -> str:
@@ -19,7 +32,7 @@ def why_text(decision: Decision) -> str:
 
 
 def why_table(decision: Mapping[str, Any]) -> str:
-    """Draw a decision: what was chosen and why, then a row a window, the binding one marked `*`.
+    """Draw a decision: what was chosen and why, then a row a window, the limiting one marked `*`.
 
     decision: the JSON form of `core.explain.decision_to_json`. Unknown numbers are `?`, never 0.
     """
@@ -33,7 +46,7 @@ def _title(decision: Mapping[str, Any]) -> Iterator[str]:
     yield f"  {decision.get('reason') or decision.get('error')}"
     floor = decision.get("band_floor")
     if floor is not None:
-        yield f"  band: every score of at least {floor:.2f} h takes turns"
+        yield f"  eligible: every headroom of at least {headroom(floor)} {HEADROOM_UNIT}"
 
 
 def _rows(candidate: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
@@ -45,7 +58,13 @@ def _rows(candidate: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     for place, window in enumerate(windows):
         binding = "*" if window.get("position") == candidate.get("binding_window") else ""
         name = f"{window.get('label') or 'window-' + str(window.get('position'))}{binding}"
-        cells = (name, _percent(window.get("used")), _rate(window), _format_projection(window), _hours(window))
+        cells = (
+            name,
+            percent(window.get("used")),
+            _rate(window),
+            _format_projection(window),
+            hours(window.get("hours_to_reset")),
+        )
         yield (*(head if place == 0 else ("", "", "")), *cells, *(tail if place == 0 else ("", "", "")))
 
 
@@ -58,14 +77,13 @@ def _mark(candidate: Mapping[str, Any]) -> str:
 
 
 def _score(candidate: Mapping[str, Any]) -> str:
-    score = candidate.get("score")
-    return "?" if score is None else f"{score:.2f} h"
+    return headroom(candidate.get("score"))
 
 
 def _note(candidate: Mapping[str, Any]) -> str:
     parts = []
     if candidate.get("reserve"):
-        parts.append(f"reserve {100 * candidate['reserve']:g} %")
+        parts.append(f"reserve {percent(candidate['reserve'])}")
     if candidate.get("hides_window"):
         parts.append("hides a window")
     if candidate.get("why_not"):
@@ -79,15 +97,4 @@ def _rate(window: Mapping[str, Any]) -> str:
 
 
 def _format_projection(window: Mapping[str, Any]) -> str:
-    return "reset" if not window.get("live") else _percent(window.get("projected_used"))
-
-
-def _hours(window: Mapping[str, Any]) -> str:
-    hours = window.get("hours_to_reset")
-    if hours is None:
-        return "?"
-    return f"{hours:.1f} h" if hours < 48 else f"{hours / 24:.1f} d"
-
-
-def _percent(value: float | None) -> str:
-    return "?" if value is None else f"{100 * value:.1f} %"
+    return "reset" if not window.get("live") else percent(window.get("projected_used"))

@@ -33,14 +33,14 @@ def test_one_line_follows_for_each_candidate_in_order():
     ("candidate", "expected"),
     [
         ({"why_not": "is drained"}, "- a  is drained  0 calls"),
-        ({"score": 4.256}, "- a  score 4.26 h  0 calls"),
-        ({"score": 0.0}, "- a  score 0.00 h  0 calls"),
+        ({"score": 4.256}, "- a  headroom 4.3 h  0 calls"),
+        ({"score": 0.0}, "- a  headroom 0.0 h  0 calls"),
         ({"invocation_count": 7}, "- a  7 calls"),
         ({"recent_errors": 2}, "- a  0 calls  2 recent errors"),
         ({"recent_errors": 0}, "- a  0 calls"),
         (
             {"why_not": "has more", "score": 1.0, "windows": [WEEKLY], "invocation_count": 3, "recent_errors": 1},
-            "- a  has more  score 1.00 h  weekly 50 %, projected 62 %, resets in 12.2 h  3 calls  1 recent errors",
+            "- a  has more  headroom 1.0 h  weekly 50 %, projected 62 %, resets in 12 h 15 m  3 calls  1 recent errors",
         ),
     ],
     ids=["why not", "score", "score of zero", "calls", "errors", "no errors", "all in their order"],
@@ -54,7 +54,7 @@ def test_facts_of_a_candidate_stand_in_its_line(candidate, expected):
     [
         ({"label": None, "position": 2, "used": 0.999}, "window-2 100 %, projected ?, resets in ? "),
         ({"label": "5h", "used": None, "projected_used": 1.5}, "5h ?, projected 150 %, resets in ? "),
-        ({"label": "5h", "used": 0.0, "hours_to_reset": 0.04}, "5h 0 %, projected ?, resets in 0.0 h "),
+        ({"label": "5h", "used": 0.0, "hours_to_reset": 0.04}, "5h 0 %, projected ?, resets in 2 m "),
     ],
     ids=["named by its place", "use unknown", "nothing used"],
 )

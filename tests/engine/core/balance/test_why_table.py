@@ -25,7 +25,7 @@ def cells(**candidate):
     """Return the cells of the first row of one candidate; a note is the only cell with spaces of its own."""
     lines = table({"account": "a", "windows": [WEEKLY]} | candidate).splitlines()
     heading, row = lines[2], lines[3]
-    starts = [0, *(heading.index(f" {name}") + 1 for name in ("account", "score", "window", "used", "rate/turn"))]
+    starts = [0, *(heading.index(f" {name}") + 1 for name in ("account", "headroom h", "window", "used", "rate/turn"))]
     starts += [heading.index(f" {name}") + 1 for name in ("projected", "resets in", "calls", "errors")]
     starts.append(heading.index("errors") + len("errors"))
     stops = [*starts[1:], None]
@@ -43,10 +43,10 @@ def test_table_has_a_title_the_headings_and_a_row_for_each_window():
     assert drawn.splitlines() == [
         "opus: claude1 (density, fewest-calls)",
         "  it leads",
-        "    account  score   window   used    rate/turn    projected  resets in  calls  errors",
-        ">>  claude1  4.50 h  5h       ?       ?            56.2 %     2.5 h      3      1",
-        "                     weekly*  50.0 %  0.125 % own  56.2 %     4.2 d",
-        "x   claude2  ?       -        ?       ?            ?          ?          0      0       is drained",
+        "    account  headroom h  window   used  rate/turn    projected  resets in  calls  errors",
+        ">>  claude1  4.5         5h       ?     ?            56 %       2 h 30 m   3      1",
+        "                         weekly*  50 %  0.125 % own  56 %       4 d 4 h",
+        "x   claude2  ?           -        ?     ?            ?          ?          0      0       is drained",
     ]
     assert drawn.endswith("is drained\n")
 
@@ -70,11 +70,11 @@ def test_title_says_who_serves_and_why(decision, title):
 def test_band_is_told_where_one_was_formed(floor):
     drawn = table(band_floor=floor).splitlines()
 
-    assert f"  band: every score of at least {floor:.2f} h takes turns" == drawn[2]
+    assert f"  eligible: every headroom of at least {floor:.1f} h" == drawn[2]
 
 
 def test_no_band_is_told_where_none_was_formed():
-    assert "band" not in table(band_floor=None)
+    assert "eligible" not in table(band_floor=None)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_mark_says_how_far_a_candidate_came(candidate, mark):
 @pytest.mark.parametrize(
     ("field", "value", "column", "shown"),
     [
-        ("used", 0.9999, "used", "100.0 %"),
+        ("used", 0.9999, "used", "100 %"),
         ("used", None, "used", "?"),
         ("label", None, "window", "window-1"),
         ("rate", None, "rate", "?"),
@@ -103,8 +103,8 @@ def test_mark_says_how_far_a_candidate_came(candidate, mark):
         ("live", False, "projected", "reset"),
         ("projected_used", None, "projected", "?"),
         ("hours_to_reset", None, "resets in", "?"),
-        ("hours_to_reset", 47.9, "resets in", "47.9 h"),
-        ("hours_to_reset", 48, "resets in", "2.0 d"),
+        ("hours_to_reset", 23.9, "resets in", "23 h 54 m"),
+        ("hours_to_reset", 48, "resets in", "2 d 0 h"),
     ],
     ids=[
         "use",
@@ -115,8 +115,8 @@ def test_mark_says_how_far_a_candidate_came(candidate, mark):
         "has reset",
         "projection unknown",
         "reset unknown",
-        "hours below two days",
-        "days from two days on",
+        "hours below a day",
+        "days from a day on",
     ],
 )
 def test_window_is_shown_with_units_and_what_is_unknown_as_question_mark(field, value, column, shown):
@@ -134,7 +134,7 @@ def test_binding_window_alone_has_a_star():
     ("candidate", "note"),
     [
         ({}, ""),
-        ({"reserve": 0.125}, "reserve 12.5 %"),
+        ({"reserve": 0.125}, "reserve 12 %"),
         ({"hides_window": True}, "hides a window"),
         ({"reserve": 0.1, "hides_window": True, "why_not": "no"}, "reserve 10 %; hides a window; no"),
     ],

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from oulipoly_engine.records import Record
-from oulipoly_tui.view.frame.words import span
+from oulipoly_tui.view.frame.words import duration
 from oulipoly_tui.view.transcript.spans import Line, Span, cells, cut
 
 
@@ -45,4 +45,4 @@ def jobs_line(jobs: Sequence[Job], width: int, key: str) -> Line:
 
 def _format_job(one: Job) -> str:
     doing = f"stopping: {one.title}" if one.is_stopping else one.title
-    return f" … {doing} {span(one.passed)} "
+    return f" … {doing} {duration(one.passed)} "

@@ -75,7 +75,7 @@ def format_broken_file(trouble: Trouble, now: datetime, width: int, key: str | N
 
 
 def _ago(instant: datetime, now: datetime) -> str:
-    return f"{words.span(now - instant)} ago"
+    return f"{words.duration(now - instant)} ago"
 
 
 def problem_lines(problems: Sequence[Problem]) -> tuple[Line, ...]:

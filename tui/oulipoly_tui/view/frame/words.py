@@ -1,4 +1,4 @@
-"""Times, shares and ages as people read them, in their own time zone. Pure: the instants come in."""
+"""What is said of times, shares and ages; their forms are those of `core/text/quantities.py`. Pure."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import re
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.text.quantities import clock as clock
+from oulipoly_engine.core.text.quantities import duration as duration
+from oulipoly_engine.core.text.quantities import headroom as headroom
+from oulipoly_engine.core.text.quantities import hours as hours
+from oulipoly_engine.core.text.quantities import percent as percent
+
 if TYPE_CHECKING:
     from oulipoly_tui.view.transcript.spans import Tone
 
 HIGH, NEARLY_SPENT = 0.7, 0.9  # shares of a window
-_DAY = timedelta(days=1)
 _UTC = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?Z")  # as the engine's sentences have instants
-
-
-def percent(share: float | None) -> str:
-    """Return a share as whole percents; unknown is said, never 0."""
-    return "?" if share is None else f"{100 * share:.0f} %"
 
 
 def use_tone(used: float | None, unknown: Tone = "") -> Tone:
@@ -26,32 +26,10 @@ def use_tone(used: float | None, unknown: Tone = "") -> Tone:
     return "bad" if used >= NEARLY_SPENT else "warn" if used >= HIGH else ""
 
 
-def hours(value: float | None) -> str:
-    """Return hours in the unit that fits."""
-    if value is None:
-        return "?"
-    if value < 1:
-        return f"{60 * value:.0f} m"
-    return f"{value:.1f} h" if value < 48 else f"{value / 24:.1f} d"
-
-
 def until(instant: datetime, now: datetime) -> str:
     """Return how long something is ahead: `2 h 10 m`; the past is said."""
     left = instant - now
-    return "past" if left <= timedelta(0) else span(left)
-
-
-def span(length: timedelta) -> str:
-    """Return a length in its two largest units."""
-    seconds = max(0, int(length.total_seconds()))
-    days, rest = divmod(seconds, 86_400)
-    whole_hours, rest = divmod(rest, 3600)
-    minutes, seconds = divmod(rest, 60)
-    if days:
-        return f"{days} d {whole_hours} h"
-    if whole_hours:
-        return f"{whole_hours} h {minutes} m"
-    return f"{minutes} m" if minutes else f"{seconds} s"
+    return "past" if left <= timedelta(0) else duration(left)
 
 
 def age(since: datetime | None, now: datetime) -> str:
@@ -59,7 +37,7 @@ def age(since: datetime | None, now: datetime) -> str:
     if since is None:
         return "never read"
     passed = now - since
-    return "now" if passed < timedelta(seconds=2) else f"{span(passed)} ago"
+    return "now" if passed < timedelta(seconds=2) else f"{duration(passed)} ago"
 
 
 def read(since: datetime | None, now: datetime) -> str:
@@ -70,14 +48,6 @@ def read(since: datetime | None, now: datetime) -> str:
 def reset(instant: datetime, now: datetime) -> str:
     """Return when a window resets, as the rest of a sentence: `resets in 2 h 10 m`."""
     return "has reset" if instant <= now else f"resets in {until(instant, now)}"
-
-
-def clock(instant: datetime, now: datetime) -> str:
-    """Return a moment as short as it is clear: today's as the time alone."""
-    local, today = instant.astimezone(), now.astimezone()
-    if local.date() == today.date():
-        return f"{local:%H:%M}"
-    return f"{local:%a %H:%M}" if abs(instant - now) < 6 * _DAY else f"{local:%d %b %H:%M}"
 
 
 def local(text: str, now: datetime) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.balance.decision import Decision, ExclusionKind, Method, Verdict
 from oulipoly_engine.core.balance.explain import exclusion_text, why_not
+from oulipoly_engine.core.text.quantities import HEADROOM_UNIT
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.frame.problems import format_broken_file
@@ -26,27 +27,37 @@ _ASIDE = " · "  # begins what is said behind a state
 _UNTIL = " until "  # begins when a state ends
 
 
+_METHODS = {
+    Method.DENSITY: "ranked by headroom",
+    Method.COUNT: "fewest calls (quota unknown)",
+    Method.ROUND_ROBIN: "round robin (quota unknown)",
+    Method.STICKY: "stays on it",
+}
+
+
 class Standing(Record):
     """A member's state in a word, with its mark and tone."""
 
     mark: str  # one column
     text: str
     tone: Tone
+    is_usual: bool = False  # next, eligible or with less headroom: mark and numbers tell it too
 
 
 # In the order in which they are left out, the first first.
-_OPTIONAL = ("calls", "errors", "resets", "projected", "binding", "used", "score")
-_WIDTHS = {"score": 6, "binding": 10, "used": 6, "projected": 6, "resets": 8, "calls": 5, "errors": 4}
+_OPTIONAL = ("calls", "errors", "resets", "projected", "limiting", "headroom", "used")
+_WIDTHS = {"used": 5, "headroom": 10, "limiting": 10, "projected": 9, "resets": 9, "calls": 5, "errors": 6}
 _HEADINGS = {
-    "score": "score",
-    "binding": "binding",
     "used": "used",
-    "projected": "proj.",
-    "resets": "resets",
+    "headroom": f"headroom {HEADROOM_UNIT}",
+    "limiting": "limiting",
+    "projected": "projected",
+    "resets": "resets in",
     "calls": "calls",
-    "errors": "err.",
+    "errors": "errors",
 }
-_ORDER = ("score", "binding", "used", "projected", "resets", "calls", "errors")
+_ORDER = ("used", "headroom", "limiting", "projected", "resets", "calls", "errors")
+_NARROW = ("used", "headroom")  # before the words of what every pool has: who is next, and who has less
 
 
 def member_key(model: str, index: int) -> str:
@@ -76,7 +87,10 @@ def pool_rows(snapshot: Snapshot, width: int) -> tuple[Row, ...]:
     brief = _columns(width - name_width - 3 - _state_width(snapshot, is_brief=True))
     is_brief = len(columns) < len(brief) and "projected" not in columns
     columns = brief if is_brief else columns
-    rows = [Row(HEADING_KEY, _format_heading(name_width, columns), is_selectable=False)]
+    is_narrow = not set(_NARROW) <= set(columns)
+    if is_narrow:
+        columns, is_brief = _columns(width - name_width - 2, _NARROW), True
+    rows = [Row(HEADING_KEY, _format_heading(name_width, columns, has_state=not is_narrow), is_selectable=False)]
     for place, one in enumerate(snapshot.stand_ins):
         text = f"! {format_broken_file(one, snapshot.at, width - 2)}"
         rows.append(Row(f"broken\n{place}", ((text, "bad"),), is_selectable=False))
@@ -85,7 +99,9 @@ def pool_rows(snapshot: Snapshot, width: int) -> tuple[Row, ...]:
         rows += [
             Row(
                 member_key(pool.model.name, verdict.candidate.index),
-                _within(_member_line(snapshot, pool, verdict, name_width, columns, is_brief=is_brief), width),
+                _narrow_line(snapshot, pool, verdict, name_width, columns, width)
+                if is_narrow
+                else _within(_member_line(snapshot, pool, verdict, name_width, columns, is_brief=is_brief), width),
             )
             for verdict in pool.decision.verdicts
         ]
@@ -102,7 +118,7 @@ def choose_standing(pool: PoolView, verdict: Verdict, view: AccountView | None, 
         pinned = " (pinned)" if pool.pin is not None else ""
         if verdict.is_erring:
             return Standing("▶", f"next{pinned}, erring ({verdict.candidate.recent_errors})", "warn")
-        return Standing("▶", f"next{pinned}", "good")
+        return Standing("▶", f"next{pinned}", "good", is_usual=not pinned)
     if verdict.exclusion is not None:
         return _choose_exclusion_standing(verdict, now)
     if verdict.is_erring:
@@ -116,8 +132,9 @@ def choose_standing(pool: PoolView, verdict: Verdict, view: AccountView | None, 
     if pool.pin is not None:
         return Standing("-", "not pinned", "dim")
     if decision.in_band(verdict):
-        return Standing("=", "in band", "")
-    return Standing("-", "below band" if decision.method is Method.DENSITY else "waits", "dim")
+        return Standing("=", "eligible", "", is_usual=True)
+    text = "lower headroom" if decision.method is Method.DENSITY else "waits"
+    return Standing("-", text, "dim", is_usual=True)
 
 
 def member_details(snapshot: Snapshot, pool: PoolView, index: int) -> tuple[Line, ...]:
@@ -161,10 +178,10 @@ def _window_lines(verdict: Verdict, now: datetime) -> Iterator[Line]:
             (fit_text(words.percent(one.window.used), 7, right=True), words.use_tone(one.window.used)),
             (f"  {words.reset(one.window.resets_at, now)}", ""),
         )
-        rate = "burn not learned" if one.rate is None else f"{100 * one.rate:.2f} % a turn ({one.rate_source.value})"
+        rate = "burn not learned" if one.rate is None else f"{words.percent(one.rate)} a turn ({one.rate_source.value})"
         projected = "unknown" if one.projected_used is None else words.percent(one.projected_used)
-        score = "unknown" if one.score is None else words.hours(one.score)
-        yield ((f"   {rate}; projected {projected}; score {score}", "dim"),)
+        room = "unknown" if one.score is None else f"{words.headroom(one.score)} {HEADROOM_UNIT}"
+        yield ((f"   {rate}; projected {projected}; headroom {room}", "dim"),)
 
 
 def _account_lines(view: AccountView, now: datetime) -> Iterator[Line]:
@@ -201,18 +218,18 @@ def _state_width(snapshot: Snapshot, *, is_brief: bool = False, has_asides: bool
     return min(_STATE_MOST, max(widths, default=_STATE_LEAST))
 
 
-def _columns(room: int) -> tuple[str, ...]:
-    kept = list(_ORDER)
-    for name in _OPTIONAL:
+def _columns(room: int, among: Sequence[str] = _ORDER) -> tuple[str, ...]:
+    kept = list(among)
+    for name in (one for one in _OPTIONAL if one in among):
         if sum(_WIDTHS[one] + 1 for one in kept) <= room:
             break
         kept.remove(name)
     return tuple(kept)
 
 
-def _format_heading(name_width: int, columns: Sequence[str]) -> Line:
+def _format_heading(name_width: int, columns: Sequence[str], *, has_state: bool) -> Line:
     texts = [fit_text(_HEADINGS[one], _WIDTHS[one], right=True) for one in columns]
-    return ((" ".join([fit_text("  account", name_width + 2), *texts, "state"]), "dim"),)
+    return ((" ".join([fit_text("  account", name_width + 2), *texts, *(("state",) if has_state else ())]), "dim"),)
 
 
 def _model_line(pool: PoolView, width: int) -> Line:
@@ -222,12 +239,19 @@ def _model_line(pool: PoolView, width: int) -> Line:
     line: Line = ((pool.model.name, "heading"), chosen, sticky, pin)
     if pool.next_account is None:  # nothing has decided then
         return line
-    method: Span = (f"  by {pool.decision.method.value}", "dim")
+    method: Span = (f"  {_METHODS.get(pool.decision.method, '')}", "dim")
     return (*line, method) if cells(plain((*line, method))) <= width else line
 
 
-def _member_line(
-    snapshot: Snapshot, pool: PoolView, verdict: Verdict, name_width: int, columns: Sequence[str], *, is_brief: bool
+def _member_line(  # noqa: PLR0913, RUF100 - what a line is made of
+    snapshot: Snapshot,
+    pool: PoolView,
+    verdict: Verdict,
+    name_width: int,
+    columns: Sequence[str],
+    *,
+    is_brief: bool,
+    has_asides: bool = True,
 ) -> Line:
     view = snapshot.account(verdict.candidate.account)
     found = choose_standing(pool, verdict, view, snapshot.at)
@@ -241,8 +265,26 @@ def _member_line(
     cells_of.append((f" {state}", found.tone))
     if not is_brief:
         cells_of.append((found.text.removeprefix(state), found.tone))
-    cells_of += _asides(view, verdict)
+    if has_asides:
+        cells_of += _asides(view, verdict)
     return tuple(cells_of)
+
+
+def _narrow_line(  # noqa: PLR0913, RUF100 - as `_member_line`
+    snapshot: Snapshot, pool: PoolView, verdict: Verdict, name_width: int, columns: Sequence[str], width: int
+) -> Line:
+    """Return a line on which an unusual state takes the place of the numbers that it leaves no room for."""
+    view = snapshot.account(verdict.candidate.account)
+    is_usual = choose_standing(pool, verdict, view, snapshot.at).is_usual
+    for kept in range(len(columns), -1, -1):
+        *cells_of, state, until = _member_line(
+            snapshot, pool, verdict, name_width, columns[:kept], is_brief=False, has_asides=False
+        )
+        if is_usual:
+            return _within(tuple(cells_of), width)
+        if kept == 0 or cells(plain((*cells_of, state))) <= width:
+            return _within((*cells_of, state, until), width)
+    return ()
 
 
 def _within(line: Line, width: int) -> Line:
@@ -265,9 +307,9 @@ def _values(verdict: Verdict) -> dict[str, tuple[str, Tone]]:
     projected = None if shown is None else shown.projected_used
     errors = verdict.candidate.recent_errors
     return {
-        "score": (words.hours(verdict.score), ""),
-        # The window whose numbers stand here binds only once the burn of all is known.
-        "binding": ("?" if shown is None else f"{'? ' if verdict.binding is None else ''}{shown.window.name}", ""),
+        "headroom": (words.headroom(verdict.score), ""),
+        # The window whose numbers stand here is the limiting one only once the burn of all is known.
+        "limiting": ("?" if shown is None else f"{'? ' if verdict.binding is None else ''}{shown.window.name}", ""),
         "used": ("?", "") if shown is None else (words.percent(shown.window.used), words.use_tone(shown.window.used)),
         "projected": (words.percent(projected), words.use_tone(projected)),
         "resets": ("?" if shown is None else words.hours(shown.hours_to_reset), ""),
@@ -288,7 +330,7 @@ def _asides(view: AccountView | None, verdict: Verdict) -> Iterator[Span]:
     if view.attempts.last_failure is not None and not view.wishes.disabled:
         yield (f"{_ASIDE}read failed", "warn")
     if view.is_stale:
-        yield (f"{_ASIDE}stale", "warn")
+        yield (f"{_ASIDE}old", "warn")
 
 
 def _use(view: AccountView | None) -> str:

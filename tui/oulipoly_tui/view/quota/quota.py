@@ -17,12 +17,13 @@ from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut
 if TYPE_CHECKING:
     from oulipoly_engine.core.quota.window_cycles import EndedCycle
     from oulipoly_engine.core.quota.windows import Window
-    from oulipoly_engine.facade.quota.quota import BurnHistory, WindowForecast
+    from oulipoly_engine.facade.quota.quota import BurnHistory
     from oulipoly_engine.facade.snapshot import AccountView, Snapshot
 
 _NAME_LEAST, _NAME_MOST = 9, 24
 _BAR_LEAST, _BAR_MOST = 8, 24
 _WINDOW_MOST, _USED, _PACE = 16, 5, 11
+_INDENT = 2  # of a window beneath its account
 _LEGENDS = (
     "solid used, dots even pace, dashes forecast",
     "solid used, dots even, dashes ahead",
@@ -58,7 +59,6 @@ class Columns(Record):
     pace: int
     resets: int
     age: int
-    has_words: bool  # marks say in words what they mean
 
 
 def window_key(account: str, window: str) -> str:
@@ -75,19 +75,52 @@ def parse_key(key: str) -> tuple[str, str]:
 def quota_rows(snapshot: Snapshot, width: int) -> tuple[Row, ...]:
     """Return a heading and a row for each account and window; what does not fit is left out, the use never."""
     columns = _columns(snapshot, width)
+    if columns is None:
+        return tuple(_grouped_rows(snapshot, width))
     rows = [Row("heading", _format_heading(columns), is_selectable=False)]
     for view in snapshot.accounts:
         if not view.quota.windows:
-            rows.append(
-                Row(
-                    window_key(view.name, ""),
-                    _unknown_line(view, columns, width, is_store_lost=snapshot.store_failure is not None),
-                )
-            )
+            rows.append(_unknown_row(snapshot, view, columns.name, width))
         for place, window in enumerate(view.quota.windows):
-            line = _window_line(view, window, _find_forecast(view, window), columns, snapshot.at, is_first=place == 0)
+            line = _window_line(snapshot, view, window, columns, is_first=place == 0)
             rows.append(Row(window_key(view.name, window.name), line))
     return tuple(rows)
+
+
+def _grouped_rows(snapshot: Snapshot, width: int) -> Iterator[Row]:
+    """Yield a row for each account with its age, and beneath one for each window: nothing of them has to be cut.
+
+    What is to be said of a window stands behind it, or where there is no room beneath it.
+    """
+    now = snapshot.at
+    windows = [one for view in snapshot.accounts for one in view.quota.windows]
+    window_width = min(_WINDOW_MOST, max([6, *(cells(one.name) for one in windows)]))
+    resets_width = max([8, *(cells(_format_reset(one, now)) for one in windows)])
+    room = width - _INDENT - window_width - 1 - _USED - 1
+    if room - resets_width - 1 < _BAR_LEAST:
+        resets_width = 0  # the bar tells more
+    bar_width = max(1, min(_BAR_MOST, room - (resets_width + 1 if resets_width else 0)))
+    for view in snapshot.accounts:
+        if not view.quota.windows:
+            yield _unknown_row(snapshot, view, _NAME_LEAST, width)
+            continue
+        read: Span = (words.read(view.quota.refreshed_at, now), "warn" if view.is_stale else "dim")
+        of_account = _account_marks(view)
+        room = width - cells(read[0]) - cells(plain(of_account)) - 2
+        name: Span = (cut(view.name, max(_NAME_LEAST, room)), "heading")
+        yield Row(f"account\n{view.name}", (name, ("  ", ""), read, *of_account), is_selectable=False)
+        for window in view.quota.windows:
+            columns = Columns(0, window_width, bar_width, 0, resets_width, 0)
+            line = (
+                (" " * _INDENT, ""),
+                *_window_line(snapshot, view, window, columns, is_first=False, has_marks=False),
+            )
+            marks = _window_marks(snapshot, view, window)
+            fits = cells(plain((*line, *marks))) <= width
+            yield Row(window_key(view.name, window.name), (*line, *marks) if fits else line)
+            if marks and not fits:
+                below: Line = ((" " * (_INDENT + window_width + 1), ""), *marks)
+                yield Row(f"mark\n{view.name}\n{window.name}", below, is_selectable=False)
 
 
 def chart_title(account: str, window: str, range_name: str, width: int) -> str:
@@ -171,11 +204,11 @@ def _expectation(found: BurnHistory, width: int) -> Iterator[Line]:
         yield (("forecast  not enough data", "dim"),)
         return
     if expected.state is State.SPENT:
-        yield (("forecast  spent until its reset", "bad"),)
+        yield (("forecast  exhausted until its reset", "bad"),)
         return
-    pace = "" if expected.pace is None else f" at {100 * expected.pace:.1f} % an hour"
+    pace = "" if expected.pace is None else f" at {words.percent(expected.pace)} an hour"
     if expected.state is State.RUNS_DRY and expected.at is not None:
-        head = f"forecast  dry about {words.clock(expected.at, found.at)}"
+        head = f"forecast  runs out about {words.clock(expected.at, found.at)}"
         first = "" if expected.earliest is None else f"{words.clock(expected.earliest, found.at)}"
         first, short = (f", at the earliest {first}", f", earliest {first}") if first else ("", "")
         yield ((_shortest(width, f"{head}{first}{pace}", f"{head}{first}", f"{head}{short}", head), "bad"),)
@@ -225,41 +258,22 @@ def _ahead(found: BurnHistory) -> Ahead | None:
     return Ahead((found.at, expected.used), expected.resets_at, expected.used_at_reset, low, high, is_dry)
 
 
-def _columns(snapshot: Snapshot, width: int) -> Columns:
-    """Share the width out: whatever comes first in here is left out last."""
+def _columns(snapshot: Snapshot, width: int) -> Columns | None:
+    """Share the width out; None where a row cannot hold name, bar, use, reset, age and what is to be said of it."""
     now = snapshot.at
     rows = [(view, window) for view in snapshot.accounts for window in view.quota.windows]
-    wanted = max([_NAME_LEAST, *(cells(view.name) for view in snapshot.accounts)])
+    name = min(_NAME_MOST, max([_NAME_LEAST, *(cells(view.name) for view in snapshot.accounts)]))
     window = min(_WINDOW_MOST, max([len("window"), *(cells(one.name) for _, one in rows)]))
     resets = max([len("resets in"), *(len(_format_reset(one, now)) for _, one in rows)])
     age = max([len("read"), *(len(words.age(view.quota.refreshed_at, now)) for view, _ in rows)])
-    told = [_marks(view, one, _find_forecast(view, one), now, has_words=True) for view, one in rows]
+    told = ((*_account_marks(view), *_window_marks(snapshot, view, one)) for view, one in rows)
     marks = max((cells(plain(one)) for one in told), default=0)
-    least = max((2 * len(tuple(one)) for one in told), default=0)
-    # Names that differ at their ends alone must not be cut: they come before all but the use.
-    name = min(_NAME_MOST, wanted, max(_NAME_LEAST, width - window - _USED - 2 - least))
-    room = width - name - 1 - window - 1 - _USED - least
-    taken = dict.fromkeys(("resets", "bar", "words", "age", "pace"), 0)
-    wishes = (("resets", resets + 1), ("bar", _BAR_LEAST + 1), ("words", marks - least))
-    for column, wish in (*wishes, ("age", age + 1), ("pace", _PACE + 1)):
-        if wish <= room:
-            taken[column] = wish
-            room -= wish
-    bar_width = min(_BAR_MOST, taken["bar"] - 1 + room) if taken["bar"] else 0
-    has_words = marks <= least or taken["words"] > 0
-    return Columns(
-        name,
-        window,
-        bar_width,
-        max(0, taken["pace"] - 1),
-        max(0, taken["resets"] - 1),
-        max(0, taken["age"] - 1),
-        has_words,
-    )
-
-
-def _find_forecast(view: AccountView, window: Window) -> WindowForecast | None:
-    return next((one for one in view.forecasts if one.window.name == window.name), None)
+    room = width - (name + 1 + window + 1 + _BAR_LEAST + 1 + _USED + 1 + resets + 1 + age + marks)
+    if room < 0:
+        return None
+    pace = _PACE if room > _PACE else 0
+    room -= pace + 1 if pace else 0
+    return Columns(name, window, min(_BAR_MOST, _BAR_LEAST + room), pace, resets, age)
 
 
 def _format_heading(columns: Columns) -> Line:
@@ -276,20 +290,22 @@ def _format_heading(columns: Columns) -> Line:
     return ((" ".join(texts), "dim"),)
 
 
-def _window_line(
+def _window_line(  # noqa: PLR0913, RUF100 - what a line is made of
+    snapshot: Snapshot,
     view: AccountView,
     window: Window,
-    expected: WindowForecast | None,
     columns: Columns,
-    now: datetime,
     *,
     is_first: bool,
+    has_marks: bool = True,
 ) -> Line:
+    now = snapshot.at
     is_over = window.resets_at <= now
     tone: Tone = "dim" if view.is_stale or is_over or view.wishes.disabled else ""
     used = None if is_over else window.used
     name = fit_text(view.name, columns.name) if is_first else " " * columns.name
-    spans: list[Span] = [(name, tone or "strong"), (" " + fit_text(window.name, columns.window), tone)]
+    spans: list[Span] = [(name, tone or "strong")] if columns.name else []
+    spans.append((" " * bool(columns.name) + fit_text(window.name, columns.window), tone))
     if columns.bar:
         spans.append((" " + bar(used, columns.bar, even_pace(window, now)), tone or words.use_tone(used, "dim")))
     spans.append((" " + fit_text(words.percent(used), _USED, right=True), tone or words.use_tone(used, "dim")))
@@ -300,7 +316,9 @@ def _window_line(
     if columns.age:
         read = fit_text(words.age(view.quota.refreshed_at, now), columns.age)
         spans.append((" " + read, "warn" if view.is_stale else "dim"))
-    return (*spans, *_marks(view, window, expected, now, has_words=columns.has_words))
+    if not has_marks:
+        return tuple(spans)
+    return (*spans, *_account_marks(view), *_window_marks(snapshot, view, window))
 
 
 def _format_reset(window: Window, now: datetime) -> str:
@@ -315,9 +333,9 @@ def _pace(window: Window, now: datetime, tone: Tone, *, is_over: bool) -> Span:
     return (" " + fit_text(text, _PACE), tone or own)
 
 
-def _unknown_line(view: AccountView, columns: Columns, width: int, *, is_store_lost: bool) -> Line:
+def _unknown_row(snapshot: Snapshot, view: AccountView, name_width: int, width: int) -> Row:
     said = "no windows reported" if view.quota.refreshed_at is not None else "never read"
-    if is_store_lost:
+    if snapshot.store_failure is not None:
         said = "state file unreadable"
     elif view.account is None:
         said = "not in providers.toml"
@@ -325,33 +343,36 @@ def _unknown_line(view: AccountView, columns: Columns, width: int, *, is_store_l
         said = "no quota script"
     elif view.attempts.last_failure is not None:
         said = "could not be read"
-    spans: list[Span] = [(fit_text(view.name, columns.name), "strong"), (" " + fit_text("-", columns.window), "dim")]
-    if columns.bar:
-        spans.append((" " + bar(None, columns.bar), "dim"))
-    spans.append((" " + fit_text("?", _USED, right=True), "dim"))
-    text = f" unknown: {said}"
-    if cells(plain(spans)) + cells(text) <= width:
-        return (*spans, (text, "warn"))
-    return (spans[0], (" ? ", "dim"), (cut(said, max(0, width - columns.name - 3)), "warn"))
+    name = cut(view.name, max(_NAME_LEAST, width - len(" ? no windows reported")))
+    room = width - cells(name)
+    text = f" ? unknown: {said}" if len(f" ? unknown: {said}") <= room else f" ? {said}"
+    shown = fit_text(name, max(cells(name), min(name_width, room - cells(text))))
+    line: Line = ((shown, "strong"), (cut(text, room), "warn"))
+    return Row(window_key(view.name, ""), line)
 
 
-def _marks(
-    view: AccountView, window: Window, expected: WindowForecast | None, now: datetime, *, has_words: bool
-) -> tuple[Span, ...]:
-    """Return what is to be said of a window; without words each mark stands alone, as the record explains it."""
+def _account_marks(view: AccountView) -> Line:
+    """Return what is to be said of an account, whatever its windows."""
     found: list[tuple[str, str, Tone]] = []
     if view.is_exhausted:
         found.append(("✗", "exhausted", "bad"))
-    elif window.resets_at > now and window.used >= SPENT_AT:
-        found.append(("✗", "spent", "bad"))
-    elif window.resets_at > now and window.used >= words.NEARLY_SPENT:
-        found.append(("!", "nearly spent", "bad"))
-    elif expected is not None and expected.forecast.state is State.RUNS_DRY and expected.forecast.at is not None:
-        found.append(("!", f"dry {words.clock(expected.forecast.at, now)}", "warn"))
     if view.is_stale:
-        found.append(("~", "stale", "warn"))
+        found.append(("~", "old", "warn"))
     if view.attempts.last_failure is not None and not view.wishes.disabled:
         found.append(("!", "last try failed", "warn"))
     if view.wishes.words:
         found.append(("·", view.wishes.words, "accent"))
-    return tuple((f" {mark} {text}" if has_words else f" {mark}", tone) for mark, text, tone in found)
+    return tuple((f" {mark} {text}", tone) for mark, text, tone in found)
+
+
+def _window_marks(snapshot: Snapshot, view: AccountView, window: Window) -> Line:
+    """Return what is to be said of a window: that it is exhausted, almost, or the alert that is raised for it."""
+    if view.is_exhausted or window.resets_at <= snapshot.at:
+        return ()
+    if window.used >= SPENT_AT:
+        return ((" ✗ exhausted", "bad"),)
+    if window.used >= words.NEARLY_SPENT:
+        return ((" ! almost exhausted", "bad"),)
+    due = (one.dry_at for one in snapshot.alerts if (one.account, one.window) == (view.name, window.name))
+    runs_out = next((at for at in due if at is not None), None)
+    return () if runs_out is None else ((f" ! runs out {words.clock(runs_out, snapshot.at)}", "warn"),)

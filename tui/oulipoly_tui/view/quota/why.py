@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.text.quantities import HEADROOM_UNIT
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.quota.pools import member_details
 from oulipoly_tui.view.transcript.spans import Line
@@ -23,7 +24,9 @@ def why_lines(snapshot: Snapshot, pool: PoolView) -> tuple[Line, ...]:
     if pool.pin is not None:
         lines.append(((f"pinned to {pool.pin} for this app's next picks", "accent"),))
     if decision.band_floor is not None:
-        lines.append(((f"band: every score of at least {decision.band_floor:.2f} h takes turns", "dim"),))
+        lines.append(
+            ((f"eligible: every headroom of at least {words.headroom(decision.band_floor)} {HEADROOM_UNIT}", "dim"),)
+        )
     for verdict in decision.verdicts:
         lines.append(())
         lines += member_details(snapshot, pool, verdict.candidate.index)

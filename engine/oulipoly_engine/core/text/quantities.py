@@ -1,0 +1,50 @@
+"""Numbers as people read them: shares, durations, times, headroom. One form each, in every face. Pure.
+
+Times are in the zone of the machine, where no other is given.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+UNKNOWN = "?"
+HEADROOM_UNIT = "h"  # hours of a whole window: what is left of it times the hours to its reset
+_WEEK = timedelta(days=6)  # a weekday's name means one day alone
+
+
+def percent(share: float | None) -> str:
+    """Return a share, 0..1, as percents: `94 %`, with one decimal below 10; unknown is said, never 0."""
+    if share is None:
+        return UNKNOWN
+    value = 100 * share
+    text = f"{value:.1f}" if abs(value) < 9.95 else f"{value:.0f}"
+    return f"{text.removesuffix('.0')} %"
+
+
+def duration(length: timedelta) -> str:
+    """Return a length in its two largest units: `3 d 4 h`, `2 h 43 m`, `43 m`, `12 s`; the past is no length."""
+    seconds = max(0, int(length.total_seconds()))
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    if days:
+        return f"{days} d {hours} h"
+    if hours:
+        return f"{hours} h {minutes} m"
+    return f"{minutes} m" if minutes else f"{seconds} s"
+
+
+def hours(value: float | None) -> str:
+    """Return hours as a duration."""
+    return UNKNOWN if value is None else duration(timedelta(hours=value))
+
+
+def headroom(value: float | None) -> str:
+    """Return an account's headroom as a number; its unit, HEADROOM_UNIT, stands in its heading."""
+    return UNKNOWN if value is None else f"{value:.1f}"
+
+
+def clock(instant: datetime, now: datetime) -> str:
+    """Return a moment on the user's clock: `Mon 06:27` within a week, else `2026-11-22 06:27`."""
+    local = instant.astimezone()
+    return f"{local:%a %H:%M}" if abs(instant - now) < _WEEK else f"{local:%Y-%m-%d %H:%M}"
