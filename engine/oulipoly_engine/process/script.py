@@ -63,15 +63,16 @@ def run_script(
         return ScriptResult(None, b"", b"", f"could not be started: {error}", time.monotonic() - started_at)
     try:
         out, err, problem = _collect(process, started_at + timeout_s, timeout_s, output_limit, cancelled)
+        if problem is not None or group_lives(process.pid):
+            stop(process, TERM_LADDER)
+        code = process.wait()
     except BaseException:  # a signal to us: the script has a session of its own, and no key reaches it
         stop(process, TERM_LADDER)
         raise
-    if problem is not None or group_lives(process.pid):
-        stop(process, TERM_LADDER)
-    code = process.wait()
-    for stream in (process.stdout, process.stderr):
-        if stream is not None:
-            stream.close()
+    finally:
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
     return ScriptResult(None if problem else code, out, err, problem, time.monotonic() - started_at)
 
 

@@ -3,6 +3,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.process.script import _collect, run_script
 
@@ -27,6 +29,20 @@ def test_a_hanging_script_is_ended_with_its_children(tmp_path):
     result = script(f"sleep 60 & echo $! > {pids}; wait", timeout_s=0.3)
 
     assert "timed out after 0.3 s" == result.problem
+    assert not Path(f"/proc/{pids.read_text().strip()}").exists()
+
+
+def test_a_script_does_not_outlive_whoever_is_interrupted_while_it_waits(tmp_path):
+    pids = tmp_path / "pids"
+
+    def interrupt():
+        if pids.exists() and pids.read_text().endswith("\n"):
+            raise KeyboardInterrupt
+        return False
+
+    with pytest.raises(KeyboardInterrupt):
+        script(f"echo $$ > {pids}; sleep 60", cancelled=interrupt)
+
     assert not Path(f"/proc/{pids.read_text().strip()}").exists()
 
 
