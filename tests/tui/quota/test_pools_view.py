@@ -153,7 +153,7 @@ def test_a_pin_that_cannot_serve_is_what_is_said(crowd, snapshot_of):
     rows = _text(pool_rows(snapshot, 120))
 
     assert "drained is pinned for this app's next picks, and is drained" in snapshot.pools[0].decision.error
-    assert "below band" not in rows
+    assert "lower headroom" not in rows
     assert "not pinned" in rows
 
 
