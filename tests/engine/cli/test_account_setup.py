@@ -223,7 +223,7 @@ def test_without_a_terminal_it_says_what_to_give(home, run):
 
 def test_an_api_key_stands_in_the_home_alone(home, run):
     (home / "key").write_text("sk-ant-api03-0123456789\n")
-    done = run("account", "add", "claude", "keyed", "--api-key-file", home / "key", "--yes")
+    done = run("account", "add", "claude", "keyed", "--api-key-file", home / "key", "--yes", "--no-test")
     by_variable = run("account", "add", "codex", "cx", "--api-key-env", "MY_KEY", "--yes", MY_KEY="sk-proj-0123456789")
 
     assert (0, 0) == (done.returncode, by_variable.returncode), done.stderr + by_variable.stderr
@@ -241,8 +241,8 @@ def test_a_login_that_is_there_already_is_taken_as_it_is(home, run):
         (home / folder).mkdir()
         (home / folder / "auth.json").write_text('{"OPENAI_API_KEY": "sk-x"}')
     (home / "link").symlink_to(home / ".codex-two")
-    usual = run("account", "add", "codex", "one", "--home", home / ".codex", "--yes")
-    linked = run("account", "add", "codex", "two", "--home", home / "link", "--yes")
+    usual = run("account", "add", "codex", "one", "--home", home / ".codex", "--yes", "--no-test")
+    linked = run("account", "add", "codex", "two", "--home", home / "link", "--yes", "--no-test")
     again = run("account", "add", "codex", "three", "--home", home / ".codex-two", "--yes")
 
     assert (0, 0, 1) == (usual.returncode, linked.returncode, again.returncode), usual.stderr + linked.stderr
