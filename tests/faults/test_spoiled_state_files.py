@@ -97,7 +97,7 @@ def test_a_spoiled_state_file_gives_answers_or_errors_that_name_the_way_out(stat
                 ask()
             except RunnerError as error:  # not every question comes upon the damage, and some lack what is gone
                 is_told = isinstance(error, (StoreDamaged, SchemaIncompatible))
-                assert not is_told or "migrate --rebuild" in error.message  # noqa: PT017 - see above
+                assert not is_told or "state rebuild" in error.message  # noqa: PT017 - see above
             except Exception as error:
                 error.add_note(f"seed {seed}")
                 raise
@@ -110,7 +110,7 @@ def test_a_rebuild_sets_a_damaged_file_aside_and_everything_works_again(world, s
 
     refused = world.run("session", "list")
     assert 1 == refused.returncode
-    assert b"migrate --rebuild" in refused.stderr
+    assert b"state rebuild" in refused.stderr
     assert b"Traceback" not in refused.stderr
     assert 0 == world.run("migrate", "--rebuild").returncode
 

@@ -17,6 +17,7 @@ from oulipoly_engine.config.problem import Problem
 from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import UsageInvalid
 from oulipoly_engine.paths import Paths
+from oulipoly_engine.private_files import make_folder, write_private
 from oulipoly_engine.process.user_programs import edit
 from oulipoly_engine.records import replace
 
@@ -43,7 +44,7 @@ class FileEdit:
             if entry.name not in self._folders:
                 (self._mirror / entry.name).symlink_to(entry)
         for name, folder in self._folders.items():
-            (self._mirror / name).mkdir()
+            make_folder(self._mirror / name)
             for entry in self._entries(folder):
                 (self._mirror / name / entry.name).symlink_to(entry)
         self._copy = self._mirror / self.path.name
@@ -51,8 +52,7 @@ class FileEdit:
             (folder_name,) = (name for name, folder in self._folders.items() if folder == self.path.parent)
             self._copy = self._mirror / folder_name / self.path.name
         self._copy.unlink(missing_ok=True)
-        self._copy.write_bytes((self._before or "").encode())
-        self._copy.chmod(0o600)
+        write_private(self._copy, (self._before or "").encode())
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -340,7 +340,7 @@ def test_folder_that_is_not_there_must_be_named(here, there):
     here.work.rmdir()
     unbundler = Unbundler(there.store, there.homes, (), there.folder / "unbundling", there.clock)
 
-    with pytest.raises(UsageInvalid, match="--cwd"):
+    with pytest.raises(UsageInvalid, match="--project"):
         unbundler.unpack(io.BytesIO(data))
 
 
