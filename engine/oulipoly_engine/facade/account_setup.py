@@ -5,7 +5,8 @@ Every method blocks. Nothing is written before `write`, and what was written can
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.quota.windows import Window
     from oulipoly_engine.service.accounts.detect import FoundCli, Report
     from oulipoly_engine.service.quota.keeper import Reading
+    from oulipoly_engine.store.base.db import Store
 
 # ruff: noqa: PLC0415 - a rename needs the state file, an addition the quota's reader: neither both
 
@@ -340,6 +342,20 @@ class AccountSetup:
         place = self._find_home(account)
         return place if place is not None and new_account.is_made_home(place) else None
 
+    def refuse_if_used(self, account: str, place: Path) -> None:
+        """Refuse to delete an account's home while a run goes on, or where another account uses it.
+
+        Raises RequestRefused, StoreUnusable.
+        """
+        others = {name: one for name, one in self._accounts().items() if name != account}
+        scripts = self._home.quiet_files.scripts()
+        for folder, name in setup.used_folders(others, scripts, self._home.paths.home).items():
+            if folder.is_relative_to(place.resolve()):
+                message = f"{place} is the home of the account {name!r} too: leave --delete-home out"
+                raise RequestRefused(message)
+        with self._home.lend_store_to_read() as store:
+            _refuse_if_running(store, account, "remove it with its home")
+
     @property
     def _models(self) -> Path:
         return self._home.models_dir or self._home.paths.models
@@ -375,23 +391,45 @@ class AccountSetup:
             raise RequestRefused(message)
         return Candidate(account, found.cli, program, self._find_home(account), found.folder, environ)
 
+    @contextmanager
+    def _hold_sessions(self, account: str) -> Iterator[None]:
+        """Keep moves, replacements and scans away for the block: what they store has the name that they began with.
+
+        Raises RequestRefused, SessionBusy.
+        """
+        from oulipoly_engine.service.sessions.journal import JournalFolder
+        from oulipoly_engine.service.sessions.move_files import hold_scans
+
+        journals = JournalFolder(self._home.paths.data / "replace_journal")
+        make_folder(journals.path)
+        with hold_scans(self._home.paths.data / "turn-scan-locks", account), journals.exclusive() as is_ours:
+            if not is_ours or journals.pending_sessions():
+                message = "a session is being moved or rewritten: rename the account when that has ended"
+                raise RequestRefused(message)
+            yield
+
     def _rename_state(self, account: str, new: str, write: Callable[[], object]) -> None:
         """Rename an account in the state file and write the files; where they cannot be written, neither is done."""
-        from oulipoly_engine.process.liveness import is_alive
         from oulipoly_engine.store.models.account_names import rename_account
-        from oulipoly_engine.store.runs.activity import find_running
 
-        with self._home.lend_store() as store:
-            for run in find_running(store):
-                if run.account == account and (run.owner_pid is None or is_alive(run.owner_pid)):
-                    message = f"a run of {account!r} goes on ({run.uuid}): rename the account when that has ended"
-                    raise RequestRefused(message)
+        with self._hold_sessions(account), self._home.lend_store() as store:
+            _refuse_if_running(store, account, "rename the account")
             with store.write():
                 rename_account(store, account, new)
                 write()
         old, place = (self._home.paths.data / "sessions" / name for name in (account, new))
         if old.is_dir() and not place.exists():
             old.rename(place)
+
+
+def _refuse_if_running(store: Store, account: str, what: str) -> None:
+    from oulipoly_engine.process.liveness import is_alive
+    from oulipoly_engine.store.runs.activity import find_running
+
+    for run in find_running(store):
+        if run.account == account and (run.owner_pid is None or is_alive(run.owner_pid)):
+            message = f"a run of {account!r} goes on ({run.uuid}): {what} when that has ended"
+            raise RequestRefused(message)
 
 
 def _quota_script(table: str) -> str | None:

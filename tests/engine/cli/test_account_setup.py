@@ -11,6 +11,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from oulipoly_engine.service.sessions.journal import JournalFolder
+
 FAKE = Path(__file__).parents[2] / "fixtures" / "fake_cli.py"
 USAGE = {"five_hour": None, "seven_day": {"utilization": 12.5, "resets_at": "2099-01-01T00:00:00Z"}}
 
@@ -324,6 +326,26 @@ def test_only_a_home_that_was_made_here_is_deleted(home, ann, run):
     assert (1, 0) == (kept.returncode, gone.returncode)
     assert b"was not made by `account add`" in kept.stderr
     assert [True, False] == [(home / ".codex").exists(), (home / ".claude-work").exists()]
+
+
+def test_a_home_that_another_account_uses_is_not_deleted(home, ann, run):
+    both = (
+        text(home) + f'\n[other]\ncommand = "claude"\n[other.environment]\nCLAUDE_CONFIG_DIR = "{home}/.claude-work"\n'
+    )
+    (config(home) / "providers.toml").write_text(both)
+    kept = run("account", "remove", "work", "--delete-home", "--yes")
+
+    assert (1, True) == (kept.returncode, b"is the home of the account 'other' too" in kept.stderr)
+    assert (both, True) == (text(home), (home / ".claude-work").is_dir())
+
+
+def test_an_account_is_not_renamed_while_a_session_is_moved(home, ann, run):
+    before = files(home)
+    with JournalFolder(home / ".local/share/oulipoly-agent-runner/replace_journal").lock_shared():
+        done = run("account", "rename", "work", "job", "--yes")
+
+    assert (1, True) == (done.returncode, b"a session is being moved or rewritten" in done.stderr)
+    assert before == files(home)
 
 
 def test_comments_and_tables_of_ones_own_stay(home, run):

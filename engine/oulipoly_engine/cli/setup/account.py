@@ -115,6 +115,8 @@ def _remove(context: Context, options: Namespace) -> int:
         _write(context, step, questions.confirm, f"Remove the account {name}? What its CLI keeps stays.")
         return 0
 
+    setup.refuse_if_used(name, made)
+
     def agree(question: str) -> bool:
         return questions.name(question, name)
 

@@ -45,7 +45,8 @@ def last_step(data: Path) -> Step | None:
 def undo_last(data: Path) -> Step:
     """Put the files of the last change back as they were.
 
-    Raises RequestRefused where there is no change, or where a file was changed since; nothing is written then.
+    Raises RequestRefused where there is no change, or where a file was changed since; nothing is written then. Whoever
+    is cut off does the same again: the note goes last.
     """
     place = data / _FILE
     before = read_text(place)
@@ -54,9 +55,8 @@ def undo_last(data: Path) -> Step:
         message = "there is nothing to undo: no account was added, renamed, removed or imported here"
         raise RequestRefused(message)
     back = [FileChange(change.path, now, change.before) for change in steps[-1].files for now in (_now(change),)]
-    write(
-        [FileChange(place, before, _render(steps[:-1])), *(change for change in back if change.before != change.after)]
-    )
+    write([change for change in back if change.before != change.after])
+    write([FileChange(place, before, _render(steps[:-1]))])
     for folder in sorted({change.path.parent for change in back if change.after is None}, reverse=True):
         with suppress(OSError):  # not empty: something else is in it
             folder.rmdir()

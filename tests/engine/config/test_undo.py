@@ -1,0 +1,24 @@
+"""What was changed can be undone, also by whoever was cut off while doing so."""
+
+import pytest
+
+from oulipoly_engine.config.edit import undo
+from oulipoly_engine.config.edit.write_files import FileChange, write
+
+
+def test_an_undo_that_was_cut_off_is_finished_by_the_next_one(tmp_path, monkeypatch):
+    step = undo.Step("added the account b", (FileChange(tmp_path / "providers.toml", None, "[b]\n"),))
+    undo.write_step(tmp_path, undo.Step("added the account a", (FileChange(tmp_path / "a.toml", None, "[a]\n"),)))
+    undo.write_step(tmp_path, step)
+
+    def write_and_die(changes):
+        write(changes)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(undo, "write", write_and_die)
+        with pytest.raises(KeyboardInterrupt):
+            undo.undo_last(tmp_path)
+
+    assert step == undo.undo_last(tmp_path)
+    assert [True, False] == [(tmp_path / name).exists() for name in ("a.toml", "providers.toml")]
