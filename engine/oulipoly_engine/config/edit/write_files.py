@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import fcntl
 import os
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from oulipoly_engine.errors import ConfigInvalid
@@ -14,6 +16,8 @@ from oulipoly_engine.private_files import make_folder, sync_folder
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import read_regular
 
+_PATIENCE_S = 5.0  # a write takes milliseconds
+_PAUSE_S = 0.01
 _NEW_FILE_MODE = 0o600  # accounts may hold secrets in their environment
 
 
@@ -43,6 +47,11 @@ def write(changes: Sequence[FileChange]) -> None:
 
     Raises ConfigInvalid when a file is no longer what it was, or cannot be prepared; nothing is written then.
     """
+    with _alone({change.path.resolve().parent for change in changes}):
+        _write(changes)
+
+
+def _write(changes: Sequence[FileChange]) -> None:
     for change in changes:
         _refuse_if_changed(change)
     prepared: list[tuple[Path, Path]] = []
@@ -69,6 +78,41 @@ def read_text(path: Path) -> str | None:
         return None
     except OSError as error:
         raise ConfigInvalid(f"{path} cannot be read: {error.strerror}") from error
+
+
+@contextlib.contextmanager
+def _alone(folders: Iterable[Path]) -> Iterator[None]:
+    """Let no other process of ours write in folders: between our look at a file and its rename, its change were lost.
+
+    The kernel takes the locks back when their holder dies. Raises ConfigInvalid.
+    """
+    existing = {next(one for one in (folder, *folder.parents) if one.is_dir()) for folder in folders}
+    deadline = time.monotonic() + _PATIENCE_S
+    with contextlib.ExitStack() as held:
+        for folder in sorted(existing):  # in one order, so that no two wait for each other
+            try:
+                descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            except OSError:  # it cannot be read: then no file in it can be changed either
+                continue
+            held.callback(os.close, descriptor)
+            while not _lock(descriptor):
+                if time.monotonic() >= deadline:
+                    message = (
+                        f"another process changes files in {folder}, so nothing was written: run the command again"
+                    )
+                    raise ConfigInvalid(message)
+                time.sleep(_PAUSE_S)
+        yield
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
 
 
 def _refuse_if_changed(change: FileChange) -> None:

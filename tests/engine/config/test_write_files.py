@@ -1,0 +1,44 @@
+"""Two processes that change one file: the second sees what the first has written."""
+
+import fcntl
+import os
+import threading
+
+import pytest
+
+from oulipoly_engine.config.edit.write_files import FileChange, write
+from oulipoly_engine.errors import ConfigInvalid
+
+
+def test_a_change_that_another_process_is_writing_is_not_overwritten(tmp_path):
+    path = tmp_path / "providers.toml"
+    path.write_text("before")
+    said = []
+
+    def change():
+        try:
+            write([FileChange(path, "before", "mine")])
+        except ConfigInvalid as error:
+            said.append(str(error))
+
+    other = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_EX)
+    thread = threading.Thread(target=change)
+    thread.start()
+    path.write_text("theirs")
+    os.close(other)
+    thread.join()
+
+    assert "theirs" == path.read_text()
+    assert [f"{path} was changed in the meantime, so nothing was written: run the command again"] == said
+
+
+def test_a_folder_whose_holder_hangs_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("oulipoly_engine.config.edit.write_files._PATIENCE_S", 0.0)
+    other = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_EX)
+
+    with pytest.raises(ConfigInvalid, match="another process changes files"):
+        write([FileChange(tmp_path / "new.toml", None, "mine")])
+    os.close(other)
+    assert not (tmp_path / "new.toml").exists()
