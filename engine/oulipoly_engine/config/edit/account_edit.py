@@ -24,6 +24,8 @@ from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record
 
 Data = dict[str, Any]
+_MEMBER = re.compile(r"\s*\[\[\s*providers\s*\]\]")  # the heading of a pool's member
+_MEMBER_PART = re.compile(r"\s*\[\[?\s*providers\s*[.\]]")  # and those of the tables within it
 
 
 class Addition(Record):
@@ -118,7 +120,7 @@ def _without_table(path: Path, account: str) -> FileChange | None:
     if account not in file.data:
         return None
     expected = {name: value for name, value in file.data.items() if name != account}
-    text = "".join(_lines_without(file.text, _heading_of(account)))
+    text = "".join(_lines_without(file.text, _heading_of(account).match))
     if _says(text, expected):
         return FileChange(path, file.text, text)
     from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - 60 ms, only a change needs it
@@ -126,16 +128,25 @@ def _without_table(path: Path, account: str) -> FileChange | None:
     return _edit(file, lambda document: toml_edit.remove(document, account), expected)
 
 
-def _lines_without(text: str, heading: re.Pattern[str]) -> Iterator[str]:
-    """Yield the lines of a file without some tables; comments right before a heading belong to the table below it."""
+def _lines_without(text: str, is_dropped: Callable[[str], object]) -> Iterator[str]:
+    """Yield the lines of a file without some tables. is_dropped: asked for each line that begins a table, in order.
+
+    Comments right before a heading belong to the table below it, those behind an empty line at a table's end to nobody.
+    """
     lines = text.splitlines(keepends=True)
     begins = [place for place, line in enumerate(lines) if line.lstrip().startswith("[")]
-    tables = [(begin - _count_comments(lines, begin), heading.match(lines[begin])) for begin in begins]
-    ends = [begin for begin, _ in tables[1:]] + [len(lines)]
-    yield from lines[: tables[0][0] if tables else len(lines)]
-    for (begin, is_named), end in zip(tables, ends, strict=True):
-        if is_named is None:
-            yield from lines[begin:end]
+    tables = [(begin - _count_comments(lines, begin), is_dropped(lines[begin])) for begin in begins]
+    ends = [*(begin for begin, _ in tables), len(lines)]
+    yield from lines[: ends[0]]
+    for (begin, is_gone), end in zip(tables, ends[1:], strict=True):
+        yield from _comments_behind(lines[begin:end]) if is_gone else lines[begin:end]
+
+
+def _comments_behind(table: Sequence[str]) -> Sequence[str]:
+    """Return what stands at a table's end behind an empty line, unless that is nothing but empty lines."""
+    values = [place for place, line in enumerate(table) if line.strip() and not line.lstrip().startswith("#")]
+    behind = list(itertools.dropwhile(str.strip, table[values[-1] + 1 :]))
+    return behind[1:] if any(map(str.strip, behind)) else []
 
 
 def _count_comments(lines: Sequence[str], place: int) -> int:
@@ -158,6 +169,18 @@ def _without_member(path: Path, account: str) -> FileChange | None:
     if len(places) == len(members):
         return FileChange(path, file.text, None)
     expected = {**file.data, "providers": [member for place, member in enumerate(members) if place not in places]}
+    seen = itertools.count(-1)
+    current = next(seen)
+
+    def is_dropped(heading: str) -> bool:
+        nonlocal current
+        if _MEMBER.match(heading):
+            current = next(seen)
+        return current in places and _MEMBER_PART.match(heading) is not None
+
+    text = "".join(_lines_without(file.text, is_dropped))
+    if _says(text, expected):
+        return FileChange(path, file.text, text)
 
     def drop(document: Any) -> None:  # noqa: ANN401 - tomlkit's
         for place in reversed(places):

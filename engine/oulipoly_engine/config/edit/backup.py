@@ -6,6 +6,7 @@ providers.toml, sessions.toml and the models' files. A value with a secret in it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,13 @@ from oulipoly_engine.config.problem import Level
 from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.core.accounts.clis import account_files
 from oulipoly_engine.core.text.control_characters import escape_toml
-from oulipoly_engine.core.text.redact import redact, redact_argv
+from oulipoly_engine.core.text.redact import redact_argv
 from oulipoly_engine.errors import ConfigInvalid
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record
 
 _HEAD = "# Accounts and pools of agent-runner, without logins and without secrets. `agents account import` reads it.\n"
+_ASSIGNMENT = re.compile(r"[A-Z_][A-Z0-9_]*=")  # of a variable, as env(1) takes it
 _KINDS = ("accounts", "scripts", "pools")
 
 
@@ -134,21 +136,25 @@ def _new_pool(path: Path, table: Mapping[str, Any]) -> FileChange:
 
 
 def _clean(value: Any, place: str, left_out: list[str]) -> Any:  # noqa: ANN401 - any TOML value
-    """Return a value without the secrets in it."""
+    """Return a value without the secrets in it; those of tables in a list, a pool's accounts, included."""
+    if isinstance(value, list):
+        return [_clean(item, f"{place}.{number}", left_out) for number, item in enumerate(value, 1)]
     if not isinstance(value, Mapping):
         return value
     kept = {}
     for key, item in value.items():
         inner = f"{place}.{key}"
-        if _has_secret(key, item, is_variable=place.endswith(".environment")):
+        if _has_secret(key, item):
             left_out.append(inner)
         else:
             kept[key] = _clean(item, inner, left_out)
     return kept
 
 
-def _has_secret(key: str, value: object, *, is_variable: bool) -> bool:
+def _has_secret(key: str, value: object) -> bool:
+    """Tell whether a text has a secret by its key or its look, or a list by its words."""
     if isinstance(value, str):
-        return mask.variables({key: value})[key] != value if is_variable else redact(value) != value
+        return mask.variables({key: value})[key] != value
     words = [word for word in value if isinstance(word, str)] if isinstance(value, list) else []
-    return redact_argv(words) != tuple(words)
+    assigned = dict(word.split("=", 1) for word in words if _ASSIGNMENT.match(word))
+    return redact_argv(words) != tuple(words) or mask.variables(assigned) != assigned
