@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import sys
+from pathlib import Path
 
 import pexpect
 import pytest
@@ -126,3 +128,25 @@ def test_edit_goes_on_where_it_was(paths, editor, tmp_path):
     asked.close()
 
     assert SETTINGS.replace("60", "20") == paths.settings.read_text()
+
+
+@pytest.mark.parametrize("script", ['rm "$1"', 'rm -r "$(dirname "$1")"'])
+def test_an_editor_that_deletes_its_copy_deletes_no_file(script, paths, editor, capfd):
+    editor(script)
+
+    assert 0 == main(["config", "edit"])
+
+    assert f"{paths.settings} is as it was\n" == capfd.readouterr().out
+    assert SETTINGS == paths.settings.read_text()
+
+
+def test_what_was_written_stays_where_the_file_has_changed_meanwhile(paths, editor, capfd, tmp_path):
+    editor(f"""sed -i 's/60/20/' "$1"; echo "# theirs" >> {paths.settings}; echo "$1" > {tmp_path}/place""")
+
+    assert 2 == main(["config", "edit"])
+
+    place = Path((tmp_path / "place").read_text().strip())
+    assert f"what you wrote is in {place}" in capfd.readouterr().err
+    assert SETTINGS.replace("60", "20") == place.read_text()
+    assert f"{SETTINGS}# theirs\n" == paths.settings.read_text()
+    shutil.rmtree(place.parent)

@@ -15,7 +15,7 @@ from oulipoly_engine.config.edit.write_files import FileChange, read_text, write
 from oulipoly_engine.config.model_files import is_name
 from oulipoly_engine.config.problem import Problem
 from oulipoly_engine.core.text.nearest import nearest
-from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.errors import ConfigInvalid, UsageInvalid
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.private_files import make_folder, write_private
 from oulipoly_engine.process.user_programs import edit
@@ -35,6 +35,7 @@ class FileEdit:
         self._folders = {"models": models_dir or paths.models, "agents": agents_dir or paths.agents}
         self.path = self._find(name)
         self._before = read_text(self.path)
+        self._is_kept = False
         self._known = frozenset(_text_of(problem) for problem in self._check(paths))
 
     def __enter__(self) -> FileEdit:
@@ -56,13 +57,14 @@ class FileEdit:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Remove the copy."""
-        shutil.rmtree(self._mirror, ignore_errors=True)
+        """Remove the copy, unless it has what could not be written."""
+        if not self._is_kept:
+            shutil.rmtree(self._mirror, ignore_errors=True)
 
     @property
     def is_changed(self) -> bool:
-        """Return whether the copy says something else than the file did."""
-        return read_text(self._copy) != (self._before or "")
+        """Return whether the copy says something else than the file did; one that is gone says nothing."""
+        return read_text(self._copy) not in (None, self._before or "")
 
     def open_editor(self) -> str | None:
         """Wait until the user leaves the editor; return what is wrong when there is none to start."""
@@ -76,8 +78,20 @@ class FileEdit:
         return tuple(one for one in problems if one.file == self.path or _text_of(one) not in self._known)
 
     def save(self) -> None:
-        """Write the copy's text in the file's place. Raises ConfigInvalid where that has changed meanwhile."""
-        write([FileChange(self.path, self._before, read_text(self._copy))])
+        """Write the copy's text in the file's place.
+
+        Raises ConfigInvalid where that has changed meanwhile or cannot be written; the copy stays then.
+        """
+        text = read_text(self._copy)
+        if text is None:
+            message = f"{self.path} is as it was: the editor's copy is gone"
+            raise ConfigInvalid(message)
+        try:
+            write([FileChange(self.path, self._before, text)])
+        except ConfigInvalid as error:
+            self._is_kept = True
+            message = f"{error}; what you wrote is in {self._copy}"
+            raise ConfigInvalid(message) from error
 
     def _check(self, paths: Paths) -> tuple[Problem, ...]:
         folders = self._folders
