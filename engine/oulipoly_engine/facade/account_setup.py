@@ -6,7 +6,7 @@ Every method blocks. Nothing is written before `write`, and what was written can
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from oulipoly_engine.config.edit.write_files import FileChange
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.clis.account_files import account_table
 from oulipoly_engine.core.accounts.clis.table import CLIS, recognise_cli
-from oulipoly_engine.errors import Interrupted, RequestRefused
+from oulipoly_engine.errors import Interrupted, RequestRefused, RunnerError
 from oulipoly_engine.facade.files import check_account
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.private_files import make_folder
@@ -184,8 +184,10 @@ class AccountSetup:
         return new_account.prepare(name, known, home, paths, inherited_environment(), used)
 
     def discard(self, candidate: Candidate) -> None:
-        """Take away what was made for an account that is not added after all."""
-        new_account.discard(candidate)
+        """Take away what was made for an account that is not added after all, and that no file names."""
+        with suppress(RunnerError):
+            if candidate.name not in self._accounts():
+                new_account.discard(candidate)
 
     def store_key(self, candidate: Candidate, key: str) -> Candidate:
         """Put an API key into the account's home. Raises RunnerError."""

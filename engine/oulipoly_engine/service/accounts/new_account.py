@@ -48,11 +48,6 @@ class Candidate(Record):
     uses_key: bool = False
     notes: tuple[str, ...] = ()  # what to know of it; a sentence each
 
-    @property
-    def can_log_in(self) -> bool:
-        """Tell whether its CLI has a way to log in."""
-        return self.cli.login is not None
-
 
 def find_cli(name: str) -> Cli:
     """Return a CLI that is known. Raises UsageInvalid with the nearest one."""

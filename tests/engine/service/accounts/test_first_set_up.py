@@ -8,8 +8,11 @@ import pytest
 from oulipoly_engine.config.check import check
 from oulipoly_engine.config.edit.undo import undo_last
 from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.events import Listeners
+from oulipoly_engine.facade.account_setup import AccountSetup, Candidate, find_cli
+from oulipoly_engine.facade.home import Home, Surroundings
 from oulipoly_engine.paths import from_environment
-from oulipoly_engine.service.accounts import setup
+from oulipoly_engine.service.accounts import new_account, setup
 from oulipoly_engine.service.accounts.setup import write_set_up
 
 CLIS = ("claude", "codex", "gemini", "opencode")
@@ -187,3 +190,16 @@ def test_the_command_shows_writes_and_adds_nothing_twice(logins, home, agents):
     assert (0, 0) == (done.returncode, again.returncode)
     assert b"providers.toml" in done.stdout
     assert b"nothing to add" in again.stdout
+
+
+def test_a_home_that_a_file_names_is_not_taken_away(logins):
+    homes = {name: logins.home / f".codex-{name}" for name in ("kept", "gone")}
+    for name, place in homes.items():
+        new_account._make_home(place, name)
+    logins.config.mkdir(parents=True)
+    logins.providers.write_text('[kept]\ncommand = "codex"\n')
+    found = AccountSetup(Home(Surroundings(logins), Listeners()))
+    for name, place in homes.items():
+        found.discard(Candidate(name, find_cli("codex"), "codex", place, place, {}, is_made=True))
+
+    assert {"kept": True, "gone": False} == {name: place.exists() for name, place in homes.items()}
