@@ -42,3 +42,11 @@ def test_a_folder_whose_holder_hangs_is_named(tmp_path, monkeypatch):
         write([FileChange(tmp_path / "new.toml", None, "mine")])
     os.close(other)
     assert not (tmp_path / "new.toml").exists()
+
+
+def test_what_a_killed_process_has_left_goes_with_the_next_change(tmp_path):
+    (tmp_path / ".providers.toml.new-a1b2c3d4").write_text("half")
+    (tmp_path / ".providers.toml.original").write_text("the user's")
+    write([FileChange(tmp_path / "providers.toml", None, "mine")])
+
+    assert {".providers.toml.original", "providers.toml"} == {one.name for one in tmp_path.glob("*providers*")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import fcntl
+import glob
 import os
 import tempfile
 import time
@@ -56,6 +57,9 @@ def _write(changes: Sequence[FileChange]) -> None:
         _refuse_if_changed(change)
     prepared: list[tuple[Path, Path]] = []
     try:
+        for target in {change.path.resolve() for change in changes}:
+            for left in target.parent.glob(f"{glob.escape(_prefix(target))}*"):  # by a process that was killed
+                left.unlink()
         for change in changes:
             if change.after is not None:
                 target = change.path.resolve()
@@ -123,7 +127,7 @@ def _refuse_if_changed(change: FileChange) -> None:
 def _prepare(target: Path, change: FileChange, text: str) -> Path:
     make_folder(target.parent)
     mode = _NEW_FILE_MODE if change.before is None else target.stat().st_mode & 0o7777
-    descriptor, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    descriptor, name = tempfile.mkstemp(prefix=_prefix(target), dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             os.fchmod(descriptor, mode)
@@ -134,6 +138,10 @@ def _prepare(target: Path, change: FileChange, text: str) -> Path:
         Path(name).unlink()
         raise
     return Path(name)
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name}.new-"
 
 
 def _rename(prepared: Sequence[tuple[Path, Path]]) -> None:
