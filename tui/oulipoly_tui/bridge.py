@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from oulipoly_engine.core.quota.staleness import READING_FLOOR_S
 from oulipoly_tui.app_interface import AppInterface
 from oulipoly_tui.attention import Alerts
 from oulipoly_tui.messages import EventArrived
@@ -36,6 +38,7 @@ class EngineBridge:
         self._open_engine = open_engine
         self._alerts = alerts
         self._is_taking = self._is_dirty = self._is_reading = False
+        self._read_at: dict[str, float] = {}  # by account, monotonic: when its reading was begun here
 
     def open(self) -> None:
         """Open the engine in a thread: it takes longer than the first frame."""
@@ -65,13 +68,19 @@ class EngineBridge:
             self._examine()
 
     def read_due_quota(self) -> None:
-        """Read the accounts that are due, unless such a reading is under way."""
+        """Read the accounts that are due, unless such a reading is under way.
+
+        Not one more often than the floor allows: a reading that was stopped, or cannot be stored, leaves it due.
+        """
         app, engine, snapshot = self._app, self._app.engine, self._app.snapshot
         if engine is None or snapshot is None or self._is_reading or app.options.read_only:
             return
-        due = tuple(view.name for view in snapshot.accounts if view.is_due)
+        latest = monotonic() - READING_FLOOR_S
+        shown = (view.name for view in snapshot.accounts if view.is_due)
+        due = tuple(name for name in shown if self._read_at.get(name, latest) <= latest)
         if due and app.options.reads_quota:
             self._is_reading = True
+            self._read_at.update(dict.fromkeys(due, monotonic()))
             read = partial(engine.quota.refresh_for_display, due, snapshot.at)
             app.work("read due", read, self._end_reading, self._end_reading, title="reading quota", can_stop=True)
 
