@@ -17,7 +17,7 @@ from oulipoly_engine.config.edit.write_files import FileChange
 from oulipoly_engine.core.accounts.accounts import Account
 from oulipoly_engine.core.accounts.clis.account_files import account_table
 from oulipoly_engine.core.accounts.clis.table import CLIS, recognise_cli
-from oulipoly_engine.errors import Interrupted, RequestRefused, RunnerError
+from oulipoly_engine.errors import Interrupted, RequestRefused, RunnerError, SchemaIncompatible, StoreUnusable
 from oulipoly_engine.facade.files import check_account
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.private_files import make_folder
@@ -141,8 +141,9 @@ class AccountSetup:
         """Note which versions were seen, where that can be kept, and return those before that were others."""
         from oulipoly_engine.store.runs.cli_versions import record
 
-        with self._home.lend_store_to_read() as store:
+        with suppress(StoreUnusable, SchemaIncompatible), self._home.lend_store_to_read() as store:
             return self._home.write_along(store, lambda: record(store, versions, self._home.now()), {})
+        return {}  # what is installed can be told without a state file; the doctor tells of a broken one
 
     def names(self) -> Mapping[str, Account]:
         """Return the accounts that are configured, by name."""

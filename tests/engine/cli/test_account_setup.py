@@ -11,6 +11,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.sessions.journal import JournalFolder
 
 FAKE = Path(__file__).parents[2] / "fixtures" / "fake_cli.py"
@@ -382,6 +383,16 @@ def test_what_is_there_is_detected_and_shown_without_tokens(home, ann, run):
     later = json.loads(run("setup", "detect", "--json", mood="old").stdout)
     claude = next(one for one in later["clis"] if one["name"] == "claude")
     assert (True, "2.1.197 (Claude Code)") == (claude["version_changed"], claude["previous_version"])
+
+
+def test_what_is_there_is_detected_without_a_state_file_too(home, run):
+    state = from_environment().state_db
+    state.parent.mkdir(parents=True)
+    state.write_text("rubbish")
+    done = run("setup", "detect", "--json")
+
+    assert 0 == done.returncode, done.stderr
+    assert [True, True] == [one["installed"] for one in json.loads(done.stdout)["clis"][:2]]
 
 
 def test_an_account_that_does_not_answer_is_said(home, ann, run):
