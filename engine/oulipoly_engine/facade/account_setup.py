@@ -289,15 +289,18 @@ class AccountSetup:
         else:
             self._rename_state(*step.renamed, lambda: undo.write_step(data, step))
 
-    def undo(self) -> Step:
-        """Put back what the last change has changed, and return that change. Raises RunnerError."""
+    def undo(self, agreed: Step | None = None) -> Step:
+        """Put back what the last change has changed, and return that change. Raises RunnerError.
+
+        agreed: what the user was asked about; nothing is undone where another change is the last one by now.
+        """
         self._home.refuse_if_read_only("change the configuration")
         data = self._home.paths.data
-        step = undo.last_step(data)
+        step = agreed or undo.last_step(data)
         if step is None or step.renamed is None:
-            return undo.undo_last(data)
+            return undo.undo_last(data, step)
         name, new = step.renamed
-        self._rename_state(new, name, lambda: undo.undo_last(data))
+        self._rename_state(new, name, lambda: undo.undo_last(data, step))
         return step
 
     def last_step(self) -> Step | None:

@@ -4,6 +4,7 @@ import pytest
 
 from oulipoly_engine.config.edit import undo
 from oulipoly_engine.config.edit.write_files import FileChange, write
+from oulipoly_engine.errors import RequestRefused
 
 
 def test_an_undo_that_was_cut_off_is_finished_by_the_next_one(tmp_path, monkeypatch):
@@ -22,3 +23,15 @@ def test_an_undo_that_was_cut_off_is_finished_by_the_next_one(tmp_path, monkeypa
 
     assert step == undo.undo_last(tmp_path)
     assert [True, False] == [(tmp_path / name).exists() for name in ("a.toml", "providers.toml")]
+
+
+def test_a_change_that_nobody_was_asked_about_is_not_undone(tmp_path):
+    undo.write_step(tmp_path, undo.Step("added the account a", (FileChange(tmp_path / "a.toml", None, "[a]\n"),)))
+    asked = undo.last_step(tmp_path)
+    undo.write_step(tmp_path, undo.Step("added the account b", (FileChange(tmp_path / "b.toml", None, "[b]\n"),)))
+
+    with pytest.raises(RequestRefused, match="another one meanwhile, so nothing was undone: added the account b"):
+        undo.undo_last(tmp_path, asked)
+    assert (tmp_path / "b.toml").exists()
+    assert "added the account b" == undo.undo_last(tmp_path).what
+    assert "added the account a" == undo.undo_last(tmp_path, asked).what

@@ -172,11 +172,12 @@ def undo_set_up(app: AppInterface, _arguments: list[str]) -> None:
         from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when it is asked
 
         files = ", ".join(str(change.path) for change in step.files)
-        app.push_screen(Confirm(f"Undo: {step.what}?", f"This changes {files}.", "undo"), on_answered)
 
-    def on_answered(yes: bool | None) -> None:
-        if yes:
-            app.work("undo", setup.undo, on_undone)
+        def on_answered(yes: bool | None) -> None:
+            if yes:
+                app.work("undo", lambda: setup.undo(step), on_undone)
+
+        app.push_screen(Confirm(f"Undo: {step.what}?", f"This changes {files}.", "undo"), on_answered)
 
     def on_undone(step: Step) -> None:
         app.say(f"Undone: {step.what}")

@@ -137,7 +137,7 @@ def _undo(context: Context, options: Namespace) -> int:
         if not Questions(is_agreed=options.yes).confirm(f"Undo: {step.what}? This changes {files}."):
             message = "nothing was undone"
             raise RequestRefused(message)
-    output.write_line(f"Undone: {setup.undo().what}")
+    output.write_line(f"Undone: {setup.undo(step).what}")
     return 0
 
 

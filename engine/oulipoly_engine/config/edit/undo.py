@@ -42,17 +42,22 @@ def last_step(data: Path) -> Step | None:
     return steps[-1] if steps else None
 
 
-def undo_last(data: Path) -> Step:
+def undo_last(data: Path, agreed: Step | None = None) -> Step:
     """Put the files of the last change back as they were.
 
-    Raises RequestRefused where there is no change, or where a file was changed since; nothing is written then. Whoever
-    is cut off does the same again: the note goes last.
+    agreed: what somebody has seen as the last change and agreed to undo; None: whatever it is.
+
+    Raises RequestRefused where another one was made meanwhile, where there is no change, or where a file was changed
+    since; nothing is written then. Whoever is cut off does the same again: the note goes last.
     """
     place = data / _FILE
     before = read_text(place)
     steps = _read(before)
     if not steps:
         message = "there is nothing to undo: no account was added, renamed, removed or imported here"
+        raise RequestRefused(message)
+    if agreed not in (None, steps[-1]):
+        message = f"the last change is another one meanwhile, so nothing was undone: {steps[-1].what}"
         raise RequestRefused(message)
     back = [FileChange(change.path, now, change.before) for change in steps[-1].files for now in (_now(change),)]
     write([change for change in back if change.before != change.after])
