@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import stat
 import sys
 import threading
@@ -12,6 +13,7 @@ import pexpect
 import pytest
 
 from oulipoly_engine.paths import from_environment
+from oulipoly_engine.service.accounts import new_account
 from oulipoly_engine.service.sessions.journal import JournalFolder
 
 FAKE = Path(__file__).parents[2] / "fixtures" / "fake_cli.py"
@@ -321,6 +323,8 @@ def test_a_removal_leaves_the_home_and_can_be_undone(home, ann, run):
 def test_only_a_home_that_was_made_here_is_deleted(home, ann, run):
     (home / ".codex").mkdir()
     run("account", "add", "codex", "own", "--home", home / ".codex", "--no-login", "--yes", "--no-test")
+    copied = shutil.copytree(home / ".claude-work", home / ".claude-copied")
+    assert not new_account.is_made_home(copied)
     kept = run("account", "remove", "own", "--delete-home", "--yes")
     gone = run("account", "remove", "work", "--delete-home", "--yes")
 

@@ -28,7 +28,7 @@ from oulipoly_engine.service.accounts import logins
 from oulipoly_engine.service.accounts.logins import LoginState, Version
 from oulipoly_engine.service.accounts.setup import login_in
 
-_MARKER = ".made-by-agent-runner"  # in homes that we made: `remove --delete-home` takes no other away
+_MARKER = ".made-by-agent-runner"  # in homes that we made, with their place: `remove --delete-home` takes no other away
 _LONGEST_NAME = 60  # characters
 _SAFE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.")
 _LONGEST_KEY = 4096  # characters
@@ -111,7 +111,7 @@ def prepare(
     if home is not None and place.is_symlink():
         notes += (f"{place} is a link to {place.resolve()}",)
     if home is None:
-        _make_home(place, name)
+        _make_home(place)
     variables = {} if is_default else cli.place.environment(str(place))
     hidden = () if is_default else cli.launch.unset
     whole = {key: value for key, value in environ.items() if key not in hidden} | variables
@@ -128,14 +128,25 @@ def discard(candidate: Candidate) -> None:
 
 
 def is_made_home(home: Path) -> bool:
-    """Tell whether we have made a home."""
-    return not home.is_symlink() and (home / _MARKER).is_file()
+    """Tell whether we have made a home, in this place: a copy of one that we made is its user's."""
+    try:
+        return not home.is_symlink() and (home / _MARKER).read_bytes() == os.fsencode(home.resolve())
+    except OSError:
+        return False
 
 
 def delete_made_home(home: Path) -> bool:
-    """Delete a home with all that is in it, if we have made it; return whether it was. Raises OSError."""
+    """Delete a home with all that is in it, if we have made it; return whether it was. Raises OSError.
+
+    What marks it as ours goes last, so that one that could not be deleted whole can be once more.
+    """
     if not is_made_home(home):
         return False
+    for entry in home.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        elif entry.name != _MARKER:
+            entry.unlink()
     shutil.rmtree(home)
     return True
 
@@ -220,14 +231,14 @@ def _home_name(cli: Cli, name: str) -> str:
     return f".{own}"
 
 
-def _make_home(place: Path, name: str) -> None:
+def _make_home(place: Path) -> None:
     """Make a home; one that a killed `account add` has left before anybody logged in is taken as it is."""
     if is_made_home(place) and [one.name for one in place.iterdir()] == [_MARKER]:
         return
     try:
         make_new_folder(place)
-        with os.fdopen(open_private(place / _MARKER, os.O_WRONLY | os.O_EXCL), "w") as file:
-            file.write(f"{name}\n")
+        with os.fdopen(open_private(place / _MARKER, os.O_WRONLY | os.O_EXCL), "wb") as file:
+            file.write(os.fsencode(place.resolve()))
     except FileExistsError as error:
         message = f"{place} is there already: give `--home {place}` if that login is meant, or choose another name"
         raise RequestRefused(message) from error
