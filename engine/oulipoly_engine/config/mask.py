@@ -5,8 +5,10 @@ What a secret looks like is the redactor's business; this adds variables that ar
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from oulipoly_engine.core.text.redact import REDACTED, redact_argv, redact_strictly
 
@@ -27,6 +29,36 @@ def mask(secret: str) -> str:
 def text(value: str) -> str:
     """Hide every secret inside a text, such as a shell line; bare tokens too, since hiding too much is harmless."""
     return redact_strictly(value).replace(REDACTED, _DOTS)
+
+
+def toml(value: str, documents: Iterable[str]) -> str:
+    """Hide every secret inside a text that has lines of TOML documents, such as their difference.
+
+    A line alone does not tell that its word stands behind `--api-key` on the line above: the documents do.
+    """
+    found: set[str] = set()
+    for document in documents:
+        try:
+            found.update(_secrets(tomllib.loads(document)))
+        except (tomllib.TOMLDecodeError, RecursionError):
+            continue
+    for secret in sorted(found, key=len, reverse=True):
+        for written in (f'"{secret}"', f"'{secret}'", json.dumps(secret, ensure_ascii=False)):
+            value = value.replace(written, f'"{_DOTS}"')
+    return text(value)
+
+
+def _secrets(data: object) -> Iterator[str]:
+    if isinstance(data, Mapping):
+        for name, value in data.items():
+            if isinstance(value, str) and variables({name: value})[name] != value:
+                yield value
+            yield from _secrets(value)
+    elif isinstance(data, list):
+        plain = [word for word in data if isinstance(word, str)]
+        yield from (word for word, hidden in zip(plain, words(plain), strict=True) if word != hidden)
+        for value in data:
+            yield from _secrets(value)
 
 
 def words(values: Sequence[str]) -> list[str]:

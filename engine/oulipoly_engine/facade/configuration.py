@@ -87,7 +87,8 @@ class Configuration:
         from oulipoly_engine.config.migration import migrate
 
         plan = migrate.plan(self._home.paths, self._home.models_dir)
-        return Migration(plan, mask.text("".join(change.diff for change in plan.files)))
+        documents = [text for change in plan.files for text in (change.before, change.after) if text is not None]
+        return Migration(plan, mask.toml("".join(change.diff for change in plan.files), documents))
 
     def migrate(self, migration: Migration) -> None:
         """Write what a migration would change. Raises ConfigInvalid."""

@@ -2,6 +2,7 @@
 
 import pytest
 
+from oulipoly_engine.config import mask
 from oulipoly_engine.config.edit import account_edit, backup
 from oulipoly_engine.paths import from_environment
 
@@ -100,3 +101,13 @@ def test_a_backup_has_no_secret_of_a_pools_account(paths):
     assert secret not in found.text
     assert 'name = "a"' in found.text
     assert ("a.api_key", "a.args", "m.providers.1.args", "m.providers.1.interactive_args") == found.left_out
+
+
+def test_a_difference_hides_secrets_whose_flag_stands_on_another_line():
+    head = '[a]\nargs = [\n  "--api-key",\n  "hunter2-one", # mine\n  "plain",\n]\n[a.environment]\n'
+    document = head + "MY_KEY = 'hunter2-two'\nMODE = \"fast\"\n"
+    shown = mask.toml(f"-{document}", [document, "[["])
+
+    assert "hunter2" not in shown
+    assert '"plain"' in shown
+    assert "fast" in shown
