@@ -214,7 +214,7 @@ def test_a_locked_state_file_holds_nothing_up(demo, start, agents):
         app = start(demo)
         app.expect("demo-codex1")
         app.send("2")
-        app.expect("resets in")
+        app.expect("top consumers")
         other.execute("ROLLBACK")
     app.send("q")
     ended(app)

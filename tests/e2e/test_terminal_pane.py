@@ -375,7 +375,7 @@ def test_whole_screen_is_handed_over_and_comes_back(start, paths):
     app.expect(re.escape("$"))
     app.send("f")
     app.expect("leaves this terminal")
-    app.send("stty size\r")
+    app.send("until stty size | grep '24 8[0]'; do sleep 0.1; done\r")  # the size follows a moment later
     app.expect("24 80")
     app.send(CHORD)
     app.expect("Pools|REPL")
