@@ -194,8 +194,8 @@ def test_the_command_shows_writes_and_adds_nothing_twice(logins, home, agents):
 
 def test_a_home_that_a_file_names_is_not_taken_away(logins):
     homes = {name: logins.home / f".codex-{name}" for name in ("kept", "gone")}
-    for name, place in homes.items():
-        new_account._make_home(place, name)
+    for place in homes.values():
+        new_account._make_home(place)
     logins.config.mkdir(parents=True)
     logins.providers.write_text('[kept]\ncommand = "codex"\n')
     found = AccountSetup(Home(Surroundings(logins), Listeners()))
