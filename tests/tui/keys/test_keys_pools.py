@@ -144,7 +144,7 @@ async def test_r_talks_to_the_model_in_a_terminal(repl_world, hand):
 
 
 @keys("pools.add_account", "A")
-async def test_capital_a_adds_an_account_in_a_terminal(app_world, hand):
+async def test_capital_a_adds_an_account_in_a_terminal(repl_world, hand):
     async with hand() as one:
         await one.choose("pools", "bob")
         await one.press("A")
