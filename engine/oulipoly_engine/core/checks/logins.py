@@ -5,11 +5,12 @@ Source: contract, section 13; Claude Code 2.1, codex 0.169 and gemini-cli 0.20, 
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
+
+from oulipoly_engine.core.accounts.clis.documents import object_in, read_claims
 
 
 def find_fault(cli: str, raw: bytes, now: datetime) -> str | None:
@@ -31,16 +32,16 @@ def find_fault(cli: str, raw: bytes, now: datetime) -> str | None:
 
 
 def _of_claude(document: Mapping[str, Any]) -> tuple[object, object, datetime | None]:
-    oauth = _part(document, "claudeAiOauth")
+    oauth = object_in(document, "claudeAiOauth")
     return oauth.get("accessToken"), oauth.get("refreshToken"), _instant(oauth.get("expiresAt"), 1000)
 
 
 def _of_codex(document: Mapping[str, Any]) -> tuple[object, object, datetime | None]:
-    tokens = _part(document, "tokens")
+    tokens = object_in(document, "tokens")
     access = tokens.get("access_token")
     if document.get("OPENAI_API_KEY"):
         return True, None, None
-    return access, tokens.get("refresh_token"), _instant(_claims(access).get("exp"), 1)
+    return access, tokens.get("refresh_token"), _instant(read_claims(access).get("exp"), 1)
 
 
 def _of_gemini(document: Mapping[str, Any]) -> tuple[object, object, datetime | None]:
@@ -48,23 +49,6 @@ def _of_gemini(document: Mapping[str, Any]) -> tuple[object, object, datetime | 
 
 
 _TOKENS = {"claude": _of_claude, "codex": _of_codex, "gemini": _of_gemini}
-
-
-def _part(document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    found = document.get(key)
-    return found if isinstance(found, dict) else {}
-
-
-def _claims(token: object) -> Mapping[str, Any]:
-    """Return what a JSON Web Token claims; nothing where it is none."""
-    parts = token.split(".") if isinstance(token, str) else []
-    if len(parts) != 3:
-        return {}
-    try:
-        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
-    except (ValueError, RecursionError):
-        return {}
-    return claims if isinstance(claims, dict) else {}
 
 
 def _instant(value: object, units_per_s: int) -> datetime | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,7 +18,7 @@ from oulipoly_engine.core.accounts.clis.cli import (
     Status,
     Transcripts,
 )
-from oulipoly_engine.core.accounts.clis.documents import object_in, read_object, text_of
+from oulipoly_engine.core.accounts.clis.documents import object_in, read_claims, read_object, text_of
 
 _CLAIMS = "https://api.openai.com/auth"
 _KEYS = ("OPENAI_API_KEY", "CODEX_API_KEY")
@@ -37,7 +35,7 @@ def _read_status(seen: Observed) -> tuple[Profile, ...]:
 
 
 def _profile(auth: Mapping[str, Any]) -> Profile:
-    claims = _claims(_identity_token(auth))
+    claims = read_claims(object_in(auth, "tokens").get("id_token"))
     if claims:
         account = object_in(claims, _CLAIMS)
         details = {key: value for key in ("chatgpt_account_id",) if (value := text_of(account, key))}
@@ -47,22 +45,6 @@ def _profile(auth: Mapping[str, Any]) -> Profile:
     if auth.get("OPENAI_API_KEY"):
         return Profile("API key", "api_key")
     return Profile("logged in", "unknown")
-
-
-def _identity_token(auth: Mapping[str, Any]) -> str:
-    token = object_in(auth, "tokens").get("id_token")
-    return token if isinstance(token, str) else ""
-
-
-def _claims(token: str) -> Mapping[str, Any]:
-    """Return what a JWT says of its owner; its signature is its reader's business, and we grant nothing by it."""
-    parts = token.split(".")
-    if len(parts) != 3:
-        return {}
-    try:
-        return read_object(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)).decode())
-    except (binascii.Error, ValueError):
-        return {}
 
 
 def _configured(text: str) -> Iterator[Profile]:
