@@ -28,7 +28,15 @@ if TYPE_CHECKING:
     class Record:
         """What type checkers see, which know of no Struct whose subclasses are frozen unless they say otherwise."""
 
-        def __init_subclass__(cls, *, frozen: bool = True, eq: bool = True, order: bool = False) -> None: ...  # noqa: D105
+        def __init_subclass__(  # noqa: D105
+            cls,
+            *,
+            frozen: bool = True,
+            eq: bool = True,
+            order: bool = False,
+            tag: str | None = None,
+            tag_field: str | None = None,
+        ) -> None: ...
 
 else:
 

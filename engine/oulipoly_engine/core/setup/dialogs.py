@@ -1,0 +1,344 @@
+"""What the set-up asks a person and shows them, as data: one description that the app and the terminal draw.
+
+A description comes from our own set-up, or from a model's reply (agent-runner section 13, `ask_user`), which is hostile
+until it has been read here. Texts are the model's own, so whoever draws them neutralises them as it does with others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.records import Record
+
+SHORT = 200  # characters of a title, a label, a name
+LONG = 4000  # characters of a message or a default
+MOST_FIELDS = 20  # of a form
+MOST_STEPS = 10  # of a wizard
+MOST_OPTIONS = 50  # of a field
+ANSWER = 20_000  # characters of one answer
+
+FieldType = Literal["text", "password", "number", "checkbox", "select", "multi_select", "textarea"]
+
+
+class Dialog(Record):
+    """What is asked; each has a title and its own answer."""
+
+
+class Option(Record):
+    """One of the values of a field with choices."""
+
+    value: str
+    label: str = ""
+
+
+class FormField(Record):
+    """One thing that a form asks for."""
+
+    name: str
+    label: str = ""
+    field_type: FieldType = "text"
+    required: bool = False
+    default_value: str | bool | float | None = None
+    options: tuple[Option, ...] = ()
+    placeholder: str = ""
+    help_text: str = ""
+
+    @property
+    def title(self) -> str:
+        """What a person reads beside it."""
+        return self.label or self.name
+
+    @property
+    def default_text(self) -> str:
+        """The value it begins with, as a person would type it."""
+        value = self.default_value
+        if value is None:
+            return ""
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+
+
+class Form(Dialog, tag_field="type", tag="form"):
+    """Several fields on one screen."""
+
+    title: str
+    fields: tuple[FormField, ...]
+    form_id: str = "form"
+    description: str = ""
+    submit_label: str = "Go on"
+
+
+class WizardPage(Record):
+    """A step of a wizard."""
+
+    label: str
+    form: Form
+    description: str = ""
+
+
+class Wizard(Dialog, tag_field="type", tag="wizard"):
+    """Forms one after the other; `current_step` is the one that is asked, from 0."""
+
+    title: str
+    steps: tuple[WizardPage, ...]
+    wizard_id: str = "wizard"
+    current_step: int = 0
+
+
+class Confirmation(Dialog, tag_field="type", tag="confirm"):
+    """A question to be answered with yes or no."""
+
+    title: str
+    message: str
+    confirm_id: str = "confirm"
+    confirm_label: str = "Yes"
+    cancel_label: str = "No"
+
+
+class LoginRequest(Dialog, tag_field="type", tag="oauth_flow"):
+    """A login, or an installation, that a person does by a command of their own and then says that it is done."""
+
+    provider: str
+    login_command: str
+    instructions: str = ""
+
+    @property
+    def title(self) -> str:
+        """What stands above it."""
+        return f"Log in to {self.provider}"
+
+
+class KeyRequest(Dialog, tag_field="type", tag="api_key_entry"):
+    """An API key; what is typed is never shown, and no model gets it."""
+
+    provider: str
+    env_var: str
+    help_url: str = ""
+
+    @property
+    def title(self) -> str:
+        """What stands above it."""
+        return f"API key for {self.provider}"
+
+
+class CliOption(Record):
+    """A CLI that can be chosen."""
+
+    name: str
+    installed: bool = False
+    description: str = ""
+
+
+class CliSelection(Dialog, tag_field="type", tag="cli_selection"):
+    """Which CLIs the set-up is about; one or more."""
+
+    available: tuple[CliOption, ...]
+    message: str = "Which CLIs do you want to use?"
+
+    @property
+    def title(self) -> str:
+        """What stands above it."""
+        return "Choose CLIs"
+
+
+AnyDialog = Form | Wizard | Confirmation | LoginRequest | KeyRequest | CliSelection
+
+Value = str | bool | float | tuple[str, ...]
+
+
+class Answer(Record):
+    """What a person answered."""
+
+
+class FormAnswer(Answer, tag_field="type", tag="form_submit"):
+    """The values of a form by the names of its fields."""
+
+    form_id: str
+    values: Mapping[str, Value]
+
+
+class WizardAnswer(Answer, tag_field="type", tag="wizard_step"):
+    """The values of one step; the last step's answer ends the wizard."""
+
+    wizard_id: str
+    step: int
+    values: Mapping[str, Value]
+
+
+class Confirmed(Answer, tag_field="type", tag="confirm"):
+    """Yes or no."""
+
+    confirm_id: str
+    confirmed: bool
+
+
+class LoginDone(Answer, tag_field="type", tag="oauth_complete"):
+    """The person says that they have logged in; whether it is so is looked at."""
+
+    provider: str
+
+
+class KeyGiven(Answer, tag_field="type", tag="api_key"):
+    """A key; the key itself is in no document and no `repr`."""
+
+    provider: str
+    env_var: str
+    key: str = ""
+
+    def __repr__(self) -> str:
+        """Leave out the key."""
+        return f"KeyGiven(provider={self.provider!r}, env_var={self.env_var!r})"
+
+
+class CliChoice(Answer, tag_field="type", tag="cli_selection"):
+    """The names of the CLIs that were chosen."""
+
+    selected: tuple[str, ...]
+
+
+class Skipped(Answer, tag_field="type", tag="skip"):
+    """Not answered; the set-up goes on without it."""
+
+
+class Cancelled(Answer, tag_field="type", tag="cancel"):
+    """The set-up ends."""
+
+
+class Shown(Record):
+    """What is shown and needs no answer."""
+
+
+class CommandOutput(Shown, tag_field="type", tag="command_output"):
+    """What a command wrote, and how it ended."""
+
+    command: str
+    exit_code: int | None
+    stdout: str = ""
+    stderr: str = ""
+
+
+class DetectionSummary(Shown, tag_field="type", tag="detection_summary"):
+    """What was found on the machine; a line each."""
+
+    lines: tuple[str, ...]
+
+
+class ConfigWritten(Shown, tag_field="type", tag="config_written"):
+    """A file that was written, with the change that was agreed to."""
+
+    path: str
+    description: str = ""
+    diff: str = ""
+
+
+class TestResult(Shown, tag_field="type", tag="test_result"):
+    """Whether a model answered a test."""
+
+    __test__ = False  # no class of tests
+
+    model_name: str
+    success: bool
+    output: str = ""
+
+
+AnyShown = CommandOutput | DetectionSummary | ConfigWritten | TestResult
+
+
+class Problem(Record):
+    """What is wrong with an answer: the field's name, and a sentence."""
+
+    name: str
+    text: str
+
+
+def check_dialog(dialog: AnyDialog) -> None:
+    """Refuse a description that nobody could draw or answer. Raises RequestRefused, which names what is wrong."""
+    if isinstance(dialog, Form):
+        _check_form(dialog)
+    elif isinstance(dialog, Wizard):
+        _require(dialog.title, 0 < len(dialog.steps) <= MOST_STEPS, f"a wizard has 1 to {MOST_STEPS} steps")
+        _require(dialog.title, 0 <= dialog.current_step < len(dialog.steps), "its current step is none of its steps")
+        for step in dialog.steps:
+            _check_form(step.form)
+    elif isinstance(dialog, CliSelection):
+        _require(dialog.title, 0 < len(dialog.available) <= MOST_OPTIONS, f"it offers 1 to {MOST_OPTIONS} CLIs")
+
+
+def read_value(asked: FormField, text: str) -> Value:
+    """Return what a typed text means for a field; several values have commas between them.
+
+    Raises RequestRefused with a sentence that names the field.
+    """
+    text = text.strip()
+    if not text:
+        _require(asked.title, not asked.required or asked.field_type == "checkbox", "it has to be filled in")
+        return () if asked.field_type == "multi_select" else False if asked.field_type == "checkbox" else ""
+    _require(asked.title, len(text) <= ANSWER, f"it may have at most {ANSWER} characters")
+    if asked.field_type == "number":
+        try:
+            number = float(text)
+        except ValueError:
+            number = float("nan")
+        _require(asked.title, number == number and abs(number) != float("inf"), f"{text!r} is no number")
+        return number
+    if asked.field_type == "checkbox":
+        _require(asked.title, text.lower() in ("y", "yes", "true", "n", "no", "false"), "answer yes or no")
+        return text.lower() in ("y", "yes", "true")
+    if asked.field_type == "multi_select":
+        return tuple(dict.fromkeys(_choose(asked, word.strip()) for word in text.split(",") if word.strip()))
+    return _choose(asked, text) if asked.field_type == "select" else text
+
+
+def check_values(form: Form, texts: Mapping[str, str]) -> tuple[dict[str, Value], tuple[Problem, ...]]:
+    """Return the values of a form by name, and what is wrong; a field that was left out has its default."""
+    values: dict[str, Value] = {}
+    problems: list[Problem] = []
+    for asked in form.fields:
+        try:
+            values[asked.name] = read_value(asked, texts.get(asked.name, asked.default_text))
+        except RequestRefused as refused:
+            problems.append(Problem(asked.name, refused.message))
+    return values, tuple(problems)
+
+
+def answer_document(answer: Answer) -> dict[str, object]:
+    """Return an answer as a document: what a model is told, and what `--json` prints. It never has a key's text."""
+    document: dict[str, object] = msgspec.to_builtins(answer)
+    if isinstance(answer, KeyGiven):
+        document["key"] = "(kept by the set-up, not shown)"
+    return document
+
+
+def _check_form(form: Form) -> None:
+    _require(form.title, 0 < len(form.fields) <= MOST_FIELDS, f"a form has 1 to {MOST_FIELDS} fields")
+    names = [asked.name for asked in form.fields]
+    _require(form.title, all(names) and len(set(names)) == len(names), "each field needs a name of its own")
+    for asked in form.fields:
+        has_options = asked.field_type in ("select", "multi_select")
+        _require(asked.title, not has_options or 0 < len(asked.options) <= MOST_OPTIONS, "it offers nothing to choose")
+    for text in (form.title, *(asked.title for asked in form.fields)):
+        _require(form.title, len(text) <= SHORT, f"a label may have at most {SHORT} characters")
+    for text in (form.description, *(asked.help_text + asked.default_text for asked in form.fields)):
+        _require(form.title, len(text) <= LONG, f"a text may have at most {LONG} characters")
+
+
+def _choose(asked: FormField, text: str) -> str:
+    """Return the value that a text names: the value itself, its label, or its number from 1."""
+    wanted = text.casefold()
+    for number, option in enumerate(asked.options, start=1):
+        if wanted in (option.value.casefold(), option.label.casefold()) or text == str(number):
+            return option.value
+    offered = ", ".join(option.value for option in asked.options)
+    message = f"{asked.title}: {text[:SHORT]!r} is none of {offered}"
+    raise RequestRefused(message)
+
+
+def _require(name: str, is_so: bool, text: str) -> None:
+    if not is_so:
+        message = f"{name[:SHORT]}: {text}"
+        raise RequestRefused(message)

@@ -1,0 +1,1 @@
+"""The set-up agent at work, and what it does for a user."""
