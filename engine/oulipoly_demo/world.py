@@ -35,7 +35,7 @@ _FORMAT = 3  # raised when a world of an older shape must be rebuilt
 _LIBRARY = Path(__file__).resolve().parents[1]
 # (share of the short tier, how much of it has passed, the same of the long tier), 0..1; None: not begun.
 _SEEDS: dict[str, tuple[tuple[float, float] | None, tuple[float, float] | None]] = {
-    "demo-claude1": ((0.94, 0.85), (0.61, 0.55)),  # nearly spent
+    "demo-claude1": ((0.94, 0.85), (0.61, 0.55)),  # almost exhausted
     "demo-claude2": ((0.35, 0.40), (0.48, 0.70)),
     "demo-claude3": (None, None),  # fresh
     "demo-codex1": ((0.72, 0.30), (0.90, 0.40)),  # burns too fast
@@ -188,7 +188,7 @@ def instructions(world: World, command_name: str, environ: Mapping[str, str] | N
     return f"""This is a DEMO. Its accounts and answers are made up: no model is asked, nothing leaves this machine, and
 your own configuration and sessions stay untouched. Its world: {world.root}
 
-Two vendors, five accounts: demo-claude1 (nearly spent), demo-claude2, demo-claude3 (fresh); demo-codex1, demo-codex2.
+Two vendors, five accounts: demo-claude1 (almost exhausted), demo-claude2, demo-claude3 (fresh); demo-codex1, demo-codex2.
 Pools: demo-opus and demo-haiku (the three Claude accounts), demo-codex (both Codex accounts), demo-mix (some of each).
 
 A prompt through the pool, the other vendor, typed inputs, an agent, and a prompt that two accounts refuse:
@@ -206,7 +206,7 @@ also for one account only, as in [[429@demo-claude2]].
 
 The accounts' CLIs are programs of their own: {world.bin}/demo-claude1 opens one; /help tells what can be typed.
 Quota falls with every answer. `{world.bin}/demo-quota {world.account_home("demo-claude2")}` shows it, with
-`--set 100` it is spent, with `--windows short` it resets within minutes.
+`--set 100` it is exhausted, with `--windows short` it resets within minutes.
 
 A shell in this world, start over, delete it:
   {demo}--shell
