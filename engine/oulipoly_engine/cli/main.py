@@ -107,7 +107,7 @@ def _run(context: Context, options: Namespace, name: str | None, rest: list[str]
         return commands.load(command).run(context, command.name, rest)
     if options.resume is not None:
         return _resume(context, options)
-    first_steps.require_configuration(context)
+    first_steps.require_configuration(context, arguments=() if options.model is not None else options.words[:1])
     from oulipoly_engine.cli.runs import run  # noqa: PLC0415 - 100 ms and more, not needed by --version and errors
 
     return run.run(context, options)

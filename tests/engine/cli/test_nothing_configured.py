@@ -52,6 +52,12 @@ def test_command_says_how_to_begin(line, home, capfd):
     assert [] == list(home.iterdir())
 
 
+@pytest.mark.parametrize(("word", "meant"), [("sesion", "session"), ("help", "--help"), ("doktor", "doctor")])
+def test_a_mistyped_command_is_told_the_nearest_one(word, meant, home, capfd):
+    assert 1 == main([word, "list"])
+    assert f"did you mean the command `{meant}`?" in capfd.readouterr().err
+
+
 def test_help_of_such_a_command_is_shown(capfd):
     with pytest.raises(SystemExit):
         main(["why", "--help"])

@@ -17,7 +17,10 @@ _HELP = {"-h", "--help"}
 
 
 def require_configuration(context: Context, command: Subcommand | None = None, arguments: Sequence[str] = ()) -> None:
-    """Raise NotConfigured for a command that needs what is not there. command: None: a prompt, or an option's work."""
+    """Raise NotConfigured for a command that needs what is not there.
+
+    command: None: a prompt, or an option's work. arguments: behind the command; without one, an agent's name and words.
+    """
     needs = commands.ACCOUNTS if command is None else command.needs
     if not needs or context.models_dir is not None or _HELP & set(arguments):
         return
@@ -33,6 +36,9 @@ def require_configuration(context: Context, command: Subcommand | None = None, a
         f"nothing is configured yet in {paths.config}: `{name} account add` adds a login of yours, `{name} demo` shows "
         "everything with made-up accounts"
     )
+    near = commands.nearest_to(arguments[0]) if command is None and arguments else None
+    if near:
+        message += f"; or did you mean the command `{near}`?"
     raise NotConfigured(message)
 
 
