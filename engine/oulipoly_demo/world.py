@@ -188,7 +188,7 @@ def instructions(world: World, command_name: str, environ: Mapping[str, str] | N
     return f"""This is a DEMO. Its accounts and answers are made up: no model is asked, nothing leaves this machine, and
 your own configuration and sessions stay untouched. Its world: {world.root}
 
-Two vendors, five accounts: demo-claude1 (almost exhausted), demo-claude2, demo-claude3 (fresh); demo-codex1, demo-codex2.
+Two vendors, five accounts: demo-claude1 (almost exhausted), -claude2, -claude3 (fresh); demo-codex1, demo-codex2.
 Pools: demo-opus and demo-haiku (the three Claude accounts), demo-codex (both Codex accounts), demo-mix (some of each).
 
 A prompt through the pool, the other vendor, typed inputs, an agent, and a prompt that two accounts refuse:
