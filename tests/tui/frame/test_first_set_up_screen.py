@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from oulipoly_tui.screens.question import Confirm
-from oulipoly_tui.screens.setup import FirstSetUp
+from oulipoly_tui.screens.review import Review
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def nothing_installed(empty_world):
 async def test_it_is_shown_written_and_taken_back(installed, running, screen_text, settled):
     async with running((100, 40)) as (app, pilot):
         await pilot.press("a")
-        await settled(pilot, lambda: isinstance(app.screen, FirstSetUp))
+        await settled(pilot, lambda: isinstance(app.screen, Review))
         await settled(pilot, lambda: "chatgpt-usage ~/.codex/auth.json" in "\n".join(screen_text(app)))
         assert not installed.config.exists()
         await pilot.press("y")
@@ -57,9 +57,9 @@ async def test_it_is_shown_written_and_taken_back(installed, running, screen_tex
 async def test_escape_writes_nothing(installed, running, settled):
     async with running((100, 40)) as (app, pilot):
         await pilot.press("a")
-        await settled(pilot, lambda: isinstance(app.screen, FirstSetUp))
+        await settled(pilot, lambda: isinstance(app.screen, Review))
         await pilot.press("escape")
-        await settled(pilot, lambda: not isinstance(app.screen, FirstSetUp))
+        await settled(pilot, lambda: not isinstance(app.screen, Review))
 
     assert not installed.config.exists()
 
@@ -69,7 +69,7 @@ async def test_nothing_found_says_what_to_install(nothing_installed, running, sc
         await pilot.press("a")
         await settled(pilot, lambda: "no login that is no account yet" in "\n".join(screen_text(app)))
         await pilot.press("y", "escape")
-        await settled(pilot, lambda: not isinstance(app.screen, FirstSetUp))
+        await settled(pilot, lambda: not isinstance(app.screen, Review))
 
     assert not nothing_installed.config.exists()
 

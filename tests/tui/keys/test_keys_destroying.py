@@ -10,10 +10,10 @@ DOOR = "22222222-1111-4111-8111-111111111111"
 # In tests/tui: terminals/test_end_run.py, frame/test_first_set_up_screen.py; pools and views below and by their keys.
 ASKED_ELSEWHERE = {"repl.end_run", "pools.undo_set_up", "pools.stop", "sessions.delete_view"}
 ASKS = {
-    "sessions.import": "ImportScreen",
-    "sessions.edit": "ImportScreen",
-    "sessions.undo_replacement": "ImportScreen",
-    "transcript.edit": "ImportScreen",
+    "sessions.import": "Review",
+    "sessions.edit": "Review",
+    "sessions.undo_replacement": "Review",
+    "transcript.edit": "Review",
     "repl.kill": "Confirm",
 }
 
@@ -55,7 +55,7 @@ async def test_what_replaces_turns_shows_the_difference_and_asks(sessions, talks
         assert before == talks.door.path.read_bytes()
 
         one.app.order("session import", [DOOR, str(target)])
-        await one.at("ImportScreen")
+        await one.at("Review")
         await one.press("y")
         await one.told("the turns are replaced")
         after = talks.door.path.read_bytes()

@@ -170,7 +170,7 @@ async def test_an_empty_world_offers_set_up_demo_and_the_folder_s_name(empty_wor
         await one.press("y")
         await one.until(lambda: one.app.clipboard == str(empty_world.config))
         await one.press("a")
-        await one.at("FirstSetUp")
+        await one.at("Reading")
         await one.sees("no login that is no account yet")
         await one.back()
         await one.press("m")

@@ -193,7 +193,6 @@ async def test_a_what_if_is_left_or_made_true(app_world, hand):
         await one.until(lambda: not one.account("ada").wishes.drained)
 
 
-@keys("FirstSetUp", "y")
 async def test_y_writes_the_first_set_up(empty_world, hand):
     (empty_world.home / "bin").mkdir()
     (empty_world.home / ".codex").mkdir()
@@ -205,7 +204,7 @@ async def test_y_writes_the_first_set_up(empty_world, hand):
         patch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
         async with hand() as one:
             await one.press("a")
-            await one.at("FirstSetUp")
+            await one.at("Review")
             await one.press("y")
             await one.until(lambda: one.app.snapshot.pool("codex") is not None)
 
@@ -321,9 +320,9 @@ async def test_an_export_that_takes_long_is_stopped_and_its_dialog_stays(session
         assert not (tmp_path / "out.md").exists()
 
 
-@keys("ImportScreen", "escape", "n", "q", "y", "left", "h", "right", "l")
-@keys("ImportScreen", "down", "j", "up", "k", "pagedown", "space", "ctrl+d", "pageup", "ctrl+u")
-@keys("ImportScreen", "home", "g", "end", "G")
+@keys("Review", "escape", "n", "q", "y", "left", "h", "right", "l")
+@keys("Review", "down", "j", "up", "k", "pagedown", "space", "ctrl+d", "pageup", "ctrl+u")
+@keys("Review", "home", "g", "end", "G")
 async def test_a_difference_is_scrolled_refused_and_taken(sessions, talks, tmp_path):
     for number in range(12):
         talks.door.say("user", f"word {number}", minutes_ago=4)
@@ -334,8 +333,8 @@ async def test_a_difference_is_scrolled_refused_and_taken(sessions, talks, tmp_p
 
         async def look():
             one.app.order("session import", (talks.door.id, str(target)))
-            await one.at("ImportScreen")
-            await one.until(lambda: one.app.screen.query_one("#import-diff", Lines).max_scroll_y > 10)
+            await one.at("Review")
+            await one.until(lambda: one.app.screen.query_one("#review-body", Lines).max_scroll_y > 10)
 
         for no in ("escape", "n", "q"):
             await look()
@@ -343,7 +342,7 @@ async def test_a_difference_is_scrolled_refused_and_taken(sessions, talks, tmp_p
             await one.at("Frame")
         assert before == talks.door.path.read_bytes()
         await look()
-        await scrolls(one, one.app.screen.query_one("#import-diff", Lines))
+        await scrolls(one, one.app.screen.query_one("#review-body", Lines))
         assert "no" == one.app.focused.id
         for key, button in (("right", "yes"), ("left", "no"), ("l", "yes"), ("h", "no")):
             await one.press(key)

@@ -100,7 +100,7 @@ async def test_shift_e_edits_the_turns_in_the_editor_and_shows_the_difference_fi
     before = talks.door.path.read_bytes()
     async with sessions("Paint") as one:
         await one.press("E")
-        await one.at("ImportScreen")
+        await one.at("Review")
         await one.sees("- Paint the door", "+ Paint the gate")
         assert ("0o600", []) == ((tmp_path / "mode").read_text(), drafts(talks.world))
         assert before == talks.door.path.read_bytes()
@@ -130,7 +130,7 @@ async def test_what_cannot_be_imported_can_be_mended_and_is_not_lost(sessions, t
         await one.at("Confirm")
         editor("path.write_text(path.read_text().removesuffix('rubbish'))\n" + _REPLACE)
         await one.press("y")
-        await one.at("ImportScreen")
+        await one.at("Review")
         await one.sees("+ Paint the gate")
         await one.press("n")
         await one.at("Frame")

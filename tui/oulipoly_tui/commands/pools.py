@@ -140,15 +140,30 @@ def go_to_demo(app: AppInterface, _arguments: list[str]) -> None:
 
 
 def set_up(app: AppInterface, _arguments: list[str]) -> None:
-    """Show what would be set up."""
+    """Show what would be set up, and write it after a yes."""
+    configuration = _engine(app).configuration
 
     def on_arrived(found: SetUp) -> None:
-        from oulipoly_tui.screens.setup import FirstSetUp  # noqa: PLC0415 - only when it is opened
+        from oulipoly_tui.screens.reading import Reading  # noqa: PLC0415 - only when it is opened
+        from oulipoly_tui.screens.review import Review  # noqa: PLC0415 - as above
+        from oulipoly_tui.view.frame.first_run import set_up_lines  # noqa: PLC0415 - as above
 
-        app.push_screen(FirstSetUp(found))
+        lines = set_up_lines(found)
 
-    if app.engine is not None:
-        app.work("set-up", app.engine.configuration.set_up, on_arrived)
+        def on_answered(yes: bool | None) -> None:
+            if yes:
+                app.work("set-up", lambda: configuration.write_set_up(found), on_written)
+
+        def on_written(_result: None) -> None:
+            app.say(f"Set up {', '.join(login.account for login in found.logins)}. `:setup undo` takes it back")
+            app.take_snapshot()
+
+        if found.files:
+            app.push_screen(Review("Set up", (), lines, yes="Yes, write the files"), on_answered)
+        else:
+            app.push_screen(Reading("Set up", lines))
+
+    app.work("set-up", configuration.set_up, on_arrived)
 
 
 def add_account(app: AppInterface, arguments: list[str]) -> str | None:

@@ -11,9 +11,12 @@ from oulipoly_tui.commands.sessions import did, find_session, sessions_of
 from oulipoly_tui.view.sessions.export import FORMATS, LOSSLESS
 
 if TYPE_CHECKING:
+    from textual.screen import Screen
+
     from oulipoly_engine.core.sessions.sessions import Session
     from oulipoly_engine.facade.sessions.archive import KeepResult
     from oulipoly_engine.facade.sessions.bundles import Packed
+    from oulipoly_engine.facade.sessions.types import Plan
     from oulipoly_engine.facade.sessions.values import Exported, Import, Unpacked
     from oulipoly_tui.app_interface import AppInterface
 
@@ -141,8 +144,6 @@ def import_file(app: AppInterface, arguments: list[str]) -> None:
 
 def show_difference(app: AppInterface, wish: Import, source: str) -> None:
     """Show what an import would change, and carry it out after a yes."""
-    from oulipoly_tui.screens.sessions.import_ import ImportScreen  # noqa: PLC0415 - only when it is opened
-
     sessions = sessions_of(app)
 
     def on_decided(yes: bool | None) -> None:
@@ -156,7 +157,21 @@ def show_difference(app: AppInterface, wish: Import, source: str) -> None:
         back = partial(sessions.edits.undo, receipt.session_id)
         did(app, "the turns are replaced", back)
 
-    app.push_screen(ImportScreen(wish.plan, source), on_decided)
+    app.push_screen(_review(wish.plan, source, "replace"), on_decided)
+
+
+def _review(plan: Plan, source: str, deed: str) -> Screen[bool]:
+    from oulipoly_tui.screens.review import Review  # noqa: PLC0415 - only when it is opened
+    from oulipoly_tui.view.sessions.import_diff import diff_lines, summary  # noqa: PLC0415 - as above
+
+    return Review(
+        f"{deed.capitalize()}: {source}",
+        summary(plan),
+        diff_lines(plan.steps),
+        yes=f"Yes, {deed}",
+        note="; u takes it back later",
+        can_do=bool(plan.changes),
+    )
 
 
 def undo_replacement(app: AppInterface, arguments: list[str]) -> None:
@@ -164,18 +179,14 @@ def undo_replacement(app: AppInterface, arguments: list[str]) -> None:
     sessions = sessions_of(app)
 
     def on_found(one: Session) -> None:
-        def on_planned(plan: Any) -> None:  # noqa: ANN401 - Plan
-            from oulipoly_tui.screens.sessions.import_ import ImportScreen  # noqa: PLC0415 - only when it is opened
-
+        def on_planned(plan: Plan) -> None:
             def on_decided(yes: bool | None) -> None:
                 if yes:
                     app.work(
                         "undo", partial(sessions.edits.undo, one.chain_id), lambda _: app.say("put back as it was")
                     )
 
-            app.push_screen(
-                ImportScreen(plan, "what it was before the latest replacement", deed="put back"), on_decided
-            )
+            app.push_screen(_review(plan, "what it was before the latest replacement", "put back"), on_decided)
 
         app.work("undo", partial(sessions.edits.plan_undo, one.chain_id), on_planned)
 

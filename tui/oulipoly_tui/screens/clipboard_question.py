@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from time import monotonic
 from typing import TYPE_CHECKING
 
 from textual import events
 from textual.widgets import Static
 
-from oulipoly_tui.screens.question import Confirm
+from oulipoly_tui.screens.question import Confirm, Pause
 
 if TYPE_CHECKING:
     from oulipoly_tui.widgets.terminal_view import TerminalView
@@ -22,11 +21,11 @@ class ClipboardQuestion(Confirm):
 
     def __init__(self, text: str) -> None:
         super().__init__("Allow the clipboard?", f"{text}\n{_HINT}", "allow")
-        self._typed_at = monotonic()
+        self._pause = Pause(QUIET_S)
 
     def on_screen_resume(self) -> None:
         """Begin to wait for a pause only when the question can be seen."""
-        self._typed_at = monotonic()
+        self._pause.begin()
 
     def reword(self, text: str) -> None:
         """Ask about something newer."""
@@ -49,9 +48,8 @@ class ClipboardQuestion(Confirm):
                 view.on_paste(event)
 
     def _is_typed_through(self, event: events.Key | events.Paste) -> bool:
-        if monotonic() - self._typed_at >= QUIET_S:
+        if self._pause.is_over():
             return False
-        self._typed_at = monotonic()
         event.stop()
         event.prevent_default()
         return True

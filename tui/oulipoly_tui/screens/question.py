@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import monotonic
 from typing import ClassVar
 
 from textual import on
@@ -14,6 +15,25 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Input, Static
 
 from oulipoly_tui.view.frame.hints import BACK, link
+
+
+class Pause:
+    """Whether somebody who types has paused since a question came up: until then no key is meant for it."""
+
+    def __init__(self, length_s: float) -> None:
+        self._length_s = length_s
+        self.begin()
+
+    def begin(self) -> None:
+        """Wait for a pause from now on."""
+        self._typed_at = monotonic()
+
+    def is_over(self) -> bool:
+        """Return whether there was a pause before the key that came now; if not, wait for one from now on."""
+        if monotonic() - self._typed_at >= self._length_s:
+            return True
+        self.begin()
+        return False
 
 
 class Confirm(ModalScreen[bool]):

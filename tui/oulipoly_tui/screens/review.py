@@ -1,0 +1,133 @@
+"""What would be done, shown whole, and the question whether to do it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.markup import escape
+from textual.screen import ModalScreen
+from textual.widgets import Button
+
+from oulipoly_engine.core.text.control_characters import visible_line
+from oulipoly_tui.screens.question import Pause
+from oulipoly_tui.view.frame.hints import link
+from oulipoly_tui.view.transcript.spans import Line, wrap_lines
+from oulipoly_tui.widgets.lines import Lines
+from oulipoly_tui.widgets.standing import is_standing
+
+_TITLE = 100  # characters
+_HEAD = 8  # rows
+PAUSE_S = 0.4  # without a key, before one is heard where the question came up by itself
+
+
+class Review(ModalScreen[bool]):
+    """Its answer is whether it shall be done; the default is no."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,n,q", "answer(False)", "no"),
+        Binding("y", "answer(True)", "yes"),
+        Binding("down,j", "scroll(1)", show=False),
+        Binding("up,k", "scroll(-1)", show=False),
+        Binding("pagedown,space,ctrl+d", "scroll(10)", show=False),
+        Binding("pageup,ctrl+u", "scroll(-10)", show=False),
+        Binding("home,g", "scroll(-1000000)", show=False),
+        Binding("end,G", "scroll(1000000)", show=False),
+        Binding("left,h", "app.focus_previous", show=False),
+        Binding("right,l", "app.focus_next", show=False),
+    ]
+    DEFAULT_CSS = """
+    Review > Vertical { width: 96%; max-width: 150; height: 92%; border: round $accent; background: $surface; }
+    Review > Vertical { padding: 0 1; }
+    Review #review-head { height: auto; border-bottom: solid $panel; }
+    Review #review-body { height: 1fr; }
+    Review .buttons { height: 3; align-horizontal: right; }
+    """
+
+    def __init__(  # noqa: PLR0913, RUF100 - what it shows, and how it is asked
+        self,
+        title: str,
+        head: Sequence[Line],
+        body: Sequence[Line],
+        *,
+        yes: str,
+        no: str = "No",
+        note: str = "",
+        can_do: bool = True,
+        waits: bool = False,
+    ) -> None:
+        """Take what is shown. yes, no: the words of the buttons; note: the end of the lower edge.
+
+        waits: it comes up by itself, so nothing that is typed on, held down or pasted may answer it.
+        """
+        super().__init__()
+        self._title = title
+        self._head = head
+        self._body = body
+        self._words = (visible_line(yes), visible_line(no))
+        self._note = note
+        self._can_do = can_do
+        self._pause = Pause(PAUSE_S if waits else 0.0)
+
+    def compose(self) -> ComposeResult:
+        """Lay out what it comes to, all of it, the two answers."""
+        yes, no = self._words
+        with Vertical() as box:
+            box.border_title = escape(visible_line(self._title)[:_TITLE])
+            leave = link("esc leaves everything as it is", "screen.answer(False)")
+            does = f"{link('y does it', 'screen.answer(True)')}, " if self._can_do else ""
+            box.border_subtitle = f"{does}{leave}{self._note}"
+            yield Lines(id="review-head")
+            yield Lines(id="review-body")
+            with Horizontal(classes="buttons"):
+                yield Button(escape(f"{no} (n)"), id="no", variant="primary")
+                yield Button(escape(f"{yes} (y)"), id="yes", disabled=not self._can_do)
+
+    def on_mount(self) -> None:
+        """Make no the answer of a careless enter."""
+        self.query_one("#review-head").display = bool(self._head)
+        self.query_one("#no").focus()
+
+    def on_screen_resume(self) -> None:
+        """Begin to wait for a pause only when the question can be seen."""
+        self._pause.begin()
+
+    def on_resize(self) -> None:
+        """Wrap to the width."""
+        self.call_after_refresh(self._fit)
+
+    def on_key(self, event: events.Key) -> None:
+        """Let nothing that is typed on or held down answer; escape, which answers no, is heard at once."""
+        if event.key != "escape" and not self._pause.is_over():
+            event.stop()
+            event.prevent_default()
+
+    def on_paste(self) -> None:
+        """Wait on: what follows a paste may be its end."""
+        self._pause.begin()
+
+    def action_answer(self, yes: bool) -> None:  # noqa: FBT001, RUF100 - Textual passes an action's arguments by place
+        """Answer; a yes to nothing is a no."""
+        self.dismiss(yes and self._can_do)
+
+    def action_scroll(self, by: int) -> None:
+        """Scroll."""
+        self.query_one("#review-body", Lines).scroll_relative(y=by, animate=False)
+
+    @on(Button.Pressed)
+    def _handle_press(self, event: Button.Pressed) -> None:
+        self.action_answer(event.button.id == "yes")
+
+    def _fit(self) -> None:
+        if not is_standing(self):
+            return
+        head, shown = self.query_one("#review-head", Lines), self.query_one("#review-body", Lines)
+        width = max(20, shown.scrollable_content_region.width - 1)
+        lines = wrap_lines(self._head, width)
+        head.styles.height = min(_HEAD, len(lines)) + 1
+        head.show_lines(lines)
+        shown.show_lines(wrap_lines(self._body, width))
