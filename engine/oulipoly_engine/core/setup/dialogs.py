@@ -269,11 +269,15 @@ def check_dialog(dialog: AnyDialog) -> None:
         _require(dialog.title, 0 < len(dialog.available) <= MOST_OPTIONS, f"it offers 1 to {MOST_OPTIONS} CLIs")
 
 
-def read_value(asked: FormField, text: str) -> Value:
+def read_value(asked: FormField, text: str | tuple[str, ...]) -> Value:
     """Return what a typed text means for a field; several values have commas between them.
 
+    text: a tuple has values of the field's options as they are, which nobody typed.
     Raises RequestRefused with a sentence that names the field.
     """
+    if isinstance(text, tuple):
+        _require(asked.title, bool(text) or not asked.required, "choose something")
+        return text if asked.field_type == "multi_select" else text[0] if text else ""
     text = text.strip()
     if not text:
         _require(asked.title, not asked.required or asked.field_type == "checkbox", "it has to be filled in")
@@ -294,7 +298,9 @@ def read_value(asked: FormField, text: str) -> Value:
     return _choose(asked, text) if asked.field_type == "select" else text
 
 
-def check_values(form: Form, texts: Mapping[str, str]) -> tuple[dict[str, Value], tuple[Problem, ...]]:
+def check_values(
+    form: Form, texts: Mapping[str, str | tuple[str, ...]]
+) -> tuple[dict[str, Value], tuple[Problem, ...]]:
     """Return the values of a form by name, and what is wrong; a field that was left out has its default."""
     values: dict[str, Value] = {}
     problems: list[Problem] = []
@@ -328,11 +334,15 @@ def _check_form(form: Form) -> None:
 
 
 def _choose(asked: FormField, text: str) -> str:
-    """Return the value that a text names: the value itself, its label, or its number from 1."""
+    """Return the value that a text names: the value itself, else its label, else its number from 1."""
     wanted = text.casefold()
-    for number, option in enumerate(asked.options, start=1):
-        if wanted in (option.value.casefold(), option.label.casefold()) or text == str(number):
-            return option.value
+    fits = (
+        *(one for one in asked.options if one.value == text),
+        *(one for one in asked.options if wanted in (one.value.casefold(), one.label.casefold())),
+        *(one for number, one in enumerate(asked.options, start=1) if text == str(number)),
+    )
+    if fits:
+        return fits[0].value
     offered = ", ".join(option.value for option in asked.options)
     message = f"{asked.title}: {text[:SHORT]!r} is none of {offered}"
     raise RequestRefused(message)

@@ -39,6 +39,14 @@ def test_each_wrong_value_is_named() -> None:
     )
 
 
+def test_a_value_is_meant_before_a_label_and_a_label_before_a_number() -> None:
+    port = FormField("port", field_type="select", options=tuple(map(Option, ("3", "2", "1"), ("one", "1", ""))))
+    assert [dialogs.read_value(port, text) for text in ("1", "2", "3", "ONE")] == ["1", "2", "3", "3"]
+    assert dialogs.read_value(port, (" as it is ",)) == " as it is "
+    with pytest.raises(RequestRefused):
+        dialogs.read_value(FormField("port", field_type="multi_select", required=True), ())
+
+
 @pytest.mark.parametrize(
     "document",
     [
