@@ -23,6 +23,7 @@ from oulipoly_engine.core.accounts.accounts import (
 from oulipoly_engine.core.accounts.inputs import InputSpec
 from oulipoly_engine.core.text.control_characters import escape_toml
 from oulipoly_engine.paths import Paths
+from oulipoly_engine.records import asdict
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -95,6 +96,7 @@ def _account(account: Account) -> dict[str, Any]:
         "environment": mask.variables(account.environment),
         "unset_environment": list(account.unset_environment),
         "timeout_seconds": account.timeout_s,
+        **({} if account.keyring is None else {"keyring": asdict(account.keyring)}),
     }
 
 

@@ -23,9 +23,9 @@ from oulipoly_engine.facade.home import Home
 from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.process.command import inherited_environment
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.service.accounts import logins, new_account, setup
+from oulipoly_engine.service.accounts import keyring_entries, logins, new_account, setup
 from oulipoly_engine.service.accounts.logins import LoginState
-from oulipoly_engine.service.accounts.new_account import Candidate, check_name, check_pool, find_cli
+from oulipoly_engine.service.accounts.new_account import Candidate, check_name, check_pool, check_provider, find_cli
 
 if TYPE_CHECKING:
     from oulipoly_engine.config.edit.backup import Backup, Import
@@ -47,6 +47,7 @@ __all__ = [
     "Step",
     "check_name",
     "check_pool",
+    "check_provider",
     "find_cli",
 ]
 
@@ -190,9 +191,20 @@ class AccountSetup:
             if candidate.name not in self._accounts():
                 new_account.discard(candidate)
 
-    def store_key(self, candidate: Candidate, key: str) -> Candidate:
-        """Put an API key into the account's home. Raises RunnerError."""
-        return new_account.store_key(candidate, key)
+    def find_keyring(self) -> str | None:
+        """Return what the user's keyring is called; None: there is none that keeps secrets."""
+        return keyring_entries.find_keyring()
+
+    def store_key(self, candidate: Candidate, key: str, provider: str = "", *, in_keyring: bool = False) -> Candidate:
+        """Put an API key into the account's home or the keyring. Raises RunnerError."""
+        self._home.refuse_if_read_only("keep a key")
+        return new_account.store_key(candidate, key, provider, in_keyring=in_keyring)
+
+    def keyring_entry(self, account: str) -> str | None:
+        """Return the keyring's entry of an account that no other one uses."""
+        places = {name: one.keyring for name, one in self._accounts().items() if one.keyring is not None}
+        own = places.pop(account, None)
+        return None if own is None or own.entry in {one.entry for one in places.values()} else own.entry
 
     def log_in(self, candidate: Candidate) -> None:
         """Run the CLI's own login in this process's terminal.
@@ -344,6 +356,10 @@ class AccountSetup:
         """Delete a home if this program has made it; return whether it has. Raises OSError."""
         return new_account.delete_made_home(place)
 
+    def delete_key(self, entry: str) -> None:
+        """Take a key out of the keyring. Raises RequestRefused, saying what to do."""
+        keyring_entries.delete_key(entry)
+
     def made_home(self, account: str) -> Path | None:
         """Return an account's home if this program has made it."""
         place = self._find_home(account)
@@ -396,7 +412,9 @@ class AccountSetup:
                 f"the program of {account!r}, {found.program!r}, is not on the PATH: `{found.cli.install}` installs it"
             )
             raise RequestRefused(message)
-        return Candidate(account, found.cli, program, self._find_home(account), found.folder, environ)
+        home, keyring = self._find_home(account), configured.keyring
+        is_made = keyring is not None or (home is not None and new_account.is_made_home(home))
+        return Candidate(account, found.cli, program, home, found.folder, environ, is_made=is_made, keyring=keyring)
 
     @contextmanager
     def _hold_sessions(self, account: str) -> Iterator[None]:

@@ -28,6 +28,19 @@ _TICK_S = 0.25
 _HELD_PIPE_PATIENCE_S = 1.0  # how long a grandchild may keep our pipes open after its parent has gone
 
 
+class Discard:
+    """A sink for nobody: the tails alone are wanted."""
+
+    def stdout(self, data: memoryview) -> None:
+        """Drop it."""
+
+    def stderr(self, data: memoryview) -> None:
+        """Drop it."""
+
+    def tick(self, idle_s: float) -> None:
+        """Do nothing."""
+
+
 class StdoutClosed(Exception):
     """Raised by a sink: nobody reads our output any more."""
 

@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.setup.api_key import add_options, ask_provider, read_key
 from oulipoly_engine.cli.setup.questions import Questions, join_names
 from oulipoly_engine.cli.setup.test_prompt import send_test_prompt
-from oulipoly_engine.errors import RequestRefused
+from oulipoly_engine.errors import RequestRefused, UsageInvalid
 from oulipoly_engine.facade import output
 from oulipoly_engine.facade.account_setup import Step
 from oulipoly_engine.facade.own_process import interruptible
@@ -38,6 +39,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         parser.add_argument(
             "--delete-home", action="store_true", help="delete its home too, sessions and all, if `account add` made it"
         )
+    if verb == "login":
+        add_options(parser)
     if verb in ("rename", "remove", "undo"):
         parser.add_argument("-y", "--yes", action="store_true", help="write without a question")
     served = {"show": _show, "login": _log_in, "test": _test, "rename": _rename, "remove": _remove, "undo": _undo}
@@ -80,10 +83,19 @@ def _show(context: Context, options: Namespace) -> int:
 def _log_in(context: Context, options: Namespace) -> int:
     setup = context.engine.account_setup
     existing = setup.existing(options.account)
-    setup.log_in(existing)
+    key = read_key(options)
+    if key is not None:
+        provider = ask_provider(existing, options, Questions(is_agreed=False))
+        existing = setup.store_key(existing, key, provider, in_keyring=existing.keyring is not None)
+    elif existing.keyring is not None:
+        message = f"{options.account} uses an API key in the keyring: give a new one by --api-key-env or --api-key-file"
+        raise UsageInvalid(message)
+    else:
+        setup.log_in(existing)
     state = setup.read_login(existing)
     if state.profile is None:
-        message = f"nobody is logged in to {options.account}: try again"
+        problem = f"who is logged in {state.problem}" if state.problem else f"nobody is logged in to {options.account}"
+        message = f"{problem}: try again"
         raise RequestRefused(message)
     output.write_line(f"logged in: {state.profile.text}")
     return 0
@@ -111,8 +123,10 @@ def _remove(context: Context, options: Namespace) -> int:
         message = f"the home of {name} was not made by `account add`, so it is not deleted: leave --delete-home out"
         raise RequestRefused(message)
     questions = Questions(is_agreed=options.yes)
+    entry = setup.keyring_entry(name)
     if made is None:
-        _write(context, step, questions.confirm, f"Remove the account {name}? What its CLI keeps stays.")
+        stays = "What its CLI keeps stays" + ("." if entry is None else ", and its API key in the keyring too.")
+        _write(context, step, questions.confirm, f"Remove the account {name}? {stays}")
         return 0
 
     setup.refuse_if_used(name, made)
@@ -125,6 +139,9 @@ def _remove(context: Context, options: Namespace) -> int:
     )
     with interruptible():  # half a home is of no use to anybody
         setup.delete_home(made)
+    if entry is not None:
+        setup.delete_key(entry)
+        output.write_line("deleted its API key in the keyring")
     output.write_line(f"deleted {made}")
     return 0
 

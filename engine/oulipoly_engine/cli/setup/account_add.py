@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.cli import stdio
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, path
+from oulipoly_engine.cli.setup import api_key
 from oulipoly_engine.cli.setup.questions import Questions, join_names, split_names
 from oulipoly_engine.cli.setup.test_prompt import send_test_prompt
 from oulipoly_engine.clock import to_text
@@ -18,7 +18,7 @@ from oulipoly_engine.core.quota.usage_table import percent_text
 from oulipoly_engine.errors import RequestRefused, RunnerError, UsageInvalid
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.account_setup import CLIS, check_name, check_pool, find_cli
-from oulipoly_engine.facade.own_process import inherited_environment, interruptible
+from oulipoly_engine.facade.own_process import interruptible
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.account_setup import AccountSetup, Candidate, FirstQuota, LoginState
@@ -42,7 +42,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         wanted = options.name or questions.ask(
             "Name of the account", setup.free_name(cli), lambda text: check_name(text, taken), _NAME_HELP
         )
-        key = _read_key(options)
+        key = api_key.read_key(options)
         home = options.home or (_ask_home(setup, cli, questions) if key is None else None)
         candidate = setup.prepare(wanted, cli, home)
         try:
@@ -52,7 +52,9 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
             if candidate.is_made:
                 output.write_line(f"home: {candidate.home}")
             if key is not None:
-                candidate = setup.store_key(candidate, key)
+                provider = api_key.ask_provider(candidate, options, questions)
+                in_keyring = api_key.choose_keyring(setup, candidate, questions, is_wanted=options.keyring)
+                candidate = setup.store_key(candidate, key, provider, in_keyring=in_keyring)
             state = _sign_in(setup, candidate, options, questions)
             candidate = setup.settle(candidate, state)
             quota = setup.read_quota(candidate)
@@ -85,17 +87,17 @@ def _parse(context: Context, name: str, arguments: list[str]) -> Namespace:
     parser.add_argument("name", nargs="?", metavar="NAME", help="of the account")
     parser.add_argument("--pool", action="append", metavar="POOL", help="a pool that it joins, new or not; repeat it")
     parser.add_argument("--home", type=path, metavar="DIR", help="the CLI's folder of a login that is there already")
-    parser.add_argument("--api-key-env", metavar="VARIABLE", help="use the API key in this variable, not a login")
-    parser.add_argument("--api-key-file", type=path, metavar="FILE", help="use the API key in this file, not a login")
+    api_key.add_options(parser)
+    parser.add_argument("--keyring", action="store_true", help="keep the API key in the keyring, not in a file")
     parser.add_argument("--no-login", action="store_true", help="do not log in now: `account login NAME` does it later")
     parser.add_argument("--no-test", action="store_true", help="send no test prompt")
     parser.add_argument("-y", "--yes", action="store_true", help="write without a question")
     options = parser.parse(arguments)
-    if options.api_key_env and options.api_key_file:
-        message = "--api-key-env and --api-key-file name two keys: give one of them"
-        raise UsageInvalid(message)
     if options.home is not None and (options.api_key_env or options.api_key_file):
         message = "an API key needs a home of its own, so it does not go with --home"
+        raise UsageInvalid(message)
+    if options.keyring and not (options.api_key_env or options.api_key_file):
+        message = "--keyring keeps an API key: give --api-key-env or --api-key-file too"
         raise UsageInvalid(message)
     return options
 
@@ -115,19 +117,6 @@ def _ask_home(setup: AccountSetup, cli: str, questions: Questions) -> Path | Non
         return None
     question = f"There is a login in {usual} already. Make that the account, instead of logging in as somebody else?"
     return usual if questions.confirm(question) else None
-
-
-def _read_key(options: Namespace) -> str | None:
-    if options.api_key_env:
-        found = inherited_environment().get(options.api_key_env)
-        if not found:
-            message = f"the variable {options.api_key_env!r} is not set: export the key in it, or give --api-key-file"
-            raise UsageInvalid(message)
-        return found
-    if options.api_key_file is None:
-        return None
-    with stdio.open_file(options.api_key_file) as file:
-        return stdio.read_text(file)
 
 
 def _sign_in(setup: AccountSetup, candidate: Candidate, options: Namespace, questions: Questions) -> LoginState:

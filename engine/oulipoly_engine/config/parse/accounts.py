@@ -21,6 +21,7 @@ from oulipoly_engine.core.accounts.accounts import (
     Account,
     CaptureKind,
     CaptureSpec,
+    KeyringSpec,
     PromptMode,
     ResumeSpec,
     StorageSpec,
@@ -90,6 +91,7 @@ def _account(name: str, table: AccountTable, paths: Paths) -> Account:
         environment=dict(table.environment),
         unset_environment=tuple(table.unset_environment),
         timeout_s=table.timeout_seconds,
+        keyring=None if table.keyring is None else KeyringSpec(table.keyring.entry, table.keyring.variable),
         path=paths.providers,
     )
 

@@ -118,6 +118,13 @@ class StorageTable(Table):
             yield Fault((missing[0],), message, f"add `{missing[0]}`")
 
 
+class KeyringTable(Table):
+    """`[account.keyring]`: where the account's API key is, in place of a login."""
+
+    entry: Filled = Field(description="The entry of the service `agent-runner` in the user's keyring.")
+    variable: Variable = Field(description="The environment variable in which the CLI gets it.")
+
+
 class AccountTable(Table):
     """One `[account]` of providers.toml: one login of one CLI."""
 
@@ -141,4 +148,5 @@ class AccountTable(Table):
     session_storage: StorageTable | None = Field(None, description="Where the CLI keeps its sessions.")
     environment: dict[Variable, Text] = Field({}, description="Environment variables that the CLI gets.")
     unset_environment: list[Variable] = Field([], description="Environment variables that the CLI does not get.")
+    keyring: KeyringTable | None = Field(None, description="Where the account's API key is, if it is in the keyring.")
     timeout_seconds: AboveZero | None = Field(None, description="How long a one-shot may take; without it, any time.")

@@ -77,6 +77,13 @@ class StorageSpec(Record):
     root: Path | None = None  # the legacy kinds' folder, when the file named one
 
 
+class KeyringSpec(Record):
+    """Where an account's API key is, and the variable in which its CLI gets it."""
+
+    entry: str  # of the service `agent-runner`, in the keyring of the user's desktop
+    variable: str
+
+
 class Account(Record):
     """One CLI login; owns quota and errors."""
 
@@ -94,6 +101,7 @@ class Account(Record):
     environment: Mapping[str, str] = field(default_factory=dict)
     unset_environment: tuple[str, ...] = ()
     timeout_s: float | None = None  # a one-shot's own limit; None: no limit
+    keyring: KeyringSpec | None = None  # None: it uses no key, or one in a file
     path: Path | None = None  # the file that defines it
 
 

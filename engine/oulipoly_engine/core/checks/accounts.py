@@ -45,10 +45,12 @@ class SeenLogin(Record):
     account: str
     cli: str
     path: str  # of its file
-    state: str  # "file", "missing", "key": a variable holds one, "elsewhere": settings or a keyring do, "unreadable"
-    fault: str = ""  # what `logins.find_fault` or the system says of it
+    # "file", "missing", "unreadable", "key": a variable holds one, "keyring", "elsewhere": settings or a keychain
+    state: str
+    fault: str = ""  # what `logins.find_fault`, the keyring or the system says of it
     mode: int = 0o600
     sign_in: str = ""
+    fix: str = ""  # of what the keyring says
 
 
 class SeenQuota(Record):
@@ -166,6 +168,12 @@ def _judge_login(one: SeenLogin) -> Iterator[Finding]:
         cause = f"its login {one.path} cannot be read: {one.fault}"
         fix = "mend its rights, or move it away and sign in again"
         yield _fail(Area.LOGINS, one.account, cause, follows, fix, in_shell("ls", "-l", one.path))
+    elif one.state == "keyring":
+        if one.fault:
+            cause = f"its API key cannot be read: {one.fault}"
+            yield _fail(
+                Area.LOGINS, one.account, cause, f"no run and no session on {one.account} can start", one.fix, command
+            )
     elif one.fault:
         yield _fail(Area.LOGINS, one.account, f"its login {one.path} {one.fault}", follows, fix, command)
     elif one.state == "file" and one.mode & 0o077:

@@ -7,16 +7,18 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from oulipoly_engine.core.accounts.accounts import Account
+from oulipoly_engine.core.accounts.accounts import Account, KeyringSpec
 from oulipoly_engine.core.accounts.arguments import environment
 from oulipoly_engine.core.accounts.clis.cli import Cli, Observed, Profile
 from oulipoly_engine.core.accounts.clis.table import recognise_cli
 from oulipoly_engine.core.text.redact import redact_strictly
+from oulipoly_engine.errors import AccountUnusable
 from oulipoly_engine.process.command import Command
-from oulipoly_engine.process.run import run
+from oulipoly_engine.process.run import Discard, run
 from oulipoly_engine.process.script import ScriptResult, run_script
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import read_regular
+from oulipoly_engine.service.accounts import keyring_entries
 
 TIMEOUT_S = 8.0  # of one question; the slowest, Gemini's version, took 1.5 s
 _LONGEST_SAID = 200  # characters
@@ -88,11 +90,25 @@ def read_login(cli: Cli, program: str | None, folder: Path, environ: Mapping[str
     return LoginState(cli.status.read(Observed(done.exit_code, out, err, files)))
 
 
+def read_key_login(account: str, cli: Cli, place: KeyringSpec) -> LoginState:
+    """Look whether the keyring has an account's API key."""
+    try:
+        value = keyring_entries.read_key(account, place, TIMEOUT_S)
+    except AccountUnusable as error:
+        return LoginState(problem=f"is not known: {error.message}")
+    way = None if cli.api_key is None else cli.api_key.keyring
+    if way is not None and way.stands_for and cli.status is not None:
+        return LoginState(cli.status.read(Observed(files={way.stands_for: value})))
+    return LoginState((Profile("API key", "api_key"),))
+
+
 def read_account_login(account: Account, home: Path, environ: Mapping[str, str]) -> LoginState | None:
     """Ask who is logged in to an account; None where its program is none that is known."""
     found = recognise_cli(account, home)
     if found is None:
         return None
+    if account.keyring is not None:
+        return read_key_login(account.name, found.cli, account.keyring)
     whole = environment(environ, account) | dict(found.variables)
     program = found.program if "/" in found.program else find_program(found.program, whole)
     return read_login(found.cli, program, found.folder, whole)
@@ -100,26 +116,13 @@ def read_account_login(account: Account, home: Path, environ: Mapping[str, str])
 
 def tell(words: tuple[str, ...], environ: Mapping[str, str], secret: str) -> str | None:
     """Give a program one line on stdin and wait for its end; return how it failed, None where it did not."""
-    done = run(Command(words, environ, stdin=f"{secret}\n".encode(), timeout_s=TIMEOUT_S), _Nobody())
+    done = run(Command(words, environ, stdin=f"{secret}\n".encode(), timeout_s=TIMEOUT_S), Discard())
     if done.stopped_for == "timeout":
         return f"did not end within {TIMEOUT_S:g} s"
     if done.exit_code == 0:
         return None
     said = redact_strictly(done.stderr_tail.decode("utf-8", "replace").replace(secret, "•••")).strip()
     return f"ended with exit code {done.exit_code}: {said.rpartition(chr(10))[2][:_LONGEST_SAID]}"
-
-
-class _Nobody:
-    """Takes what a program prints, for nobody."""
-
-    def stdout(self, data: bytes | memoryview) -> None:
-        """Drop it."""
-
-    def stderr(self, data: bytes | memoryview) -> None:
-        """Drop it."""
-
-    def tick(self, silent_s: float) -> None:
-        """Do nothing."""
 
 
 def _ask(words: tuple[str, ...], environ: Mapping[str, str]) -> ScriptResult:

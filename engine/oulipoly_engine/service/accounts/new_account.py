@@ -7,24 +7,25 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from oulipoly_engine.config.edit import account_edit
 from oulipoly_engine.config.edit.account_edit import Addition
 from oulipoly_engine.config.edit.undo import Step
-from oulipoly_engine.core.accounts.accounts import Account
+from oulipoly_engine.config.edit.write_files import read_text
+from oulipoly_engine.core.accounts.accounts import Account, KeyringSpec
 from oulipoly_engine.core.accounts.clis.account_files import Login
-from oulipoly_engine.core.accounts.clis.cli import Cli, Profile
+from oulipoly_engine.core.accounts.clis.cli import Cli, Key, PrivateFile, Profile
 from oulipoly_engine.core.accounts.clis.table import CLIS, recognise_cli
 from oulipoly_engine.core.text.nearest import nearest
-from oulipoly_engine.errors import RequestRefused, UsageInvalid
+from oulipoly_engine.errors import AccountUnusable, RequestRefused, RunnerError, UsageInvalid
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.private_files import make_new_folder, open_private, write_private
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.records import Record, replace
-from oulipoly_engine.service.accounts import logins
+from oulipoly_engine.service.accounts import keyring_entries, logins
 from oulipoly_engine.service.accounts.logins import LoginState, Version
 from oulipoly_engine.service.accounts.setup import login_in
 
@@ -46,6 +47,7 @@ class Candidate(Record):
     version: Version = Version()
     is_made: bool = False  # the home was made for it
     uses_key: bool = False
+    keyring: KeyringSpec | None = None  # where the key is, if not in the home
     notes: tuple[str, ...] = ()  # what to know of it; a sentence each
 
 
@@ -123,6 +125,9 @@ def prepare(
 def discard(candidate: Candidate) -> None:
     """Take away the home that was made for an account that is not added after all."""
     if candidate.is_made and candidate.home is not None:
+        if candidate.keyring is not None:
+            with suppress(RunnerError):
+                keyring_entries.delete_key(candidate.keyring.entry)
         with suppress(OSError):
             delete_made_home(candidate.home)
 
@@ -160,38 +165,82 @@ def login_command(candidate: Candidate, folder: Path) -> Command:
     return Command((candidate.program, *login.words), candidate.environ, folder, is_configured=False)
 
 
-def store_key(candidate: Candidate, key: str) -> Candidate:
-    """Put an API key into the account's home, for its owner's eyes alone; our configuration never has it.
+def check_provider(cli: Cli, name: str) -> None:
+    """Refuse what cannot say whose a key is. Raises UsageInvalid."""
+    known = () if cli.api_key is None else cli.api_key.providers
+    if not known and name:
+        message = f"every key of {cli.title} is of the same provider: leave --provider out"
+        raise UsageInvalid(message)
+    if known and (not name or len(name) > _LONGEST_NAME or not set(name) <= _SAFE or not name[0].isalnum()):
+        message = (
+            f"{name[:40]!r} is no provider: say whose key it is, with --provider, as {cli.title} calls them: "
+            f"{', '.join(known)} or another one"
+        )
+        raise UsageInvalid(message)
 
+
+def store_key(candidate: Candidate, text: str, provider: str = "", *, in_keyring: bool = False) -> Candidate:
+    """Put an API key into the account's home, for its owner's eyes alone, or into the keyring.
+
+    Our configuration has at most its place. provider: whose it is, for a CLI that has several; keys of others stay.
     Raises UsageInvalid for what is no key, RequestRefused for a CLI or a home that takes none.
     """
-    key = key.strip()
-    if not key or len(key) > _LONGEST_KEY or not key.isprintable() or " " in key or not key.isascii():
+    text = text.strip()
+    if not text or len(text) > _LONGEST_KEY or not text.isprintable() or " " in text or not text.isascii():
         message = "that is no API key: it must be one word of letters, digits and signs"
         raise UsageInvalid(message)
     way, home = candidate.cli.api_key, candidate.home
     if way is None:
         message = f"{candidate.cli.title} takes no API key from this program: log in with `{candidate.cli.name}` itself"
         raise RequestRefused(message)
+    check_provider(candidate.cli, provider)
     if home is None or not candidate.is_made:
-        message = "an API key needs a home of its own: leave --home out"
+        message = "an API key needs a home of its own, which `account add` makes: leave --home out"
         raise RequestRefused(message)
+    if in_keyring:
+        return _store_in_keyring(candidate, Key(text, provider), home)
     if way.files is not None:
-        for file in way.files(str(home), key):
-            target = home / file.name
-            if not target.parent.is_dir():
-                make_new_folder(target.parent)
-            write_private(target, file.text.encode())
+        kept = (read_text(home / way.merged) or "") if way.merged else ""
+        _write_files(home, way.files(str(home), Key(text, provider, kept)), text)
     if way.words:
-        done = logins.tell((candidate.program, *way.words), candidate.environ, key)
+        done = logins.tell((candidate.program, *way.words), candidate.environ, text)
         if done is not None:
             message = f"{candidate.cli.title} did not take the key: it {done}"
             raise RequestRefused(message)
     return replace(candidate, uses_key=True)
 
 
+def _store_in_keyring(candidate: Candidate, key: Key, home: Path) -> Candidate:
+    """Keep a key in the keyring. The entry is called as the home, which no other account has and no rename changes."""
+    way = None if candidate.cli.api_key is None else candidate.cli.api_key.keyring
+    if way is None:
+        message = f"{candidate.cli.title} takes no API key from the keyring: leave --keyring out"
+        raise RequestRefused(message)
+    place = candidate.keyring or KeyringSpec(str(home), way.variable)
+    kept = ""
+    if way.stands_for and candidate.keyring is not None:
+        with suppress(AccountUnusable):  # it is gone: then the new one is the only one
+            kept = keyring_entries.read_key(candidate.name, place)
+    keyring_entries.write_key(candidate.name, place.entry, way.value(replace(key, kept=kept)))
+    _write_files(home, way.files, key.text)
+    return replace(candidate, uses_key=True, keyring=place)
+
+
+def _write_files(home: Path, files: Iterable[PrivateFile], key: str) -> None:
+    """Write what has the key, and settings that are not there yet: somebody may have changed them since."""
+    for file in files:
+        target = home / file.name
+        if key not in file.text and target.exists():
+            continue
+        if not target.parent.is_dir():
+            make_new_folder(target.parent)
+        write_private(target, file.text.encode())
+
+
 def read_login(candidate: Candidate) -> LoginState:
     """Ask who is logged in."""
+    if candidate.keyring is not None:
+        return logins.read_key_login(candidate.name, candidate.cli, candidate.keyring)
     return logins.read_login(candidate.cli, candidate.program, candidate.folder, candidate.environ)
 
 
@@ -223,7 +272,7 @@ def plan_addition(candidate: Candidate, pools: tuple[str, ...], paths: Paths, mo
 def as_login(candidate: Candidate, paths: Paths) -> Login:
     """Return what the configuration says of it."""
     found = login_in(candidate.cli, candidate.folder, paths)
-    return replace(found, account=candidate.name, uses_key=candidate.uses_key)
+    return replace(found, account=candidate.name, uses_key=candidate.uses_key, keyring=candidate.keyring)
 
 
 def _home_name(cli: Cli, name: str) -> str:

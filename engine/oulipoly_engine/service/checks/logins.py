@@ -10,16 +10,20 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from oulipoly_engine.core.accounts.accounts import Account, SessionScripts
+from oulipoly_engine.core.accounts.accounts import Account, KeyringSpec, SessionScripts
 from oulipoly_engine.core.accounts.clis.cli import Cli
 from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.core.checks.accounts import SeenHome, SeenLogin
 from oulipoly_engine.core.checks.finding import in_shell
 from oulipoly_engine.core.checks.logins import find_fault
 from oulipoly_engine.core.quota.quota_source import transcripts_folder
+from oulipoly_engine.process.thread_pool import run_in_threads
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import read_regular
+from oulipoly_engine.service.accounts.keyring_entries import KeyProblem, find_problem
 from oulipoly_engine.service.checks.programs import find_start
+
+_KEYRING_PATIENCE_S = 10.0  # a locked one may ask for its password in a window
 
 
 class Place(Record):
@@ -30,12 +34,14 @@ class Place(Record):
     folder: Path
     is_direct: bool  # its program is the CLI itself, and not a wrapper that may sign in in its own way
     variables: Mapping[str, str]  # what the program sees
+    keyring: KeyringSpec | None = None  # where its API key is, in place of a login
 
     @property
     def sign_in(self) -> str:
         """Return the command that begins a login."""
         if self.is_direct:
-            return in_shell("agents", "account", "login", self.account)
+            key = () if self.keyring is None else ("--api-key-env", "VARIABLE")
+            return in_shell("agents", "account", "login", self.account, *key)
         return in_shell(self.cli.name, *(() if self.cli.login is None else self.cli.login.words))
 
 
@@ -53,7 +59,7 @@ def _find_place(
     start = find_start(account, environ)
     if start.cli is not None:
         folder = start.cli.place.find_folder(start.variables) or home / start.cli.place.default
-        return Place(account.name, start.cli, Path(folder), True, start.variables)
+        return Place(account.name, start.cli, Path(folder), True, start.variables, account.keyring)
     told = transcripts_folder(account, scripts)
     if told is None:
         return None
@@ -91,12 +97,18 @@ def _look_at_home(place: Place) -> SeenHome:
 
 def look_at_logins(places: tuple[Place, ...], now: datetime) -> Iterator[SeenLogin]:
     """Yield what the accounts are signed in with; those without a folder are left out."""
-    for place in places:
-        if place.is_direct and place.folder.is_dir():
-            yield _look_at_login(place, now)
+    known = [place for place in places if place.is_direct and place.folder.is_dir()]
+    answers = run_in_threads(lambda one: _look_at_login(one, now), known, at_most=len(known) or 1, cancel=lambda: None)
+    found = {one.account: one for one in answers}
+    yield from (found[place.account] for place in known)
 
 
 def _look_at_login(place: Place, now: datetime) -> SeenLogin:
+    if place.keyring is not None:
+        found = find_problem(place.account, place.keyring, _KEYRING_PATIENCE_S) or KeyProblem("", "")
+        return SeenLogin(
+            place.account, place.cli.name, "", "keyring", found.cause, sign_in=found.command, fix=found.fix
+        )
     files = [place.folder / name for name in place.cli.credentials]
     path = next((file for file in files if os.path.lexists(file)), files[0])
     state, fault, mode = "file", "", 0o600

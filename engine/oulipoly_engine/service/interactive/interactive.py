@@ -127,6 +127,10 @@ class Launcher(Record):
         if chosen.forks is not None:
             resume = arguments.fork_args(account, chosen.forks)
         env = arguments.environment(inherited_environment(), account) | markers.parent_env(account.name, identity)
+        if account.keyring is not None:
+            from oulipoly_engine.service.accounts.keyring_entries import read_variable  # noqa: PLC0415 - few accounts need it
+
+            env |= read_variable(account.name, account.keyring)
         env.pop(_RETURN_CHANNEL, None)
         command = Command(arguments.interactive(account, chosen.member, resume_args=resume), env, working_directory)
         return Prepared(command, self._begin(identity, chosen, working_directory, parent, owner_pid), identity)

@@ -11,7 +11,7 @@ from oulipoly_engine.core.runs import prompt
 from oulipoly_engine.core.runs.failure_categories import Category
 from oulipoly_engine.errors import Interrupted, RunnerError, SpawnFailed
 from oulipoly_engine.process.command import Command, ProcessResult, inherited_environment
-from oulipoly_engine.process.run import run
+from oulipoly_engine.process.run import Discard, run
 from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:
@@ -56,30 +56,22 @@ def ask_account(account: Account, member: PoolMember, text: str) -> str:
     Raises RunnerError when it cannot be started, fails, is silent or takes longer than two minutes.
     """
     data = prompt.to_bytes(text)
+    env = arguments.environment(inherited_environment(), account)
+    if account.keyring is not None:
+        from oulipoly_engine.service.accounts.keyring_entries import read_variable  # noqa: PLC0415 - few accounts need it
+
+        env |= read_variable(account.name, account.keyring)
     by_argument = prompt.transport(account.prompt_mode, len(data)) is not prompt.Transport.STDIN
     command = Command(
         argv=arguments.compose_one_shot(account, member, prompt_args=(text,) if by_argument else ()),
-        env=arguments.environment(inherited_environment(), account),
+        env=env,
         stdin=None if by_argument else data,
         timeout_s=_ANSWER_TIMEOUT_S,
     )
-    finished = run(command, _Silent())
+    finished = run(command, Discard())
     answer = finished.stdout_tail.decode("utf-8", "replace").strip()
     if finished.stopped_for is not None or finished.exit_code != 0 or not answer:
         reason = finished.stopped_for or (f"exit {finished.exit_code}" if finished.exit_code else "no answer")
         message = f"account {account.name}: {reason}"
         raise SpawnFailed(message)
     return answer
-
-
-class _Silent:
-    """Lets everything pass into the tails alone."""
-
-    def stdout(self, data: memoryview) -> None:
-        pass
-
-    def stderr(self, data: memoryview) -> None:
-        pass
-
-    def tick(self, idle_s: float) -> None:
-        pass

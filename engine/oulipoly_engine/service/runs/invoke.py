@@ -170,6 +170,11 @@ class Invoker(Record, frozen=False):
         member = chosen.member
         try:
             account = self._account(request.model, chosen)
+            env = arguments.environment(inherited_environment(), account)
+            if account.keyring is not None:
+                from oulipoly_engine.service.accounts.keyring_entries import read_variable  # noqa: PLC0415 - few accounts need it
+
+                env |= read_variable(account.name, account.keyring)
         except AccountUnusable as error:
             index = None if member is None else member.index
             failure = self._failure(PROVIDER_RESOLUTION, error, request.model, (chosen.account,), index)
@@ -179,7 +184,6 @@ class Invoker(Record, frozen=False):
             refusal = PromptMissing(text)
             raise DispatchFailed(self._failure(PROMPT_RESOLUTION, refusal, request.model, ()), refusal)
         identity = str(uuid.uuid4())
-        env = arguments.environment(inherited_environment(), account)
         env |= markers.parent_env(account.name, identity)
         return Attempt(
             uuid=identity,

@@ -6,9 +6,10 @@ import json
 import re
 from pathlib import PurePosixPath
 
+from oulipoly_engine.core.accounts.accounts import KeyringSpec
 from oulipoly_engine.core.accounts.clis.cli import Cli, Transcripts
 from oulipoly_engine.core.text.control_characters import escape_toml
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, asdict
 
 HEAD = "# Written by the set-up. Change what you like; `agents config check` tells what is wrong.\n"
 RULE = (
@@ -31,6 +32,7 @@ class Login(Record):
     home: str | None = None  # absolute, that its variables lead to; None: it needs none
     has_credentials: bool = False  # the file that its quota is read with is there
     uses_key: bool = False  # an API key in place of a login: nobody knows its quota
+    keyring: KeyringSpec | None = None  # where it is, if not in the home
 
 
 def name_of(cli: Cli, folder: str) -> str:
@@ -56,6 +58,13 @@ def account_table(login: Login) -> str:
     if login.home is not None:
         lines += ["", f"[{name}.environment]"]
         lines += [f"{key} = {_toml(value)}" for key, value in cli.place.environment(login.home).items()]
+    if login.keyring is not None:
+        lines += [
+            "",
+            "# Where the API key is: the entry of the service agent-runner in your keyring.",
+            f"[{name}.keyring]",
+        ]
+        lines += [f"{key} = {_toml(value)}" for key, value in asdict(login.keyring).items()]
     lines += ["", f"[{name}.resume]", *_resume(cli)]
     if launch.capture:
         lines += [

@@ -9,8 +9,11 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from oulipoly_engine.core.accounts.clis.cli import (
+    KEY_VARIABLE,
     ApiKey,
     Cli,
+    InKeyring,
+    Key,
     Launch,
     LoginCommand,
     Observed,
@@ -49,11 +52,14 @@ def _describe(method: str) -> str:
     return "API key" if "key" in method.lower() else "logged in"
 
 
-def _key_files(home: str, key: str) -> tuple[PrivateFile, ...]:
+def _key_files(home: str, key: Key) -> tuple[PrivateFile, ...]:
     """Keep the key in a file of its own, which Claude Code reads by the helper that its settings name."""
     helper = f"cat {shlex.quote(str(PurePosixPath(home) / _KEY_FILE))}"
-    settings = json.dumps({"apiKeyHelper": helper}, indent=2)
-    return PrivateFile(_KEY_FILE, f"{key}\n"), PrivateFile("settings.json", f"{settings}\n")
+    return PrivateFile(_KEY_FILE, f"{key.text}\n"), _settings(helper)
+
+
+def _settings(helper: str) -> PrivateFile:
+    return PrivateFile("settings.json", json.dumps({"apiKeyHelper": helper}, indent=2) + "\n")
 
 
 CLAUDE = Cli(
@@ -73,7 +79,8 @@ CLAUDE = Cli(
     oldest=(2, 1, 50),
     login=LoginCommand(("auth", "login")),
     status=Status(_read_status, ("auth", "status"), (".credentials.json",)),
-    api_key=ApiKey("ANTHROPIC_API_KEY", _key_files),
+    # Not in ANTHROPIC_API_KEY itself: an interactive session asks whether to use that, and proposes not to.
+    api_key=ApiKey(_key_files, keyring=InKeyring(KEY_VARIABLE, files=(_settings(f"printenv {KEY_VARIABLE}"),))),
     quota=QuotaSource("anthropic-usage", ".credentials.json"),
     transcripts=Transcripts("claude-code", "projects", "claude_code"),
 )

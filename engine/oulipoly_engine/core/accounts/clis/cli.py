@@ -11,6 +11,8 @@ from pathlib import PurePosixPath
 
 from oulipoly_engine.records import Record, field
 
+KEY_VARIABLE = "AGENT_RUNNER_API_KEY"  # of a CLI that can be told where to look; no vendor's tool takes this one
+
 
 class Place(Record):
     """Where a CLI keeps what belongs to one login."""
@@ -118,12 +120,35 @@ class PrivateFile(Record):
     text: str
 
 
-class ApiKey(Record):
-    """How a key takes the place of a login; it stands in the account's home, never in our configuration."""
+class Key(Record):
+    """An API key on its way to where its CLI finds it."""
 
-    variable: str  # in which people keep such a key
-    files: Callable[[str, str], tuple[PrivateFile, ...]] | None = None  # of (home, key): what is written
+    text: str
+    provider: str = ""  # whose it is, where a CLI has several
+    kept: str = ""  # what is there now, with the keys of other providers
+
+
+def _key_alone(key: Key) -> str:
+    return key.text
+
+
+class InKeyring(Record):
+    """How a CLI takes a key that is in the keyring."""
+
+    variable: str  # that it gets when it is started
+    value: Callable[[Key], str] = _key_alone  # what is kept, and what the variable is then
+    files: tuple[PrivateFile, ...] = ()  # that make it look into the variable
+    stands_for: str = ""  # the file of its folder that has the same; empty: the value is the key alone
+
+
+class ApiKey(Record):
+    """How a key takes the place of a login; it stands in the account's home or in the keyring."""
+
+    files: Callable[[str, Key], tuple[PrivateFile, ...]] | None = None  # of (home, key): what is written
     words: tuple[str, ...] = ()  # or: arguments of a command that takes the key on stdin and keeps it
+    keyring: InKeyring | None = None
+    merged: str = ""  # the file, below the home, that keeps the keys of several providers
+    providers: tuple[str, ...] = ()  # that are known best; none: every key is of the same one
 
 
 class Cli(Record):

@@ -7,12 +7,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from oulipoly_engine.core.accounts.clis.cli import (
+    KEY_VARIABLE,
     ApiKey,
     Cli,
+    InKeyring,
     Launch,
     LoginCommand,
     Observed,
     Place,
+    PrivateFile,
     Profile,
     QuotaSource,
     Status,
@@ -23,6 +26,18 @@ from oulipoly_engine.core.accounts.clis.documents import object_in, read_claims,
 _CLAIMS = "https://api.openai.com/auth"
 _KEYS = ("OPENAI_API_KEY", "CODEX_API_KEY")
 _NOTHING = "not logged in"
+# `codex exec` takes CODEX_API_KEY, an interactive session does not; a provider with `env_key` serves both.
+_BY_VARIABLE = PrivateFile(
+    "config.toml",
+    f"""model_provider = "api-key"
+
+[model_providers.api-key]
+name = "OpenAI by API key"
+base_url = "https://api.openai.com/v1"
+env_key = "{KEY_VARIABLE}"
+wire_api = "responses"
+""",
+)
 
 
 def _read_status(seen: Observed) -> tuple[Profile, ...]:
@@ -84,7 +99,7 @@ CODEX = Cli(
     oldest=(0, 60),
     login=LoginCommand(("login",)),
     status=Status(_read_status, ("login", "status"), ("auth.json", "config.toml")),
-    api_key=ApiKey("OPENAI_API_KEY", words=("login", "--with-api-key")),
+    api_key=ApiKey(words=("login", "--with-api-key"), keyring=InKeyring(KEY_VARIABLE, files=(_BY_VARIABLE,))),
     quota=QuotaSource("chatgpt-usage", "auth.json"),
     transcripts=Transcripts("codex", "sessions", "codex_session"),
 )

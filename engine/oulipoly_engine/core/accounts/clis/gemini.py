@@ -7,6 +7,8 @@ import json
 from oulipoly_engine.core.accounts.clis.cli import (
     ApiKey,
     Cli,
+    InKeyring,
+    Key,
     Launch,
     LoginCommand,
     Observed,
@@ -35,9 +37,13 @@ def _read_status(seen: Observed) -> tuple[Profile, ...]:
     return (Profile("API key", "api_key"),) if is_key else ()
 
 
-def _key_files(_home: str, key: str) -> tuple[PrivateFile, ...]:
-    settings = json.dumps({"security": {"auth": {"selectedType": _BY_KEY}}}, indent=2)
-    return PrivateFile(".gemini/.env", f"{_KEY}={key}\n"), PrivateFile(".gemini/settings.json", f"{settings}\n")
+_SETTINGS = PrivateFile(
+    ".gemini/settings.json", json.dumps({"security": {"auth": {"selectedType": _BY_KEY}}}, indent=2) + "\n"
+)
+
+
+def _key_files(_home: str, key: Key) -> tuple[PrivateFile, ...]:
+    return PrivateFile(".gemini/.env", f"{_KEY}={key.text}\n"), _SETTINGS
 
 
 GEMINI = Cli(
@@ -50,6 +56,6 @@ GEMINI = Cli(
     stand_ins=(_KEY, "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"),
     login=LoginCommand((), "choose how to log in, then leave with /quit"),
     status=Status(_read_status, files=("google_accounts.json", "oauth_creds.json", "settings.json", ".env")),
-    api_key=ApiKey(_KEY, _key_files),
+    api_key=ApiKey(_key_files, keyring=InKeyring(_KEY, files=(_SETTINGS,))),
     transcripts=Transcripts("gemini", "tmp"),
 )

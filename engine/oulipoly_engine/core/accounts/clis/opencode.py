@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
 from oulipoly_engine.core.accounts.clis.cli import (
+    ApiKey,
     Cli,
+    InKeyring,
+    Key,
     Launch,
     LoginCommand,
     Observed,
     Place,
+    PrivateFile,
     Profile,
     Status,
     Transcripts,
@@ -19,6 +25,19 @@ def _read_status(seen: Observed) -> tuple[Profile, ...]:
     """Read the vendors of auth.json: `{"anthropic": {"type": "oauth" | "api", …}}`."""
     vendors = read_object(seen.files.get("auth.json", ""))
     return tuple(Profile(name, text_of(login, "type") or "unknown") for name, login in vendors.items())
+
+
+_FILE = "data/opencode/auth.json"
+
+
+def _merge(key: Key) -> str:
+    """Add a vendor's key to those that are there."""
+    vendors = {**read_object(key.kept), key.provider: {"type": "api", "key": key.text}}
+    return json.dumps(vendors, indent=2) + "\n"
+
+
+def _key_files(_home: str, key: Key) -> tuple[PrivateFile, ...]:
+    return (PrivateFile(_FILE, _merge(key)),)
 
 
 OPENCODE = Cli(
@@ -35,5 +54,27 @@ OPENCODE = Cli(
     credentials=("auth.json",),
     login=LoginCommand(("auth", "login")),
     status=Status(_read_status, files=("auth.json",)),
+    api_key=ApiKey(
+        _key_files,
+        keyring=InKeyring("OPENCODE_AUTH_CONTENT", _merge, stands_for="auth.json"),
+        merged=_FILE,
+        providers=(
+            "anthropic",
+            "openai",
+            "google",
+            "openrouter",
+            "opencode",
+            "deepseek",
+            "groq",
+            "mistral",
+            "xai",
+            "zai",
+            "zai-coding-plan",
+            "moonshotai",
+            "cerebras",
+            "togetherai",
+            "fireworks-ai",
+        ),
+    ),
     transcripts=Transcripts("opencode", has_locator=False),
 )
