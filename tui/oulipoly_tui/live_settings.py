@@ -22,11 +22,16 @@ class LiveSettings:
         self._app = app
         self._read = read  # None: this app was given its options, and no files
         self._is_reading = self._is_dirty = False
+        self._after: list[Callable[[], object]] = []
 
-    def read(self) -> None:
-        """Read, and change what has changed."""
+    def read(self, then: Callable[[], object] | None = None) -> None:
+        """Read, and change what has changed. then: called once that is done."""
         if self._read is None:
+            if then is not None:
+                then()
             return
+        if then is not None:
+            self._after.append(then)
         self._is_dirty = self._is_reading
         if not self._is_reading:
             self._is_reading = True
@@ -50,6 +55,10 @@ class LiveSettings:
         self._is_reading = False
         if self._is_dirty:
             self.read()
+            return
+        after, self._after = self._after, []
+        for then in after:
+            then()
 
 
 def change(app: AppInterface, found: Options) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.config import app_file
@@ -35,6 +35,7 @@ __all__ = [
     "Settings",
     "ThemeFile",
     "as_text",
+    "join_items",
     "json_schema",
     "read_app",
     "read_themes",
@@ -101,12 +102,16 @@ class Configuration:
         """Return app.toml's settings and what is wrong with them."""
         return read_app(self._home.paths)
 
+    def themes(self) -> Loaded[tuple[ThemeFile, ...]]:
+        """Return the user's own themes and what is wrong with them."""
+        return read_themes(self._home.paths)
+
     @property
     def settings(self) -> Settings:
         """Return the files setting by setting, to be changed."""
         from oulipoly_engine.service.accounts.settings import Settings
 
-        return Settings(self._home.paths, self._home.models_dir, self._home.read_only)
+        return Settings(self._home.paths, self._home.models_dir, self._home.read_only, self._home.find_app_faults)
 
     def edit_file(self, name: str) -> FileEdit:
         """Return a file to be edited, a context: see `service/accounts/file_edit.py`. Raises UsageInvalid."""
@@ -127,6 +132,13 @@ class Configuration:
 
         self._home.refuse_if_read_only("write a configuration")
         write_set_up(self._home.paths, proposed)
+
+
+def join_items(items: Sequence[str]) -> str:
+    """Return texts as one would type them for a setting that is a list."""
+    from oulipoly_engine.config.edit.settings_edit import as_toml
+
+    return as_toml(list(items))
 
 
 def read_app(paths: Paths) -> Loaded[AppSettings]:

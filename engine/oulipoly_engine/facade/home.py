@@ -73,7 +73,7 @@ class Home:
         self.paths, self.clock, self.note = surroundings.paths, surroundings.clock, surroundings.note
         self.models_dir, self.agents_dir = surroundings.models_dir, surroundings.agents_dir
         self.read_only = surroundings.read_only
-        self._find_app_faults = surroundings.find_app_faults
+        self.find_app_faults = surroundings.find_app_faults
         self.listeners = listeners
         self.wiring = Wiring(self.paths, self.clock)
         self.checks_files = surroundings.checks_files
@@ -147,7 +147,7 @@ class Home:
             replace(self.paths, cache=None),
             models_dir=self.models_dir,
             agents_dir=self.agents_dir,
-            find_app_faults=self._find_app_faults,
+            find_app_faults=self.find_app_faults,
             **more,
         )
 

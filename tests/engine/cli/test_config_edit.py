@@ -11,6 +11,7 @@ import pytest
 
 from oulipoly_engine.cli.main import main
 from oulipoly_engine.paths import from_environment
+from oulipoly_tui import find_app_faults
 
 SETTINGS = "# mine\nrouting_ttl_seconds = 60 # calm\n"
 
@@ -75,13 +76,44 @@ def test_set_keeps_comments_and_tells_the_old_value(paths, capfd):
         (["routing_ttl_seconds", "soon"], "it must be a number"),
         (["tie_rul", "lowest-use"], "did you mean 'settings.tie_rule'?"),
         (["accounts.bob.args", "[]"], "accounts.ada.args"),
+        (["default_provider", "adda"], "there is no account 'adda': did you mean 'ada'?"),
+        (["diagnostics_model", "opuss"], "there is no model 'opuss': did you mean 'opus'?"),
+        (["models.opus.ada.name", "eve"], "there is no account 'eve': there are ada"),
+        (["models.opus.providers", "['ada', 'eve']"], "there is no account 'eve'"),
+        (["models.opus.providers", "[]"], "the list `providers` is empty"),
+        (["app.keys.pools.drian", "x"], "write 'pools.drain'"),
+        (["app.keys.pools.drain", "escpae"], "write 'escape'"),
+        (["app.keys.pools.drain", "w"], "the key w means both pools.why and pools.drain"),
+        (["app.theme", "drak"], "there is no theme 'drak'"),
     ],
 )
 def test_set_refuses_and_writes_nothing(arguments, told, paths, capfd):
-    assert 2 == main(["config", "set", *arguments])
+    assert 2 == main(["config", "set", *arguments], find_app_faults=find_app_faults)
 
     assert told in capfd.readouterr().err
     assert SETTINGS == paths.settings.read_text()
+    assert not (paths.config / "app.toml").exists()
+
+
+def test_a_list_keeps_the_comments_within_its_brackets(paths):
+    paths.providers.write_text('[ada]\ncommand = "sh"\nargs = [\n  # quiet\n  "-q",\n  "-c", # what to do\n] # end\n')
+
+    assert 0 == main(["config", "set", "accounts.ada.args", "['-q', '-v', '-c']"])
+
+    expected = 'args = [\n  # quiet\n  "-q",\n  "-v",\n  "-c", # what to do\n] # end\n'
+    assert paths.providers.read_text().endswith(expected)
+
+
+def test_accounts_of_a_pool_are_set_as_a_list(paths):
+    model = paths.models / "opus.toml"
+    with paths.providers.open("a") as file:
+        file.write('[bob]\ncommand = "sh"\n[cyd]\ncommand = "sh"\n')
+    model.write_text('# mine\n\n[[providers]]\nname = "ada" # one\n[[providers]]\nname = "bob"\nargs = ["-f"] # fast\n')
+
+    assert 0 == main(["config", "set", "models.opus.providers", "['bob', 'cyd']"])
+
+    expected = '# mine\n\n[[providers]]\nname = "bob"\nargs = ["-f"] # fast\n\n[[providers]]\nname = "cyd"\n'
+    assert expected == model.read_text()
 
 
 def test_a_dry_run_writes_nothing(paths, capfd):
@@ -121,7 +153,7 @@ def test_edit_goes_on_where_it_was(paths, editor, tmp_path):
     editor("""if grep -q soon "$1"; then sed -i s/soon/20/ "$1"; else sed -i s/60/soon/ "$1"; fi""")
     arguments = ["-m", "oulipoly_tui", "config", "edit"]
     asked = pexpect.spawn(sys.executable, arguments, env=dict(os.environ), encoding="utf-8", timeout=25)
-    asked.expect_exact("Edit again? [Y/n]")
+    asked.expect_exact("Edit again? (Y/n)")
     asked.sendline("")
     asked.expect_exact("wrote ")
     asked.expect(pexpect.EOF)

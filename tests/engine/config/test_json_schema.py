@@ -21,7 +21,7 @@ KINDS = {  # of the document that a value may have by the types that its schema 
     "object": dict,
 }
 WORDS = set(re.findall(r"\S+", "$schema $defs $ref title description default examples type enum anyOf items minItems"))
-WORDS |= {"minimum", "exclusiveMinimum", "properties", "required", "additionalProperties"}
+WORDS |= {"minimum", "exclusiveMinimum", "properties", "required", "additionalProperties", "x-taplo"}
 
 
 def fits(value, schema, document):
@@ -62,6 +62,12 @@ def test_every_key_says_what_it_is_for(file):
     assert keys
     assert [] == [name for name, key in keys if not key.get("description", "").endswith(".")]
     assert "null" not in json.dumps(document)
+
+
+def test_choices_say_what_they_mean_where_editors_look():
+    rule = json_schema("config")["properties"]["tie_rule"]
+
+    assert len(rule["enum"]) == len(rule["x-taplo"]["docs"]["enumValues"])
 
 
 EXAMPLES = [

@@ -1,11 +1,30 @@
 """The settings' screen: values with their sources, changes that are checked, kept and take hold."""
 
+from contextlib import asynccontextmanager
+
+import pytest
 from textual.widgets import Input
 
+from oulipoly_engine.paths import from_environment
+from oulipoly_tui import entry
 from oulipoly_tui.keys.keymap import resolve
+from oulipoly_tui.live_settings import LiveSettings
 from oulipoly_tui.view.frame.settings import clash_text, format_setting_rows
 from oulipoly_tui.view.transcript.spans import plain
 from oulipoly_tui.widgets.lines import VirtualList
+
+
+@pytest.fixture
+def running(running):
+    """Open the app with one pane, which follows its files."""
+
+    @asynccontextmanager
+    async def run(size, **options):
+        async with running(size, panes=["pools"], **options) as (app, pilot):
+            app.live_settings = LiveSettings(app, lambda: entry.options(from_environment(), []))
+            yield app, pilot
+
+    return run
 
 
 async def opened(app, pilot, settled, key="comma"):
@@ -14,11 +33,19 @@ async def opened(app, pilot, settled, key="comma"):
     return app.screen.query_one(VirtualList)
 
 
+def go_to(rows, name):
+    rows.go_to(next(row.key for row in rows.rows if plain(row.line).startswith(f"{name} ")))
+
+
+async def press(app, pilot, settled, *keys, screen="SettingsScreen"):
+    """Press keys, and wait for the screen that they lead to."""
+    await pilot.press(*keys)
+    await settled(pilot, lambda: type(app.screen).__name__ == screen and not app.busy)
+
+
 async def change(app, pilot, settled, rows, name, typed):
-    key = next(row.key for row in rows.rows if plain(row.line).split()[:1] == [name])
-    rows.go_to(key)
-    await pilot.press("enter")
-    await settled(pilot, lambda: type(app.screen).__name__ == "Question")
+    go_to(rows, name)
+    await press(app, pilot, settled, "enter", screen="Question")
     app.screen.query_one(Input).value = typed
     await pilot.press("enter")
     await settled(pilot, lambda: not app.busy)
@@ -42,7 +69,7 @@ async def test_hints_of_the_settings_can_be_clicked(app_world, running, settled,
         await pilot.click(offset=(edge.index("→ next"), y))
         await settled(pilot, lambda: (app_world.config / "app.toml").exists())
         await pilot.click(offset=(edge.index("enter changes"), y))
-        await settled(pilot, lambda: type(app.screen).__name__ == "Question")
+        await settled(pilot, lambda: type(app.screen).__name__ == "Choice")
         await pilot.press("escape")
         await pilot.click(offset=(edge.index("esc closes"), y))
         await settled(pilot, lambda: app.screen is app.frame)
@@ -58,38 +85,128 @@ async def test_refused_value_is_said_at_the_field_and_not_saved(app_world, runni
         assert "60 # calm" in (app_world.config / "config.toml").read_text()
 
 
-async def test_theme_and_preset_take_hold_at_once(app_world, running, settled):
+async def test_theme_and_preset_take_hold_at_once(app_world, running, settled, screen_text):
     async with running((120, 36)) as (app, pilot):
         rows = await opened(app, pilot, settled)
-        await change(app, pilot, settled, rows, "theme", "light")
+        go_to(rows, "theme")
+        await press(app, pilot, settled, "enter", screen="Choice")
+        await press(app, pilot, settled, "down", "enter")
         await settled(pilot, lambda: app.theme == "agents-light")
-        await change(app, pilot, settled, rows, "preset", "emacs")
+        go_to(rows, "preset")
+        await press(app, pilot, settled, "enter", screen="Choice")
+        assert any("Keys as emacs has them" in line for line in screen_text(app))
+        await press(app, pilot, settled, "G", "up", "enter")
         await settled(pilot, lambda: app.keys.find("frame.palette").keys == "alt+x")
 
         assert 'theme = "light"\npreset = "emacs"\n' == (app_world.config / "app.toml").read_text()
 
 
-async def test_clash_is_said_before_a_key_is_saved(app_world, running, settled, screen_text):
+async def test_each_row_says_what_it_is_for_its_default_and_how_it_is_changed(app_world, running, settled, screen_text):
+    async with running((80, 24)) as (app, pilot):
+        rows = await opened(app, pilot, settled)
+        go_to(rows, "archive_limit_mb")
+        await settled(pilot, lambda: any("0: any amount" in line for line in screen_text(app)))
+        text = "\n".join(screen_text(app))
+        assert "default 2048 · not in config.toml" in text
+        assert "enter: type a number" in text
+
+
+async def test_a_switch_is_flipped_undone_and_reset(app_world, running, settled):
+    file = app_world.config / "config.toml"
+    app_world.write("config.toml", "archive = false # mine\n")
+    async with running((120, 36)) as (app, pilot):
+        go_to(await opened(app, pilot, settled), "archive")
+        await press(app, pilot, settled, "enter")
+        await settled(pilot, lambda: file.read_text() == "archive = true # mine\n")
+        await press(app, pilot, settled, "space")
+        await settled(pilot, lambda: file.read_text() == "archive = false # mine\n")
+        await press(app, pilot, settled, "u")
+        await settled(pilot, lambda: file.read_text() == "archive = true # mine\n")
+        await press(app, pilot, settled, "backspace")
+        await settled(pilot, lambda: "archive" not in file.read_text())
+
+
+async def test_an_account_joins_a_pool_and_leaves_it(app_world, running, settled):
     async with running((120, 36)) as (app, pilot):
         rows = await opened(app, pilot, settled)
-        await change(app, pilot, settled, rows, "pools.drain", "w")
+        await press(app, pilot, settled, "slash", *"models/opus", "enter")
+        go_to(rows, "providers")
+        await press(app, pilot, settled, "enter", screen="Items")
+        await press(app, pilot, settled, "a", screen="Choice")
+        await press(app, pilot, settled, "enter", screen="Items")
+        await press(app, pilot, settled, "x", screen="Items")
+        await press(app, pilot, settled, "escape")
+        await settled(pilot, lambda: app.snapshot.pool("opus") is not None)
 
-        assert any("w also means pools.why" in line for line in screen_text(app))
-        assert not (app_world.config / "app.toml").exists()
-        await pilot.press("enter")
-        await settled(pilot, lambda: any(plain(row.line).startswith("keys · 1 clash") for row in rows.rows))
-        assert '"pools.drain" = "w"' in (app_world.config / "app.toml").read_text()
+    text = (app_world.config / "models/opus.toml").read_text()
+    assert "[[providers]]\nname = 'bob'\n\n[[providers]]\nname = \"cyd\"\n" == text
 
 
-async def test_a_key_that_is_none_is_refused(app_world, running, settled, screen_text):
+async def test_texts_of_a_list_are_typed_and_checked(app_world, running, settled):
+    app_world.write("providers.toml", '[ada]\ncommand = "sh"\nargs = [\n  "-c", # what\n]\n')
+    async with running((120, 36)) as (app, pilot):
+        go_to(await opened(app, pilot, settled), "args")
+        await press(app, pilot, settled, "enter", screen="Items")
+        await press(app, pilot, settled, "a", screen="Question")
+        await press(app, pilot, settled, *"a b", "enter", screen="Items")
+        await press(app, pilot, settled, "enter", screen="Question")
+        await press(app, pilot, settled, "end", "x", "enter", screen="Items")
+
+    assert 'args = [\n  "-cx", # what\n  "a b",\n]' in (app_world.config / "providers.toml").read_text()
+
+
+async def test_a_key_is_pressed_to_be_bound_and_works_at_once(app_world, running, settled):
     async with running((120, 36)) as (app, pilot):
         rows = await opened(app, pilot, settled)
-        await change(app, pilot, settled, rows, "pools.drain", "escpae")
+        rows.go_to("key:pools.why")
+        await press(app, pilot, settled, "enter", screen="KeyPress")
+        await press(app, pilot, settled, "f9")
+        await settled(pilot, lambda: app.keys.find("pools.why").keys == "f9")
+        await press(app, pilot, settled, "a", screen="KeyPress")
+        await press(app, pilot, settled, "ctrl+c")
+        await settled(pilot, lambda: app.keys.find("pools.why").keys == "f9,ctrl+c")
+        assert '"pools.why" = "f9,ctrl+c"' in (app_world.config / "app.toml").read_text()
+        await press(app, pilot, settled, "x")
+        await settled(pilot, lambda: app.keys.find("pools.why") is None)
+        await press(app, pilot, settled, "backspace")
+        await settled(pilot, lambda: app.keys.find("pools.why").keys == "w")
 
-        assert any(
-            "pools.drain the key 'escpae', which there is not: write 'escape'" in one for one in screen_text(app)
-        )
+
+async def test_a_key_that_another_action_has_is_taken_from_it_only_after_a_yes(
+    app_world, running, settled, screen_text
+):
+    async with running((120, 36)) as (app, pilot):
+        rows = await opened(app, pilot, settled)
+        rows.go_to("key:pools.drain")
+        await press(app, pilot, settled, "enter", screen="KeyPress")
+        await press(app, pilot, settled, "w", screen="Confirm")
+        assert any("w is the key of pools.why (Show why this account is next" in line for line in screen_text(app))
+        await press(app, pilot, settled, "n")
         assert not (app_world.config / "app.toml").exists()
+        await press(app, pilot, settled, "enter", screen="KeyPress")
+        await press(app, pilot, settled, "w", screen="Confirm")
+        await press(app, pilot, settled, "y")
+        await settled(pilot, lambda: app.keys.find("pools.drain").keys == "w")
+
+        assert '[keys]\n"pools.why" = "none"\n"pools.drain" = "w"\n' == (app_world.config / "app.toml").read_text()
+        await press(app, pilot, settled, "u")
+        await settled(pilot, lambda: app.keys.find("pools.why") is not None)
+
+
+async def test_accounts_are_pinned_and_drained_where_settings_are(app_world, running, settled):
+    async with running((120, 36)) as (app, pilot):
+        rows = await opened(app, pilot, settled)
+        rows.go_to("pin:opus")
+        await press(app, pilot, settled, "enter", screen="Choice")
+        await press(app, pilot, settled, "down", "enter")
+        await settled(pilot, lambda: app.snapshot.pool("opus").pin == "bob")
+        rows.go_to("drain:ada")
+        await press(app, pilot, settled, "space")
+        await settled(pilot, lambda: app.snapshot.accounts[0].wishes.drained)
+        rows.go_to("reserve:ada")
+        await press(app, pilot, settled, "enter", screen="Question")
+        await press(app, pilot, settled, "7", "enter")
+        await settled(pilot, lambda: app.snapshot.accounts[0].wishes.reserve == 0.07)
 
 
 async def test_read_only_shows_and_changes_nothing(app_world, running, settled, screen_text):

@@ -5,6 +5,9 @@ from textual.widgets import Input
 
 from oulipoly_engine import stopping
 from oulipoly_engine.facade.sessions.values import ExportOptions
+from oulipoly_engine.paths import from_environment
+from oulipoly_tui import entry
+from oulipoly_tui.live_settings import LiveSettings
 from oulipoly_tui.screens.sessions import export
 from oulipoly_tui.view.transcript.spans import cells, plain
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
@@ -14,6 +17,15 @@ keys = pytest.mark.keys
 
 def cursor(one):
     return one.app.screen.query_one(VirtualList).cursor_key
+
+
+async def open_settings(one):
+    """Open the settings of an app that follows its files."""
+    one.app.live_settings = LiveSettings(one.app, lambda: entry.options(from_environment(), []))
+    await one.press("comma")
+    await one.at("SettingsScreen")
+    await one.rest()
+    return one.app.screen.query_one(VirtualList)
 
 
 def line(one):
@@ -211,18 +223,55 @@ async def test_y_writes_the_first_set_up(empty_world, hand):
     assert (empty_world.config / "providers.toml").exists()
 
 
+@keys("SettingsScreen", "a", "x", "backspace", "delete", "u")
+async def test_keys_of_an_action_are_added_taken_away_and_brought_back(app_world, hand):
+    async with hand() as one:
+        (await open_settings(one)).go_to("key:pools.why")
+        await one.press("a")
+        await one.at("KeyPress")
+        await one.press("f9")
+        for key, bound in (("x", None), ("u", "w,f9"), ("backspace", "w"), ("u", "w,f9"), ("delete", "w")):
+            await one.until(lambda: type(one.app.screen).__name__ == "SettingsScreen" and not one.app.busy)
+            await one.press(key)
+            await one.until(lambda bound=bound: getattr(one.app.keys.find("pools.why"), "keys", None) == bound)
+
+
+@keys("Items", "escape", "q", "a", "x", "delete", "backspace")
+async def test_items_of_a_list_are_added_and_taken_away(app_world, hand):
+    app_world.write("providers.toml", '[ada]\ncommand = "sh"\nargs = ["1", "2", "3"]\n')
+    file = app_world.config / "providers.toml"
+    async with hand() as one:
+        for key in ("escape", "q"):
+            rows = await open_settings(one)
+            rows.go_to(next(row.key for row in rows.rows if plain(row.line).startswith("args ")))
+            await one.press("enter")
+            await one.at("Items")
+            await one.press(key)
+            await one.at("SettingsScreen")
+            await one.press("q")
+        rows = await open_settings(one)
+        rows.go_to(next(row.key for row in rows.rows if plain(row.line).startswith("args ")))
+        await one.press("enter")
+        await one.at("Items")
+        for key, left in (("x", '["2", "3"]'), ("delete", '["3"]'), ("backspace", "[]")):
+            await one.press(key)
+            await one.until(lambda left=left: f"args = {left}" in file.read_text())
+        await one.press("a")
+        await one.at("Question")
+        await one.type("4")
+        await one.press("enter")
+        await one.until(lambda: 'args = ["4"]' in file.read_text())
+        await one.rest()
+
+
 @keys("SettingsScreen", "escape", "q", "slash", "right", "l", "space", "left", "h")
 async def test_settings_are_filtered_turned_and_left(app_world, hand):
     async with hand() as one:
         for key in ("escape", "q"):
-            await one.press("comma")
-            await one.at("SettingsScreen")
-            await one.rest()
+            await open_settings(one)
             await one.press(key)
             await one.at("Frame")
-        await one.press("comma")
-        await one.at("SettingsScreen")
-        await one.rest()
+        await open_settings(one)
         await one.press("slash")
         await one.type("preset")
         await one.press("enter")

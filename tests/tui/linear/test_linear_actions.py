@@ -97,16 +97,44 @@ def test_going_on_and_forking_need_a_terminal_and_say_so(talk, deed):
 
 def test_a_setting_is_changed_a_wrong_one_refused_and_one_left(talk, app_world):
     lines = ("Settings", "Show and change", "config.toml · every run")
-    number = next(line.split(".")[0].strip() for line in talk(*lines).splitlines() if ". tie_rule: " in line)
-    text = talk(*lines, number, "dice", "Show and change", lines[2], number, "lowest-use")
+    number = next(line.split(".")[0].strip() for line in talk(*lines).splitlines() if ". routing_ttl_seconds: " in line)
+    text = talk(*lines, number, "soon", "20")
 
+    assert "The age at which quota is read again before a choice." in text
     assert "Error. " in text
     assert "Saved." in text
-    assert 'tie_rule = "lowest-use"' in (app_world.config / "config.toml").read_text()
+    assert "routing_ttl_seconds = 20" in (app_world.config / "config.toml").read_text()
     talk(*lines, number, "-")
-    assert 'tie_rule = "lowest-use"' in (app_world.config / "config.toml").read_text()
+    assert "routing_ttl_seconds = 20" in (app_world.config / "config.toml").read_text()
     assert "Taken away: the default holds." in talk(*lines, number, "")
+    assert "routing_ttl_seconds" not in (app_world.config / "config.toml").read_text()
+
+
+def test_a_choice_is_made_from_a_list_that_says_what_each_means(talk, app_world):
+    lines = ("Settings", "Show and change", "config.toml · every run", "tie_rule")
+    text = talk(*lines, "dice", "lowest-use")
+
+    assert "lowest-use. The one that has used the least of its windows." in text
+    assert "There is no 'dice' here." in text
+    assert 'tie_rule = "lowest-use"' in (app_world.config / "config.toml").read_text()
+    talk(*lines, "The default")
     assert "tie_rule" not in (app_world.config / "config.toml").read_text()
+
+
+def test_items_are_added_to_a_list_and_taken_from_it(talk, app_world):
+    pool = ("Settings", "Show and change", "models/opus.toml", "providers")
+
+    assert "Saved." in talk(*pool, "Add one", "cyd")
+    assert "Saved." in talk(*pool, "Take ada away")
+    assert ["bob", "cyd"] == re.findall("name = ['\"](.*)['\"]", (app_world.config / "models/opus.toml").read_text())
+
+
+def test_a_key_is_named_and_a_clash_refused(talk, app_world):
+    key = ("Settings", "Show and change", "app.toml · keys", "pools.drain")
+    text = talk(*key, "w", "ctrl+g")
+
+    assert "the key w means both pools.why and pools.drain" in text
+    assert '"pools.drain" = "ctrl+g"' in (app_world.config / "app.toml").read_text()
 
 
 def test_read_only_shows_settings_and_changes_nothing(talk):

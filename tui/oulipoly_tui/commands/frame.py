@@ -22,7 +22,7 @@ def choose_theme(app: AppInterface, arguments: list[str]) -> str | None:
 
 def open_settings(app: AppInterface, _arguments: list[str]) -> None:
     """Show the settings."""
-    from oulipoly_tui.screens.settings import SettingsScreen  # noqa: PLC0415 - only when it is opened
+    from oulipoly_tui.screens.settings.settings import SettingsScreen  # noqa: PLC0415 - only when it is opened
 
     assert app.engine is not None  # noqa: S101 - the command needs an engine
     app.push_screen(SettingsScreen(app.engine.configuration.settings))

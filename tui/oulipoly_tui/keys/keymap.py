@@ -118,6 +118,24 @@ def resolve(preset: str = "default", own: Mapping[str, str] | None = None, *, re
     return Keymap(tuple(rows), changed, tuple(_clashes(rows, wishes)), tuple(slips(own or {})), tuple(withheld))
 
 
+def free_keys(preset: str, own: Mapping[str, str], identity: str, keys: str) -> dict[str, str]:
+    """Return the actions that some keys would have to be taken from, with those that they keep, or "none".
+
+    identity: the action that the keys are for.
+    """
+    wishes = {**own, identity: keys}
+    taken: dict[str, str] = {}
+    while True:
+        found = resolve(preset, wishes)
+        clash = next((one for one in found.clashes if identity in (one.first, one.second)), None)
+        if clash is None:
+            return taken
+        other = clash.first if clash.second == identity else clash.second
+        row = found.find(other)
+        left = [] if row is None else [key for key in row.keys.split(",") if key != clash.key]
+        taken[other] = wishes[other] = ",".join(left) or UNBOUND
+
+
 def format_first_key(keys: str) -> str:
     """Return the first of some keys as people write it: `?`, `ctrl+p`, `esc`."""
     return format_key(keys.split(",")[0])

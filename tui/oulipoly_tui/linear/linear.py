@@ -19,6 +19,7 @@ from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.engine import Engine, Surroundings
 from oulipoly_engine.facade.snapshot import Snapshot
 from oulipoly_engine.records import Record
+from oulipoly_tui import find_app_faults
 from oulipoly_tui.linear.talk import Talk
 from oulipoly_tui.view.frame import words
 from oulipoly_tui.view.frame.attention import alert_text, risk_text
@@ -49,7 +50,9 @@ class Menu(Record):
 
 def run(*, read_only: bool, surroundings: Surroundings | None = None) -> int:
     """Talk in lines until the user leaves; return the exit code."""
-    engine = Engine(surroundings or Surroundings(read_only=read_only, note=diagnostics.note))
+    engine = Engine(
+        surroundings or Surroundings(read_only=read_only, note=diagnostics.note, find_app_faults=find_app_faults)
+    )
     for text in engine.state_file.repair_at_start():
         diagnostics.note(f"Note: {text}")
     talk = Talk(engine, _read_line, read_only)

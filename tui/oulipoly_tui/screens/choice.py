@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.markup import escape
 from textual.screen import ModalScreen
+from textual.widgets import Static
 
 from oulipoly_tui.view.frame.hints import BACK, link
 from oulipoly_tui.view.transcript.spans import Row
@@ -23,16 +24,21 @@ class Choice(ModalScreen[str | None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "dismiss(None)", "back")]
     DEFAULT_CSS = "Choice VirtualList { height: auto; max-height: 16; }"
 
-    def __init__(self, title: str, rows: Sequence[Row]) -> None:
+    def __init__(self, title: str, rows: Sequence[Row], text: str = "", *, at: str = "") -> None:
+        """text: what is said above the list. at: the key of the row that the cursor begins on."""
         super().__init__()
         self._title = title
         self._offered = rows
+        self._text = text
+        self._at = at
 
     def compose(self) -> ComposeResult:
         """Lay out the list."""
         with Vertical(classes="dialog") as box:
             box.border_title = escape(self._title)
             box.border_subtitle = f"{link('enter takes it', 'screen.take')}, {BACK}"
+            if self._text:
+                yield Static(self._text, markup=False)
             yield VirtualList()
 
     def on_mount(self) -> None:
@@ -40,6 +46,7 @@ class Choice(ModalScreen[str | None]):
         rows = self.query_one(VirtualList)
         rows.styles.height = min(16, len(self._offered))
         rows.show_rows(self._offered)
+        rows.go_to(self._at)
         rows.focus()
 
     def action_take(self) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import sys
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser
+from oulipoly_engine.cli.setup.questions import Questions
 from oulipoly_engine.core.text.redact import redact
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused
 from oulipoly_engine.facade import diagnostics, output
@@ -94,6 +93,7 @@ def _edit(context: Context, prog: str, arguments: list[str]) -> int:
         help="config (default), providers, sessions, app, models/NAME or agents/NAME",
     )
     file = parser.parse(arguments).file
+    questions = Questions(is_agreed=False)
     with context.engine.configuration.edit_file(file) as edited:
         while True:
             failure = edited.open_editor()
@@ -109,13 +109,5 @@ def _edit(context: Context, prog: str, arguments: list[str]) -> int:
                 edited.save()
                 output.write_line(f"wrote {edited.path}")
                 return 0
-            if not _wants_to_go_on():
+            if not (questions.can_ask and questions.confirm("Edit again?", is_default=True)):
                 raise ConfigInvalid(f"{edited.path} is as it was: what you wrote has errors")
-
-
-def _wants_to_go_on() -> bool:
-    if not os.isatty(0):
-        return False
-    diagnostics.show_progress("Edit again? [Y/n] ")
-    answer = sys.stdin.readline()
-    return bool(answer) and answer.strip().casefold() in ("", "y", "yes")

@@ -39,19 +39,20 @@ class Questions:
         check(default)
         return default
 
-    def confirm(self, question: str) -> bool:
-        """Return whether somebody says yes; the default is no. Raises UsageInvalid where nobody can be asked."""
+    def confirm(self, question: str, *, is_default: bool = False) -> bool:
+        """Return whether somebody says yes. Raises UsageInvalid where nobody can be asked.
+
+        is_default: whether an empty answer is a yes.
+        """
         if self.is_agreed:
             return True
         if not self.can_ask:
             message = f"{question} There is no terminal to ask on: --yes says yes"
             raise UsageInvalid(message)
         while True:
-            answer = self._read(f"{question} (y/n) ").lower()
-            if answer in ("y", "yes"):
-                return True
-            if answer in ("n", "no", ""):
-                return False
+            answer = self._read(f"{question} ({'Y/n' if is_default else 'y/n'}) ").lower()
+            if answer in ("y", "yes", "n", "no", ""):
+                return answer.startswith("y") if answer else is_default
             diagnostics.note("Say y or n.")
 
     def name(self, question: str, wanted: str) -> bool:

@@ -51,7 +51,7 @@ def add(paths: Paths, models: Path, additions: Sequence[Addition]) -> tuple[File
     if not paths.settings.exists():
         changes.append(FileChange(paths.settings, None, account_files.settings_file(logins[0].account)))
     for pool, names in pools.items():
-        changes.append(_add_to_pool(models / f"{pool}.toml", names))
+        changes.append(_add_to_pool(read_file(models / f"{pool}.toml"), names))
     return tuple(change for change in changes if change is not None)
 
 
@@ -59,7 +59,9 @@ def remove(paths: Paths, models: Path, account: str) -> tuple[FileChange, ...]:
     """Return the changes that take an account out of every file; a pool that it was alone in is deleted."""
     changes = [_without_table(path, account) for path in (paths.providers, paths.sessions)]
     changes.append(_edit_default(paths.settings, account, None))
-    changes += [_without_member(models / f"{name}.toml", account) for name in load.list_models(paths, models)]
+    changes += [
+        _without_member(read_file(models / f"{name}.toml"), account) for name in load.list_models(paths, models)
+    ]
     return tuple(change for change in changes if change is not None)
 
 
@@ -80,6 +82,20 @@ def pools_of(paths: Paths, models: Path, account: str) -> tuple[str, ...]:
     )
 
 
+def set_members(path: Path, names: Sequence[str]) -> FileChange | None:
+    """Return the change that makes some accounts a pool's, one at least; those that stay keep what is said of them.
+
+    None: they are its accounts already. Raises ConfigInvalid.
+    """
+    before = file = read_file(path)
+    gone = [str(name) for member in _members(file.data) if (name := member.get("name")) not in names]
+    change = _add_to_pool(file, names)
+    for account in dict.fromkeys(gone):
+        file = file if change is None or change.after is None else toml_file.parse(path, change.after)
+        change = _without_member(file, account) or change
+    return None if change is None else FileChange(path, before.text if before.exists else None, change.after)
+
+
 def append_tables(path: Path, head: str, tables: Iterable[str]) -> FileChange | None:
     """Return the change that puts new tables behind a file's own. head: how a new file begins. Raises ConfigInvalid."""
     added = "\n".join(tables)
@@ -94,8 +110,8 @@ def append_tables(path: Path, head: str, tables: Iterable[str]) -> FileChange | 
     return _change(file, (_with_end(file.text) if file.exists else head) + "\n" + added, expected)
 
 
-def _add_to_pool(path: Path, accounts: Sequence[str]) -> FileChange | None:
-    file = read_file(path)
+def _add_to_pool(file: TomlFile, accounts: Sequence[str]) -> FileChange | None:
+    path = file.path
     known = [member.get("name") for member in _members(file.data)]
     new = [name for name in accounts if name not in known]
     if not new:
@@ -160,8 +176,8 @@ def _heading_of(account: str) -> re.Pattern[str]:
     return re.compile(rf"^(\s*\[\[?\s*)(?:{written})(?=\s*[.\]])", re.MULTILINE)
 
 
-def _without_member(path: Path, account: str) -> FileChange | None:
-    file = read_file(path)
+def _without_member(file: TomlFile, account: str) -> FileChange | None:
+    path = file.path
     members = _members(file.data)
     places = [place for place, member in enumerate(members) if member.get("name") == account]
     if not places:

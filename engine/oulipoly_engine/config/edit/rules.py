@@ -5,25 +5,70 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 from oulipoly_engine.config.problem import Fault, KeyPath, Level
 from oulipoly_engine.config.schema.accounts import AccountTable
 from oulipoly_engine.config.schema.app import AppTable
 from oulipoly_engine.config.schema.faults import check
-from oulipoly_engine.config.schema.fields import Table, find_nested_table
+from oulipoly_engine.config.schema.fields import NameOf, OneOf, Table, find_nested_table
 from oulipoly_engine.config.schema.models import MemberTable, ModelTable
 from oulipoly_engine.config.schema.settings import SettingsTable
 from oulipoly_engine.config.toml.toml_file import TomlFile
+from oulipoly_engine.records import Record
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
 
 __all__ = ["AccountTable", "AppTable", "MemberTable", "ModelTable", "SettingsTable", "find_new_slip", "find_slip"]
 
+Kind = Literal["switch", "choice", "number", "list", "text"]  # how a value is changed
+TRUTH = ("true", "false")
 
-def single_keys(table: type[Table]) -> Iterator[tuple[str, object]]:
-    """Return the keys of a table that hold no tables of ours, with their defaults; None where there is none."""
+
+class Rule(Record):
+    """What the schema says of one key."""
+
+    name: str
+    description: str  # one sentence
+    default: object  # None: there is none
+    kind: Kind
+    choices: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # a sentence for each choice; empty: they speak for themselves
+    names: str = ""  # what its value names: "accounts", "models", "themes"
+
+
+def list_rules(table: type[Table]) -> Iterator[Rule]:
+    """Return the keys of a table that hold no tables: neither of ours nor of the user's own names."""
     for name, field in table.model_fields.items():
-        if find_nested_table(table, name) is None:
-            yield name, _default(field.default)
+        if find_nested_table(table, name) is None and not _has(field.annotation, dict):
+            yield _rule(name, field)
+
+
+def members_rule(key: str) -> Rule:
+    """Return what the schema says of a pool's accounts, as a list of their names."""
+    return Rule(key, ModelTable.model_fields[key].description or "", None, "list", names="accounts")
+
+
+def _rule(name: str, field: FieldInfo) -> Rule:
+    words = next((one for one in field.metadata if isinstance(one, OneOf)), None)
+    names = next((one.what for one in field.metadata if isinstance(one, NameOf)), "")
+    choices = tuple(map(str, field.examples or ())) if words is None else words.choices
+    kind: Kind = "choice" if choices or names else "text"
+    if kind == "text":
+        kinds: tuple[tuple[type, Kind], ...] = ((list, "list"), (bool, "switch"), (int, "number"), (float, "number"))
+        kind = next((kind for one, kind in kinds if _has(field.annotation, one)), "text")
+    choices = TRUTH if kind == "switch" else choices
+    default, notes = _default(field.get_default()), () if words is None else words.notes
+    return Rule(name, field.description or "", default, kind, choices, notes, names)
+
+
+def _has(annotation: object, kind: type) -> bool:
+    """Tell whether a value may be of a kind, what its items are left aside."""
+    origin = get_origin(annotation)
+    if annotation is kind or origin is kind:
+        return True
+    return origin not in (list, dict) and any(_has(part, kind) for part in get_args(annotation))
 
 
 def find_slip(file: TomlFile, place: KeyPath) -> str | None:

@@ -10,36 +10,23 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oulipoly_engine.config import app_file, app_settings, load, mask
+from oulipoly_engine.config import app_file, load, mask
 from oulipoly_engine.config.edit.write_files import FileChange, write
 from oulipoly_engine.config.problem import KeyPath
 from oulipoly_engine.config.toml import toml_file, toml_lines
 from oulipoly_engine.config.toml.toml_file import TomlFile
-from oulipoly_engine.core.text import leave_key
 from oulipoly_engine.core.text.control_characters import escape_toml
+from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import ConfigInvalid
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record
 
 if TYPE_CHECKING:
+    from oulipoly_engine.config.edit.rules import Kind, Rule
     from oulipoly_engine.config.schema.fields import Table
 
-_TRUTH = ("true", "false")
-# What the full-screen app lets one choose from; any other value is typed. The rules themselves are the schema's.
-_CHOICES: Mapping[str, tuple[str, ...]] = {
-    "preset": app_settings.PRESETS,
-    "footer": ("full", "compact", "off"),
-    "motion": ("full", "reduced"),
-    "read_only": _TRUTH,
-    "progress": app_settings.PROGRESS,
-    "tie_rule": ("fewest-calls", "lowest-use", "most-headroom"),
-    "attach_leave_key": tuple(leave_key.BYTES),
-    "archive": _TRUTH,
-    "sticky": _TRUTH,
-    "prompt_mode": ("stdin", "arg"),
-}
-_TABLES = ("keys", "status", "views")  # of app.toml; they are no single settings
 _TEXT_CHARACTERS = 4000
+_MEMBERS = "providers"  # the key of a pool's accounts
 
 
 class Setting(Record):
@@ -50,7 +37,13 @@ class Setting(Record):
     shown: str  # its value as TOML, secrets hidden and the home as `~`; empty: not set, and there is no default
     text: str  # what one would type to get it; empty: not set
     source: str  # "line 3", or "default"
+    description: str = ""  # one sentence, the schema's
+    default: str = ""  # as TOML; empty: there is none
+    kind: Kind = "text"
     choices: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # a sentence for each choice; empty: they speak for themselves
+    names: str = ""  # what its value names, "accounts", "models" or "themes"; it has to be there
+    items: tuple[str, ...] = ()  # of a list of texts
     fault: str | None = None  # what is wrong with it now
 
     @property
@@ -108,9 +101,38 @@ def refusal(setting: Setting, typed: str) -> str | None:
         return file.failure.text
     from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - as in `_sections`
 
-    wrong = rules.find_new_slip(file, setting.path, _value(file, setting, typed))
+    value = _value(file, setting, typed)
+    unknown = next((one for one in _list_named(setting, value) if one not in setting.choices), None)
+    if unknown is not None:
+        return _say_unknown(setting, unknown)
+    if _is_members(setting) and isinstance(value, list):
+        value = _member_tables(file, value)
+    wrong = rules.find_new_slip(file, setting.path, value)
     # What is typed needs no quotes where a text is wanted: only the file does.
     return wrong if wrong is None else wrong.replace("write one of these in quotes", "write one of these")
+
+
+def _list_named(setting: Setting, value: object) -> list[str]:
+    """Return the accounts or models that a value names; the app alone knows its themes."""
+    named = value if isinstance(value, list) else [value]
+    return [one for one in named if isinstance(one, str)] if setting.names in ("accounts", "models") else []
+
+
+def _say_unknown(setting: Setting, name: str) -> str:
+    found = nearest(name, setting.choices)
+    known = f"did you mean {found[0]!r}?" if found else f"there are {', '.join(setting.choices[:8])}"
+    hint = known if setting.choices else "there is none yet"
+    return f"there is no {setting.names.removesuffix('s')} {name[:80]!r}: {hint}"
+
+
+def _is_members(setting: Setting) -> bool:
+    return setting.path == (_MEMBERS,)
+
+
+def _member_tables(file: TomlFile, names: list[object]) -> list[object]:
+    members = file.data.get(_MEMBERS)
+    known = {one.get("name"): one for one in members if isinstance(one, dict)} if isinstance(members, list) else {}
+    return [known.get(name, {"name": name}) for name in names]
 
 
 def save(setting: Setting, typed: str) -> None:
@@ -119,11 +141,25 @@ def save(setting: Setting, typed: str) -> None:
     if wrong is not None:
         message = f"{setting.name}: {wrong}"
         raise ConfigInvalid(message)
+    change = make_change(setting, typed)
+    if change is not None:
+        write([change])
+
+
+def make_change(setting: Setting, typed: str) -> FileChange | None:
+    """Return the change of the file that a new value makes, its rules left aside; None: there is nothing to change.
+
+    Raises ConfigInvalid where the file's layout cannot be edited.
+    """
+    file = toml_file.read(setting.file)
+    value = _value(file, setting, typed)
+    if _is_members(setting) and isinstance(value, list):
+        from oulipoly_engine.config.edit import account_edit  # noqa: PLC0415 - only a change of a pool needs it
+
+        return account_edit.set_members(setting.file, [str(one) for one in value])
     from oulipoly_engine.config.toml import toml_edit  # noqa: PLC0415 - 60 ms, only a change needs it
 
-    file = toml_file.read(setting.file)
     document = toml_edit.parse(file.text)
-    value = _value(file, setting, typed)
     if value is None:
         parent = _inside(file.data, setting.path[:-1])
         if isinstance(parent, Mapping):
@@ -140,7 +176,7 @@ def save(setting: Setting, typed: str) -> None:
     except ValueError as error:
         message = f"{setting.file} cannot be edited here: {error}; edit it by hand"
         raise ConfigInvalid(message) from error
-    write([FileChange(setting.file, file.text if file.exists else None, after)])
+    return FileChange(setting.file, file.text if file.exists else None, after)
 
 
 def key_setting(paths: Paths, identity: str, keys: str) -> Setting:
@@ -150,27 +186,31 @@ def key_setting(paths: Paths, identity: str, keys: str) -> Setting:
     place: KeyPath = ("keys", identity)
     text = _text(_inside(file.data, place))
     source = _source(file, place) if text else "default"
-    return Setting(path, place, text or keys, text, source)
+    return Setting(path, place, text or keys, text, source, default=keys)
 
 
 def _sections(paths: Paths, models: Path) -> Iterator[Section]:
     from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - 100 ms, only who looks at settings needs it
 
-    app = toml_file.read(app_file.path_of(paths))
-    yield Section("app.toml · this app", _of_table(paths, app, rules.AppTable, (), without=_TABLES), _failure(app))
-    settings = toml_file.read(paths.settings)
-    yield Section("config.toml · every run", _of_table(paths, settings, rules.SettingsTable, ()), _failure(settings))
     accounts = toml_file.read(paths.providers)
+    models_known = load.list_models(paths, models)
+    # What a setting may name; nobody knows the accounts of a file that cannot be read.
+    known = {"models": models_known} | ({"accounts": tuple(accounts.data)} if accounts.failure is None else {})
+    app = toml_file.read(app_file.path_of(paths))
+    yield Section("app.toml · this app", _of_table(paths, app, rules.AppTable, (), known), _failure(app))
+    settings = toml_file.read(paths.settings)
+    found = _of_table(paths, settings, rules.SettingsTable, (), known)
+    yield Section("config.toml · every run", found, _failure(settings))
     if accounts.failure is not None:
         yield Section("providers.toml", (), _failure(accounts))
     for name in accounts.data:
-        yield Section(f"providers.toml · {name}", _of_table(paths, accounts, rules.AccountTable, (name,)))
-    for name in load.list_models(paths, models):
+        yield Section(f"providers.toml · {name}", _of_table(paths, accounts, rules.AccountTable, (name,), known))
+    for name in models_known:
         file = toml_file.read(models / f"{name}.toml")
-        found = _of_table(paths, file, rules.ModelTable, ())
-        members = file.data.get("providers")
+        found = (*_of_members(paths, file, known), *_of_table(paths, file, rules.ModelTable, (), known))
+        members = file.data.get(_MEMBERS)
         for place, _ in enumerate(members if isinstance(members, list) else ()):
-            found += _of_table(paths, file, rules.MemberTable, ("providers", place))
+            found += _of_table(paths, file, rules.MemberTable, (_MEMBERS, place), known)
         yield Section(f"models/{name}.toml", found, _failure(file))
 
 
@@ -179,31 +219,49 @@ def _failure(file: TomlFile) -> str | None:
 
 
 def _of_table(
-    paths: Paths, file: TomlFile, table: type[Table], at: KeyPath, without: tuple[str, ...] = ()
+    paths: Paths, file: TomlFile, table: type[Table], at: KeyPath, known: Mapping[str, tuple[str, ...]]
 ) -> tuple[Setting, ...]:
     """Return the settings of one table; tables within it are left to the editor."""
     from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - as in `_sections`
 
-    found = []
-    for name, default_value in rules.single_keys(table):
-        if name in without or name == "environment":
-            continue
-        path = (*at, name)
-        value = _inside(file.data, path)
-        default = None if value is not None else default_value
-        shown = value if value is not None else default
-        found.append(
-            Setting(
-                file.path,
-                path,
-                "" if shown is None else mask.text(_toml(shown)).replace(str(paths.home), "~"),
-                _text(value),
-                _source(file, path) if value is not None else "default",
-                _CHOICES.get(name, ()),
-                rules.find_slip(file, path) if value is not None else None,
-            )
-        )
-    return tuple(found)
+    return tuple(
+        _make(paths, file, (*at, rule.name), rule, _inside(file.data, (*at, rule.name)), known)
+        for rule in rules.list_rules(table)
+    )
+
+
+def _of_members(paths: Paths, file: TomlFile, known: Mapping[str, tuple[str, ...]]) -> tuple[Setting, ...]:
+    """Return the accounts of a pool as one list of names, where its file can be read."""
+    from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - as in `_sections`
+
+    members = file.data.get(_MEMBERS)
+    if not isinstance(members, list) or not all(isinstance(one, dict) and "name" in one for one in members):
+        return ()
+    names = [str(one["name"]) for one in members]
+    return (_make(paths, file, (_MEMBERS,), rules.members_rule(_MEMBERS), names, known),)
+
+
+def _make(
+    paths: Paths, file: TomlFile, path: KeyPath, rule: Rule, value: object, known: Mapping[str, tuple[str, ...]]
+) -> Setting:
+    from oulipoly_engine.config.edit import rules  # noqa: PLC0415 - as in `_sections`
+
+    shown = rule.default if value is None else value
+    return Setting(
+        file=file.path,
+        path=path,
+        shown="" if shown is None else mask.text(as_toml(shown)).replace(str(paths.home), "~"),
+        text=_text(value),
+        source=_source(file, path) if value is not None else "default",
+        description=rule.description,
+        default="" if rule.default is None else as_toml(rule.default),
+        kind=rule.kind,
+        choices=known.get(rule.names, rule.choices),
+        notes=rule.notes,
+        names=rule.names if rule.names in (*known, "themes") else "",
+        items=tuple(map(str, value)) if isinstance(value, list) else (),
+        fault=rules.find_slip(file, path) if value is not None else None,
+    )
 
 
 def _value(file: TomlFile, setting: Setting, typed: str) -> object:
@@ -240,7 +298,7 @@ def _source(file: TomlFile, path: KeyPath) -> str:
 def _text(value: object) -> str:
     if value is None:
         return ""
-    return value if isinstance(value, str) and _reads_back(value) else _toml(value)
+    return value if isinstance(value, str) and _reads_back(value) else as_toml(value)
 
 
 def _reads_back(text: str) -> bool:
@@ -250,7 +308,8 @@ def _reads_back(text: str) -> bool:
     return bool(toml_file.parse(Path(), f"value = {text}").data.get("value", text) == text)
 
 
-def _toml(value: object) -> str:
+def as_toml(value: object) -> str:
+    """Return a plain value as TOML, on one line."""
     if isinstance(value, list):
-        return "[" + ", ".join(_toml(item) for item in value) + "]"
+        return "[" + ", ".join(as_toml(item) for item in value) + "]"
     return escape_toml(json.dumps(value, ensure_ascii=False, default=str))

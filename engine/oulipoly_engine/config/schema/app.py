@@ -7,24 +7,43 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from oulipoly_engine.config.app_settings import PRESETS, PROGRESS
-from oulipoly_engine.config.schema.fields import OneOf, Table, Text, make_whole_check
+from oulipoly_engine.config.schema.fields import NameOf, OneOf, Table, Text, make_whole_check
 from oulipoly_engine.core.sessions.saved_view import GROUPINGS
 from oulipoly_engine.core.sessions.sessions import Sort
+
+_PRESETS = (
+    "The app's own keys.",
+    "Keys as vim has them; the app's own have most of them.",
+    "Keys as emacs has them, where they differ.",
+)
+_FOOTERS = ("Each key with its label.", "The keys without labels.", "No line at all.")
+_MOTIONS = ("What is under way moves.", "Nothing moves but what a key moves.")
+_PROGRESS = (
+    "Where the terminal is known to show it.",
+    "Also where nobody knows whether the terminal shows it.",
+    "Never.",
+)
 
 
 class AppTable(Table):
     """app.toml: how the full-screen app looks, and which keys it takes."""
 
-    theme: Text | None = Field(None, description="The name of a theme, of the app's own or of a file in `themes`.")
-    preset: Annotated[str, OneOf(*PRESETS)] = Field("default", description="The keys to begin with.")
-    footer: Annotated[str, OneOf("full", "compact", "off")] = Field("full", description="The line of keys below.")
-    motion: Annotated[str, OneOf("full", "reduced")] = Field("full", description="Whether anything moves by itself.")
+    theme: Annotated[Text | None, NameOf("themes")] = Field(
+        None, description="The name of a theme, of the app's own or of a file in `themes`."
+    )
+    preset: Annotated[str, OneOf(*PRESETS, notes=_PRESETS)] = Field("default", description="The keys to begin with.")
+    footer: Annotated[str, OneOf("full", "compact", "off", notes=_FOOTERS)] = Field(
+        "full", description="The line of keys below."
+    )
+    motion: Annotated[str, OneOf("full", "reduced", notes=_MOTIONS)] = Field(
+        "full", description="Whether anything moves by itself."
+    )
     read_only: bool = Field(False, description="Whether the app changes nothing.")
     escape_leaves: bool = Field(False, description="Whether Escape, pressed twice in haste, leads out of a terminal.")
     keys: Annotated[dict[str, str], make_whole_check('a table of texts, `"pools.drain" = "ctrl+d"`')] = Field(
         {}, description='The keys of an action, separated by commas, or "none".'
     )
-    progress: Annotated[str, OneOf(*PROGRESS)] = Field(
+    progress: Annotated[str, OneOf(*PROGRESS, notes=_PROGRESS)] = Field(
         "auto", description="Whether the outer terminal is told that work is under way."
     )
     status: Annotated[dict[str, str], make_whole_check('a table of texts, `tmux = "{worst}"`')] = Field(

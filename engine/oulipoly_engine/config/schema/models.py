@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from oulipoly_engine.config.problem import Fault
-from oulipoly_engine.config.schema.fields import Count, Filled, Number, OneOf, Table, Text, make_whole_check
+from oulipoly_engine.config.schema.fields import Count, Filled, NameOf, Number, OneOf, Table, Text, make_whole_check
 
 Scalar = str | bool | int | float
 
@@ -16,7 +16,7 @@ Scalar = str | bool | int | float
 class MemberTable(Table):
     """One `[[providers]]` entry of a model."""
 
-    name: Filled = Field(description="An account of providers.toml.")
+    name: Annotated[Filled, NameOf("accounts")] = Field(description="An account of providers.toml.")
     args: list[Text] = Field([], description="The model's own arguments, behind the account's.")
     interactive_args: Annotated[list[Text], Field(min_length=1)] | None = Field(
         None, description="The model's own arguments of an interactive start, where they are not its `args`."

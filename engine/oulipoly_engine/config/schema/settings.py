@@ -6,18 +6,26 @@ from typing import Annotated
 
 from pydantic import Field
 
-from oulipoly_engine.config.schema.fields import Count, Filled, FromZero, OneOf, Table, Text
+from oulipoly_engine.config.schema.fields import Count, Filled, FromZero, NameOf, OneOf, Table, Text
 from oulipoly_engine.core.text import leave_key
+
+_TIE_RULES = (
+    "The one that has served the fewest runs.",
+    "The one that has used the least of its windows.",
+    "The one with the most headroom; it wastes least.",
+)
 
 
 class SettingsTable(Table):
     """config.toml: what holds for every run."""
 
-    diagnostics_model: Text | None = Field(
+    diagnostics_model: Annotated[Text | None, NameOf("models")] = Field(
         None, description="The model that is asked why a run failed when its output does not say."
     )
-    default_provider: Text | None = Field(None, description="The account of a `--new` that names none.")
-    tie_rule: Annotated[str, OneOf("fewest-calls", "lowest-use", "most-headroom")] = Field(
+    default_provider: Annotated[Text | None, NameOf("accounts")] = Field(
+        None, description="The account of a `--new` that names none."
+    )
+    tie_rule: Annotated[str, OneOf("fewest-calls", "lowest-use", "most-headroom", notes=_TIE_RULES)] = Field(
         "fewest-calls", description="Which of the eligible accounts goes first."
     )
     routing_ttl_seconds: FromZero = Field(30.0, description="The age at which quota is read again before a choice.")

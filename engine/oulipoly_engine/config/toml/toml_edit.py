@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tomlkit
-from tomlkit.items import AbstractTable, AoT, Comment, InlineTable, Item, Table
+from tomlkit.items import AbstractTable, AoT, Array, Comment, InlineTable, Item, Table
 from tomlkit.toml_document import TOMLDocument
 
 Document = TOMLDocument
@@ -50,11 +51,33 @@ def set_value(table: Any, key: str, value: object, *, like: object = None) -> No
     """
     if key in table and _plain(table[key]) == value:
         return
+    if key in table and isinstance(table[key], Array) and isinstance(value, list) and _change_items(table[key], value):
+        return
     item = tomlkit.item(value)
     source = table.get(key, like)
     if isinstance(source, Item) and not isinstance(item, AbstractTable):
         item.trivia.comment_ws, item.trivia.comment = source.trivia.comment_ws, source.trivia.comment
     _set(table, key, item)
+
+
+def _change_items(array: Array, value: Sequence[object]) -> bool:
+    """Change the items of a list that are others now, so that comments between the others stay; tell whether it went.
+
+    An empty list is written anew: there is nothing left that a comment could be about.
+    """
+    if not array or not value:
+        return False
+    steps = difflib.SequenceMatcher(None, [*map(repr, array.unwrap())], [*map(repr, value)], autojunk=False)
+    for kind, begin, end, new_begin, new_end in reversed(steps.get_opcodes()):
+        new = [] if kind == "equal" else value[new_begin:new_end]
+        in_place = min(end - begin, len(new))
+        for place, item in enumerate(new[:in_place], begin):
+            array[place] = item
+        for place in reversed(range(begin + in_place, begin if kind == "equal" else end)):
+            array.pop(place)
+        for place, item in enumerate(new[in_place:], begin + in_place):
+            array.insert(place, item)
+    return bool(tomllib.loads(f"value = {array.as_string()}")["value"] == value)
 
 
 def remove(table: Any, key: str) -> None:  # noqa: ANN401 - table, document or proxy

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from oulipoly_engine.config import app_file
 from oulipoly_engine.config.edit import settings_edit, views_edit
 from oulipoly_engine.config.edit.settings_edit import Section, Setting
 from oulipoly_engine.core.sessions.saved_view import SavedView
@@ -11,6 +13,9 @@ from oulipoly_engine.core.text.nearest import nearest
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.records import Record
+
+if TYPE_CHECKING:
+    from oulipoly_engine.config.check import FindAppFaults
 
 __all__ = ["Section", "Setting", "Settings"]
 
@@ -21,6 +26,7 @@ class Settings(Record):
     paths: Paths
     models_dir: Path | None = None
     read_only: bool = False
+    find_app_faults: FindAppFaults | None = None  # what the app knows of its keys and themes; None: there is no app
 
     def sections(self) -> tuple[Section, ...]:
         """Return every setting."""
@@ -55,12 +61,32 @@ class Settings(Record):
 
     def refusal(self, setting: Setting, typed: str) -> str | None:
         """Say what is wrong with a new value; None: it can be saved."""
-        return settings_edit.refusal(setting, typed)
+        return settings_edit.refusal(setting, typed) or self._refusal_of_app(setting, typed)
 
     def save(self, setting: Setting, typed: str) -> None:
         """Write a new value. Raises RequestRefused in read-only mode, ConfigInvalid where it is refused."""
         self._refuse_if_read_only()
+        wrong = self._refusal_of_app(setting, typed) if settings_edit.refusal(setting, typed) is None else None
+        if wrong is not None:
+            raise ConfigInvalid(f"{setting.name}: {wrong}")
         settings_edit.save(setting, typed)
+
+    def _refusal_of_app(self, setting: Setting, typed: str) -> str | None:
+        """Say what the app would find wrong with its file then: a key that is none, one that means two things."""
+        if self.find_app_faults is None or setting.file != app_file.path_of(self.paths):
+            return None
+        change = settings_edit.make_change(setting, typed)
+        if change is None or change.after is None:
+            return None
+        from oulipoly_engine.config.parse.app import parse  # noqa: PLC0415 - 100 ms, only a change needs it
+
+        themes = app_file.read_themes(self.paths).value
+        before, after = (
+            [fault for _file, fault in self.find_app_faults(parse(setting.file, text.encode()).value, themes)]
+            for text in (change.before or "", change.after)
+        )
+        known = {fault.message for fault in before}
+        return next((f"{fault.message}; {fault.fix}" for fault in after if fault.message not in known), None)
 
     def save_view(self, view: SavedView) -> bool:
         """Keep a view of the list of sessions; return whether one of that name was replaced.

@@ -1,39 +1,138 @@
-"""The settings as rows: value, source and what is wrong, section by section; the keys with their clashes. Pure."""
+"""The settings as rows: value, source and what is wrong; pins and controls; the keys with their clashes. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.records import Record
+from oulipoly_tui.actions.registry import ACTIONS
 from oulipoly_tui.keys.keymap import TABLE, UNBOUND, Keymap, format_keys
 from oulipoly_tui.view.transcript.spans import Line, Row, fit_text, wrap_lines
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.configuration import Section, Setting
+    from oulipoly_engine.facade.snapshot import AccountView, PoolView, Snapshot
 
 KEY_ROW = "key:"  # begins the key of a row that binds a key of the app
 _NAME_WIDTH, _SOURCE_WIDTH = 24, 10
+_VALUE_WIDTH = 34  # where there is room for the description too
+_ROOM_FOR_DESCRIPTION = 100
+_HOW = {
+    "switch": "space or enter flips it",
+    "choice": "enter: choose from a list · space: the next one",
+    "list": "enter: add, change and take away",
+    "number": "enter: type a number",
+    "text": "enter: type it",
+}
 
 
-def format_setting_rows(sections: Sequence[Section], keys: Keymap, width: int, wanted: str = "") -> tuple[Row, ...]:
-    """Return the rows that hold a word: the files' settings, then the keys.
+class Control(Record):
+    """What is set for an account or a pool by a command, and stands in no configuration file."""
+
+    key: str  # of its row
+    name: str
+    value: str  # empty: it is not set
+    kind: str  # as that of a setting
+    description: str
+    command: tuple[str, ...]  # its name and first arguments; the value is the last one
+    undo: tuple[str, ...]  # the whole command that takes it away
+    choices: tuple[str, ...] = ()
+
+
+def list_controls(snapshot: Snapshot | None) -> tuple[Control, ...]:
+    """Return what can be pinned, drained, disabled and reserved now."""
+    if snapshot is None:
+        return ()
+    pins = (_pin(pool) for pool in snapshot.pools)
+    return (*pins, *(one for view in snapshot.accounts for one in _wishes(view)))
+
+
+def _pin(pool: PoolView) -> Control:
+    name, said = pool.model.name, _describe("pools.pin")
+    members = tuple(dict.fromkeys(member.account for member in pool.model.members))
+    return Control(
+        f"pin:{name}", f"{name} pin", pool.pin or "", "choice", said, ("pin", name), ("unpin", name), members
+    )
+
+
+def _wishes(view: AccountView) -> Iterator[Control]:
+    name, wishes = view.name, view.wishes
+    for word, undo, is_on in (("drain", "undrain", wishes.drained), ("disable", "enable", wishes.disabled)):
+        value, said = "true" if is_on else "", _describe(f"pools.{word}")
+        on, off = (f"account {word}", name), (f"account {undo}", name)
+        yield Control(f"{word}:{name}", f"{name} {word}", value, "switch", said, on, off)
+    share, on = f"{100 * wishes.reserve:g}" if wishes.reserve else "", ("account reserve", name)
+    yield Control(f"reserve:{name}", f"{name} reserve %", share, "number", _describe("pools.reserve"), on, (*on, "0"))
+
+
+def _describe(action: str) -> str:
+    return next(f"{one.description}." for one in ACTIONS if one.id == action)
+
+
+def format_setting_rows(
+    sections: Sequence[Section], keys: Keymap, width: int, wanted: str = "", controls: Sequence[Control] = ()
+) -> tuple[Row, ...]:
+    """Return the rows that hold a word: the files' settings, the controls, then the keys.
 
     A setting's row has its identity for a key, a key's row its id behind KEY_ROW.
     """
     word = wanted.strip().lower()
     found = [row for section in sections for row in _section(section, width, word)]
-    return (*found, *_keys(keys, word))
+    return (*found, *_controls(controls, width, word), *_keys(keys, word))
 
 
 def about(setting: Setting) -> str:
-    """Say what may be typed for a setting, in a few lines."""
-    lines = [f"{setting.file.name} · {setting.source}"]
-    if setting.choices:
-        lines.append(f"one of {', '.join(setting.choices)}")
-    elif setting.shown.startswith("["):
+    """Say what a setting is for, what holds now and without it, and what may be typed for it."""
+    lines = [setting.description] if setting.description else []
+    lines.append(f"now {setting.shown or 'not set'} · default {setting.default or 'not set'} · {place_of(setting)}")
+    if setting.kind == "list":
         lines.append('a list in brackets, each text in quotes: ["-p", "--verbose"]')
+    elif setting.choices:
+        lines.append(f"one of {', '.join(setting.choices)}")
     lines.append("empty takes it away, so that the default holds")
     return "\n".join(lines)
+
+
+def place_of(setting: Setting) -> str:
+    """Say where a setting is set, or would be."""
+    return f"{setting.file.name}, {setting.source}" if setting.source != "default" else f"not in {setting.file.name}"
+
+
+def describe_setting(setting: Setting) -> tuple[str, ...]:
+    """Return what stands below the list while the cursor is on a setting."""
+    reset = " · backspace: its default" if setting.source != "default" else ""
+    told = f"default {setting.default or 'not set'} · {place_of(setting)}"
+    return (setting.description, told, f"{_HOW[setting.kind]}{reset}")
+
+
+def describe_control(control: Control) -> tuple[str, ...]:
+    """Return what stands below the list while the cursor is on a control."""
+    reset = " · backspace: not set" if control.value else ""
+    command = " ".join((":" + control.command[0], *control.command[1:]))
+    return (control.description, f"default not set · in no file · {command}", f"{_HOW[control.kind]}{reset}")
+
+
+def describe_key(keys: Keymap, identity: str, source: str) -> tuple[str, ...]:
+    """Return what stands below the list while the cursor is on a key's action. source: where it is set."""
+    action = next(row for row in TABLE if row.id == identity)
+    reset = " · backspace: the preset's" if source != "default" else ""
+    told = f"default {format_keys(action.keys)} · {'app.toml, ' + source if source != 'default' else 'not in app.toml'}"
+    clash = clash_text(keys, identity)
+    told = told if clash is None else f"{told} · ✗ {clash}"
+    return (f"{action.description}.", told, f"enter: press a new key · a: one more · x: no key{reset}")
+
+
+def describe_choices(setting: Setting) -> tuple[Row, ...]:
+    """Return a row for each choice, its key behind an equals sign, and one that takes the setting away."""
+    width = max(map(len, setting.choices), default=0) + 2
+    notes = setting.notes or ("",) * len(setting.choices)
+    rows = [
+        Row(f"={choice}", ((fit_text(choice, width), "strong"), (note, "dim")))
+        for choice, note in zip(setting.choices, notes, strict=True)
+    ]
+    text = f"its default, {setting.default}" if setting.default else "not set"
+    return (*rows, Row("default", ((text, "dim"),)))
 
 
 def clash_text(keys: Keymap, identity: str) -> str | None:
@@ -47,7 +146,7 @@ def clash_text(keys: Keymap, identity: str) -> str | None:
 
 def next_choice(setting: Setting, step: int) -> str | None:
     """Return the choice after the present one, or before it; None: there are none to choose from."""
-    if not setting.choices:
+    if not setting.choices or setting.kind == "list":
         return None
     now = setting.text or setting.shown.strip('"')
     place = setting.choices.index(now) if now in setting.choices else -1 if step > 0 else 0
@@ -55,7 +154,7 @@ def next_choice(setting: Setting, step: int) -> str | None:
 
 
 def _section(section: Section, width: int, word: str) -> Iterator[Row]:
-    found = (one for one in section.settings if _holds(word, section.title, one.name, one.shown))
+    found = (one for one in section.settings if _holds(word, section.title, one.name, one.shown, one.description))
     rows = [row for one in found for row in _row(one, width)]
     if not rows and section.failure is None:
         return
@@ -66,21 +165,51 @@ def _section(section: Section, width: int, word: str) -> Iterator[Row]:
 
 
 def _row(setting: Setting, width: int) -> Iterator[Row]:
-    is_set = setting.source != "default"
-    value = setting.shown or "not set"
-    room = max(10, width - _NAME_WIDTH - _SOURCE_WIDTH - 2)
     member = f"{int(setting.path[1]) + 1}. " if len(setting.path) == 3 and isinstance(setting.path[1], int) else ""
-    line: Line = (
-        (fit_text(member + setting.name, _NAME_WIDTH), "strong" if is_set else ""),
-        (" " + fit_text(setting.source, _SOURCE_WIDTH), "dim"),
-        (" " + fit_text(value, room), "" if is_set else "dim"),
-    )
+    is_set = setting.source != "default"
+    value = f"{_box(setting.shown)}{setting.shown or 'not set'}" if setting.kind == "switch" else setting.shown
+    line = _line(member + setting.name, setting.source, value, setting.description, width, is_set=is_set)
     if setting.fault is None:
         yield Row(setting.identity, line)
         return
-    yield Row(setting.identity, (*line[:2], (" " + fit_text(f"✗ {value}", room), "bad")))
+    yield Row(setting.identity, (*line[:2], (" " + fit_text(f"✗ {value}", _room(width)), "bad")))
     for number, part in enumerate(wrap_lines([((f"    {setting.fault}", "bad"),)], width)):
         yield Row(f"{setting.identity} {number}", part, is_selectable=False)
+
+
+def _controls(controls: Sequence[Control], width: int, word: str) -> Iterator[Row]:
+    found = [one for one in controls if _holds(word, one.name, one.value, one.description, "pins and controls")]
+    if found:
+        title = "pins and controls · commands set them, no file has them"
+        yield Row("# controls", ((title, "heading"),), is_selectable=False)
+    for one in found:
+        value = f"{_box(one.value)}{one.value or 'false'}" if one.kind == "switch" else one.value
+        line = _line(one.name, "set" if one.value else "default", value, one.description, width, is_set=bool(one.value))
+        yield Row(one.key, line)
+
+
+def _line(name: str, source: str, value: str, description: str, width: int, *, is_set: bool) -> Line:
+    value = value or "not set"
+    line: Line = (
+        (fit_text(name, _NAME_WIDTH), "strong" if is_set else ""),
+        (" " + fit_text(source, _SOURCE_WIDTH), "dim"),
+    )
+    if width < _ROOM_FOR_DESCRIPTION:
+        return (*line, (" " + fit_text(value, _room(width)), "" if is_set else "dim"))
+    room = max(10, _room(width) - _VALUE_WIDTH - 1)
+    told: Line = (
+        (" " + fit_text(value, _VALUE_WIDTH), "" if is_set else "dim"),
+        (" " + fit_text(description, room), "dim"),
+    )
+    return (*line, *told)
+
+
+def _room(width: int) -> int:
+    return max(10, width - _NAME_WIDTH - _SOURCE_WIDTH - 2)
+
+
+def _box(value: str) -> str:
+    return "[x] " if value == "true" else "[ ] "
 
 
 def _keys(keys: Keymap, word: str) -> Iterator[Row]:

@@ -1,0 +1,1 @@
+"""The settings, and what is asked to change one."""

@@ -1,0 +1,128 @@
+"""A setting that is a list: its items are added, changed and taken away one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.markup import escape
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from oulipoly_tui.screens.choice import Choice
+from oulipoly_tui.screens.question import Question
+from oulipoly_tui.view.frame.hints import BACK, link
+from oulipoly_tui.view.transcript.spans import Row
+from oulipoly_tui.widgets.lines import VirtualList
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.configuration import Setting
+
+Refuse = Callable[[Sequence[str]], str | None]  # says what is wrong with items
+Save = Callable[[Sequence[str]], object]
+
+
+class Items(ModalScreen[None]):
+    """Shows the items of a list. Each change is checked and written at once."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "dismiss(None)", "back"),
+        Binding("a", "add", "add"),
+        Binding("x,delete,backspace", "take_away", "take away"),
+    ]
+    DEFAULT_CSS = """
+    Items VirtualList { height: auto; min-height: 1; max-height: 12; }
+    Items Static { height: auto; margin-top: 1; color: $text-muted; }
+    """
+
+    def __init__(self, setting: Setting, refuse: Refuse, save: Save) -> None:
+        super().__init__()
+        self._setting = setting
+        self._items = setting.items
+        self._refuse = refuse
+        self._save = save
+
+    def compose(self) -> ComposeResult:
+        """Lay out the list."""
+        with Vertical(classes="dialog") as box:
+            box.border_title = escape(self._setting.name)
+            change = "" if self._setting.choices else f"{link('enter changes', 'screen.change')} · "
+            keys = f"{link('a adds', 'screen.add')} · {change}{link('x takes away', 'screen.take_away')}"
+            box.border_subtitle = f"{keys} · {BACK}"
+            yield VirtualList()
+            yield Static(self._setting.description, markup=False)
+
+    def on_mount(self) -> None:
+        """Give the keys to the list."""
+        self._draw()
+        self.query_one(VirtualList).focus()
+
+    def action_add(self) -> None:
+        """Ask for one more, behind the others."""
+        place = len(self._items)
+        if not self._setting.choices:
+            self._ask("add", "", lambda text: (*self._items, text))
+            return
+        left = [one for one in self._setting.choices if one not in self._items]
+        if left:
+            rows = [Row(one, ((one, ""),)) for one in left]
+            self.app.push_screen(Choice("add", rows), partial(self._take, place))
+        else:
+            self._say("all that there are stand in the list")
+
+    @on(VirtualList.Chosen)
+    def action_change(self) -> None:
+        """Ask for another text of the item under the cursor."""
+        place = self._place()
+        if place is not None and not self._setting.choices:
+            before, after = self._items[:place], self._items[place + 1 :]
+            self._ask("change", self._items[place], lambda text: (*before, text, *after))
+
+    def action_take_away(self) -> None:
+        """Take the item under the cursor out of the list."""
+        place = self._place()
+        if place is not None:
+            self._keep((*self._items[:place], *self._items[place + 1 :]))
+
+    def _place(self) -> int | None:
+        key = self.query_one(VirtualList).cursor_key
+        return None if key is None else int(key)
+
+    def _take(self, place: int, item: str | None) -> None:
+        if item is not None:
+            self._keep((*self._items[:place], item))
+
+    def _ask(self, title: str, value: str, make: Callable[[str], tuple[str, ...]]) -> None:
+        def refuse(text: str) -> str | None:
+            wrong = self._refuse(make(text))
+            return None if wrong is None else f"✗ {wrong}"
+
+        def on_typed(text: str | None) -> None:
+            if text is not None:
+                self._keep(make(text))
+
+        text = f"One item of {self._setting.name}, as it is, without quotes."
+        self.app.push_screen(Question(title, text, value, refuse), on_typed)
+
+    def _keep(self, items: tuple[str, ...]) -> None:
+        wrong = self._refuse(items)
+        if wrong is not None:
+            self._say(wrong)
+            return
+        self._items = items
+        self._save(items)
+        self._draw()
+
+    def _say(self, text: str) -> None:
+        app: Any = self.app
+        app.say(text, severity="warning")
+
+    def _draw(self) -> None:
+        self.query_one(VirtualList).show_rows(
+            [Row(str(place), ((item or '""', ""),)) for place, item in enumerate(self._items)]
+        )

@@ -1,0 +1,370 @@
+"""The settings: every one with its value and where it comes from, changed here with the files' own checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from oulipoly_engine.records import replace
+from oulipoly_tui.keys import keymap
+from oulipoly_tui.screens.choice import Choice
+from oulipoly_tui.screens.question import Confirm, Question
+from oulipoly_tui.screens.settings.items import Items
+from oulipoly_tui.screens.settings.key_press import KeyPress
+from oulipoly_tui.view.frame.hints import CLOSE, link
+from oulipoly_tui.view.frame.settings import (
+    KEY_ROW,
+    Control,
+    about,
+    describe_choices,
+    describe_control,
+    describe_key,
+    describe_setting,
+    format_setting_rows,
+    list_controls,
+    next_choice,
+)
+from oulipoly_tui.view.transcript.spans import Row
+from oulipoly_tui.widgets import theming
+from oulipoly_tui.widgets.lines import GUTTER, VirtualList
+from oulipoly_tui.widgets.standing import is_standing
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.configuration import Section, Setting, Settings
+
+_TITLE = "Settings"
+_LOOK_S = 1.0  # how often the controls are looked at: others change them too
+
+Change = tuple["Setting", str]  # a setting, and what is typed for it
+
+
+class SettingsScreen(ModalScreen[None]):
+    """Lists settings; enter changes the one under the cursor. In read-only mode it only shows."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "dismiss", "close"),
+        Binding("slash", "filter", "filter"),
+        Binding("right,l,space", "turn(1)", "next choice", show=False),
+        Binding("left,h", "turn(-1)", "choice before", show=False),
+        Binding("a", "add_key", "one more key", show=False),
+        Binding("x", "take_keys", "no key", show=False),
+        Binding("backspace,delete", "reset", "default", show=False),
+        Binding("u", "undo", "undo", show=False),
+    ]
+    DEFAULT_CSS = """
+    SettingsScreen > Vertical { width: 96%; max-width: 180; height: 92%; padding: 0 1; }
+    SettingsScreen > Vertical { border: round $accent; background: $surface; }
+    SettingsScreen Input { margin-bottom: 1; }
+    SettingsScreen VirtualList { height: 1fr; }
+    SettingsScreen Static { height: 4; border-top: solid $panel; color: $text-muted; }
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self._settings = settings
+        self._sections: tuple[Section, ...] = ()
+        self._by_identity: dict[str, Setting] = {}
+        self._controls: dict[str, Control] = {}
+        self._undo: list[list[Change]] = []  # what brings the values before back, the latest change last
+
+    def compose(self) -> ComposeResult:
+        """Lay out the filter, the list, and what is said of the row under the cursor."""
+        with Vertical() as box:
+            box.border_title = f"{_TITLE} (read-only)" if self._settings.read_only else _TITLE
+            deeds = f"{link('enter changes', 'screen.change')} · {link('→ next', 'screen.turn(1)')} · "
+            deeds += f"{link('u undoes', 'screen.undo')} · "
+            filters = link("/ filters", "screen.filter")
+            box.border_subtitle = f"{'' if self._settings.read_only else deeds}{filters} · {CLOSE}"
+            yield Input(placeholder="filter by word …", compact=True)
+            yield VirtualList()
+            yield Static(markup=False)
+
+    def on_mount(self) -> None:
+        """Read the files."""
+        self.query_one(VirtualList).focus()
+        self._read()
+        self.set_interval(_LOOK_S, self._draw)
+
+    def on_resize(self) -> None:
+        """Fit the rows."""
+        self.call_after_refresh(self._draw)
+
+    def action_filter(self) -> None:
+        """Let a word be typed."""
+        self.query_one(Input).focus()
+
+    def action_turn(self, step: int) -> None:
+        """Take the next choice of the setting under the cursor, at once."""
+        row = self._row
+        if row is None or not self._may_change():
+            return
+        if isinstance(row, Control):
+            self._turn_control(row, step)
+            return
+        value = None if row.path[:1] == ("keys",) else next_choice(self._with_themes(row), step)
+        if value is None:
+            self._app.say("enter changes it: there is nothing to choose from")
+        else:
+            self._save([(row, value)])
+
+    def action_add_key(self) -> None:
+        """Ask for one more key of the action under the cursor."""
+        if self._key_row is not None and self._may_change():
+            bound = self._app.keys.find(self._key_row)
+            self._ask_key(self._key_row, () if bound is None else bound.keys.split(","))
+
+    def action_take_keys(self) -> None:
+        """Leave the action under the cursor without a key."""
+        if self._key_row is not None and self._may_change():
+            self._save([(self._key_setting(self._key_row), keymap.UNBOUND)])
+
+    def action_reset(self) -> None:
+        """Take the setting under the cursor away, so that its default holds."""
+        row = self._row
+        if row is None or not self._may_change():
+            return
+        if isinstance(row, Control):
+            self._order(row.undo)
+        elif row.source == "default":
+            self._app.say(f"{row.name} is at its default already")
+        elif (wrong := self._settings.refusal(row, "")) is not None:
+            self._app.say(f"{row.name}: {wrong}", severity="warning")
+        else:
+            self._save([(row, "")])
+
+    def action_undo(self) -> None:
+        """Bring back what was before the last change that was made here."""
+        if not self._may_change():
+            return
+        if self._undo:
+            self._save(self._undo.pop(), is_undo=True)
+        else:
+            self._app.say("nothing was changed here that could be undone")
+
+    @property
+    def _app(self) -> Any:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
+        return self.app
+
+    @property
+    def _key_row(self) -> str | None:
+        """Return the action whose keys are under the cursor."""
+        key = self.query_one(VirtualList).cursor_key or ""
+        return key.removeprefix(KEY_ROW) if key.startswith(KEY_ROW) else None
+
+    @property
+    def _row(self) -> Setting | Control | None:
+        """Return what is under the cursor."""
+        if self._key_row is not None:
+            return self._key_setting(self._key_row)
+        key = self.query_one(VirtualList).cursor_key or ""
+        return self._by_identity.get(key) or self._controls.get(key)
+
+    def _key_setting(self, identity: str) -> Setting:
+        row = self._app.keys.find(identity)
+        return self._settings.key(identity, keymap.UNBOUND if row is None else row.keys)
+
+    @on(Input.Changed)
+    def _filter(self) -> None:
+        self._draw()
+        self.query_one(VirtualList).action_first()
+
+    def _draw(self) -> None:
+        if not is_standing(self) or not self._sections:  # still being read: a cursor set now would stay at the keys
+            return
+        rows = self.query_one(VirtualList)
+        width = max(40, rows.scrollable_content_region.width - GUTTER)
+        controls = list_controls(self._app.snapshot)
+        self._controls = {one.key: one for one in controls}
+        word = self.query_one(Input).value
+        rows.show_rows(format_setting_rows(self._sections, self._app.keys, width, word, controls))
+        self._describe()
+
+    @on(VirtualList.Highlighted)
+    def _describe(self) -> None:
+        """Say what the row under the cursor is for, and how it is changed."""
+        row = self._row
+        lines: Sequence[str] = ()
+        if isinstance(row, Control):
+            lines = describe_control(row)
+        elif self._key_row is not None and row is not None:
+            lines = describe_key(self._app.keys, self._key_row, row.source)
+        elif row is not None:
+            lines = describe_setting(row)
+        self.query_one(Static).update("\n".join(lines[:2] if self._settings.read_only else lines))
+
+    @on(Input.Submitted)
+    def _focus_list(self) -> None:
+        self.query_one(VirtualList).focus()
+
+    @on(VirtualList.Chosen)
+    def action_change(self) -> None:
+        """Flip the setting under the cursor, or ask for its value."""
+        row = self._row
+        if row is None or not self._may_change():
+            return
+        if self._key_row is not None:
+            self._ask_key(self._key_row)
+        elif isinstance(row, Control):
+            self._ask_control(row)
+        else:
+            self._ask(self._with_themes(row))
+
+    def _may_change(self) -> bool:
+        if self._settings.read_only:
+            self._app.say("this app is read-only: settings are shown, not changed")
+        return not self._settings.read_only
+
+    def _with_themes(self, setting: Setting) -> Setting:
+        """Add the app's themes, which the configuration does not know."""
+        if setting.names != "themes":
+            return setting
+        own = tuple(theme.name for theme in self._app.options.themes)
+        return replace(setting, choices=(*map(theming.label, theming.ORDER), *own))
+
+    # ---- settings of files
+
+    def _ask(self, setting: Setting) -> None:
+        if setting.kind == "switch":
+            self._save([(setting, next_choice(setting, 1) or "")])
+        elif setting.kind == "list":
+            self._ask_items(setting)
+        elif setting.kind == "choice" and setting.choices:
+            now = setting.text or setting.shown.strip('"')
+            screen = Choice(setting.name, describe_choices(setting), setting.description, at=f"={now}")
+            self.app.push_screen(screen, partial(self._take_choice, setting))
+        else:
+            screen_of_text = Question(setting.name, about(setting), setting.text, partial(self._refuse, setting))
+            self.app.push_screen(screen_of_text, partial(self._take_text, setting))
+
+    def _ask_items(self, setting: Setting) -> None:
+        from oulipoly_engine.facade.configuration import join_items  # noqa: PLC0415 - only a list needs it
+
+        self.app.push_screen(
+            Items(
+                setting,
+                lambda items: self._settings.refusal(setting, join_items(items)),
+                lambda items: self._save([(setting, join_items(items))]),
+            )
+        )
+
+    def _refuse(self, setting: Setting, typed: str) -> str | None:
+        wrong = self._settings.refusal(setting, typed)
+        return None if wrong is None else f"✗ {wrong}"
+
+    def _take_choice(self, setting: Setting, key: str | None) -> None:
+        if key is None:
+            return
+        typed = key[1:] if key.startswith("=") else ""
+        wrong = self._settings.refusal(setting, typed)
+        if wrong is None:
+            self._save([(setting, typed)])
+        else:
+            self._app.say(f"{setting.name}: {wrong}", severity="warning")
+
+    def _take_text(self, setting: Setting, typed: str | None) -> None:
+        if typed is not None:
+            self._save([(setting, typed)])
+
+    # ---- keys
+
+    def _ask_key(self, identity: str, more: Sequence[str] = ()) -> None:
+        action = next(row for row in keymap.TABLE if row.id == identity)
+        now = self._app.keys.find(identity)
+        text = f"{action.description}. Now {'no key' if now is None else keymap.format_keys(now.keys)}."
+        title = f"{'one more' if more else 'new'} key of {identity}"
+        self.app.push_screen(KeyPress(title, text), partial(self._take_key, identity, more))
+
+    def _take_key(self, identity: str, more: Sequence[str], key: str | None) -> None:
+        if key is None:
+            return
+        wanted = ",".join(dict.fromkeys((*more, key)))
+        slip = next(iter(keymap.slips({identity: wanted})), None)
+        if slip is not None:
+            self._app.say(f"{slip.cause.removeprefix('[keys] gives ')}: {slip.fix}", severity="warning")
+            return
+        options = self._app.options
+        taken = keymap.free_keys(options.preset, options.own_keys, identity, wanted)
+        changes = [(self._key_setting(other), keys) for other, keys in taken.items()]
+        changes.append((self._key_setting(identity), wanted))
+        if not taken:
+            self._save(changes)
+            return
+        named = {row.id: row for row in keymap.TABLE}
+        told = "; ".join(f"{other} ({named[other].description.rstrip('.')})" for other in taken)
+        left = ", ".join(f"{other} keeps {keymap.format_keys(keys)}" for other, keys in taken.items())
+        text = f"{keymap.format_key(key)} is the key of {told}. {left}."
+
+        def on_answered(yes: bool | None) -> None:  # noqa: FBT001, RUF100 - as Textual calls it
+            if yes:
+                self._save(changes)
+
+        self.app.push_screen(Confirm(f"{keymap.format_key(key)} for {identity}", text, "take it"), on_answered)
+
+    # ---- pins and controls
+
+    def _ask_control(self, control: Control) -> None:
+        if control.kind == "switch":
+            self._turn_control(control, 1)
+        elif control.kind == "choice":
+            rows = [Row(f"={one}", ((one, ""),)) for one in control.choices]
+            screen = Choice(control.name, (*rows, Row("default", (("not set", "dim"),))), control.description)
+            self.app.push_screen(screen, partial(self._take_control, control))
+        else:
+            text = f"{control.description}\nempty takes it away"
+            self.app.push_screen(Question(control.name, text, control.value), partial(self._take_share, control))
+
+    def _turn_control(self, control: Control, step: int) -> None:
+        if control.kind == "switch":
+            self._order(control.undo if control.value else control.command)
+        elif control.choices:
+            values = ("", *control.choices)
+            value = values[(values.index(control.value) + step) % len(values)] if control.value in values else ""
+            self._order((*control.command, value) if value else control.undo)
+        else:
+            self._app.say("enter changes it: there is nothing to choose from")
+
+    def _take_control(self, control: Control, key: str | None) -> None:
+        if key is not None:
+            self._order((*control.command, key[1:]) if key.startswith("=") else control.undo)
+
+    def _take_share(self, control: Control, typed: str | None) -> None:
+        if typed is not None:
+            self._order((*control.command, typed) if typed.strip() else control.undo)
+
+    def _order(self, words: Sequence[str]) -> None:
+        self._app.order(words[0], words[1:])
+
+    # ---- writing and reading
+
+    def _save(self, changes: Sequence[Change], *, is_undo: bool = False) -> None:
+        before = [(one, self._by_identity.get(one.identity, one).text) for one, _ in reversed(changes)]
+
+        def save() -> None:
+            for setting, typed in changes:
+                self._settings.save(setting, typed)
+
+        def on_saved(_result: None) -> None:
+            if not is_undo:
+                self._undo.append(before)
+            self._app.live_settings.read(self._read)
+            setting, typed = changes[-1]
+            self._app.say(f"{setting.file.name}: {setting.name} {'is saved' if typed else 'is back at its default'}")
+
+        self._app.work("settings", save, on_saved)
+
+    def _read(self) -> None:
+        if self.is_attached:
+            self._app.work("settings", self._settings.sections, self._take_sections)
+
+    def _take_sections(self, sections: tuple[Section, ...]) -> None:
+        self._sections = sections
+        self._by_identity = {one.identity: one for section in sections for one in section.settings}
+        self._draw()
