@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 from oulipoly_engine.core.runs import markers
-from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.signals import Guard, interruptible
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "parent_invocation",
     "replace_process",
     "require_terminal",
+    "run_program",
     "window_size",
 ]
 
@@ -46,6 +47,13 @@ def replace_process(argv: Sequence[str], environ: Mapping[str, str]) -> NoReturn
     from oulipoly_engine.process.replace_process import replace_process as replace  # noqa: PLC0415 - the last thing that we do
 
     replace(argv, environ)
+
+
+def run_program(argv: Sequence[str]) -> int:
+    """Give our terminal to a program until it ends, and return its exit code. Raises SpawnFailed."""
+    from oulipoly_engine.process.passthrough import pass_through  # noqa: PLC0415 - as above
+
+    return pass_through(Command(tuple(argv), inherited_environment(), is_configured=False)).exit_code
 
 
 def outer_prefixes(environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -118,3 +118,29 @@ def test_a_reader_that_leaves_ends_it_quietly(app_world, home):
     done = subprocess.run(["sh", "-c", code], input=b"1\n1\n" * 50, capture_output=True, cwd=home, check=False)
 
     assert b"" == done.stderr
+
+
+def test_where_nothing_is_configured_the_ways_on_are_offered(empty_world, agents):
+    text = _talk(
+        agents, "Begin", "Add an account", "Set up the logins", "Run the doctor", "Try the demo world", "n", ""
+    )
+    read_only = _talk(agents, "Begin", "", arguments=["--read-only"])
+
+    offered = [
+        "1. Add an account",
+        "2. Set up the logins of this machine",
+        "3. Run the doctor",
+        "4. Try the demo world",
+    ]
+    places = [text.index(label) for label in offered]
+    assert places == sorted(places)
+    assert "Error. " in text
+    assert "run     agents account add" in text
+    assert "1. Run the doctor" in read_only
+
+
+def test_the_doctor_is_asked_from_the_problems_and_nothing_begins_where_accounts_are(app_world, agents):
+    text = _talk(agents, "Problems", "Run the doctor", "", "Quit")
+
+    assert "Checking everything." in text
+    assert "Begin" not in text

@@ -78,7 +78,7 @@ def pool_lines(snapshot: Snapshot) -> Iterator[str]:
         yield f"Model {pool.model.name}. Next: {pool.next_account or 'nobody'}.{pin} Because: {reason}."
         yield from (f"  {_member(snapshot, pool, place)}" for place in range(len(pool.decision.verdicts)))
     if not snapshot.pools:
-        yield "No model is configured. `agents demo` shows everything with made-up accounts."
+        yield "No model is configured. `agents account add` adds one, `agents demo` shows everything without."
 
 
 def quota_lines(snapshot: Snapshot) -> Iterator[str]:
@@ -147,8 +147,9 @@ def _top(talk: Talk) -> None:
         if snapshot.store_failure is not None:
             talk.say(f"Error. {snapshot.store_failure}.")
         talk.say(f"Agents. {len(snapshot.pools)} models, {len(snapshot.accounts)} accounts.")
-        title = talk.choose("Open", [menu.title for menu in MENUS] + ["Quit"])
-        menu = next((menu for menu in MENUS if menu.title == title), None)
+        menus = (FIRST_STEPS, *MENUS) if snapshot.is_empty else MENUS
+        title = talk.choose("Open", [menu.title for menu in menus] + ["Quit"])
+        menu = next((menu for menu in menus if menu.title == title), None)
         if title == "Quit" or (title is None and talk.confirm("Quit?")):
             return
         if menu is not None:
@@ -347,6 +348,30 @@ def _archive_all(talk: Talk, snapshot: Snapshot) -> None:
     sessions.archive_all(talk, snapshot)
 
 
+def _add_account(talk: Talk, snapshot: Snapshot) -> None:
+    from oulipoly_tui.linear import first_steps  # noqa: PLC0415 - only who begins needs it
+
+    first_steps.add_account(talk, snapshot)
+
+
+def _set_up(talk: Talk, snapshot: Snapshot) -> None:
+    from oulipoly_tui.linear import first_steps  # noqa: PLC0415 - only who begins needs it
+
+    first_steps.set_up(talk, snapshot)
+
+
+def _run_doctor(talk: Talk, snapshot: Snapshot) -> None:
+    from oulipoly_tui.linear import first_steps  # noqa: PLC0415 - only who asks for it needs it
+
+    first_steps.run_doctor(talk, snapshot)
+
+
+def _go_to_demo(talk: Talk, snapshot: Snapshot) -> None:
+    from oulipoly_tui.linear import first_steps  # noqa: PLC0415 - only who begins needs it
+
+    first_steps.go_to_demo(talk, snapshot)
+
+
 def _settings(talk: Talk, snapshot: Snapshot) -> None:
     from oulipoly_tui.linear import settings  # noqa: PLC0415 - only who changes settings needs it
 
@@ -375,6 +400,18 @@ def _history(talk: Talk, snapshot: Snapshot) -> None:
     quota_history(talk, snapshot)
 
 
+FIRST_STEPS = Menu(
+    "Begin",
+    lambda _snapshot: iter(
+        ("No accounts yet. Add one, set up the logins of this machine, run the doctor, or try the demo world.",)
+    ),
+    (
+        MenuEntry("Add an account", _add_account, writes=True),
+        MenuEntry("Set up the logins of this machine", _set_up, writes=True),
+        MenuEntry("Run the doctor", _run_doctor),
+        MenuEntry("Try the demo world", _go_to_demo),
+    ),
+)
 MENUS: tuple[Menu, ...] = (
     Menu(
         "Pools",
@@ -395,6 +432,6 @@ MENUS: tuple[Menu, ...] = (
     ),
     SESSIONS,
     Menu("Running invocations", format_invocations, ()),
-    Menu("Problems", problem_lines, ()),
+    Menu("Problems", problem_lines, (MenuEntry("Run the doctor", _run_doctor),)),
     Menu("Settings", settings_lines, (MenuEntry("Show and change", _settings),)),
 )

@@ -1,4 +1,4 @@
-"""What the app shows where nothing is configured: the two ways on. Pure."""
+"""What the app shows where nothing is configured: the ways on. Pure."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ _EXAMPLE = (
 def first_run(config_folder: str, *, has_problems: bool, read_only: bool = False) -> tuple[Line, ...]:
     """Return the screen of an empty configuration; in read-only mode without what would be refused."""
     writing: tuple[Line, ...] = (
-        (("a", "key"), ("  set up the logins of this machine: shows every file before it is written", "")),
-        (("A", "key"), ("  add an account: log in to a CLI once more, with a home of its own", "")),
+        (("A", "key"), ("   add an account: log in to a CLI, with a home of its own", "")),
+        (("a", "key"), ("   set up the logins of this machine: shows every file before it is written", "")),
     )
     lines: list[Line] = [
         (("No accounts yet", "heading"),),
         (),
         *(() if read_only else writing),
-        (("m", "key"), ("  try everything in the demo world: made-up accounts, nothing leaves this machine", "")),
-        (("y", "key"), ("  copy the path of the configuration folder", "")),
-        (("?", "key"), ("  every key", "")),
+        (("f3", "key"), ("  run the doctor: checks programs, logins, folders, and says what mends them", "")),
+        (("m", "key"), ("   try everything in the demo world: made-up accounts, nothing leaves this machine", "")),
+        (("y", "key"), ("   copy the path of the configuration folder", "")),
+        (("?", "key"), ("   every key", "")),
         (),
         (
             ("To set it up by hand, name your CLI's login in ", ""),
