@@ -9,7 +9,10 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
 
+from oulipoly_engine.core.text.json_splice import blank_comments
 from oulipoly_engine.core.text.redact import REDACTED, redact_argv, redact_strictly
 
 _DOTS = "•••"
@@ -31,21 +34,36 @@ def text(value: str) -> str:
     return redact_strictly(value).replace(REDACTED, _DOTS)
 
 
-def toml(value: str, documents: Iterable[str]) -> str:
-    """Hide every secret inside a text that has lines of TOML documents, such as their difference.
+def lines(value: str, documents: Iterable[str]) -> str:
+    """Hide every secret inside a text that has lines of TOML or JSON documents, such as their difference.
 
     A line alone does not tell that its word stands behind `--api-key` on the line above: the documents do.
     """
     found: set[str] = set()
     for document in documents:
-        try:
-            found.update(_secrets(tomllib.loads(document)))
-        except (tomllib.TOMLDecodeError, RecursionError):
-            continue
+        with suppress(ValueError, RecursionError):
+            is_json = document.lstrip().startswith(("{", "//", "/*"))
+            found.update(_secrets(json.loads(blank_comments(document)) if is_json else tomllib.loads(document)))
     for secret in sorted(found, key=len, reverse=True):
         for written in (f'"{secret}"', f"'{secret}'", json.dumps(secret, ensure_ascii=False)):
             value = value.replace(written, f'"{_DOTS}"')
     return text(value)
+
+
+def document(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Hide the secrets in a document, as variables and argument lists are hidden."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        if isinstance(value, str):
+            found |= variables({name: value})
+        elif isinstance(value, Mapping):
+            found[name] = document(value)
+        elif isinstance(value, list):
+            is_plain = all(isinstance(one, str) for one in value)
+            found[name] = words(value) if is_plain else [document({name: one})[name] for one in value]
+        else:
+            found[name] = value
+    return found
 
 
 def _secrets(data: object) -> Iterator[str]:

@@ -322,7 +322,7 @@ class AccountSetup:
     def diff(self, files: Sequence[FileChange]) -> str:
         """Return changes as a unified diff, without the secrets in it."""
         documents = [text for change in files for text in (change.before, change.after) if text is not None]
-        return mask.toml("".join(change.diff for change in files), documents)
+        return mask.lines("".join(change.diff for change in files), documents)
 
     def show(self, account: str) -> Shown:
         """Return what an account is: its CLI, its home, who is logged in, its pools. Raises AccountUnusable."""

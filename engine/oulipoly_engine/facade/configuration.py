@@ -89,7 +89,7 @@ class Configuration:
 
         plan = migrate.plan(self._home.paths, self._home.models_dir)
         documents = [text for change in plan.files for text in (change.before, change.after) if text is not None]
-        return Migration(plan, mask.toml("".join(change.diff for change in plan.files), documents))
+        return Migration(plan, mask.lines("".join(change.diff for change in plan.files), documents))
 
     def migrate(self, migration: Migration) -> None:
         """Write what a migration would change. Raises ConfigInvalid."""

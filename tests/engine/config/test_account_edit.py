@@ -106,7 +106,7 @@ def test_a_backup_has_no_secret_of_a_pools_account(paths):
 def test_a_difference_hides_secrets_whose_flag_stands_on_another_line():
     head = '[a]\nargs = [\n  "--api-key",\n  "hunter2-one", # mine\n  "plain",\n]\n[a.environment]\n'
     document = head + "MY_KEY = 'hunter2-two'\nMODE = \"fast\"\n"
-    shown = mask.toml(f"-{document}", [document, "[["])
+    shown = mask.lines(f"-{document}", [document, "[["])
 
     assert "hunter2" not in shown
     assert '"plain"' in shown

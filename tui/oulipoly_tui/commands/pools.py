@@ -186,7 +186,7 @@ def undo_set_up(app: AppInterface, _arguments: list[str]) -> None:
             return
         from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when it is asked
 
-        files = ", ".join(str(change.path) for change in step.files)
+        files = ", ".join(map(str, step.places))
 
         def on_answered(yes: bool | None) -> None:
             if yes:

@@ -150,7 +150,7 @@ def _undo(context: Context, options: Namespace) -> int:
     setup = context.engine.account_setup
     step = setup.last_step()
     if step is not None:
-        files = ", ".join(str(change.path) for change in step.files)
+        files = ", ".join(map(str, step.places))
         if not Questions(is_agreed=options.yes).confirm(f"Undo: {step.what}? This changes {files}."):
             message = "nothing was undone"
             raise RequestRefused(message)

@@ -12,12 +12,22 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from oulipoly_engine.config.edit.folders import (
+    FolderChange,
+    check_undo,
+    forget_kept,
+    keep_folder,
+    place_folder,
+    put_back,
+)
+from oulipoly_engine.config.edit.mcp_files import EntryChange
 from oulipoly_engine.config.edit.write_files import FileChange, read_text, write
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 
 _KEPT = 20
 _FILE = "configuration-undo.json"
+_FOLDER = "configuration-undo"  # of folders that were replaced
 
 
 class Step(Record):
@@ -26,14 +36,38 @@ class Step(Record):
     what: str  # in the past tense, for people: "added the account work"
     files: tuple[FileChange, ...]
     renamed: tuple[str, str] | None = None  # an account's name before and after
+    folders: tuple[FolderChange, ...] = ()
+    entries: tuple[EntryChange, ...] = ()  # of others' files, no two of one file
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """Return what it changes."""
+        changes: tuple[FileChange | FolderChange | EntryChange, ...] = (*self.files, *self.folders, *self.entries)
+        return tuple(one.path for one in changes)
 
 
 def write_step(data: Path, step: Step) -> None:
     """Write a change of the configuration so that it can be undone. data: our data folder. Raises ConfigInvalid."""
     place = data / _FILE
     before = read_text(place)
+    step = replace(step, folders=tuple(keep_folder(one, data / _FOLDER) for one in step.folders))
     steps = [*_read(before), step][-_KEPT:]
-    write([FileChange(place, before, _render(steps)), *step.files])
+    files = [*step.files, *(one.file_change for one in step.entries)]
+    write([FileChange(place, before, _render(steps)), *files])
+    _forget_kept(data, steps)
+    done: list[FolderChange] = []
+    try:
+        for one in step.folders:
+            if one.source is not None:
+                place_folder(one.source, one.after, one.path, one.before)
+                done.append(one)
+    except ConfigInvalid:
+        for one in done:
+            put_back(one, data / _FOLDER)
+        write([FileChange(change.path, change.after, change.before) for change in files])
+        write([FileChange(place, _render(steps), before)])
+        _forget_kept(data, _read(before))
+        raise
 
 
 def last_step(data: Path) -> Step | None:
@@ -54,17 +88,25 @@ def undo_last(data: Path, agreed: Step | None = None) -> Step:
     before = read_text(place)
     steps = _read(before)
     if not steps:
-        message = "there is nothing to undo: no account was added, renamed, removed or imported here"
+        message = (
+            "there is nothing to undo: no account was added, renamed, removed or imported here, and nothing was copied"
+        )
         raise RequestRefused(message)
     if agreed not in (None, steps[-1]):
         message = f"the last change is another one meanwhile, so nothing was undone: {steps[-1].what}"
         raise RequestRefused(message)
+    for folder in steps[-1].folders:
+        check_undo(folder)
     back = [FileChange(change.path, now, change.before) for change in steps[-1].files for now in (_now(change),)]
-    write([change for change in back if change.before != change.after])
+    entries = [change for one in steps[-1].entries if (change := one.undo()) is not None]
+    write([*(change for change in back if change.before != change.after), *entries])
+    for folder in steps[-1].folders:
+        put_back(folder, data / _FOLDER)
     write([FileChange(place, before, _render(steps[:-1]))])
-    for folder in sorted({change.path.parent for change in back if change.after is None}, reverse=True):
+    _forget_kept(data, steps[:-1])
+    for empty in sorted({change.path.parent for change in back if change.after is None}, reverse=True):
         with suppress(OSError):  # not empty: something else is in it
-            folder.rmdir()
+            empty.rmdir()
     return steps[-1]
 
 
@@ -78,12 +120,19 @@ def _now(change: FileChange) -> str | None:
 
 
 def _render(steps: Sequence[Step]) -> str:
-    return json.dumps([_document(step) for step in steps], ensure_ascii=False, indent=1) + "\n"
+    return json.dumps([_document(step) for step in steps], ensure_ascii=False, indent=1, default=str) + "\n"
 
 
 def _document(step: Step) -> dict[str, object]:
     files = [{"path": str(one.path), "before": one.before, "after": one.after} for one in step.files]
-    return {"what": step.what, "renamed": step.renamed, "files": files}
+    folders = [
+        {"path": str(one.path), "before": one.before, "after": one.after, "kept": one.kept} for one in step.folders
+    ]
+    entries = [
+        {"path": str(one.path), "keys": one.keys, "before": one.before, "after": one.after, "present": one.present}
+        for one in step.entries
+    ]
+    return {"what": step.what, "renamed": step.renamed, "files": files, "folders": folders, "entries": entries}
 
 
 def _read(text: str | None) -> list[Step]:
@@ -98,4 +147,18 @@ def _read(text: str | None) -> list[Step]:
 def _step(told: Any) -> Step:  # noqa: ANN401 - JSON
     files = tuple(FileChange(Path(one["path"]), one["before"], one["after"]) for one in told["files"])
     renamed = told["renamed"]
-    return Step(str(told["what"]), files, None if renamed is None else (str(renamed[0]), str(renamed[1])))
+    # Notes of an older version have neither folders nor entries.
+    folders = tuple(
+        FolderChange(Path(one["path"]), one["before"], one["after"], kept=one["kept"])
+        for one in told.get("folders", ())
+    )
+    entries = tuple(
+        EntryChange(Path(one["path"]), tuple(one["keys"]), one["before"], one["after"], one["present"])
+        for one in told.get("entries", ())
+    )
+    names = None if renamed is None else (str(renamed[0]), str(renamed[1]))
+    return Step(str(told["what"]), files, names, folders, entries)
+
+
+def _forget_kept(data: Path, steps: Sequence[Step]) -> None:
+    forget_kept(data / _FOLDER, {one.kept for step in steps for one in step.folders})

@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Mapping, Sequence
-from typing import Any
+from contextlib import suppress
+from typing import Any, cast
 
 import tomlkit
 from tomlkit.items import AbstractTable, AoT, Array, Comment, InlineTable, Item, Table
@@ -36,7 +37,7 @@ def render_new(values: Mapping[str, object]) -> str:
     return tomlkit.dumps(dict(values))
 
 
-def at(document: Document, path: Sequence[str | int]) -> Any:  # noqa: ANN401 - any TOML item
+def at(document: Any, path: Sequence[str | int]) -> Any:  # noqa: ANN401 - any TOML item
     """Return the item at a place."""
     item: Any = document
     for part in path:
@@ -120,6 +121,73 @@ def new_pool_entry(document: Document) -> Any:  # noqa: ANN401 - a table
     found = document["providers"]
     assert isinstance(found, AoT)  # noqa: S101 - set two lines above
     return found[0]
+
+
+def put_table(text: str, keys: Sequence[str], values: Mapping[str, object]) -> str:
+    """Return a text whose table at some keys has these values; everything else in it stays as it is.
+
+    A new table goes to the end, so that no other byte moves; values that stay in one that is there keep their comments.
+    Raises ValueError for a layout that cannot be edited so, and for a text that is no TOML.
+    """
+    expected = tomllib.loads(text)
+    *outer, name = keys
+    parent: Any = expected
+    for key in outer:
+        parent = parent.setdefault(key, {})
+    is_new = name not in parent
+    parent[name] = dict(values)
+    if is_new:
+        told: object = dict(values)
+        for key in reversed(keys):
+            told = {key: told}
+        gap = "" if not text or text.endswith("\n\n") else "\n" if text.endswith("\n") else "\n\n"
+        after = f"{text}{gap}{tomlkit.dumps(cast('dict[str, object]', told))}"
+        with suppress(tomllib.TOMLDecodeError):  # of a table inside braces, which takes nothing from elsewhere
+            if tomllib.loads(after) == expected:
+                return after
+    after = tomlkit.dumps(_edit_table(tomlkit.parse(text), keys, values))
+    if tomllib.loads(after) != expected:
+        message = "its layout is too unusual to edit"
+        raise ValueError(message)
+    return after
+
+
+def remove_table(text: str, keys: Sequence[str]) -> str:
+    """Return a text without the table at some keys. Raises ValueError as `put_table`, KeyError where it is missing."""
+    expected = tomllib.loads(text)
+    *outer, name = keys
+    del at(expected, outer)[name]
+    document = tomlkit.parse(text)
+    del at(document, outer)[name]
+    after = tomlkit.dumps(document)
+    if tomllib.loads(after) != expected:
+        message = "its layout is too unusual to edit"
+        raise ValueError(message)
+    return after.rstrip("\n") + "\n" if after.strip() else ""
+
+
+def _edit_table(document: Document, keys: Sequence[str], values: Mapping[str, object]) -> Document:
+    *outer, name = keys
+    parent = at(document, outer)
+    if name not in parent:
+        parent[name] = _inline(values)
+        return document
+    table = parent[name]
+    for key in [key for key in table if key not in values]:
+        remove(table, key)
+    for key, value in values.items():
+        if isinstance(table, InlineTable) and isinstance(value, Mapping):
+            table[key] = _inline(value)
+        else:
+            set_value(table, key, value)
+    return document
+
+
+def _inline(values: Mapping[str, object]) -> InlineTable:
+    table = tomlkit.inline_table()
+    for key, value in values.items():
+        table[key] = _inline(value) if isinstance(value, Mapping) else value
+    return table
 
 
 def copy_table(table: AbstractTable) -> Table:
