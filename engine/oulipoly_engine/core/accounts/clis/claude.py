@@ -25,6 +25,7 @@ from oulipoly_engine.core.accounts.clis.cli import (
     Transcripts,
 )
 from oulipoly_engine.core.accounts.clis.documents import read_object, text_of
+from oulipoly_engine.core.accounts.clis.extensions import USUAL_FORM, Location, McpServers
 
 _KEY_FILE = "api-key"
 _KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN")
@@ -83,4 +84,7 @@ CLAUDE = Cli(
     api_key=ApiKey(_key_files, keyring=InKeyring(KEY_VARIABLE, files=(_settings(f"printenv {KEY_VARIABLE}"),))),
     quota=QuotaSource("anthropic-usage", ".credentials.json"),
     transcripts=Transcripts("claude-code", "projects", "claude_code"),
+    skills=Location(".claude/skills", "CLAUDE_CONFIG_DIR", "skills"),
+    # Beside its usual folder, inside any other. Other keys of an entry are passed over.
+    mcp=(McpServers((Location(".claude.json", "CLAUDE_CONFIG_DIR", ".claude.json"),), "mcpServers", USUAL_FORM),),
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import PurePosixPath
 
+from oulipoly_engine.core.accounts.clis.extensions import Location, McpServers
 from oulipoly_engine.records import Record, field
 
 KEY_VARIABLE = "AGENT_RUNNER_API_KEY"  # of a CLI that can be told where to look; no vendor's tool takes this one
@@ -169,6 +170,8 @@ class Cli(Record):
     api_key: ApiKey | None = None
     quota: QuotaSource | None = None
     transcripts: Transcripts | None = None
+    skills: Location | None = None  # the folder whose folders are its skills
+    mcp: tuple[McpServers, ...] = ()  # the first is what it reads and what is written; others are of the past
 
     @property
     def install(self) -> str:

@@ -22,6 +22,7 @@ from oulipoly_engine.core.accounts.clis.cli import (
     Transcripts,
 )
 from oulipoly_engine.core.accounts.clis.documents import object_in, read_claims, read_object, text_of
+from oulipoly_engine.core.accounts.clis.extensions import Location, McpForm, McpServers
 
 _CLAIMS = "https://api.openai.com/auth"
 _KEYS = ("OPENAI_API_KEY", "CODEX_API_KEY")
@@ -37,6 +38,21 @@ base_url = "https://api.openai.com/v1"
 env_key = "{KEY_VARIABLE}"
 wire_api = "responses"
 """,
+)
+# It does not start at all where a server with a `url` has an `env`.
+_MCP = McpForm(
+    {"local": "", "http": ""},
+    headers="http_headers",
+    cwd="cwd",
+    timeout="tool_timeout_sec",
+    timeout_unit_ms=1000,
+    tools="enabled_tools",
+    hidden_tools="disabled_tools",
+    enabled="enabled",
+    reference="",
+    env_names="env_vars",
+    header_names="env_http_headers",
+    bearer_name="bearer_token_env_var",
 )
 
 
@@ -102,4 +118,6 @@ CODEX = Cli(
     api_key=ApiKey(words=("login", "--with-api-key"), keyring=InKeyring(KEY_VARIABLE, files=(_BY_VARIABLE,))),
     quota=QuotaSource("chatgpt-usage", "auth.json"),
     transcripts=Transcripts("codex", "sessions", "codex_session"),
+    skills=Location(".codex/skills", "CODEX_HOME", "skills"),
+    mcp=(McpServers((Location(".codex/config.toml", "CODEX_HOME", "config.toml"),), "mcp_servers", _MCP),),
 )

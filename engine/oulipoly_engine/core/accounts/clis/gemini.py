@@ -19,9 +19,21 @@ from oulipoly_engine.core.accounts.clis.cli import (
     Transcripts,
 )
 from oulipoly_engine.core.accounts.clis.documents import object_in, read_object, text_of
+from oulipoly_engine.core.accounts.clis.extensions import Location, McpForm, McpServers
 
 _KEY = "GEMINI_API_KEY"
 _BY_KEY = "gemini-api-key"
+_SETTINGS_FILE = Location(".gemini/settings.json", "GEMINI_CLI_HOME", ".gemini/settings.json")
+# It does not start at all where an entry has a key that it does not know.
+_MCP = McpForm(
+    {"local": "", "http": "http", "sse": "sse"},
+    http_url="httpUrl",
+    cwd="cwd",
+    timeout="timeout",
+    tools="includeTools",
+    hidden_tools="excludeTools",
+    has_bare_references=True,
+)
 
 
 def _read_status(seen: Observed) -> tuple[Profile, ...]:
@@ -58,4 +70,6 @@ GEMINI = Cli(
     status=Status(_read_status, files=("google_accounts.json", "oauth_creds.json", "settings.json", ".env")),
     api_key=ApiKey(_key_files, keyring=InKeyring(_KEY, files=(_SETTINGS,))),
     transcripts=Transcripts("gemini", "tmp"),
+    skills=Location(".gemini/skills", "GEMINI_CLI_HOME", ".gemini/skills"),
+    mcp=(McpServers((_SETTINGS_FILE,), "mcpServers", _MCP),),
 )

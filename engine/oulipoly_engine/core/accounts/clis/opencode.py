@@ -19,6 +19,23 @@ from oulipoly_engine.core.accounts.clis.cli import (
     Transcripts,
 )
 from oulipoly_engine.core.accounts.clis.documents import read_object, text_of
+from oulipoly_engine.core.accounts.clis.extensions import USUAL_FORM, Location, McpForm, McpServers
+
+# What it asks for over HTTP it asks for as server-sent events next, so both are `remote`.
+_MCP = McpForm(
+    {"local": "local", "http": "remote", "sse": "remote"},
+    has_command_list=True,
+    env="environment",
+    cwd="cwd",
+    timeout="timeout",
+    enabled="enabled",
+    disabled="disabled",
+    reference="{env:",
+)
+
+
+def _in_configuration(name: str) -> Location:
+    return Location(f".config/opencode/{name}", "XDG_CONFIG_HOME", f"opencode/{name}")
 
 
 def _read_status(seen: Observed) -> tuple[Profile, ...]:
@@ -77,4 +94,11 @@ OPENCODE = Cli(
         ),
     ),
     transcripts=Transcripts("opencode", has_locator=False),
+    skills=_in_configuration("skills"),
+    mcp=(
+        McpServers(
+            tuple(map(_in_configuration, ("opencode.json", "opencode.jsonc", "config.json"))), "mcp", _MCP, "servers"
+        ),
+        McpServers((Location(".opencode/config.json"),), "mcpServers", USUAL_FORM),  # 1.18 reads it no more
+    ),
 )

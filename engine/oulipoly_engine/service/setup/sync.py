@@ -1,0 +1,287 @@
+"""Copy skills and MCP servers from one CLI's home to another's, also between CLIs (contract, section 13).
+
+Nothing is written before `apply`, and what was written `account undo` takes back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from oulipoly_engine.config import mask
+from oulipoly_engine.config.edit import mcp_files
+from oulipoly_engine.config.edit.folders import Folder, FolderChange, read_folder
+from oulipoly_engine.config.edit.mcp_files import McpFile
+from oulipoly_engine.config.edit.undo import Step, write_step
+from oulipoly_engine.config.edit.write_files import FileChange
+from oulipoly_engine.core.accounts.accounts import Account
+from oulipoly_engine.core.accounts.clis.cli import Cli
+from oulipoly_engine.core.accounts.clis.extensions import McpForm, McpServers
+from oulipoly_engine.core.accounts.clis.table import CLIS, recognise_cli
+from oulipoly_engine.core.setup import mcp
+from oulipoly_engine.core.text.nearest import nearest
+from oulipoly_engine.errors import ConfigInvalid, RequestRefused, UsageInvalid
+from oulipoly_engine.paths import Paths
+from oulipoly_engine.records import Record
+
+_MARK = "SKILL.md"  # every skill has it
+_LONGEST_SHOWN = 64 << 10  # bytes of a file in a diff
+_LONGEST_CONFIG = 64 << 10  # characters of an entry that is given
+_MOST_SKILLS = 500  # of one home
+
+
+class SyncHome(Record):
+    """One home of a CLI, and what it is extended by."""
+
+    name: str  # of the account, or of the CLI where it looks by itself
+    cli: Cli
+    skills_folder: Path | None
+    skills: tuple[str, ...]
+    servers: Mapping[str, Mapping[str, Any]]  # entries by name, without secrets
+    problems: tuple[str, ...] = ()  # why some are not known, a sentence each
+
+
+class SyncPlan(Record):
+    """What is to be written so that a target has what a source has."""
+
+    what: str  # in the past tense: "copied the skill commit from claude to codex"
+    diff: str  # without secrets; empty: the target has the same already
+    notes: tuple[str, ...]  # what is left out, a sentence each
+    replaces: bool  # the target has another one of that name
+    step: Step
+
+    @property
+    def is_needed(self) -> bool:
+        """Return whether there is anything to write."""
+        return bool(self.step.places)
+
+
+class _Home(Record):
+    name: str
+    cli: Cli
+    variables: Mapping[str, str]  # that lead the CLI to it
+    is_usual: bool = True  # the CLI looks there by itself
+
+    def describe(self) -> str:
+        return self.name if self.name == self.cli.name else f"{self.name} ({self.cli.title})"
+
+
+class _Found(Record):
+    """An entry, and where it stands."""
+
+    entry: object
+    form: McpForm
+    where: str
+
+
+class Sync:
+    """The homes of the CLIs on this machine, and what is copied between them."""
+
+    def __init__(self, paths: Paths, accounts: Mapping[str, Account], environ: Mapping[str, str]) -> None:
+        self._paths, self._environ = paths, environ
+        self._homes = {cli.name: _Home(cli.name, cli, self._shared(cli, {})) for cli in CLIS.values()}
+        for name, account in accounts.items():
+            found = recognise_cli(account, paths.home)
+            if found is not None:
+                self._homes[name] = _Home(
+                    name, found.cli, self._shared(found.cli, found.variables), not found.variables
+                )
+
+    def homes(self) -> tuple[SyncHome, ...]:
+        """Return all homes and what is in them; one that several names have counts once."""
+        places: dict[tuple[object, ...], SyncHome] = {}
+        for home in sorted(self._homes.values(), key=lambda one: one.name != one.cli.name):
+            key = (self._skills_folder(home), *(file for form in home.cli.mcp for file in self._files(home, form)))
+            if key not in places:
+                places[key] = self._look(home)
+        return tuple(places.values())
+
+    def plan_skill_sync(self, source: str, target: str, name: str) -> SyncPlan:
+        """Return the changes that give a target a source's skill. Raises RunnerError."""
+        origin, goal = self._pair(source, target)
+        _check_name(name, "skill")
+        there, here = self._skill(origin, name), self._skill(goal, name)
+        content = read_folder(there) if (there / _MARK).is_file() else None
+        if content is None:
+            raise RequestRefused(self._missing("skill", name, origin, self._skill_names(origin)))
+        present = read_folder(here)
+        what = f"copied the skill {name} from {origin.describe()} to {goal.describe()}"
+        notes = tuple(f"{one} leads out of the skill, so it is left out" for one in content.left_out)
+        if present is not None and present.digest == content.digest:
+            return SyncPlan(what, "", (), replaces=False, step=Step(what, ()))
+        if here.is_symlink():
+            message = f"{here} is a link to {here.readlink()}: change it there, or remove the link first"
+            raise RequestRefused(message)
+        change = FolderChange(here, None if present is None else present.digest, content.digest, there)
+        return SyncPlan(
+            what, _diff(here, present, content), notes, present is not None, Step(what, (), folders=(change,))
+        )
+
+    def plan_mcp_sync(self, source: str, target: str, name: str, config_json: str | None = None) -> SyncPlan:
+        """Return the changes that give a target a source's MCP server. Raises RunnerError.
+
+        config_json: the entry in the source CLI's form, where it is not what the source itself has.
+        """
+        origin, goal = self._pair(source, target)
+        _check_name(name, "MCP server")
+        found = self._entry(origin, name) if config_json is None else _given(origin, name, config_json)
+        servers = self._servers(goal)
+        file, keys, present = self._place(goal, servers, name)
+        converted = mcp.convert(found.entry, found.form, servers.form, goal.cli.title, found.where)
+        entry = mcp.switch(converted.entry, servers.form, is_inner=len(keys) > 1)
+        what = f"copied the MCP server {name} from {origin.describe()} to {goal.describe()}"
+        if present is not None and mcp.says_the_same(entry, present, servers.form):
+            return SyncPlan(what, "", converted.notes, replaces=False, step=Step(what, ()))
+        planned = mcp_files.plan_entry(file, (*keys, name), entry)
+        change = planned.file_change
+        diff = mask.lines(change.diff, [text for text in (change.before, change.after) if text is not None])
+        return SyncPlan(what, diff, converted.notes, present is not None, Step(what, (), entries=(planned,)))
+
+    def apply(self, plan: SyncPlan) -> None:
+        """Write a plan so that it can be undone. Raises ConfigInvalid, and then nothing is changed."""
+        if plan.is_needed:
+            write_step(self._paths.data, plan.step)
+
+    def _shared(self, cli: Cli, own: Mapping[str, str]) -> dict[str, str]:
+        """Return variables with the user's general folders, which hold for a home that has none of its own.
+
+        Variables of the CLI's own would lead to another login, which is an account by its own name.
+        """
+        general = (name for name in cli.place.variables if name.startswith("XDG_"))
+        return {name: self._environ[name] for name in general if self._environ.get(name)} | dict(own)
+
+    def _pair(self, source: str, target: str) -> tuple[_Home, _Home]:
+        origin, goal = self._home(source), self._home(target)
+        if origin.cli is goal.cli and origin.variables == goal.variables:
+            message = f"{source} and {target} are the same home: name another one"
+            raise RequestRefused(message)
+        return origin, goal
+
+    def _home(self, name: str) -> _Home:
+        found = self._homes.get(name)
+        if found is None:
+            near = nearest(name, self._homes)
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(self._homes)}"
+            message = f"{name[:80]!r} is no CLI and no account of one that is known: {hint}"
+            raise UsageInvalid(message)
+        return found
+
+    def _look(self, home: _Home) -> SyncHome:
+        problems: list[str] = []
+        servers: dict[str, Mapping[str, Any]] = {}
+        for form in reversed(home.cli.mcp):  # what the CLI reads goes before what it read once
+            for path in reversed(self._files(home, form)):
+                try:
+                    entries = mcp.find_servers(mcp_files.read(path).document, form, str(path))[1]
+                except ConfigInvalid as error:
+                    problems.append(error.message)
+                    continue
+                servers |= {name: mask.document(entry) for name, entry in entries.items() if isinstance(entry, dict)}
+        folder = self._skills_folder(home)
+        return SyncHome(
+            home.name, home.cli, folder, self._skill_names(home), dict(sorted(servers.items())), tuple(problems)
+        )
+
+    def _files(self, home: _Home, form: McpServers) -> tuple[Path, ...]:
+        places = (one for one in form.files if one.variable or home.is_usual)
+        return tuple(Path(one.find(str(self._paths.home), home.variables)) for one in places)
+
+    def _skills_folder(self, home: _Home) -> Path | None:
+        location = home.cli.skills
+        return None if location is None else Path(location.find(str(self._paths.home), home.variables))
+
+    def _skill(self, home: _Home, name: str) -> Path:
+        folder = self._skills_folder(home)
+        if folder is None:
+            message = f"{home.cli.title} has no skills that this program knows"
+            raise RequestRefused(message)
+        return folder / name
+
+    def _skill_names(self, home: _Home) -> tuple[str, ...]:
+        folder = self._skills_folder(home)
+        try:
+            entries = sorted(folder.iterdir())[:_MOST_SKILLS] if folder is not None else []
+        except OSError:
+            return ()
+        return tuple(one.name for one in entries if mcp.is_name(one.name) and (one / _MARK).is_file())
+
+    def _servers(self, home: _Home) -> McpServers:
+        """Return how a CLI keeps its MCP servers now."""
+        if not home.cli.mcp:
+            message = f"{home.cli.title} has no MCP servers that this program knows"
+            raise RequestRefused(message)
+        return home.cli.mcp[0]
+
+    def _entry(self, home: _Home, name: str) -> _Found:
+        """Return the entry of a home's server. Raises RequestRefused where there is none."""
+        names: list[str] = []
+        for form in home.cli.mcp:
+            for path in self._files(home, form):
+                keys, entries = mcp.find_servers(mcp_files.read(path).document, form, str(path))
+                if name in entries:
+                    return _Found(entries[name], form.form, f"{path}: {'.'.join((*keys, name))}")
+                names += entries
+        raise RequestRefused(self._missing("MCP server", name, home, tuple(names)))
+
+    def _place(self, home: _Home, servers: McpServers, name: str) -> tuple[McpFile, tuple[str, ...], object | None]:
+        """Return the file that a home's server goes to, the keys that lead to it, and what has its name there.
+
+        That is the file that has the name already, else the first one that is there.
+        """
+        files = [mcp_files.read(path) for path in self._files(home, servers)]
+        found = [(file, *mcp.find_servers(file.document, servers, str(file.path))) for file in files]
+        best = next((one for one in found if name in one[2]), None)
+        best = best or next((one for one in found if one[0].text is not None), found[0])
+        return best[0], best[1], best[2].get(name)
+
+    @staticmethod
+    def _missing(kind: str, name: str, home: _Home, names: tuple[str, ...]) -> str:
+        known = f"it has {', '.join(names[:20])}" if names else "it has none"
+        return f"{home.describe()} has no {kind} {name[:80]!r}: {known}"
+
+
+def _check_name(name: str, kind: str) -> None:
+    if not mcp.is_name(name):
+        message = f"{name[:80]!r} cannot be the name of a {kind}: letters, digits, `_`, `-`, `.`, no more than 100"
+        raise UsageInvalid(message)
+
+
+def _given(home: _Home, name: str, text: str) -> _Found:
+    """Return an entry that was given as JSON. Raises UsageInvalid."""
+    where = f"the configuration that was given for {name}"
+    if len(text) > _LONGEST_CONFIG:
+        message = f"{where} has more than {_LONGEST_CONFIG >> 10} KB"
+        raise UsageInvalid(message)
+    try:
+        entry = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        message = f"{where} is no JSON: {error}"
+        raise UsageInvalid(message) from error
+    return _Found(entry, home.cli.mcp[0].form, where)
+
+
+def _diff(path: Path, before: Folder | None, after: Folder) -> str:
+    """Return the change of a folder as unified diffs, without secrets; files that are no text are named."""
+    old, new = before.files if before is not None else {}, after.files
+    pieces = []
+    for name in sorted(old.keys() | new.keys()):
+        was, now = old.get(name), new.get(name)
+        if was == now:
+            continue
+        texts = [None if one is None else _text_of(one) for one in (was, now)]
+        if (texts[0] is None) == (was is None) and (texts[1] is None) == (now is None):
+            pieces.append(FileChange(path / name, *texts).diff)
+        else:
+            size = "deleted" if now is None else f"{len(now)} bytes"
+            pieces.append(f"{path / name}: no short text, {size}\n")
+    return mask.text("".join(pieces)) or f"{path}: only permissions, links or empty folders change\n"
+
+
+def _text_of(data: bytes) -> str | None:
+    """Return a file's text; None for what is none, or too long to be shown."""
+    try:
+        return data.decode() if len(data) <= _LONGEST_SHOWN and b"\0" not in data else None
+    except UnicodeDecodeError:
+        return None
