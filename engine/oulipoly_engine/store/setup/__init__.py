@@ -1,0 +1,1 @@
+"""What the set-up agent remembers."""
