@@ -79,6 +79,7 @@ class Detected(Record):
     report: Report
     accounts: Mapping[Path, str]  # by folder, links followed
     changes: Mapping[str, str]  # by CLI: the version before, where it is another one now
+    models: Mapping[str, tuple[str, ...]] | None = None  # by CLI; None: nobody asked for them
 
     def document(self) -> dict[str, object]:
         """Return it as JSON values (contract, section 13); `homes`, `account` and `problem` are additions."""
@@ -104,6 +105,7 @@ class Detected(Record):
             }
             for home in cli.homes
         ]
+        models = {} if self.models is None else {"models": list(self.models.get(cli.name, ()))}
         first = homes[0] if homes else {"config_dir": None, "authenticated": False, "profiles": []}
         return {
             "name": cli.name,
@@ -117,6 +119,7 @@ class Detected(Record):
             "previous_version": self.changes.get(cli.name),
             "problem": cli.problem,
             "homes": homes,
+            **models,
         }
 
 
@@ -126,17 +129,27 @@ class AccountSetup:
     def __init__(self, home: Home) -> None:
         self._home = home
 
-    def detect(self) -> Detected:
-        """Return what is installed here and who is logged in; CLIs are asked side by side."""
+    def detect(self, *, finds_models: bool = False) -> Detected:
+        """Return what is installed here and who is logged in; CLIs are asked side by side.
+
+        finds_models: they are asked for the models that they offer as well, which takes some seconds more.
+        """
         from oulipoly_engine.service.accounts.detect import configured_homes, detect
 
         paths = self._home.paths
         accounts, scripts = self._accounts(), self._home.quiet_files.scripts()
         used = setup.used_folders(accounts, scripts, paths.home)
         report = detect(paths.home, inherited_environment(), configured_homes(accounts, paths.home))
-        return Detected(
-            report, used, self._note_versions({one.name: one.version for one in report.clis if one.version})
-        )
+        changes = self._note_versions({one.name: one.version for one in report.clis if one.version})
+        return Detected(report, used, changes, self._find_models(report) if finds_models else None)
+
+    def _find_models(self, report: Report) -> Mapping[str, tuple[str, ...]]:
+        from oulipoly_engine.service.setup.models import discover_models
+
+        environ = inherited_environment()
+        return {
+            one.name: discover_models(one.path, environ, CLIS[one.name]) for one in report.clis if one.path is not None
+        }
 
     def _note_versions(self, versions: Mapping[str, str]) -> Mapping[str, str]:
         """Note which versions were seen, where that can be kept, and return those before that were others."""

@@ -20,8 +20,9 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         "out. Nothing is written to the configuration.",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--models", action="store_true", help="ask each CLI which models it offers, too")
     options = parser.parse(arguments)
-    found = context.engine.account_setup.detect()
+    found = context.engine.account_setup.detect(finds_models=options.models)
     if options.json:
         output.write_json(found.document())
         return 0
@@ -40,6 +41,9 @@ def _show(found: Detected, program: str) -> None:
             output.write_line(
                 f"{cli.name}: {cli.version or f'version not known, it {cli.problem}'}{changed}, {cli.path}"
             )
+        if found.models is not None and cli.path is not None:
+            names = ", ".join(found.models.get(cli.name, ()))
+            output.write_line(f"  models: {names or 'it does not tell'}")
         for home in cli.homes:
             account = found.accounts.get(home.folder.resolve())
             who = ", ".join(profile.text for profile in home.profiles) or home.problem or "nobody is logged in"

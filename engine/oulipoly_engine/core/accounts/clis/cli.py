@@ -152,6 +152,13 @@ class ApiKey(Record):
     providers: tuple[str, ...] = ()  # that are known best; none: every key is of the same one
 
 
+class ModelList(Record):
+    """How it tells which models it offers."""
+
+    words: tuple[str, ...]  # arguments; no model is asked anything
+    read: Callable[[str], tuple[str, ...]] | None = None  # names in what it prints; None: each begins a line
+
+
 class Cli(Record):
     """One CLI."""
 
@@ -170,6 +177,7 @@ class Cli(Record):
     api_key: ApiKey | None = None
     quota: QuotaSource | None = None
     transcripts: Transcripts | None = None
+    models: ModelList | None = None
     skills: Location | None = None  # the folder whose folders are its skills
     mcp: tuple[McpServers, ...] = ()  # the first is what it reads and what is written; others are of the past
 

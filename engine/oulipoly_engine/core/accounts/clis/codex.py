@@ -13,6 +13,7 @@ from oulipoly_engine.core.accounts.clis.cli import (
     InKeyring,
     Launch,
     LoginCommand,
+    ModelList,
     Observed,
     Place,
     PrivateFile,
@@ -89,6 +90,13 @@ def _configured(text: str) -> Iterator[Profile]:
         yield Profile(f"profile:{name}", "profile")
 
 
+def _read_models(text: str) -> tuple[str, ...]:
+    """Read its catalogue: `{"models": [{"slug", "visibility": "list" | "hide", …}]}`."""
+    models = read_object(text).get("models")
+    shown = (one for one in (models if isinstance(models, list) else ()) if text_of(one, "visibility") != "hide")
+    return tuple(name for one in shown if (name := text_of(one, "slug")))
+
+
 CODEX = Cli(
     name="codex",
     title="Codex",
@@ -118,6 +126,7 @@ CODEX = Cli(
     api_key=ApiKey(words=("login", "--with-api-key"), keyring=InKeyring(KEY_VARIABLE, files=(_BY_VARIABLE,))),
     quota=QuotaSource("chatgpt-usage", "auth.json"),
     transcripts=Transcripts("codex", "sessions", "codex_session"),
+    models=ModelList(("debug", "models"), _read_models),
     skills=Location(".codex/skills", "CODEX_HOME", "skills"),
     mcp=(McpServers((Location(".codex/config.toml", "CODEX_HOME", "config.toml"),), "mcp_servers", _MCP),),
 )

@@ -11,6 +11,7 @@ from oulipoly_engine.core.accounts.clis.cli import (
     Key,
     Launch,
     LoginCommand,
+    ModelList,
     Observed,
     Place,
     PrivateFile,
@@ -94,6 +95,7 @@ OPENCODE = Cli(
         ),
     ),
     transcripts=Transcripts("opencode", has_locator=False),
+    models=ModelList(("models",)),
     skills=_in_configuration("skills"),
     mcp=(
         McpServers(
