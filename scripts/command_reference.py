@@ -9,6 +9,7 @@ import argparse
 import json
 import re
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
@@ -67,7 +68,8 @@ def parser_of(entry: commands.Subcommand) -> parser.Parser:
     kept = parser.Parser.parse, parser.Parser.parse_plain
     parser.Parser.parse = parser.Parser.parse_plain = stop  # type: ignore[method-assign]
     try:
-        commands.load(entry).run(Context(paths=Paths(Path("/c"), Path("/d"), Path("/h"))), entry.name, [])
+        with tempfile.TemporaryDirectory() as folder:  # some open the state file before they parse
+            commands.load(entry).run(Context(paths=Paths(*map(Path(folder).joinpath, "cdh"))), entry.name, [])
     except Found as found:
         return found.args[0]  # type: ignore[no-any-return]
     finally:

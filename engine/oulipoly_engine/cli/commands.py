@@ -58,7 +58,7 @@ SUBCOMMANDS = (  # in each section the most used first
         needs=RECORDS,
     ),
     Subcommand("status", "quota.status", "one line for tmux, a prompt or a bar", _ACCOUNTS),
-    Subcommand("setup", "", "detect: what is installed, and who is logged in", _SET_UP),
+    Subcommand("setup", "", "run: a model sets things up; detect: what is there", _SET_UP),
     Subcommand("doctor", "setup.doctor", "check everything: what is wrong, and what mends it", _SET_UP, keeps_off=True),
     Subcommand("config", "", "check, show, edit, get, set; write the first one", _SET_UP, keeps_off=True),
     Subcommand(
@@ -149,6 +149,7 @@ SUBCOMMANDS = (  # in each section the most used first
         "account clear", "quota.account", "take its exhausted mark and its pause away", _CONTROLS, needs=ACCOUNTS
     ),
     #
+    Subcommand("setup run", "setup.agent.run", "have a model set things up; you agree to each step", ""),
     Subcommand("setup detect", "setup.detect", "what is installed, and who is logged in", ""),
     #
     Subcommand("config check", "setup.config", "report every problem of every file", "", keeps_off=True),

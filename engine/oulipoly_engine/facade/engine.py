@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.runs.orphans import Orphans
     from oulipoly_engine.facade.runs.trace import Trace
     from oulipoly_engine.facade.sessions.sessions import Sessions
+    from oulipoly_engine.facade.setup.agent import SetupAgent
     from oulipoly_engine.facade.snapshot import Snapshot, SnapshotMaker
     from oulipoly_engine.facade.state_file import StateFile
     from oulipoly_engine.facade.terminals.new_terminals import NewTerminals
@@ -70,6 +71,13 @@ class Engine:
         from oulipoly_engine.facade.account_setup import AccountSetup
 
         return AccountSetup(self._home)
+
+    @made_once
+    def setup_agent(self) -> SetupAgent:
+        """Return the set-up agent."""
+        from oulipoly_engine.facade.setup.agent import SetupAgent
+
+        return SetupAgent(self._home, self.one_shots, self.account_setup)
 
     @made_once
     def pools(self) -> Pools:

@@ -27,7 +27,7 @@ class ProcessResult(Record):
 
     exit_code: int  # 128 plus the signal's number if a signal killed it
     killed_by: int | None  # that number
-    stopped_for: str | None  # why we stopped it: "timeout", "stdout_closed", "interrupted"; None: it ended by itself
+    stopped_for: str | None  # by us: "timeout", "stdout_closed", "stopped" by its user; None: it ended by itself
     stdout_tail: bytes
     stderr_tail: bytes
     stdout_bytes: int

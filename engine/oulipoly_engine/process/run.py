@@ -19,6 +19,7 @@ from oulipoly_engine.errors import Interrupted, SpawnFailed
 from oulipoly_engine.process.command import Command, ProcessResult, Sink
 from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.process.stop import TERM_LADDER, group_lives, stop
+from oulipoly_engine.stopping import is_asked
 
 _CHUNK = 256 << 10  # fits the processor's cache: a megabyte is a quarter slower
 _CHUNKS_A_TURN = 16  # before stderr and the time limit are looked at again
@@ -161,6 +162,8 @@ class _Flow:
         while self._selector.get_map():
             ready = self._selector.select(_TICK_S)
             now = time.monotonic()
+            if is_asked():  # in a thread, which no signal reaches
+                return "stopped"
             for key, _events in ready:
                 if key.data():
                     last = now

@@ -39,6 +39,14 @@ class Guard:
         """Keep signals from here on."""
         self._armed = False
 
+    @contextmanager
+    def arming(self) -> Iterator[None]:
+        """Let signals interrupt the block, and leave it behind as it was before. Raises Interrupted."""
+        was_armed = self._armed
+        self.arm()
+        yield
+        self._armed = was_armed
+
     def check(self) -> None:
         """Raise Interrupted if a signal has come."""
         if self._pending is not None:

@@ -90,6 +90,12 @@ TOP_LEVEL = {
     "quota forecast": [[], ["--json"], [ACCOUNT], [LINES]],
     "quota show": [[], ["--json"], [LINES]],
     "setup detect": [[], ["--json"], [LINES]],
+    "setup run": [
+        ["-m", LINES, "x"],
+        ["x", "--max-turns", LINES],
+        ["--account", LINES, "x"],
+        [LINES, "--yes", "--json"],
+    ],
     "repl": [[LINES], ["m", "-m", LINES], ["--resume", BAD_CHAIN], ["m", "-p", LINES]],
     "report": [
         *(["--by", by] for by in ("day", "session", "model", "account", "project")),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+import termios
 from collections.abc import Callable, Sequence
 
 from oulipoly_engine.errors import RequestRefused, RunnerError, UsageInvalid
 from oulipoly_engine.facade import diagnostics
+from oulipoly_engine.facade.own_process import interruptible
 
 _LONGEST_LINE = 4096  # bytes; a terminal hands over no longer ones
 
@@ -64,9 +66,26 @@ class Questions:
             raise UsageInvalid(message)
         return self._read(f"{question} Type {wanted} to go on: ") == wanted
 
+    def line(self, question: str) -> str:
+        """Return one line as it is typed, without blanks around it. Raises RequestRefused at the terminal's end."""
+        return self._read(question)
+
+    def secret(self, question: str) -> str:
+        """Return one line that the terminal does not show. Raises RequestRefused at the terminal's end."""
+        attributes = termios.tcgetattr(0)
+        silent = [*attributes]
+        silent[3] &= ~termios.ECHO
+        try:
+            termios.tcsetattr(0, termios.TCSAFLUSH, silent)
+            return self._read(question)
+        finally:
+            termios.tcsetattr(0, termios.TCSADRAIN, attributes)
+            diagnostics.write_block("\n")
+
     def _read(self, question: str) -> str:
         diagnostics.write_block(question)
-        line = os.read(0, _LONGEST_LINE)
+        with interruptible() as guard, guard.arming():  # else nothing ends a read before its line
+            line = os.read(0, _LONGEST_LINE)
         if not line:
             diagnostics.write_block("\n")
             message = "the question was not answered, so nothing was changed"

@@ -19,7 +19,6 @@ from oulipoly_engine.regular_files import read_regular
 
 _PATIENCE_S = 5.0  # a write takes milliseconds
 _PAUSE_S = 0.01
-_NEW_FILE_MODE = 0o600  # accounts may hold secrets in their environment
 
 
 class FileChange(Record):
@@ -28,6 +27,7 @@ class FileChange(Record):
     path: Path
     before: str | None  # None: the file does not exist yet
     after: str | None  # None: it is deleted
+    mode: int = 0o600  # of a file that does not exist yet: accounts may hold secrets in their environment
 
     @property
     def diff(self) -> str:
@@ -126,7 +126,7 @@ def _refuse_if_changed(change: FileChange) -> None:
 
 def _prepare(target: Path, change: FileChange, text: str) -> Path:
     make_folder(target.parent)
-    mode = _NEW_FILE_MODE if change.before is None else target.stat().st_mode & 0o7777
+    mode = change.mode if change.before is None else target.stat().st_mode & 0o7777
     descriptor, name = tempfile.mkstemp(prefix=_prefix(target), dir=target.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:

@@ -6,7 +6,8 @@ until it has been read here. Texts are the model's own, so whoever draws them ne
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 import msgspec
@@ -20,6 +21,7 @@ MOST_FIELDS = 20  # of a form
 MOST_STEPS = 10  # of a wizard
 MOST_OPTIONS = 50  # of a field
 ANSWER = 20_000  # characters of one answer
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]{1,63}")
 
 FieldType = Literal["text", "password", "number", "checkbox", "select", "multi_select", "textarea"]
 
@@ -106,11 +108,13 @@ class LoginRequest(Dialog, tag_field="type", tag="oauth_flow"):
     provider: str
     login_command: str
     instructions: str = ""
+    cli: str = ""  # that `account add` logs in to with `login_command`; "": the person does it elsewhere
 
     @property
     def title(self) -> str:
         """What stands above it."""
-        return f"Log in to {self.provider}"
+        what = "Install" if self.login_command.startswith("npm install") else "Log in to"
+        return f"{what} {self.provider}"
 
 
 class KeyRequest(Dialog, tag_field="type", tag="api_key_entry"):
@@ -209,6 +213,9 @@ class Cancelled(Answer, tag_field="type", tag="cancel"):
     """The set-up ends."""
 
 
+AnyAnswer = FormAnswer | WizardAnswer | Confirmed | LoginDone | KeyGiven | CliChoice | Skipped | Cancelled
+
+
 class Shown(Record):
     """What is shown and needs no answer."""
 
@@ -258,6 +265,9 @@ class Problem(Record):
 
 def check_dialog(dialog: AnyDialog) -> None:
     """Refuse a description that nobody could draw or answer. Raises RequestRefused, which names what is wrong."""
+    for text in _texts(msgspec.to_builtins(dialog)):
+        _require(dialog.title, len(text) <= LONG, f"a text may have at most {LONG} characters")
+        _require(dialog.title, not any("\ud800" <= sign <= "\udfff" for sign in text), "a text is no Unicode")
     if isinstance(dialog, Form):
         _check_form(dialog)
     elif isinstance(dialog, Wizard):
@@ -265,6 +275,8 @@ def check_dialog(dialog: AnyDialog) -> None:
         _require(dialog.title, 0 <= dialog.current_step < len(dialog.steps), "its current step is none of its steps")
         for step in dialog.steps:
             _check_form(step.form)
+    elif isinstance(dialog, KeyRequest):
+        _require(dialog.title, _VARIABLE.fullmatch(dialog.env_var) is not None, "it names no variable")
     elif isinstance(dialog, CliSelection):
         _require(dialog.title, 0 < len(dialog.available) <= MOST_OPTIONS, f"it offers 1 to {MOST_OPTIONS} CLIs")
 
@@ -329,8 +341,17 @@ def _check_form(form: Form) -> None:
         _require(asked.title, not has_options or 0 < len(asked.options) <= MOST_OPTIONS, "it offers nothing to choose")
     for text in (form.title, *(asked.title for asked in form.fields)):
         _require(form.title, len(text) <= SHORT, f"a label may have at most {SHORT} characters")
-    for text in (form.description, *(asked.help_text + asked.default_text for asked in form.fields)):
-        _require(form.title, len(text) <= LONG, f"a text may have at most {LONG} characters")
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _texts(each)
+    elif isinstance(value, (list, tuple)):
+        for each in value:
+            yield from _texts(each)
 
 
 def _choose(asked: FormField, text: str) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from oulipoly_engine import stopping
 from oulipoly_engine.core.runs import markers
 from oulipoly_engine.errors import AccountUnusable
 from oulipoly_engine.facade import upkeep
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.process.signals import interruptible
+from oulipoly_engine.records import Record
 from oulipoly_engine.service.runs.attempt import Face
 from oulipoly_engine.service.runs.invoke import PROMPT_RESOLUTION, DispatchFailed, Invoked, Invoker, Request
 from oulipoly_engine.store.base.db import Store
@@ -22,7 +25,19 @@ if TYPE_CHECKING:
     from oulipoly_engine.service.runs.resume import ResumeRequest
     from oulipoly_engine.store.archive.copies import KeptCopy
 
-__all__ = ["PROMPT_RESOLUTION", "DispatchFailed", "Face", "Invoked", "OneShotRunner", "OneShots", "Request"]
+_SHOWN_FAILURE = 300  # characters
+
+__all__ = ["PROMPT_RESOLUTION", "Answered", "DispatchFailed", "Face", "Invoked", "OneShotRunner", "OneShots", "Request"]
+
+
+class Answered(Record):
+    """What came of a prompt whose answer is wanted as text."""
+
+    account: str  # "": none could serve
+    text: str
+    failure: str | None = None  # a sentence; None: it was answered
+    is_cut: bool = False  # the answer was longer than wanted, so its CLI was stopped
+    timed_out: bool = False
 
 
 class OneShots:
@@ -40,6 +55,29 @@ class OneShots:
         with self._home.lend_store() as store:
             yield OneShotRunner(self._home, store, face)
 
+    def ask(self, request: Request, longest: int) -> Answered:
+        """Send a prompt and return the answer; nothing is shown. longest: bytes of it.
+
+        Raises StoreUnusable, ConfigInvalid, Interrupted, and Stopped where the user of this thread's work stops it.
+        """
+        listener = _Listener(longest)
+        try:
+            with self.open(listener) as runner, interruptible() as guard:
+                done = runner.run(request, asks_diagnosis=False)
+                guard.check()
+                stopping.check()
+                runner.follow_up(done)
+        except DispatchFailed as error:
+            return Answered("", "", error.message)
+        account, text = listener.account, listener.text.decode("utf-8", "replace")
+        if listener.is_cut:
+            return Answered(account, text, f"its answer is longer than {longest} bytes", is_cut=True)
+        if done.result.success:
+            return Answered(account, text)
+        timed_out = done.result.terminal_reason == "timeout"
+        failure = done.error.message if done.error is not None else listener.failure or "it says nothing"
+        return Answered(account, text, "it did not answer in time" if timed_out else failure, timed_out=timed_out)
+
     def sessions_meant(self, text: str) -> tuple[Chain, ...]:
         """Return the sessions that an id may mean, the last used first. Raises SessionNotFound and SessionAmbiguous."""
         from oulipoly_engine.service.sessions.locate import check_id, find_typed  # noqa: PLC0415 - with the next: no run needs it
@@ -50,6 +88,43 @@ class OneShots:
             found = chains.find_owning_chains(store, text.lower())
             found = found or chains.find_owning_chains(store, find_typed(store, text, self._home.now()).chain_id)
         return tuple(sorted(found, key=lambda one: one.last_used_at, reverse=True))
+
+
+class _Listener:
+    """Takes what the CLI says, and of what is said about the run only what names the account and a failure."""
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self.text = b""
+        self.account = ""
+        self._error = b""
+        self._diagnosis = ""
+        self.is_cut = False
+
+    @property
+    def failure(self) -> str:
+        """Return why it failed, as far as anybody has said so."""
+        said = " ".join(self._error.decode("utf-8", "replace").split())
+        return (self._diagnosis or said)[:_SHOWN_FAILURE]
+
+    def stdout(self, data: bytes | memoryview) -> None:
+        """Keep the answer, and leave when it gets too long."""
+        self.text += bytes(data)
+        if len(self.text) > self._longest:
+            self.is_cut = True
+            raise BrokenPipeError
+
+    def stderr(self, data: bytes | memoryview) -> None:
+        """Keep the end."""
+        self._error = (self._error + bytes(data))[-4096:]
+
+    def note(self, line: str) -> None:
+        """Keep what names the account, and the diagnosis of a failure."""
+        if line.startswith(markers.INVOCATION):
+            self.account = str(json.loads(line.removeprefix(markers.INVOCATION)).get("source", ""))
+            self.text = b""  # of an account before it
+        elif line.startswith("[diagnostics] "):
+            self._diagnosis = line.removeprefix("[diagnostics] ")
 
 
 class OneShotRunner:

@@ -70,6 +70,10 @@ class FileEdit:
         """Wait until the user leaves the editor; return what is wrong when there is none to start."""
         return edit(self._copy)
 
+    def put(self, text: str) -> None:
+        """Put a text into the copy, in place of an editor."""
+        write_private(self._copy, text.encode())
+
     def problems(self) -> tuple[Problem, ...]:
         """Return what is wrong with the copy, and what it makes wrong with other files."""
         paths = replace(self._paths, config=self._mirror, cache=None)

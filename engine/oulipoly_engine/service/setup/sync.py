@@ -272,7 +272,7 @@ def _diff(path: Path, before: Folder | None, after: Folder) -> str:
             continue
         texts = [None if one is None else _text_of(one) for one in (was, now)]
         if (texts[0] is None) == (was is None) and (texts[1] is None) == (now is None):
-            pieces.append(FileChange(path / name, *texts).diff)
+            pieces.append(FileChange(path / name, texts[0], texts[1]).diff)
         else:
             size = "deleted" if now is None else f"{len(now)} bytes"
             pieces.append(f"{path / name}: no short text, {size}\n")

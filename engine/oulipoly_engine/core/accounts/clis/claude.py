@@ -73,6 +73,8 @@ CLAUDE = Cli(
         resume_flag="--resume",
         fork_args=("--resume", "{session_id}", "--fork-session"),
         unset=_KEYS,
+        answer_words=("--tools", "", "--strict-mcp-config", "--no-session-persistence", "--output-format", "json"),
+        can_forbid_tools=True,
     ),
     credentials=(".credentials.json", "credentials.json"),
     stand_ins=(*_KEYS, "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX"),

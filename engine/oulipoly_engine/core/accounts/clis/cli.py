@@ -57,6 +57,8 @@ class Launch(Record):
     fork_args: tuple[str, ...] = ()
     capture: Mapping[str, str] = field(default_factory=dict)  # the account's [session_capture]
     unset: tuple[str, ...] = ()  # variables that would win over the login
+    answer_words: tuple[str, ...] = ()  # further arguments of a one-shot that only answers: no tools, no session kept
+    can_forbid_tools: bool = False  # with `answer_words` it has none that reads, runs or changes anything
     test_words: tuple[str, ...] = ()  # further arguments of a test prompt, which is asked in any folder
 
 

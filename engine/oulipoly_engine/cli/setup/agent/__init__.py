@@ -1,0 +1,1 @@
+"""The set-up agent on the command line."""

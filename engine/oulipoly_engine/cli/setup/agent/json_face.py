@@ -1,0 +1,136 @@
+"""The set-up agent's face for scripts: events as lines of JSON on stdout, answers as lines of JSON on stdin.
+
+Each question is a `need_input` event, leave for a command or a file too: that is a `confirm` with an `agreement` beside
+it. One line answers it (agent-runner section 13, "Responses"). The end of stdin cancels.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+
+import msgspec
+
+from oulipoly_engine.core.setup.dialogs import (
+    Answer,
+    AnyAnswer,
+    AnyDialog,
+    AnyShown,
+    Cancelled,
+    CliChoice,
+    CliSelection,
+    Confirmation,
+    Confirmed,
+    Form,
+    FormAnswer,
+    KeyGiven,
+    KeyRequest,
+    LoginDone,
+    LoginRequest,
+    Skipped,
+    Value,
+    Wizard,
+    WizardAnswer,
+    check_values,
+)
+from oulipoly_engine.core.setup.events import Agreement, Failure, NeedInput, ShowResult, Told, event_document
+from oulipoly_engine.facade import output
+from oulipoly_engine.facade.own_process import interruptible
+
+_LONGEST = 1 << 20  # bytes of an answer
+_EXPECTED: Mapping[type[object], type[object]] = {
+    Form: FormAnswer,
+    Wizard: WizardAnswer,
+    Confirmation: Confirmed,
+    LoginRequest: LoginDone,
+    KeyRequest: KeyGiven,
+    CliSelection: CliChoice,
+}
+
+
+class JsonFace:
+    """Writes events and reads answers."""
+
+    def __init__(self) -> None:
+        self._agreements = 0
+
+    def ask(self, dialog: AnyDialog) -> Answer:
+        """Ask until an answer fits the question."""
+        output.write_json(event_document(NeedInput(dialog)), pretty=False)
+        while (line := self._read()) is not None:
+            try:
+                return _check(msgspec.json.decode(line, type=AnyAnswer), dialog)
+            except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+                self.tell(Failure(f"this is no answer to the question: {error}", recoverable=True))
+        return Cancelled()
+
+    def agree(self, agreement: Agreement) -> bool:
+        """Ask for leave; whatever is no `"confirmed": true` is a no."""
+        self._agreements += 1
+        dialog = Confirmation(agreement.question, agreement.text, f"agreement-{self._agreements}")
+        document = event_document(NeedInput(dialog))
+        document["data"]["agreement"] = msgspec.to_builtins(agreement)
+        output.write_json(document, pretty=False)
+        line = self._read()
+        if line is None:
+            return False
+        try:
+            answer = msgspec.json.decode(line, type=AnyAnswer)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            self.tell(Failure(f"this is no answer to the question, so it counts as a no: {error}", recoverable=True))
+            return False
+        return isinstance(answer, Confirmed) and answer.confirm_id == dialog.confirm_id and answer.confirmed
+
+    def show(self, shown: AnyShown) -> None:
+        """Write what came of something."""
+        output.write_json(event_document(ShowResult(shown)), pretty=False)
+
+    def tell(self, event: Told) -> None:
+        """Write an event."""
+        output.write_json(event_document(event), pretty=False)
+
+    @staticmethod
+    def _read() -> bytes | None:
+        """Return one line; None at the end of stdin, and for a line that is too long."""
+        with interruptible() as guard, guard.arming():
+            line = sys.stdin.buffer.readline(_LONGEST)
+        return line if line.endswith(b"\n") else None
+
+
+def _check(answer: AnyAnswer, dialog: AnyDialog) -> Answer:
+    """Return an answer that fits its question. Raises ValueError, which says what does not."""
+    if isinstance(answer, (Skipped, Cancelled)):
+        return answer
+    expected = _EXPECTED[type(dialog)]
+    if type(answer) is not expected:
+        message = f"{expected.__name__} is expected, skip or cancel"
+        raise ValueError(message)
+    if isinstance(answer, FormAnswer) and isinstance(dialog, Form):
+        return FormAnswer(dialog.form_id, _values(dialog, answer.values))
+    if isinstance(answer, WizardAnswer) and isinstance(dialog, Wizard):
+        if not 0 <= answer.step <= dialog.current_step:
+            message = f"step {answer.step} was not asked yet"
+            raise ValueError(message)
+        return WizardAnswer(dialog.wizard_id, answer.step, _values(dialog.steps[answer.step].form, answer.values))
+    if isinstance(answer, CliChoice) and isinstance(dialog, CliSelection):
+        unknown = set(answer.selected) - {one.name for one in dialog.available}
+        if unknown:
+            message = f"not offered: {', '.join(sorted(unknown))}"
+            raise ValueError(message)
+    return answer
+
+
+def _values(form: Form, given: Mapping[str, Value]) -> dict[str, Value]:
+    texts = {name: _text(value) for name, value in given.items()}
+    values, problems = check_values(form, texts)
+    if problems:
+        raise ValueError("; ".join(problem.text for problem in problems))
+    return values
+
+
+def _text(value: Value) -> str:
+    if isinstance(value, tuple):
+        return ",".join(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(value)

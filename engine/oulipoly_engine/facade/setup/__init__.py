@@ -1,0 +1,1 @@
+"""The set-up agent, and what belongs to it."""

@@ -1,0 +1,261 @@
+"""The set-up agent: what a model is asked, and what is done of what it says, for every face alike (section 13)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from oulipoly_engine.core.accounts.accounts import Account, Model, PoolMember, restrict_to_account
+from oulipoly_engine.core.setup.events import Agreement, Outcome, Status
+from oulipoly_engine.core.setup.lifecycle import MOST_TURNS, Life, Occurrence, advance
+from oulipoly_engine.core.setup.prompt import Situation
+from oulipoly_engine.core.setup.turn import LONGEST_REPLY
+from oulipoly_engine.errors import Interrupted, RequestRefused, RunnerError, UsageInvalid
+from oulipoly_engine.facade.account_setup import AccountSetup, find_cli
+from oulipoly_engine.facade.files import check_account
+from oulipoly_engine.facade.home import Home
+from oulipoly_engine.facade.runs.one_shots import OneShots, Request
+from oulipoly_engine.private_files import make_folder
+from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.records import Record
+from oulipoly_engine.service.accounts import setup
+from oulipoly_engine.service.setup.answer_only import answer_only
+from oulipoly_engine.service.setup.ask_user import SetupCancelled
+from oulipoly_engine.service.setup.bootstrap import Found, bootstrap
+from oulipoly_engine.service.setup.face import Ports, SetupFace
+from oulipoly_engine.service.setup.loop import Loop, SetupEnd
+from oulipoly_engine.service.setup.memory import Memory
+from oulipoly_engine.service.setup.report import configuration_text, model_report, short_path, summary_lines
+from oulipoly_engine.service.setup.secrets import Secrets
+from oulipoly_engine.service.setup.sync import Sync
+from oulipoly_engine.stopping import Stopped
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.account_setup import Detected
+
+__all__ = ["Offers", "Outcome", "SetupAgent", "SetupEnd", "SetupFace", "SetupWish"]
+
+_TURN_S = 120.0
+_TEST_S = 90.0
+_TEST_PROMPT = "Answer with the single word ok."
+_TEST_ANSWER = 4096  # bytes
+
+
+class SetupWish(Record):
+    """What a person wants of the set-up."""
+
+    text: str = ""  # "": find out what is there, and ask
+    model: str | None = None  # whose pool serves the turns; None: `Offers.model`
+    account: str | None = None  # this account alone serves them
+    max_turns: int = MOST_TURNS
+
+
+class Offers(Record):
+    """What the turns can be served by."""
+
+    models: tuple[str, ...]
+    model: str | None  # that is taken where none is named; None: the one account's CLI, or there is nothing yet
+    accounts: tuple[str, ...]
+
+
+class SetupAgent:
+    """The set-up agent of one user."""
+
+    def __init__(self, home: Home, one_shots: OneShots, accounts: AccountSetup) -> None:
+        self._home, self._one_shots, self._accounts = home, one_shots, accounts
+
+    def offers(self) -> Offers:
+        """Return what can serve: the pool of the default account's CLI is taken first, else the first pool."""
+        models = tuple(self._home.files.model_names())
+        accounts = tuple(self._accounts.names())
+        first = self._home.files.settings().default_provider
+        usual = next((name for name in models if first is not None and (first == name or first.startswith(name))), None)
+        return Offers(models, usual or next(iter(models), None), accounts)
+
+    def run(self, wish: SetupWish, face: SetupFace) -> SetupEnd:
+        """Run a set-up to its end, whatever a model says and a person answers; blocks.
+
+        Raises UsageInvalid, ModelUnknown, RequestRefused (read-only mode, an unknown account) before anything is said.
+        """
+        self._home.refuse_if_read_only("run the set-up")
+        if not 1 <= wish.max_turns <= MOST_TURNS:
+            message = f"a set-up has 1 to {MOST_TURNS} turns, not {wish.max_turns}"
+            raise UsageInvalid(message)
+        if wish.model is not None:
+            self._home.files.model(wish.model)
+        if wish.account is not None:
+            check_account(self._accounts.names(), wish.account)
+        return _Run(self._home, self._one_shots, self._accounts, wish, face).run()
+
+
+class _Run:
+    """One set-up."""
+
+    def __init__(
+        self, home: Home, one_shots: OneShots, accounts: AccountSetup, wish: SetupWish, face: SetupFace
+    ) -> None:
+        self._home, self._one_shots, self._accounts = home, one_shots, accounts
+        self._wish, self._face = wish, face
+        self._secrets = Secrets()
+        self._found: Detected | None = None
+        self._known: frozenset[str] = frozenset()
+        self._changes: list[str] = []
+        self._ports = Ports(
+            face=face,
+            paths=home.paths,
+            environ=inherited_environment(),
+            secrets=self._secrets,
+            write=accounts.write,
+            test_model=self._test_model,
+            add_by_key=self._add_by_key,
+            after_login=self._after_login,
+            sync=lambda: Sync(home.paths, accounts.names(), inherited_environment()),
+            remember=self._remember,
+        )
+
+    def run(self) -> SetupEnd:
+        life = Life(self._wish.max_turns)
+        loop = Loop(self._ports, self._ask_model, self._look)
+        try:
+            life = bootstrap(life, self._ports, self._detect, self._add_logins)
+        except (SetupCancelled, Interrupted, Stopped):
+            life = advance(life, Occurrence.CANCELLED)
+        if life.is_over:
+            return SetupEnd(life.outcome or Outcome.CANCELLED, life.reason, changes=tuple(self._changes))
+        self._tell_tools()
+        end = loop.run(life)
+        return SetupEnd(end.outcome, end.summary, end.items, end.turns, (*self._changes, *end.changes))
+
+    def _detect(self) -> Found:
+        self._found = self._accounts.detect()
+        names = self._accounts.names()
+        self._known = frozenset(names)
+        report, home = self._found.report, self._home.paths.home
+        installed = tuple(find_cli(cli.name) for cli in report.clis if cli.path is not None)
+        return Found(installed, tuple(names), summary_lines(report, self._found.accounts, home))
+
+    def _look(self, turns: int) -> Situation:
+        found = self._found or self._accounts.detect()
+        paths = self._home.paths
+        return Situation(
+            wish=self._wish.text,
+            report=model_report(found.report, found.accounts, paths.home),
+            files=configuration_text(paths, self._models),
+            memory=self._memory(),
+            config=short_path(paths.config, paths.home),
+            turns=turns,
+        )
+
+    def _ask_model(self, text: str) -> str:
+        model, _ = self._pool()
+        folder = self._home.paths.data / "setup-agent"  # empty: no project's instructions are read
+        make_folder(folder)
+        answered = self._one_shots.ask(Request(model, text, folder, timeout_s=_TURN_S), LONGEST_REPLY)
+        if answered.failure is not None and not answered.is_cut:
+            who = answered.account or "no account"
+            message = f"{who}: {answered.failure}"
+            raise RequestRefused(message)
+        return answered.text
+
+    def _pool(self) -> tuple[Model, tuple[str, ...]]:
+        accounts: Mapping[str, Account] = self._accounts.names()
+        wish = self._wish
+        models = self._home.files.model_names()
+        name = wish.model
+        if name is None and wish.account is None:
+            name = SetupAgent(self._home, self._one_shots, self._accounts).offers().model
+        if name is None:
+            account = wish.account or next(iter(accounts), "")
+            model = Model(account, (PoolMember(0, account),))
+        else:
+            model = self._home.quiet_files.model(name) if name in models else Model(name, ())
+        if wish.account is not None and name is not None:
+            model = restrict_to_account(model, wish.account) or Model(name, (PoolMember(0, wish.account),))
+        return answer_only(model, accounts, self._home.paths.home)
+
+    def _tell_tools(self) -> None:
+        _, others = self._pool()
+        for name in others:
+            text = (
+                f"the CLI of {name} keeps tools of its own, which this program cannot switch off: what it does by them "
+                "is not asked for here"
+            )
+            self._face.tell(Status(text))
+
+    def _test_model(self, name: str) -> tuple[bool, str]:
+        accounts = self._accounts.names()
+        is_pool = name in self._home.files.model_names()
+        if not is_pool and name not in accounts:
+            message = f"there is no model or account {name[:80]!r}"
+            raise RequestRefused(message)
+        model = self._home.quiet_files.model(name) if is_pool else Model(name, (PoolMember(0, name),))
+        members = tuple(
+            PoolMember(one.index, one.account, (*one.args, *self._accounts.test_words(one.account)))
+            for one in model.members
+            if one.account in accounts
+        )
+        request = Request(Model(name, members), _TEST_PROMPT, self._home.paths.home, timeout_s=_TEST_S)
+        answered = self._one_shots.ask(request, _TEST_ANSWER)
+        if answered.failure is not None:
+            return False, answered.failure
+        return True, " ".join(answered.text.split())
+
+    def _add_by_key(self, cli: str, vendor: str, key: str) -> str:
+        accounts = self._accounts
+        candidate = accounts.prepare(accounts.free_name(cli), cli, None)
+        try:
+            candidate = accounts.store_key(candidate, key, vendor)
+            pool = accounts.suggest_pool(candidate)
+            step = accounts.plan_addition(candidate, () if pool is None else (pool,))
+            question = f"Add the account {candidate.name} with this key?"
+            if not self._face.agree(Agreement("account", question, accounts.diff(step.files), is_diff=True)):
+                accounts.discard(candidate)
+                return "the user said no: no account was added, and the key was thrown away"
+            accounts.write(step)
+        except BaseException:
+            accounts.discard(candidate)
+            raise
+        self._changes.append(step.what)
+        self._detect()
+        where = f"it is in the pool {pool}" if pool is not None else "it is in no pool"
+        return f"the account {candidate.name} was added with the key; {where}"
+
+    def _add_logins(self) -> str:
+        """Offer the logins of this machine that are no accounts yet."""
+        paths = self._home.paths
+        found = setup.propose(paths, self._home.models_dir)
+        if not found.files:
+            return "there is no login that is no account yet"
+        names = ", ".join(login.account for login in found.logins)
+        question = Agreement("account", f"Add {names}?", self._accounts.diff(found.files), is_diff=True)
+        if not self._face.agree(question):
+            return f"logged in, and no account because the user said no: {names}"
+        setup.write_set_up(paths, found)
+        self._changes.append(f"set up {names}")
+        self._detect()
+        return f"added the accounts {names}"
+
+    def _after_login(self) -> str:
+        before = self._known
+        self._detect()
+        new = sorted(self._known - before)
+        if new:
+            pools = "; ".join(f"{name} in {', '.join(self._accounts.pools_of(name)) or 'no pool'}" for name in new)
+            return f"the user added these accounts: {pools}"
+        return self._add_logins()
+
+    def _remember(self, kind: str, label: str, data: Mapping[str, object], edges: tuple[tuple[str, str], ...]) -> str:
+        with self._home.lend_store() as store:
+            return Memory(store, self._home.now()).update(kind, label, data, edges)
+
+    def _memory(self) -> str:
+        """Return what earlier set-ups have kept; without a state file there is nothing."""
+        with suppress(RunnerError), self._home.lend_store_to_read() as store:
+            return Memory(store, self._home.now()).context()
+        return ""
+
+    @property
+    def _models(self) -> Path:
+        return self._home.models_dir or self._home.paths.models

@@ -1,0 +1,97 @@
+"""What a file that a model wants written would change, checked against the disk and the configuration's own rules."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+from oulipoly_engine.config import mask
+from oulipoly_engine.config.edit.undo import Step
+from oulipoly_engine.config.edit.write_files import FileChange, read_text
+from oulipoly_engine.config.problem import Level
+from oulipoly_engine.core.setup.actions import WriteConfig
+from oulipoly_engine.core.setup.places import Target, file_warning, find_target
+from oulipoly_engine.core.text.redact import REDACTED, redact
+from oulipoly_engine.errors import RequestRefused, UsageInvalid
+from oulipoly_engine.paths import Paths
+from oulipoly_engine.records import Record
+from oulipoly_engine.service.accounts.file_edit import FileEdit
+
+_PROGRAM_MODE = 0o700
+_MOST_PROBLEMS = 5
+_DOTS = "•••"  # what `mask` puts in a secret's place
+
+
+class FilePlan(Record):
+    """A file that would be written."""
+
+    path: Path
+    step: Step
+    diff: str  # whole: the new text has no secrets
+    warning: str
+
+    @property
+    def is_needed(self) -> bool:
+        """Return whether it says something else than the file does."""
+        return any(change.before != change.after for change in self.step.files)
+
+
+def plan_file(asked: WriteConfig, paths: Paths, environ: Mapping[str, str]) -> FilePlan:
+    """Return what would be written; nothing is. Raises RequestRefused and ConfigInvalid with what is wrong."""
+    target = find_target(asked.path, PurePosixPath(paths.config), PurePosixPath(paths.home))
+    path = Path(target.path)
+    check_place(target)
+    text = asked.content if asked.content.endswith("\n") or not asked.content else f"{asked.content}\n"
+    _check_text(text)
+    before = read_text(path)
+    change = FileChange(path, before, text, _PROGRAM_MODE if target.is_program else 0o600)
+    if not target.is_program:
+        _check_configuration(path, text, paths)
+    other = shutil.which(path.name, path=environ.get("PATH")) if target.is_program else None
+    if other is not None and Path(other) == path:
+        other = None
+    diff = mask.lines(change.diff, [before or ""])  # what was there may have secrets
+    return FilePlan(path, Step(f"wrote {path}", (change,)), diff, file_warning(target, before, text, other))
+
+
+def check_place(target: Target) -> None:
+    """Refuse a place that links lead out of its root, or that is no regular file. Raises RequestRefused."""
+    root, path = Path(target.root).resolve(), Path(target.path)
+    if not path.parent.resolve().is_relative_to(root) or not path.resolve().is_relative_to(root):
+        message = f"{path} is refused: a link leads out of {target.root}"
+        raise RequestRefused(message)
+    if (path.exists() or path.is_symlink()) and not path.is_file():
+        message = f"{path} is refused: it is there already, and no regular file"
+        raise RequestRefused(message)
+
+
+def _check_text(text: str) -> None:
+    if "\0" in text:
+        message = "the content has a NUL: write text"
+        raise RequestRefused(message)
+    if REDACTED in text or _DOTS in text:
+        message = (
+            "the content has what stands for a hidden secret, which would be lost: change another file, or let the user"
+            " change this one"
+        )
+        raise RequestRefused(message)
+    if redact(text) != text:
+        message = "the content has what looks like a key or a password: ask for keys by api_key_entry"
+        raise RequestRefused(message)
+
+
+def _check_configuration(path: Path, text: str, paths: Paths) -> None:
+    """Refuse what the configuration's own rules call an error."""
+    try:
+        edit = FileEdit(paths, path.relative_to(paths.config).as_posix().removesuffix(path.suffix))
+    except UsageInvalid:  # none of the files that have rules
+        return
+    if edit.path != path:
+        return
+    with edit:
+        edit.put(text)
+        errors = [problem.text for problem in edit.problems() if problem.level is Level.ERROR]
+    if errors:
+        message = "it does not load: " + "; ".join(errors[:_MOST_PROBLEMS])
+        raise RequestRefused(message)
