@@ -58,7 +58,7 @@ SUBCOMMANDS = (  # in each section the most used first
         needs=RECORDS,
     ),
     Subcommand("status", "quota.status", "one line for tmux, a prompt or a bar", _ACCOUNTS),
-    Subcommand("setup", "", "run: a model sets things up; detect: what is there", _SET_UP),
+    Subcommand("setup", "", "run: a model sets things up; detect, sync, memory", _SET_UP),
     Subcommand("doctor", "setup.doctor", "check everything: what is wrong, and what mends it", _SET_UP, keeps_off=True),
     Subcommand("config", "", "check, show, edit, get, set; write the first one", _SET_UP, keeps_off=True),
     Subcommand(
@@ -151,6 +151,8 @@ SUBCOMMANDS = (  # in each section the most used first
     #
     Subcommand("setup run", "setup.agent.run", "have a model set things up; you agree to each step", ""),
     Subcommand("setup detect", "setup.detect", "what is installed, and who is logged in", ""),
+    Subcommand("setup sync", "setup.agent.sync", "copy skills and MCP servers from one CLI to others", ""),
+    Subcommand("setup memory", "setup.agent.memory", "what the set-up agent remembers, and its clearing", ""),
     #
     Subcommand("config check", "setup.config", "report every problem of every file", "", keeps_off=True),
     Subcommand("config show", "setup.config", "print all settings in force, secrets masked", "", keeps_off=True),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.runs.trace import Trace
     from oulipoly_engine.facade.sessions.sessions import Sessions
     from oulipoly_engine.facade.setup.agent import SetupAgent
+    from oulipoly_engine.facade.setup.sync import SetupSync
     from oulipoly_engine.facade.snapshot import Snapshot, SnapshotMaker
     from oulipoly_engine.facade.state_file import StateFile
     from oulipoly_engine.facade.terminals.new_terminals import NewTerminals
@@ -78,6 +79,13 @@ class Engine:
         from oulipoly_engine.facade.setup.agent import SetupAgent
 
         return SetupAgent(self._home, self.one_shots, self.account_setup)
+
+    @made_once
+    def setup_sync(self) -> SetupSync:
+        """Return what is asked and ordered about skills and MCP servers, and about the set-up agent's memory."""
+        from oulipoly_engine.facade.setup.sync import SetupSync
+
+        return SetupSync(self._home)
 
     @made_once
     def pools(self) -> Pools:

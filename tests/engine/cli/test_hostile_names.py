@@ -96,6 +96,16 @@ TOP_LEVEL = {
         ["--account", LINES, "x"],
         [LINES, "--yes", "--json"],
     ],
+    "setup memory": [[], ["--json"], ["--clear", "--yes"], [LINES]],
+    "setup sync": [
+        [],
+        ["--json"],
+        ["skill", LINES, "--from", ACCOUNT, "--to", LINES],
+        ["mcp", LINES, "--from", "claude", "--to", "codex"],
+        ["mcp", "--from", "claude", "--to", "codex", "--to", "opencode", "--dry-run"],
+        ["--from", LINES],
+        [LINES],
+    ],
     "repl": [[LINES], ["m", "-m", LINES], ["--resume", BAD_CHAIN], ["m", "-p", LINES]],
     "report": [
         *(["--by", by] for by in ("day", "session", "model", "account", "project")),
@@ -213,6 +223,8 @@ def fill(home):
     root = home / ".claude" / "projects"
     folder, odd_folder = root / f"-w-{HOSTILE}", root / f"-w-{BYTES}"
     cwd = home / f"work{HOSTILE}"
+    servers = {BYTES: {"command": LINES}, "x": {"command": LINES, "args": [BYTES], "env": {LINES: LINES}, LINES: 1}}
+    (home / ".claude.json").write_text(json.dumps({"mcpServers": servers}))
     for path in (cwd, folder, odd_folder):
         path.mkdir(parents=True)
     usage = {"input_tokens": 7, "output_tokens": 3}

@@ -19,6 +19,7 @@ _REFERENCE = re.compile(r"\$\{([A-Za-z_]\w*)\}")
 _WITH_DEFAULT = re.compile(r"\$\{[A-Za-z_]\w*:-[^}]*\}")
 _BARE_REFERENCE = re.compile(r"\$([A-Za-z_]\w*)")
 _BEARER = re.compile(r"[Bb]earer \$\{([A-Za-z_]\w*)\}")
+_KINDS = {"local": "local program", "http": "HTTP", "sse": "server-sent events"}
 _AUTHORIZATION = "Authorization"
 _NAME = re.compile(r"[^\W_][\w .@-]{0,99}")
 
@@ -112,7 +113,8 @@ def read_server(entry: object, form: McpForm, where: str) -> Server:
 def write_server(server: Server, form: McpForm, title: str) -> Conversion:
     """Write a server in a form. title: the CLI's. Raises ConfigInvalid for a kind of server that it does not know."""
     if server.kind not in form.types:
-        message = f"{title} cannot use a server that speaks {_KINDS[server.kind]}: only {_join_kinds(form)}"
+        known = " and ".join(_KINDS[kind] for kind in form.types)
+        message = f"{title} cannot use a server by {_KINDS[server.kind]}; it knows {known}"
         raise ConfigInvalid(message)
     notes: list[str] = []
     entry: dict[str, Any] = {"type": form.types[server.kind]} if form.types[server.kind] else {}
@@ -197,13 +199,6 @@ class _Reader:
     def _refuse(self, key: str, what: str) -> NoReturn:
         message = f"{self._where}.{key} has to be {what}: mend it there"
         raise ConfigInvalid(message)
-
-
-_KINDS = {"local": "over a program's input and output", "http": "HTTP", "sse": "server-sent events"}
-
-
-def _join_kinds(form: McpForm) -> str:
-    return ", ".join(_KINDS[kind] for kind in form.types)
 
 
 def _remote_kind(reader: _Reader, address: str, form: McpForm) -> Literal["http", "sse"]:

@@ -98,6 +98,10 @@ class Sync:
                 places[key] = self._look(home)
         return tuple(places.values())
 
+    def home(self, name: str) -> SyncHome:
+        """Return one of them, by the name of an account or of a CLI. Raises UsageInvalid."""
+        return self._look(self._find_home(name))
+
     def plan_skill_sync(self, source: str, target: str, name: str) -> SyncPlan:
         """Return the changes that give a target a source's skill. Raises RunnerError."""
         origin, goal = self._pair(source, target)
@@ -153,13 +157,13 @@ class Sync:
         return {name: self._environ[name] for name in general if self._environ.get(name)} | dict(own)
 
     def _pair(self, source: str, target: str) -> tuple[_Home, _Home]:
-        origin, goal = self._home(source), self._home(target)
+        origin, goal = self._find_home(source), self._find_home(target)
         if origin.cli is goal.cli and origin.variables == goal.variables:
             message = f"{source} and {target} are the same home: name another one"
             raise RequestRefused(message)
         return origin, goal
 
-    def _home(self, name: str) -> _Home:
+    def _find_home(self, name: str) -> _Home:
         found = self._homes.get(name)
         if found is None:
             near = nearest(name, self._homes)

@@ -81,7 +81,9 @@ def test_older_spellings_are_read():
 
 
 def test_server_that_the_target_cannot_use_is_refused():
-    with pytest.raises(ConfigInvalid, match="Codex cannot use a server that speaks server-sent events"):
+    with pytest.raises(
+        ConfigInvalid, match="Codex cannot use a server by server-sent events; it knows local program and HTTP"
+    ):
         to("codex", {"type": "sse", "url": "https://x"}, "claude")
 
 

@@ -1,1 +1,1 @@
-"""The set-up agent on the command line."""
+"""Commands of the set-up agent, and what it uses that people can use themselves."""

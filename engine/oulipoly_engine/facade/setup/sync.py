@@ -1,0 +1,57 @@
+"""What is asked and ordered about skills and MCP servers of CLIs, and about the set-up agent's memory.
+
+Every method blocks. Nothing is written before `apply`, and `account undo` takes it back.
+"""
+
+from __future__ import annotations
+
+from oulipoly_engine.core.setup.memory import Graph
+from oulipoly_engine.errors import UsageInvalid
+from oulipoly_engine.facade.home import Home
+from oulipoly_engine.process.command import inherited_environment
+from oulipoly_engine.service.setup.memory import Memory
+from oulipoly_engine.service.setup.sync import Sync, SyncHome, SyncPlan
+
+__all__ = ["SetupSync", "SyncHome", "SyncPlan"]
+
+
+class SetupSync:
+    """The homes of one user's CLIs, and what is copied between them."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+
+    def homes(self) -> tuple[SyncHome, ...]:
+        """Return all homes and what is in them, without secrets."""
+        return self._sync().homes()
+
+    def home(self, name: str) -> SyncHome:
+        """Return one of them by an account's or a CLI's name. Raises UsageInvalid."""
+        return self._sync().home(name)
+
+    def plan(self, kind: str, source: str, target: str, name: str) -> SyncPlan:
+        """Return the changes that give a target what a source has. kind: "skill" or "mcp". Raises RunnerError."""
+        sync = self._sync()
+        if kind not in ("skill", "mcp"):
+            message = f"{kind[:40]!r} cannot be copied: say skill or mcp"
+            raise UsageInvalid(message)
+        return (sync.plan_skill_sync if kind == "skill" else sync.plan_mcp_sync)(source, target, name)
+
+    def apply(self, plan: SyncPlan) -> None:
+        """Write a plan so that it can be undone. Raises ConfigInvalid, and then nothing is changed."""
+        self._home.refuse_if_read_only("change what CLIs have")
+        self._sync().apply(plan)
+
+    def memory(self) -> Graph:
+        """Return what the set-up agent remembers."""
+        with self._home.lend_store_to_read() as store:
+            return Memory(store, self._home.now()).graph()
+
+    def clear_memory(self) -> int:
+        """Forget all of it; return how many things that were."""
+        self._home.refuse_if_read_only("clear the memory")
+        with self._home.lend_store() as store:
+            return Memory(store, self._home.now()).clear()
+
+    def _sync(self) -> Sync:
+        return Sync(self._home.paths, self._home.quiet_files.accounts(), inherited_environment())
