@@ -30,8 +30,7 @@ from oulipoly_tui.gc_tuning import (
 )
 from oulipoly_tui.jobs import Jobs
 from oulipoly_tui.key_actions import KeyActions
-from oulipoly_tui.keys import keymap
-from oulipoly_tui.live_settings import LiveSettings
+from oulipoly_tui.live_settings import LiveSettings, resolve_keys
 from oulipoly_tui.messages import EventArrived, Job, ReplWanted, Wish, WorkDone
 from oulipoly_tui.panes.table import PANES, PaneEntry
 from oulipoly_tui.toasts import Toasts
@@ -68,7 +67,7 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
     ) -> None:
         super().__init__(driver_class=driver.choose())
         self.options = options or Options()
-        self.keys = keymap.resolve(self.options.preset, self.options.own_keys, read_only=self.options.read_only)
+        self.keys = resolve_keys(self.options)
         self.now = now
         self._frame = Frame(entries, self.options.saved)
         self.toasts = Toasts(self)

@@ -11,6 +11,7 @@ from oulipoly_tui.driver.screen_text import CleanApp
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from oulipoly_engine.facade.configuration import CustomCommand
     from oulipoly_engine.facade.engine import Engine
     from oulipoly_engine.facade.snapshot import Snapshot
     from oulipoly_tui.actions.action import Action
@@ -25,6 +26,7 @@ class Options(Record):
     theme: str | None = None
     preset: str = "default"
     own_keys: Mapping[str, str] = field(default_factory=dict)
+    commands: Sequence[CustomCommand] = ()  # the user's own
     footer: str = "full"
     reduced_motion: bool = False
     read_only: bool = False

@@ -115,6 +115,7 @@ def options(paths: Paths, arguments: Sequence[str]) -> Options:
         theme=found.theme or chosen,
         preset=found.preset,
         own_keys=found.keys,
+        commands=found.commands,
         footer=found.footer,
         reduced_motion=quiet or found.motion == "reduced",
         read_only=found.read_only or "--read-only" in arguments,

@@ -154,8 +154,13 @@ class Frame(Screen[None], inherit_bindings=False):
         return {"pane": self.area.focused_pane, "zoomed": self.area.zoomed, "panes": states}
 
     def on_key(self, event: events.Key) -> None:
-        """Say why a key does nothing that read-only mode has taken away: it comes up here where nobody wants it."""
+        """Run the user's own command, or say what read-only mode has taken away: a key comes here that nobody wants."""
         app: Any = self.app
+        own = app.keys.find_own(event.key, self.area.focused_pane)
+        if own is not None:
+            event.stop()
+            app.call_next(app.action_press, own.id)
+            return
         row = app.keys.withheld_at(event.key, self.area.focused_pane)
         if row is not None:
             app.say(f"{format_key(event.key)} ({row.label}) changes something, and this app is read-only")

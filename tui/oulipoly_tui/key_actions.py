@@ -12,7 +12,7 @@ from textual.actions import parse
 from oulipoly_tui.actions.action import FRAME, LISTS, Action
 from oulipoly_tui.app_interface import AppInterface
 from oulipoly_tui.attention import Alerts
-from oulipoly_tui.commands import frame_keys
+from oulipoly_tui.commands import custom, frame_keys
 from oulipoly_tui.jobs import Jobs
 from oulipoly_tui.keys import keymap
 from oulipoly_tui.widgets.lines import VirtualList
@@ -51,12 +51,16 @@ class KeyActions:
 
     def works_now(self) -> tuple[Action, ...]:
         """Return what has a key that does something now, the current pane's first."""
-        keys = self._app.keys
-        rows = (*keys.of(self._app.frame.current.id or ""), *keys.of(FRAME))
-        return keymap.reachable([row for row in rows if self.reason_against(row) is None])
+        keys, here = self._app.keys, self._app.frame.current.id or ""
+        rows = (*keys.of(here), *keys.of(FRAME))
+        bare = (row for row in keys.own if not row.keys and row.where in (here, FRAME))
+        works = keymap.reachable([row for row in rows if self.reason_against(row) is None])
+        return (*works, *(row for row in bare if self.reason_against(row) is None))
 
     def reason_against(self, action: Action) -> str | None:
         """Say why an action is not possible now, as a sentence; None: it is."""
+        if action.custom is not None:
+            return custom.find_obstacle(self._app, action)
         if action.where == FRAME:
             return self._reason_of_frame(action.method)
         pane = self._app.frame.find(action.where)
@@ -75,7 +79,9 @@ class KeyActions:
         if reason is not None:
             self._app.say(reason)
             return
-        if pane is None:
+        if row.custom is not None:
+            custom.run(self._app, row)
+        elif pane is None:
             await self._run_of_frame(row.method)
         else:
             await self._app.run_action(row.method, default_namespace=pane)
@@ -101,7 +107,7 @@ class KeyActions:
             await self.press(identity)
             return
         await self._app.frame.turn_to(row.where)
-        self._app.say(f"{keymap.format_first_key(row.keys)} does it here: {row.description}")
+        self._app.say(f"{keymap.format_first_key(row.keys) or 'the menu (.)'} does it here: {row.description}")
 
     async def _run_of_list(self, row: Action) -> None:
         lists = [one for one in self._app.frame.current.query(VirtualList) if one.display]

@@ -69,12 +69,19 @@ def change(app: AppInterface, found: Options) -> None:
     """
     before = app.options
     app.options = replace(found, read_only=before.read_only, saved=before.saved, reads_quota=before.reads_quota)
-    if (found.preset, found.own_keys) != (before.preset, before.own_keys):
-        app.keys = keymap.resolve(found.preset, found.own_keys, read_only=before.read_only)
-        app.set_keymap(dict(app.keys.changed))
+    keys = resolve_keys(app.options)
+    if keys != app.keys:
+        app.keys = keys
+        app.set_keymap(dict(keys.changed))
+        app.show_keys()
     app.animation_level = "none" if found.reduced_motion else constants.TEXTUAL_ANIMATIONS
     if tuple(found.themes) != tuple(before.themes) or found.theme != before.theme:
         _recolour(app, before, found)
+
+
+def resolve_keys(options: Options) -> keymap.Keymap:
+    """Return the keys as options have them."""
+    return keymap.resolve(options.preset, options.own_keys, read_only=options.read_only, commands=options.commands)
 
 
 def _recolour(app: AppInterface, before: Options, found: Options) -> None:

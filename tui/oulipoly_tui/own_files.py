@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.facade.configuration import Fault, Level
+from oulipoly_tui.actions.registry import commands
 from oulipoly_tui.keys import keymap
 
 if TYPE_CHECKING:
@@ -21,12 +22,29 @@ _FILE = "app.toml"
 def find_faults(settings: AppSettings, themes: Sequence[ThemeFile]) -> Iterator[tuple[str, Fault]]:
     """Yield what is wrong, with the file below the configuration's folder that it stands in."""
     yield from find_theme_faults(settings, themes)
-    keys = keymap.resolve(settings.preset, settings.keys)
+    keys = keymap.resolve(settings.preset, settings.keys, commands=settings.commands)
+    places: dict[str, tuple[str | int, ...]] = {
+        action.id: ("commands", settings.commands.index(action.custom), "key") for action in keys.own if action.custom
+    }
     for slip in keys.slips:
-        yield _FILE, Fault(("keys", slip.id), slip.cause, slip.fix)
+        yield _FILE, Fault(places.get(slip.id, ("keys", slip.id)), slip.cause, slip.fix)
     for clash in keys.clashes:
-        place = clash.second if clash.second in settings.keys else clash.first
-        yield _FILE, Fault(("keys", place), clash.text, keymap.CLASH_FIX)
+        first, second = clash.first, clash.second
+        own = next((places[one] for one in (second, first) if one in places), None)
+        key = ("keys", second if second in settings.keys else first)
+        fix = keymap.CLASH_FIX if own is None else "choose another key, or take it from the other in [keys]"
+        yield _FILE, Fault(own or key, clash.text, fix)
+    yield from _find_name_faults(settings)
+
+
+def _find_name_faults(settings: AppSettings) -> Iterator[tuple[str, Fault]]:
+    """Yield the commands whose name means something else on the `:` line."""
+    taken = set(commands())
+    for place, one in enumerate(settings.commands):
+        if one.name in taken:
+            message = f"the name {one.name!r} is that of another command"
+            yield _FILE, Fault(("commands", place, "name"), message, "choose another name")
+        taken.add(one.name)
 
 
 def find_theme_faults(settings: AppSettings, themes: Sequence[ThemeFile]) -> Iterator[tuple[str, Fault]]:

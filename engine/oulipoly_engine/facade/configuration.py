@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.config import app_file
-from oulipoly_engine.config.app_settings import AppSettings, ThemeFile
+from oulipoly_engine.config.app_settings import AppSettings, CustomCommand, ThemeFile, fill
 from oulipoly_engine.config.problem import Fault, Level, Loaded, Problem
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.records import Record, replace
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AppSettings",
     "Configuration",
+    "CustomCommand",
     "Fault",
     "Level",
     "Loaded",
@@ -35,6 +36,7 @@ __all__ = [
     "Settings",
     "ThemeFile",
     "as_text",
+    "fill",
     "join_items",
     "json_schema",
     "read_app",

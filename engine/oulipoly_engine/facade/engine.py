@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.snapshot import Snapshot, SnapshotMaker
     from oulipoly_engine.facade.state_file import StateFile
     from oulipoly_engine.facade.terminals.new_terminals import NewTerminals
+    from oulipoly_engine.facade.terminals.programs import Programs
     from oulipoly_engine.facade.terminals.terminals import Terminals
     from oulipoly_engine.paths import Paths
     from oulipoly_engine.service.following.late import LateFollower
@@ -142,6 +143,13 @@ class Engine:
         from oulipoly_engine.facade.runs.background import BackgroundRuns
 
         return BackgroundRuns(self._home, self.pools)
+
+    @made_once
+    def programs(self) -> Programs:
+        """Return what runs programs of the user's own choice."""
+        from oulipoly_engine.facade.terminals.programs import Programs
+
+        return Programs(self._home)
 
     @made_once
     def sessions(self) -> Sessions:

@@ -5,15 +5,17 @@ Where no pager can be started, nothing is shown by us.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import signal
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from oulipoly_engine.core.text.control_characters import visible_line
 
+_LONGEST_LINE = 4096  # bytes; a terminal hands over no longer ones
 _LESS = "FRX"  # leaves at once when everything fits, keeps what was shown on the screen
 
 
@@ -30,14 +32,10 @@ def page(lines: Iterable[str]) -> bool:
         child = subprocess.Popen(argv, stdin=subprocess.PIPE, env=environ)  # noqa: S603 - the user's own pager
     except OSError:
         return False
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the pager answers it; we wait for its end
-    try:
-        with child:
-            assert child.stdin is not None  # noqa: S101 - a pipe was asked for
-            _feed(child.stdin.fileno(), lines)
-            child.stdin.close()
-    finally:
-        signal.signal(signal.SIGINT, before)
+    with _without_interrupts(), child:
+        assert child.stdin is not None  # noqa: S101 - a pipe was asked for
+        _feed(child.stdin.fileno(), lines)
+        child.stdin.close()
     return True
 
 
@@ -58,11 +56,32 @@ def edit(path: Path) -> str | None:
         argv = [*shlex.split(line), str(path)]
     except ValueError:
         return f"the editor {line!r} cannot be understood: set EDITOR to a program"
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the editor answers it
     try:
-        subprocess.run(argv, check=False)  # noqa: S603 - the user's own editor
+        with _without_interrupts():
+            subprocess.run(argv, check=False)  # noqa: S603 - the user's own editor
     except OSError as error:
         return f"the editor {line!r} cannot be started ({error.strerror or error}): set EDITOR to a program"
+    return None
+
+
+def show_program(argv: Sequence[str], folder: Path | None) -> str | None:
+    """Run a program on our terminal, and wait for its end and for enter; return what is wrong where it cannot start."""
+    with _without_interrupts():
+        try:
+            code = subprocess.run(argv, check=False, cwd=folder).returncode  # noqa: S603 - the user's own choice
+        except (OSError, ValueError) as error:
+            return f"{argv[0]!r} cannot be started: {getattr(error, 'strerror', None) or error}"
+        how = f"with {code}" if code >= 0 else f"by signal {-code}"
+        os.write(2, f"\n[ended {how}; enter goes back]".encode())
+        os.read(0, _LONGEST_LINE)
+    return None
+
+
+@contextlib.contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Let the program in front alone answer the key for it; we wait for its end."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
     finally:
         signal.signal(signal.SIGINT, before)
-    return None

@@ -4,8 +4,9 @@ import json
 
 import pytest
 
+from oulipoly_engine.cli.main import main
 from oulipoly_engine.paths import from_environment
-from oulipoly_tui import own_files
+from oulipoly_tui import find_app_faults, own_files
 from oulipoly_tui.entry import options
 from oulipoly_tui.widgets import theming
 
@@ -58,3 +59,27 @@ def test_app_opens_and_says_the_same(slips):
 
 def test_names_of_own_themes_need_no_look_at_textual_and_are_known():
     assert all(theming.is_known(name, ()) for name in own_files.OWN_THEMES)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('name = "a"\nkey = "w"\npanes = ["pools"]\ncommand = "ls"', "the key w means both pools.why and commands.a"),
+        ('name = "a"\nkey = "R"\ncommand = "ls"', "the key R means both frame.refresh and commands.a"),
+        ('name = "a"\nkey = "escpae"\ncommand = "ls"', "the key 'escpae', which there is not"),
+        ('name = "quit"\ncommand = "ls"', "the name 'quit' is that of another command"),
+        ('name = "a"\ncommand = "ls {cdw}"', "there is no placeholder {cdw}"),
+        ('name = "a"\ncommand = "{cwd}/run"', "the program itself depends on the row"),
+        ('name = "a"\ncommand = ["sh", "-c", "cat {transcript}"]', "a title could become a command"),
+        ('name = "a"\ncommand = "awk {"', "a brace stands alone"),
+        ('name = "a"\ncommand = ""', "it names no program"),
+        ('name = "a"\ncommand = "ls"\npanes = ["pool"]', "is not one of pools"),
+        ('command = "ls"', "`name` is missing"),
+    ],
+)
+def test_what_is_wrong_with_a_command_of_the_users_own_is_told(text, told, empty_world, capfd):
+    empty_world.write("app.toml", f'[[commands]]\n{text}\n[[commands]]\nname = "fine"\ncommand = "ls -l {{cwd}}"\n')
+    main(["config", "check"], find_app_faults=find_app_faults)
+
+    assert told in (found := "".join(capfd.readouterr()))
+    assert "fine" not in found

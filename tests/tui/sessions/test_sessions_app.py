@@ -8,6 +8,7 @@ from hashlib import sha256
 import pytest
 
 from oulipoly_engine.clock import SystemClock, to_text
+from oulipoly_engine.config.app_settings import CustomCommand
 from oulipoly_engine.facade.sessions.values import ExportOptions
 from oulipoly_engine.paths import from_environment
 from oulipoly_engine.service.sessions.lease import Leases
@@ -462,3 +463,20 @@ async def test_a_filter_that_nothing_fits_says_so_and_what_helps(talks, listed, 
         await settled(pilot, lambda: any("nothing fits: / changes" in line for line in screen_text(app)))
         await pilot.press("escape", "escape")
         await settled(pilot, lambda: not any("nothing fits" in line for line in screen_text(app)))
+
+
+async def test_a_command_of_the_users_own_gets_a_hostile_title_as_one_word(talks, listed, settled, app_world):
+    _, second = talks
+    title, noted = "Paint the door'; touch pwned; $(touch pwned) `touch pwned` \" {cwd}", app_world.home / "noted"
+    script = f'printf "%s\\n" "$#" "$@" > {noted}'
+    words = ("sh", "-c", script, "sh", "{title}", "{native_id} in {cwd} of {cli}", "{transcript}")
+    note = CustomCommand("note", words, "f9", ("sessions",), "background")
+    async with listed(commands=(note,)) as (app, pilot):
+        app.engine.sessions.notes.rename(second.id, title)
+        await settled(pilot, lambda: any("touch pwned" in row for row in rows(app)))
+        await choose(app, pilot, settled, "touch pwned")
+        await pilot.press("f9")
+        await settled(pilot, lambda: noted.exists() and noted.read_text().count("\n") == 4)
+
+    assert ["3", title, f"{second.id} in /w/beta of claude", str(second.path)] == noted.read_text().splitlines()
+    assert not list(app_world.home.rglob("pwned"))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from oulipoly_engine.records import Record
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.configuration import CustomCommand
 
 FRAME = "frame"  # works wherever no question is open
 LISTS = "lists"  # works in every list
@@ -58,6 +61,7 @@ class Action(Record):
     weight: int | None = None  # 0..9: a narrow footer drops low ones first; None: never in the footer
     command: Command | None = None
     writes: bool = False  # not there in read-only mode
+    custom: CustomCommand | None = None  # the user's own that it is; it runs instead of a method
     destroys: bool = False  # what it ends or replaces is gone for the user, or back by undo alone: it asks first
 
     @property

@@ -24,11 +24,15 @@ ACTIONS: tuple[Action, ...] = (
 
 
 @cache
-def commands() -> dict[str, tuple[Command, Action]]:
-    """Return every command by its name, with the action that it belongs to."""
-    return {one.command.name: (one.command, one) for one in ACTIONS if one.command is not None}
+def commands(own: tuple[Action, ...] = ()) -> dict[str, tuple[Command, Action]]:
+    """Return every command by its name, with the action that it belongs to.
+
+    own: the user's own, which have no name of ours; of several panes, the first one stands for all.
+    """
+    every = (*reversed(own), *ACTIONS)
+    return {one.command.name: (one.command, one) for one in every if one.command is not None}
 
 
-def search(wanted: str) -> tuple[Action, ...]:
+def search(wanted: str, own: tuple[Action, ...] = ()) -> tuple[Action, ...]:
     """Return the actions that some words find by label, synonym, command, description or id."""
-    return tuple(action for action in ACTIONS if find_term(action, wanted) is not None)
+    return tuple(action for action in (*ACTIONS, *own) if find_term(action, wanted) is not None)

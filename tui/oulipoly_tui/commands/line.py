@@ -8,6 +8,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from oulipoly_tui.actions.action import FRAME
 from oulipoly_tui.actions.registry import commands, search
 from oulipoly_tui.commands.choices import choices_of
 
@@ -15,16 +16,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from oulipoly_engine.facade.snapshot import Snapshot
-    from oulipoly_tui.actions.action import Command
+    from oulipoly_tui.actions.action import Action, Command
     from oulipoly_tui.app_interface import AppInterface
 
 _SEARCHED_FROM = 3  # letters: what fewer find is mostly not meant
 
 
 @cache
-def _map_spellings() -> dict[str, tuple[str, ...]]:
+def _map_spellings(own: tuple[Action, ...]) -> dict[str, tuple[str, ...]]:
     """Return what may be typed for which commands' names: a name, or the same without the word for what it acts on."""
-    found: dict[str, tuple[str, ...]] = {name: (name,) for name in commands()}
+    found: dict[str, tuple[str, ...]] = {name: (name,) for name in commands(own)}
     for name in tuple(found):
         short = name.partition(" ")[2]
         if short and found.get(short) != (short,):
@@ -32,17 +33,17 @@ def _map_spellings() -> dict[str, tuple[str, ...]]:
     return found
 
 
-def split(text: str) -> tuple[str, list[str]]:
+def split(text: str, own: tuple[Action, ...] = ()) -> tuple[str, list[str]]:
     """Split what was typed into a command's name and its arguments; quotes hold words together.
 
-    `resume 9e69` gives `session resume`, for there is no other command that ends so.
+    `resume 9e69` gives `session resume`, for there is no other command that ends so. own: the user's own commands.
     """
     text = text.strip().removeprefix(":").strip()
-    typed = sorted(_map_spellings(), key=len, reverse=True)
+    typed = sorted(_map_spellings(own), key=len, reverse=True)
     begun = next((one for one in typed if text == one or text.startswith(one + " ")), text.partition(" ")[0])
     rest = text[len(begun) :].strip()
-    name = meant[0] if len(meant := _map_spellings().get(begun, ())) == 1 else begun
-    command = _command(name)
+    name = meant[0] if len(meant := _map_spellings(own).get(begun, ())) == 1 else begun
+    command = _command(name, own)
     if command is not None and command.arguments and command.arguments[-1].is_rest:
         return name, rest.split(maxsplit=len(command.arguments) - 1)
     try:
@@ -53,11 +54,12 @@ def split(text: str) -> tuple[str, list[str]]:
 
 def run(app: AppInterface, name: str, arguments: list[str]) -> str | None:
     """Run a command; return what is wrong with the wish."""
-    found = commands().get(name)
+    own = app.keys.own
+    found = commands(own).get(name)
     if found is None:
-        if meant := _map_spellings().get(name):
+        if meant := _map_spellings(own).get(name):
             return f"{name!r} may be {' or '.join(map(repr, meant))}"
-        near = get_close_matches(name, list(commands()), n=1)
+        near = get_close_matches(name, list(commands(own)), n=1)
         return f"there is no command {name!r}" + (f": did you mean {near[0]!r}?" if near else ": see ctrl+p")
     command, action = found
     if action.writes and app.options.read_only:
@@ -67,7 +69,18 @@ def run(app: AppInterface, name: str, arguments: list[str]) -> str | None:
     needed = sum(not one.is_optional for one in command.arguments)
     if not needed <= len(arguments) <= len(command.arguments):
         return f"write {command.usage}"
+    if action.custom is not None:
+        _run_own(app, action)
+        return None
     return function_of(command)(app, arguments)
+
+
+def _run_own(app: AppInterface, action: Action) -> None:
+    """Run one of the user's own commands on the row of the pane in front, or go where it has one."""
+    here = (app.frame.current.id, FRAME)
+    same = [one for one in app.keys.own if one.custom == action.custom]
+    chosen = next((one for one in same if one.where in here), action)
+    app.call_next(app.action_choose, chosen.id)
 
 
 def function_of(command: Command) -> Callable[[AppInterface, list[str]], str | None]:
@@ -77,19 +90,19 @@ def function_of(command: Command) -> Callable[[AppInterface, list[str]], str | N
     return function
 
 
-def summary(line: str) -> str:
+def summary(line: str, own: tuple[Action, ...] = ()) -> str:
     """Return what the command of a line does; empty: there is none."""
-    found = commands().get(split(line)[0])
+    found = commands(own).get(split(line, own)[0])
     return "" if found is None else found[1].command_summary
 
 
-def completions(text: str, snapshot: Snapshot | None) -> tuple[str, ...]:
+def completions(text: str, snapshot: Snapshot | None, own: tuple[Action, ...] = ()) -> tuple[str, ...]:
     """Return whole lines that what was typed may become: by the begin, by the last words, else by what it is called."""
     typed = text.strip().removeprefix(":").lstrip()
-    name, arguments = split(typed)
-    command = _command(name)
+    name, arguments = split(typed, own)
+    command = _command(name, own)
     if command is None or (typed == name and not text.endswith(" ")):
-        return _complete_name(typed)
+        return _complete_name(typed, own)
     ends_open = text.endswith(" ") or not arguments
     place = len(arguments) if ends_open else len(arguments) - 1
     if place >= len(command.arguments) or snapshot is None:
@@ -100,15 +113,15 @@ def completions(text: str, snapshot: Snapshot | None) -> tuple[str, ...]:
     return tuple(f"{head} {one}" for one in choices if one.startswith(begun))
 
 
-def _complete_name(typed: str) -> tuple[str, ...]:
-    lines = {name: name + (" " if command.arguments else "") for name, (command, _) in commands().items()}
+def _complete_name(typed: str, own: tuple[Action, ...]) -> tuple[str, ...]:
+    lines = {name: name + (" " if command.arguments else "") for name, (command, _) in commands(own).items()}
     begun = [line for line in lines.values() if line.startswith(typed) and line.strip() != typed]
     ended = [line for line in lines.values() if typed and line.partition(" ")[2].startswith(typed)]
     if begun or ended or len(typed) < _SEARCHED_FROM:
         return (*begun, *ended)
-    return tuple(lines[action.command.name] for action in search(typed) if action.command is not None)
+    return tuple(lines[action.command.name] for action in search(typed, own) if action.command is not None)
 
 
-def _command(name: str) -> Command | None:
-    found = commands().get(name)
+def _command(name: str, own: tuple[Action, ...]) -> Command | None:
+    found = commands(own).get(name)
     return None if found is None else found[0]

@@ -78,15 +78,20 @@ def palette() -> CommandPalette:
 
 def offers(app: AppInterface) -> Iterator[Offer]:
     """Yield what can be chosen: what has a key that does something now, then the commands."""
-    for one in app.works_now():
+    works = app.works_now()
+    for one in works:
         press = partial(app.call_later, app.action_press, one.id)
         # Numbers lead to the panes, and each pane's title has its own: they need not be offered unasked.
-        yield Offer(
-            one.description, f"key {format_first_key(one.keys)}", press, one, not one.method.startswith("pane(")
-        )
-    for one in ACTIONS:
+        yield Offer(one.description, _tell_key(one), press, one, not one.method.startswith("pane("))
+    done = {one.custom for one in works if one.custom is not None}
+    others = {one.custom: one for one in reversed(app.keys.own) if one.custom not in done}
+    for one in (*ACTIONS, *others.values()):
         if one.command is not None and not (one.writes and app.options.read_only):
             yield from _of_command(app, one, one.command)
+
+
+def _tell_key(action: Action) -> str:
+    return f"key {format_first_key(action.keys)}" if action.keys else "menu (.)"
 
 
 def _of_command(app: AppInterface, action: Action, command: Command) -> Iterator[Offer]:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from oulipoly_tui.messages import ReplWanted
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from oulipoly_tui.app_interface import AppInterface
 
 
@@ -29,13 +31,13 @@ def run_program(app: AppInterface, arguments: list[str]) -> str | None:
     return None
 
 
-def show_program(app: AppInterface, argv: tuple[str, ...]) -> None:
-    """Run a command in a terminal and turn to it."""
+def show_program(app: AppInterface, argv: tuple[str, ...], folder: Path | None = None) -> None:
+    """Run a command in a terminal and turn to it. folder: where; None: ours."""
 
     async def begin() -> None:
         await app.frame.turn_to("repl")
         pane: Any = app.frame.find("repl")
-        pane.run_program(argv)
+        pane.run_program(argv, folder)
 
     app.call_next(begin)
 

@@ -5,13 +5,18 @@ It is what the panes bind, the footer shows, the help lists and the documentatio
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.records import Record, replace
 from oulipoly_tui.actions.action import FRAME, LISTS, Action
+from oulipoly_tui.actions.custom import make_actions
 from oulipoly_tui.actions.registry import ACTIONS
 from oulipoly_tui.keys.names import near, read_key
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.configuration import CustomCommand
 
 TABLE: tuple[Action, ...] = tuple(action for action in ACTIONS if action.keys)
 UNBOUND = "none"
@@ -70,6 +75,7 @@ class Keymap(Record):
     clashes: tuple[Clash, ...] = ()
     slips: tuple[KeymapProblem, ...] = ()  # ids of app.toml that are none, and keys that are none
     withheld: tuple[Action, ...] = ()  # what read-only mode takes away, with its keys
+    own: tuple[Action, ...] = ()  # the user's own commands, those without keys too; with keys they are in `rows`
 
     def of(self, where: str) -> tuple[Action, ...]:
         """Return what works in one place."""
@@ -77,7 +83,15 @@ class Keymap(Record):
 
     def find(self, identity: str) -> Action | None:
         """Return an action by its id; None where it has no key, or is none."""
-        return next((row for row in self.rows if row.id == identity), None)
+        return next((row for row in (*self.rows, *self.own) if row.id == identity), None)
+
+    def find_own(self, key: str, pane: str) -> Action | None:
+        """Return the user's own command that a key runs in a pane; a key of ours is not for it."""
+        if any(
+            key in row.keys.split(",") for place in (pane, LISTS, FRAME) for row in self.of(place) if not row.custom
+        ):
+            return None
+        return next((row for row in self.own if row.where in (pane, FRAME) and key in row.keys.split(",")), None)
 
     def withheld_at(self, key: str, pane: str) -> Action | None:
         """Return what a key would do in a pane if the app were not read-only; None where it does something else."""
@@ -100,9 +114,19 @@ def reachable(rows: Sequence[Action]) -> tuple[Action, ...]:
     return tuple(found)
 
 
-def resolve(preset: str = "default", own: Mapping[str, str] | None = None, *, read_only: bool = False) -> Keymap:
-    """Return the keys of a preset with the user's own laid over them, and what is wrong with those."""
+def resolve(
+    preset: str = "default",
+    own: Mapping[str, str] | None = None,
+    *,
+    read_only: bool = False,
+    commands: Sequence[CustomCommand] = (),
+) -> Keymap:
+    """Return the keys of a preset with the user's own laid over them, and what is wrong with those.
+
+    commands: the user's own.
+    """
     wishes = {identity: _understood(written) for identity, written in (own or {}).items()}
+    customs = make_actions(commands, [_understood(one.key).removeprefix(UNBOUND) for one in commands])
     rows = []
     withheld = []
     changed = {}
@@ -115,7 +139,12 @@ def resolve(preset: str = "default", own: Mapping[str, str] | None = None, *, re
             changed[row.id] = keys
         if keys != UNBOUND:
             rows.append(replace(row, keys=keys, vim=None, emacs=None))
-    return Keymap(tuple(rows), changed, tuple(_clashes(rows, wishes)), tuple(slips(own or {})), tuple(withheld))
+    withheld += customs if read_only else ()
+    customs = () if read_only else customs
+    rows += (one for one in customs if one.keys)
+    clashes = _clashes(rows, {*wishes, *(one.id for one in customs)})
+    wrong = (*slips(own or {}), *_command_slips(commands))
+    return Keymap(tuple(rows), changed, tuple(clashes), wrong, tuple(withheld), customs)
 
 
 def free_keys(preset: str, own: Mapping[str, str], identity: str, keys: str) -> dict[str, str]:
@@ -152,7 +181,7 @@ def format_keys(keys: str) -> str:
     return " ".join(format_key(key) for key in keys.split(","))
 
 
-def _clashes(rows: Iterable[Action], own: Mapping[str, str]) -> Iterable[Clash]:
+def _clashes(rows: Iterable[Action], own: Collection[str]) -> Iterable[Clash]:
     """Find keys that two rows of one place share, and users' own keys that hide another, or are hidden.
 
     A pane of ours may hide a key of the frame or of the lists on purpose, as one that has no list does with enter.
@@ -178,12 +207,24 @@ def slips(own: Mapping[str, str]) -> Iterable[KeymapProblem]:
             fix = f"write {found[0]!r}" if found else "see the ids in the help (?)"
             yield KeymapProblem(identity, f"[keys] has {identity!r}, which is no binding", fix)
             continue
-        for key in _parts(written):
-            if read_key(key) is None and _understood(written) != UNBOUND:
-                like = near(key)
-                fix = "write it as the help (?) does, `ctrl+d` or `slash`, and several by comma"
-                fix = fix if like is None else f"write {like!r}"
-                yield KeymapProblem(identity, f"[keys] gives {identity} the key {key!r}, which there is not", fix)
+        for key, fix in _unknown_keys(written):
+            yield KeymapProblem(identity, f"[keys] gives {identity} the key {key!r}, which there is not", fix)
+
+
+def _unknown_keys(written: str) -> Iterable[tuple[str, str]]:
+    """Find keys that there are not, each with the way out."""
+    for key in _parts(written):
+        if read_key(key) is None and _understood(written) != UNBOUND:
+            like = near(key)
+            fix = "write it as the help (?) does, `ctrl+d` or `slash`, and several by comma"
+            yield key, fix if like is None else f"write {like!r}"
+
+
+def _command_slips(commands: Sequence[CustomCommand]) -> Iterable[KeymapProblem]:
+    for one in commands:
+        for key, fix in _unknown_keys(one.key):
+            cause = f"the command {one.name!r} has the key {key!r}, which there is not"
+            yield KeymapProblem(f"commands.{one.name}", cause, fix)
 
 
 def _understood(written: str) -> str:

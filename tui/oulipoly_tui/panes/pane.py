@@ -54,6 +54,10 @@ class Pane(Widget, can_focus=False):
         """Say why an action of ours does nothing now, as a sentence; None: it works. The footer hides the others."""
         return None
 
+    def row_values(self) -> Mapping[str, str]:
+        """Return what the row under the cursor has for the user's own commands, by the names of placeholders."""
+        return {}
+
     def inner_keys(self) -> tuple[Action, ...] | None:
         """Return what the footer shows while a part of ours takes every key, a terminal for one; None: our own keys.
 

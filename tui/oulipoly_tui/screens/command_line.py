@@ -17,6 +17,7 @@ from oulipoly_tui.widgets.lines import VirtualList
 
 if TYPE_CHECKING:
     from oulipoly_tui.app_interface import AppInterface
+    from oulipoly_tui.keys.keymap import Keymap
 
 _MOST = 12
 
@@ -27,7 +28,7 @@ def ask(app: AppInterface, value: str = "", wrong: str = "") -> None:
     def on_typed(text: str | None) -> None:
         if text is None:
             return
-        reason = line.run(app, *line.split(text))
+        reason = line.run(app, *line.split(text, app.keys.own))
         if reason is not None:
             ask(app, text, reason)
 
@@ -96,10 +97,10 @@ class CommandLine(ModalScreen[str | None]):
     @on(Input.Changed)
     def _offer(self) -> None:
         app: Any = self.app
-        found = line.completions(self.query_one(Input).value, app.snapshot)[:_MOST]
+        found = line.completions(self.query_one(Input).value, app.snapshot, app.keys.own)[:_MOST]
         offers = self.query_one(VirtualList)
         offers.styles.height = len(found)
-        offers.show_rows([Row(one, ((one, ""), (_summary(one), "dim"))) for one in found])
+        offers.show_rows([Row(one, ((one, ""), (_summary(one, app.keys), "dim"))) for one in found])
 
     @on(Input.Submitted)
     def _handle_submit(self, event: Input.Submitted) -> None:
@@ -111,6 +112,6 @@ class CommandLine(ModalScreen[str | None]):
         self.query_one(Input).focus()
 
 
-def _summary(text: str) -> str:
-    found = line.summary(text)
+def _summary(text: str, keys: Keymap) -> str:
+    found = line.summary(text, keys.own)
     return f"  {found}" if found else ""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from oulipoly_engine.config.app_settings import THEME_COLOURS, AppSettings, ThemeFile
+from oulipoly_engine.config.app_settings import THEME_COLOURS, AppSettings, CustomCommand, ThemeFile
 from oulipoly_engine.config.problem import Fault, Level, Loaded, Problem
-from oulipoly_engine.config.schema.app import AppTable, ThemeTable, ViewTable
+from oulipoly_engine.config.schema.app import AppTable, CommandTable, ThemeTable, ViewTable
 from oulipoly_engine.config.schema.faults import check
 from oulipoly_engine.config.toml import toml_file
 from oulipoly_engine.core.sessions.saved_view import SavedView
@@ -36,6 +36,7 @@ def parse(path: Path, raw: bytes | None) -> Loaded[AppSettings]:
     if table is None:
         return Loaded(AppSettings(read_only="read_only" in wrong), problems)
     views, faults = _views(table.views)
+    commands, wrong_commands = _commands(table.commands)
     settings = AppSettings(
         table.theme,
         table.preset,
@@ -47,8 +48,9 @@ def parse(path: Path, raw: bytes | None) -> Loaded[AppSettings]:
         table.progress,
         table.status,
         views,
+        commands,
     )
-    return Loaded(settings, (*problems, *_as_warnings(file.problems(faults))))
+    return Loaded(settings, (*problems, *_as_warnings(file.problems((*faults, *wrong_commands)))))
 
 
 def parse_theme(path: Path, raw: bytes | None) -> Loaded[ThemeFile | None]:
@@ -74,6 +76,19 @@ def _wants_read_only(path: Path, raw: bytes | None) -> bool:
     except OSError:
         return False
     return _READ_ONLY.search(known.decode("utf-8", "replace")) is not None
+
+
+def _commands(tables: Sequence[object]) -> tuple[tuple[CustomCommand, ...], tuple[Fault, ...]]:
+    """Return the commands that can be used, and what is wrong with the others."""
+    found: list[CustomCommand] = []
+    faults: list[Fault] = []
+    for place, raw in enumerate(tables):
+        table, wrong = check(CommandTable, raw, ("commands", place))
+        faults += wrong
+        if table is not None:
+            panes = tuple(table.panes)
+            found.append(CustomCommand(table.name, table.words, table.key, panes, table.run, table.confirm))
+    return tuple(found), tuple(faults)
 
 
 def _views(tables: Mapping[str, object]) -> tuple[tuple[SavedView, ...], tuple[Fault, ...]]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from oulipoly_engine.config.app_settings import PRESETS, PROGRESS
-from oulipoly_engine.config.schema.fields import NameOf, OneOf, Table, Text, make_whole_check
+from oulipoly_engine.config.app_settings import PANES, PLACEHOLDERS, PRESETS, PROGRESS, RUNS, list_placeholders
+from oulipoly_engine.config.problem import Fault, nearest
+from oulipoly_engine.config.schema.fields import Filled, NameOf, OneOf, Table, Text, make_whole_check
 from oulipoly_engine.core.sessions.saved_view import GROUPINGS
 from oulipoly_engine.core.sessions.sessions import Sort
 
@@ -53,6 +56,66 @@ class AppTable(Table):
     views: Annotated[dict[str, dict[str, Any]], make_whole_check("tables with names, `[views.mine]`")] = Field(
         {}, description="Views of the list of sessions by name."
     )
+    # So is each command.
+    commands: Annotated[list[dict[str, Any]], make_whole_check("tables in double brackets, `[[commands]]`")] = Field(
+        [], description="Commands of your own on the row under the cursor."
+    )
+
+
+_RUNS = (
+    "In a terminal of its own, in a tab.",
+    "Unseen; what it prints is shown when it has ended.",
+    "On the whole screen, from which the app steps back until it has ended.",
+)
+_LONGEST_NAME = 40
+_SCRIPT_OPTIONS = ("-c", "-lc", "-ic", "-e", "-E", "--eval", "--command", "-exec", "-S")  # a program runs what follows
+
+
+class CommandTable(Table):
+    """One `[[commands]]` of app.toml: a command of your own on the row under the cursor."""
+
+    name: Filled = Field(description="What it is called in menu, palette, help and behind `:`.")
+    command: Annotated[list[Text] | Text, make_whole_check("a text, or a list of texts in brackets")] = Field(
+        description="The program and its arguments, as a list or as a line that no shell reads; {session}, {cwd} and "
+        "the like stand for what the row has, each as one word."
+    )
+    key: Text = Field("", description="Its keys, as in `[keys]`; without any it is found in menu, palette and help.")
+    panes: list[Annotated[str, OneOf(*PANES)]] = Field(
+        [], description="The panes whose row it is for; without any, all of them."
+    )
+    run: Annotated[str, OneOf(*RUNS, notes=_RUNS)] = Field("terminal", description="Where it runs.")
+    confirm: bool = Field(False, description="Whether you are asked first.")
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return the program and its arguments. Raises ValueError for a line with an open quote."""
+        return tuple(shlex.split(self.command) if isinstance(self.command, str) else self.command)
+
+    def refusals(self) -> Iterator[Fault]:
+        """Find a name that cannot be typed, and what cannot be filled in without a risk."""
+        if not self.name.isprintable() or self.name != self.name.strip() or len(self.name) > _LONGEST_NAME:
+            message = f"{self.name[:_LONGEST_NAME]!r} is no name: 1 to {_LONGEST_NAME} characters on one line"
+            yield Fault(("name",), message, "change it")
+        try:
+            words = self.words
+            placeholders = [list_placeholders(word) for word in words]
+        except ValueError as error:
+            yield Fault(("command",), str(error), "close each quote, double a brace that stands for itself")
+            return
+        if not words or not words[0].strip():
+            yield Fault(("command",), "it names no program", "write a program and its arguments")
+            return
+        for name in (name for names in placeholders for name in names if name not in PLACEHOLDERS):
+            near = nearest(name, PLACEHOLDERS)
+            fix = f"write {{{near[0]}}}" if near else f"known are {', '.join(PLACEHOLDERS)}"
+            yield Fault(("command",), f"there is no placeholder {{{name}}}", fix)
+        if placeholders[0]:
+            yield Fault(("command",), "the program itself depends on the row", "name a program first")
+        for before, word, names in zip(words, words[1:], placeholders[1:], strict=False):
+            if names and before in _SCRIPT_OPTIONS:
+                message = f"{{{names[0]}}} stands in what `{before}` runs as a program: a title could become a command"
+                fix = f"""write `["sh", "-c", 'echo "$1"', "sh", "{{{names[0]}}}"]`"""
+                yield Fault(("command",), f"{message} ({word[:_LONGEST_NAME]!r})", fix)
 
 
 class ViewTable(Table):

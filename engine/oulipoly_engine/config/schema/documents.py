@@ -11,7 +11,7 @@ from pydantic_core import core_schema
 
 from oulipoly_engine.config.schema.accounts import AccountTable
 from oulipoly_engine.config.schema.agents import AgentKeys
-from oulipoly_engine.config.schema.app import AppTable, ThemeTable, ViewTable
+from oulipoly_engine.config.schema.app import AppTable, CommandTable, ThemeTable, ViewTable
 from oulipoly_engine.config.schema.models import ModelTable
 from oulipoly_engine.config.schema.settings import PriceTable, ScriptsTable, SettingsTable
 
@@ -33,9 +33,13 @@ def json_schema(file: str) -> dict[str, Any]:
     """Return the JSON Schema of one of FILES."""
     title, shape = _SHAPES[file]
     document = TypeAdapter(shape).json_schema(schema_generator=_Generator)
-    if shape is AppTable:  # its views are looked at one by one, so that the table itself knows nothing of them
+    if (
+        shape is AppTable
+    ):  # its views and commands are looked at one by one, so that the table itself knows nothing of them
         view = ViewTable.model_json_schema(schema_generator=_Generator)
         document["properties"]["views"]["additionalProperties"] = view
+        command = CommandTable.model_json_schema(schema_generator=_Generator)
+        document["properties"]["commands"]["items"] = command
     return {"$schema": _DIALECT, **document, "title": title}
 
 

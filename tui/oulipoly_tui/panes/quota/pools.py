@@ -119,6 +119,14 @@ class PoolsPane(Pane):
             return words.local(decision.error or "nobody can serve this model now", decision.now)
         return self._account_obstacle(action, None if found is None else found[2])
 
+    def row_values(self) -> Mapping[str, str]:
+        """Return what the row under the cursor has for the user's own commands."""
+        found = self._find_member()
+        if found is None:
+            return {}
+        model = found[0].model.name
+        return {"account": found[2].name, "model": model, "pool": model}
+
     def state(self) -> Mapping[str, object]:
         """Return the row of the cursor."""
         return {"row": self.query_one("#pools-list", VirtualList).cursor_key}

@@ -101,6 +101,11 @@ class QuotaPane(Pane):
             return "an hour is the shortest range"
         return None
 
+    def row_values(self) -> Mapping[str, str]:
+        """Return what the row under the cursor has for the user's own commands."""
+        account = self._account()
+        return {} if account is None else {"account": account}
+
     def state(self) -> Mapping[str, object]:
         """Return the row of the cursor, the range, and how who burned it is listed."""
         row = self.query_one("#quota-list", VirtualList).cursor_key

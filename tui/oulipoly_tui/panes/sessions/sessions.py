@@ -202,6 +202,25 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
             None,
         )
 
+    def row_values(self) -> Mapping[str, str]:
+        """Return what the session under the cursor has for the user's own commands."""
+        target, listed = self.target(), self.listed
+        if target is None or listed is None:
+            return {}
+        one = listed.session
+        values = {
+            "session": target.chain_id,
+            "native_id": target.session_id,
+            "account": target.account,
+            "model": "" if one.model.startswith("<") else one.model,
+            "pool": self.model,
+            "cli": listed.kind,
+            "cwd": one.workspace,
+            "transcript": target.path,
+            "title": target.title,
+        }
+        return {name: text for name, text in values.items() if text}
+
     @property
     def chosen_chains(self) -> tuple[str, ...]:
         """Return the marked sessions in no order, else the one under the cursor."""

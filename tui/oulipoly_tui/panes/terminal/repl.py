@@ -14,7 +14,7 @@ from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.errors import Interrupted
 from oulipoly_tui.driver.clipboard_leave import ClipboardLeave
 from oulipoly_tui.panes.pane import bindings
-from oulipoly_tui.panes.terminal.open_terminal import OpenTerminal
+from oulipoly_tui.panes.terminal.open_terminal import OpenTerminal, title_in
 from oulipoly_tui.panes.terminal.tabs import TerminalTabs
 from oulipoly_tui.single.fullscreen import hand_over
 from oulipoly_tui.view.frame.attention import Attention
@@ -88,10 +88,19 @@ class ReplPane(TerminalTabs):
         app: Any = self.app
         self._start("REPL of a fork", partial(app.engine.new_terminals.fork, session, self._room()))
 
-    def run_program(self, argv: tuple[str, ...]) -> None:
-        """Run any command in a tab."""
+    def run_program(self, argv: tuple[str, ...], folder: Path | None = None) -> None:
+        """Run any command in a tab. folder: where; None: ours."""
         app: Any = self.app
-        self._start(argv[0], partial(app.engine.new_terminals.run, argv, self._room()))
+        self._start(argv[0], partial(app.engine.new_terminals.run, argv, self._room(), folder))
+
+    def row_values(self) -> dict[str, str]:
+        """Return what the chosen terminal has for the user's own commands."""
+        if self._current is None:
+            return {}
+        one = self._current.terminal
+        values = {"terminal": one.id, "cwd": one.cwd, "account": one.account, "model": one.model, "pool": one.model}
+        title = title_in(self.app, one.session_id)
+        return {name: text for name, text in {**values, "native_id": one.session_id, "title": title}.items() if text}
 
     def attention(self) -> tuple[Attention, ...]:
         """Return the terminals that ring or have ended since they were last seen."""

@@ -73,6 +73,14 @@ class TranscriptPane(Pane):
         """Show that nothing is open."""
         self.set_class(self.target is None, "-empty")
 
+    def row_values(self) -> Mapping[str, str]:
+        """Return what the session that is shown has for the user's own commands."""
+        one = self.target
+        if one is None:
+            return {}
+        values = {"session": one.chain_id, "native_id": one.session_id, "account": one.account, "title": one.title}
+        return {name: text for name, text in {**values, "transcript": one.path}.items() if text}
+
     def on_unmount(self) -> None:
         """Let go of the file."""
         if self._follower is not None:

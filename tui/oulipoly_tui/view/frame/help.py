@@ -21,9 +21,16 @@ def help_rows(
     works: ids of what does something now; the others are dimmed. A sentence too long for the width goes on in rows that
     the cursor passes over.
     """
-    places = list(dict.fromkeys(row.where for row in keys.rows))
+    places = list(dict.fromkeys(row.where for row in (*keys.rows, *keys.own)))
     places.sort(key=lambda place: {pane: 0, FRAME: 1, LISTS: 2}.get(place, 3))
-    return tuple(row for place in places for row in _section(keys.of(place), place, works, wanted.strip(), width))
+    return tuple(
+        row for place in places for row in _section(_rows_of(keys, place), place, works, wanted.strip(), width)
+    )
+
+
+def _rows_of(keys: Keymap, place: str) -> tuple[Action, ...]:
+    """Return what works in a place, the user's own commands without a key last."""
+    return (*keys.of(place), *(row for row in keys.own if not row.keys and row.where == place))
 
 
 def place_title(place: str) -> str:

@@ -1,0 +1,130 @@
+"""Commands of the user's own: keys, menu, line, palette; what of a row they get; where they run."""
+
+import json
+from contextlib import asynccontextmanager
+
+import pytest
+
+from oulipoly_engine.config.app_settings import CustomCommand, fill
+from oulipoly_engine.paths import from_environment
+from oulipoly_tui import entry
+from oulipoly_tui.keys.keymap import resolve
+from oulipoly_tui.live_settings import LiveSettings
+
+HOSTILE = "$(touch pwned); `touch pwned` \" ' \n & rm -rf {account} {{x}}"
+
+
+def write(app_world, *commands):
+    texts = []
+    for one in commands:
+        lines = [f"{key} = {json.dumps(value)}" for key, value in one.items()]
+        texts.append("\n".join(("[[commands]]", *lines)))
+    app_world.write("app.toml", "\n".join(texts) + "\n")
+
+
+@pytest.fixture
+def running(running):
+    """Open the app with one pane as its files have it."""
+
+    @asynccontextmanager
+    async def run(size=(120, 36), **options):
+        found = entry.options(from_environment(), [])
+        options = {"commands": found.commands, "own_keys": found.own_keys, **options}
+        async with running(size, panes=["pools"], **options) as (app, pilot):
+            app.live_settings = LiveSettings(app, lambda: entry.options(from_environment(), []))
+            yield app, pilot
+
+    return run
+
+
+def notes(app_world, **more):
+    """Return a command that notes the words that it is given."""
+    script = f'printf "%s\\n" "$#" "$@" >> {app_world.home}/noted'
+    return {"name": "note it", "command": ["sh", "-c", script, "sh", "{account}", "of {pool}"], **more}
+
+
+async def noted(app_world, pilot, settled):
+    file = app_world.home / "noted"
+    await settled(pilot, lambda: file.exists() and file.read_text().count("\n") >= 3)
+    return file.read_text()
+
+
+async def test_a_key_runs_a_command_on_the_row_unseen_and_shows_what_it_prints(
+    app_world, running, settled, screen_text
+):
+    command = ["sh", "-c", 'printf "%s of %s" "$1" "$2"; exit 3', "sh", "{account}", "{pool}"]
+    write(app_world, {"name": "greet", "key": "ctrl+g", "panes": ["pools"], "run": "background", "command": command})
+    async with running() as (app, pilot):
+        await pilot.press("ctrl+g")
+        await settled(pilot, lambda: type(app.screen).__name__ == "Reading")
+
+        text = "\n".join(screen_text(app))
+        assert "greet: ended with 3" in text
+        assert "bob of mix" in text
+
+
+async def test_menu_line_palette_and_help_know_it(app_world, running, settled, screen_text):
+    write(app_world, notes(app_world, run="background", key="f9"))
+    async with running() as (app, pilot):
+        for keys in (("full_stop",), ("question_mark", *"note it"), ("ctrl+p", *"note it")):
+            await pilot.press(*("space" if key == " " else key for key in keys))
+            await settled(pilot, lambda: all(word in "\n".join(screen_text(app)) for word in ("note it", "f9")))
+            await pilot.press("escape")
+            await settled(pilot, lambda: app.screen is app.frame)
+        app.order("note it")
+        assert "2\nbob\nof mix\n" == await noted(app_world, pilot, settled)
+
+
+async def test_it_asks_first_where_that_is_wanted(app_world, running, settled, screen_text):
+    write(app_world, notes(app_world, run="background", key="f9", confirm=True))
+    async with running() as (app, pilot):
+        await pilot.press("f9")
+        await settled(pilot, lambda: type(app.screen).__name__ == "Confirm")
+        assert any("bob 'of mix'" in line for line in screen_text(app))
+        await pilot.press("n", "f9")
+        await settled(pilot, lambda: type(app.screen).__name__ == "Confirm")
+        await pilot.press("y")
+        assert "2\nbob\nof mix\n" == await noted(app_world, pilot, settled)
+
+
+async def test_a_command_works_as_soon_as_it_stands_in_the_file_and_no_longer(app_world, running, settled):
+    async with running() as (app, pilot):
+        write(app_world, notes(app_world, run="background", key="f9"))
+        await settled(pilot, lambda: app.keys.own)
+        await pilot.press("f9")
+        await noted(app_world, pilot, settled)
+        (app_world.config / "app.toml").unlink()
+        await settled(pilot, lambda: not app.keys.own)
+
+
+async def test_a_row_without_what_it_needs_says_so(app_world, running, settled):
+    write(app_world, {"name": "read", "key": "f9", "command": "less {transcript}"})
+    async with running() as (app, pilot):
+        assert all(action.custom is None for action in app.works_now())
+        await pilot.press("f9")
+        await settled(pilot, lambda: any("read needs a transcript" in one.message for one in app._notifications))
+
+
+async def test_read_only_runs_none(app_world, running, settled):
+    write(app_world, notes(app_world, run="background", key="f9"))
+    async with running(read_only=True) as (app, pilot):
+        await pilot.press("f9")
+        await settled(pilot, lambda: any("read-only" in one.message for one in app._notifications))
+
+
+def test_a_value_stays_one_word_whatever_is_in_it():
+    assert ("git", f"--x={HOSTILE}", "{a}") == fill(("git", "--x={title}", "{{a}}"), {"title": HOSTILE})
+
+
+@pytest.mark.parametrize("title", ["--output=/etc/passwd", "-rf", "a\0b"])
+def test_a_value_that_would_be_an_option_or_no_argument_is_refused(title):
+    with pytest.raises(ValueError, match="the title of this row"):
+        fill(("git", "{title}"), {"title": title})
+
+
+def test_one_command_for_two_panes_is_one_name_on_the_line():
+    command = CustomCommand("log", ("git", "log"), "f9", ("sessions", "terminals"))
+
+    own = resolve(commands=[command]).own
+    assert ["sessions", "repl"] == [one.where for one in own]
+    assert 1 == len({one.command.name for one in own})
