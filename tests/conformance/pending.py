@@ -6,6 +6,5 @@ A test fails while an area is listed here and driven too, so the list stays true
 PENDING = {
     "messenger": "later",
     "scratchpad": "later",
-    "setup.session_id": "12",
     "store": "later",
 }

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from oulipoly_engine.core.accounts.clis.table import CLIS
 from oulipoly_engine.core.setup.mcp import server_names
 from oulipoly_engine.core.setup.models import is_model_name, model_names
+from oulipoly_engine.core.setup.turn import session_id
 from oulipoly_engine.store.base.db import open_store
 from oulipoly_engine.store.runs.cli_versions import record
 
@@ -27,7 +28,12 @@ def drive_discovery(vector, _tmp_path):
     assert vector["expected"] == list(found)
 
 
+def drive_session_id(vector, _tmp_path):
+    assert vector["expected"] == session_id(vector["input"]["stderr"])
+
+
 DRIVERS = {
+    "setup.session_id": drive_session_id,
     "setup.mcp_names": drive_mcp_names,
     "setup.version_tracker": drive_version_tracker,
     "setup.discovery": drive_discovery,

@@ -15,7 +15,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Container, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused
@@ -102,6 +102,7 @@ def keep_folder(change: FolderChange, kept: Path) -> FolderChange:
 
     Raises ConfigInvalid where it is no longer what it was, or cannot be copied.
     """
+    _clear_left(change.path)
     now = read_folder(change.path)
     if (None if now is None else now.digest) != change.before:
         raise ConfigInvalid(_changed(change.path))
@@ -146,6 +147,7 @@ def place_folder(source: Path, expected: str, target: Path, before: str | None) 
 
 def check_undo(change: FolderChange) -> None:
     """Refuse to undo the change of a folder that was changed since. Raises RequestRefused, ConfigInvalid."""
+    _clear_left(change.path)
     now = read_folder(change.path)
     if (None if now is None else now.digest) not in (change.before, change.after):
         message = f"{change.path} was changed since, so nothing was undone: change it back by hand"
@@ -170,17 +172,11 @@ def _changed(path: Path) -> str:
 
 @contextmanager
 def _aside(target: Path) -> Iterator[Path]:
-    """Lend a folder beside a place, which is deleted afterwards. Raises ConfigInvalid for any OSError in the block.
-
-    What a killed process has left of its own is cleared away first, and put back what it had moved out of the place.
-    """
-    prefix = f".{target.name}.copy-"
+    """Lend a folder beside a place, which is deleted afterwards. Raises ConfigInvalid for any OSError in the block."""
     try:
         make_folder(target.parent)
-        for left in target.parent.glob(f"{glob.escape(prefix)}*"):
-            _restore(left / "old", target)
-            shutil.rmtree(left, ignore_errors=True)
-        aside = Path(tempfile.mkdtemp(prefix=prefix, dir=target.parent))
+        _clear_left(target)
+        aside = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
         try:
             yield aside
         finally:
@@ -190,6 +186,18 @@ def _aside(target: Path) -> Iterator[Path]:
     except OSError as error:
         message = f"{error.filename or target} cannot be written, so {target} is as it was: {error.strerror}"
         raise ConfigInvalid(message) from error
+
+
+def _clear_left(target: Path) -> None:
+    """Clear away what a killed process has left beside a place, and put back what it had moved out of that."""
+    for left in target.parent.glob(f"{glob.escape(_prefix(target))}*"):
+        with suppress(OSError):
+            _restore(left / "old", target)
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _prefix(target: Path) -> str:
+    return f".{target.name}.copy-"
 
 
 def _restore(old: Path, target: Path) -> None:

@@ -21,7 +21,8 @@ _BARE_REFERENCE = re.compile(r"\$([A-Za-z_]\w*)")
 _BEARER = re.compile(r"[Bb]earer \$\{([A-Za-z_]\w*)\}")
 _KINDS = {"local": "local program", "http": "HTTP", "sse": "server-sent events"}
 _AUTHORIZATION = "Authorization"
-_NAME = re.compile(r"[^\W_][\w .@-]{0,99}")
+_FOLDER_NAME = re.compile(r"\w[\w .@-]{0,99}")
+_LONGEST_NAME = 100  # characters
 
 
 class Server(Record):
@@ -70,9 +71,14 @@ def server_names(document: Mapping[str, Any], form: McpServers) -> tuple[str, ..
     return tuple(find_servers(document, form, "the file")[1])
 
 
-def is_name(name: str) -> bool:
-    """Tell whether a server or a skill can have a name: it may lead nowhere else as part of a path."""
-    return _NAME.fullmatch(name) is not None and not name.endswith((" ", "."))
+def is_server_name(name: str) -> bool:
+    """Tell whether a server can have a name, which is a key in a file."""
+    return name.isprintable() and 0 < len(name) <= _LONGEST_NAME and name == name.strip()
+
+
+def is_skill_name(name: str) -> bool:
+    """Tell whether a skill can have a name, which is that of its folder and leads nowhere else."""
+    return _FOLDER_NAME.fullmatch(name) is not None and not name.endswith((" ", "."))
 
 
 def read_server(entry: object, form: McpForm, where: str) -> Server:

@@ -105,7 +105,11 @@ class Sync:
     def plan_skill_sync(self, source: str, target: str, name: str) -> SyncPlan:
         """Return the changes that give a target a source's skill. Raises RunnerError."""
         origin, goal = self._pair(source, target)
-        _check_name(name, "skill")
+        if not mcp.is_skill_name(name):
+            message = (
+                f"{name[:80]!r} cannot be the name of a skill: letters, digits, `_`, `-`, `.`, at most 100 of them"
+            )
+            raise UsageInvalid(message)
         there, here = self._skill(origin, name), self._skill(goal, name)
         content = read_folder(there) if (there / _MARK).is_file() else None
         if content is None:
@@ -129,7 +133,9 @@ class Sync:
         config_json: the entry in the source CLI's form, where it is not what the source itself has.
         """
         origin, goal = self._pair(source, target)
-        _check_name(name, "MCP server")
+        if not mcp.is_server_name(name):
+            message = f"{name[:80]!r} cannot be the name of an MCP server: one line of at most 100 characters"
+            raise UsageInvalid(message)
         found = self._entry(origin, name) if config_json is None else _given(origin, name, config_json)
         servers = self._servers(goal)
         file, keys, present = self._place(goal, servers, name)
@@ -209,7 +215,7 @@ class Sync:
             entries = sorted(folder.iterdir())[:_MOST_SKILLS] if folder is not None else []
         except OSError:
             return ()
-        return tuple(one.name for one in entries if mcp.is_name(one.name) and (one / _MARK).is_file())
+        return tuple(one.name for one in entries if mcp.is_skill_name(one.name) and (one / _MARK).is_file())
 
     def _servers(self, home: _Home) -> McpServers:
         """Return how a CLI keeps its MCP servers now."""
@@ -244,12 +250,6 @@ class Sync:
     def _missing(kind: str, name: str, home: _Home, names: tuple[str, ...]) -> str:
         known = f"it has {', '.join(names[:20])}" if names else "it has none"
         return f"{home.describe()} has no {kind} {name[:80]!r}: {known}"
-
-
-def _check_name(name: str, kind: str) -> None:
-    if not mcp.is_name(name):
-        message = f"{name[:80]!r} cannot be the name of a {kind}: letters, digits, `_`, `-`, `.`, no more than 100"
-        raise UsageInvalid(message)
 
 
 def _given(home: _Home, name: str, text: str) -> _Found:

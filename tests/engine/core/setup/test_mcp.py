@@ -3,7 +3,7 @@
 import pytest
 
 from oulipoly_engine.core.accounts.clis.table import CLIS
-from oulipoly_engine.core.setup.mcp import convert, find_servers, is_name, says_the_same
+from oulipoly_engine.core.setup.mcp import convert, find_servers, is_server_name, is_skill_name, says_the_same
 from oulipoly_engine.errors import ConfigInvalid
 
 LOCAL = {
@@ -113,4 +113,10 @@ def test_opencode_keeps_servers_in_one_of_two_places():
 
 @pytest.mark.parametrize("name", ["..", ".a", "a/b", "a\nb", "", "-a", "a.", "x" * 101])
 def test_name_that_leads_elsewhere_is_none(name):
-    assert not is_name(name)
+    assert not is_skill_name(name)
+
+
+def test_server_may_have_any_name_of_one_line():
+    names = ["io.github.a/b", "plugin:x", "a\nb", "", " a", "x" * 101]
+
+    assert [True, True, False, False, False, False] == list(map(is_server_name, names))

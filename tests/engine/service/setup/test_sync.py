@@ -229,3 +229,17 @@ def test_what_a_killed_copy_left_is_put_right(sync, home):
         sync.apply(sync.plan_skill_sync("claude", "codex", "commit"))
 
     assert "mine" == (home / ".codex/skills/commit/SKILL.md").read_text()
+    assert ["commit"] == names(home / ".codex/skills")
+
+
+def test_undo_finds_what_a_killed_copy_had_moved_away(sync, home):
+    skills = home / ".codex/skills"
+    (skills / "commit").mkdir(parents=True)
+    (skills / "commit/SKILL.md").write_text("mine")
+    sync.apply(sync.plan_skill_sync("claude", "codex", "commit"))
+    (skills / ".commit.copy-x").mkdir()
+    (skills / "commit").rename(skills / ".commit.copy-x/old")  # as an undo does that is killed then
+
+    undo_last(home / "data")
+
+    assert "mine" == (skills / "commit/SKILL.md").read_text()
