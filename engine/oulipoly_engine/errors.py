@@ -95,7 +95,7 @@ class RunStays(RequestRefused):
 
 
 class PoolExhausted(RequestRefused):
-    """Every account of the pool is spent, drained or disabled."""
+    """Every account of the pool is exhausted, drained or disabled."""
 
 
 class SpawnFailed(RunnerError):
@@ -182,14 +182,14 @@ class TtlInvalid(RunnerError):
 
 
 class SessionNotFound(RunnerError):
-    """No chain owns that session."""
+    """There is no session with that id."""
 
     slug = "session-not-found"
     exit_code = 10
 
 
 class SessionAmbiguous(RunnerError):
-    """Several chains own that session, and more than one of them is in use."""
+    """Several sessions have that id, and more than one of them is in use."""
 
     slug = "ambiguous-session"
     exit_code = 11

@@ -28,7 +28,7 @@ class QuotaRefreshed(Event):
 
 
 class AlertRaised(Event):
-    """A window is nearly spent, or will run dry before its reset; raised once in a window's cycle."""
+    """A window is almost exhausted, or will run out before its reset; raised once in a window's cycle."""
 
     kind: str  # "threshold" or "forecast"
     account: str

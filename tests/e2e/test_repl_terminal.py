@@ -188,7 +188,7 @@ def test_closed_terminal_ends_the_cli_and_the_row(demo, start):
 
 def test_unknown_session_and_missing_terminal_are_said_plainly(demo, start, agents):
     cli = start("--resume", "0123abcd")
-    cli.expect("Error: no session and no chain has the id 0123abcd")
+    cli.expect("Error: no session has the id 0123abcd")
     cli.expect(pexpect.EOF)
     cli.wait()
     done = agents("repl", "demo-opus", env=world.environment_for(demo, os.environ))

@@ -83,7 +83,7 @@ def search(store: Store, query: Query, kinds: Kinds, limit: int, *, by_rank: boo
     width: of the snippets, in characters.
     """
     if query.at_risk is not None:
-        message = "is:at-risk is asked of the list of conversations: `session list is:at-risk`, or the app's / filter"
+        message = "is:at-risk is asked of the list of sessions: `session list is:at-risk`, or the app's / filter"
         raise UsageInvalid(message)
     ranked = by_rank and any(not term.is_negated for term in query.terms)
     wanted = _resolve_scope(store, query, kinds)

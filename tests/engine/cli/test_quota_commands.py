@@ -256,7 +256,7 @@ def test_quota_check_reads_every_account_and_marks_the_next_pick(world, quota):
     text = done.stdout.decode()
     assert 0 == done.returncode
     assert "a: UPDATED windows=[20%@" in text
-    assert "m: a (round-robin, fewest-calls)" in text
+    assert "m: a (round robin (quota unknown), fewest-calls)" in text
     assert ">>  a" in text
 
 

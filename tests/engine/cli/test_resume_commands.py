@@ -132,7 +132,7 @@ def test_beginning_of_an_id_is_enough_unless_it_means_several(known):
     short = known.run("--resume", "9e6", "x")
 
     assert [0, 1, 1] == [good.returncode, bad.returncode, short.returncode]
-    assert b"2 chains own 9e69" in bad.stderr
+    assert b"2 sessions have the id 9e69" in bad.stderr
     assert b"too short" in short.stderr
 
 
@@ -159,7 +159,7 @@ def test_session_id_of_a_script_is_found_by_all_of_it(known):
     upper = known.run("resume", "--session-id", SESSION.upper(), "--prompt", "x")
 
     assert [0, 1, 1] == [whole.returncode, beginning.returncode, upper.returncode]
-    assert f"no session and no chain has the id {SESSION}".encode() in upper.stderr
+    assert f"no session has the id {SESSION}".encode() in upper.stderr
 
 
 def test_several_recent_chains_of_one_id_are_refused_with_their_ids(known):
@@ -189,7 +189,7 @@ def test_id_on_several_accounts_names_them_all_for_scripts(known):
 
 
 FAILURES = {
-    "unknown": (("--resume", "ffffffff-616d-4640-bf1d-96f5391b1a2e", "x"), "no session and no chain has the id"),
+    "unknown": (("--resume", "ffffffff-616d-4640-bf1d-96f5391b1a2e", "x"), "no session has the id"),
     "foreign pool": (("resume", "-m", "other", "--session-id", SESSION, "--prompt", "x"), "models that have it: m"),
     "unknown model": (("resume", "-m", "nope", "--session-id", SESSION, "--prompt", "x"), "Unknown model 'nope'"),
     "no answer": (("resume", "--session-id", SESSION), "no answer payload"),

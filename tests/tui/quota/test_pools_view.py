@@ -245,7 +245,7 @@ def test_every_time_is_the_user_s_own(crowd, snapshot_of, monkeypatch):
     found = of_app(snapshot, (), keymap.resolve("default", {}))
 
     details = "\n".join(plain(line) for line in member_details(snapshot, snapshot.pools[0], 7))
-    assert "has spent its 5h window until Sat 00:00" in details
+    assert "has exhausted its 5h window until Sat 00:00" in details
     assert ["left alone until Fri 21:30; press u on it in Pools to read it again at once"] == [
         one.fix for one in found if one.cause == "the vendor said 500"
     ]

@@ -28,7 +28,7 @@ _SHOWN_DIFFERENCES = 3
 _PATIENCE_S, _SHORT_PATIENCE_S = 15.0, 1.0  # until the first difference, and after it: the walk fails already
 _LOOK_S = 0.02
 _BREAK = r"(?:[^\w\n/]*\n[^\w\n/-]*)?"  # where a box breaks a line, with its edges
-_CHAIN = re.compile(r"(chain +)([0-9a-f-]{36})")  # a session's own id is drawn by lot
+_CHAIN = re.compile(r"(id +)([0-9a-f-]{36})")  # a session's own id is drawn by lot
 _SAME = 8 if WRITES else 2  # looks: what is written down must have come to rest
 
 

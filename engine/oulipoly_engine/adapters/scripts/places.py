@@ -30,7 +30,7 @@ from typing import BinaryIO, NamedTuple
 
 _DEEPEST = 16  # folders below the root; os.walk of Python 3.11 calls itself for each
 _LONGEST_LINE = 16 << 20  # of a first line; a session_meta holds the instructions, some 100 kB
-_RECORDS_READ = 2_000  # for the folder of a Claude transcript; the first conversation record has it
+_RECORDS_READ = 2_000  # for the folder of a Claude transcript; the first message has it
 _CHUNK = 1 << 20
 _ESCAPED = re.compile(r"[^A-Za-z0-9-]")
 _LONGEST_NAME = 200  # characters; Claude Code cuts longer folder names there and adds a hash
@@ -114,7 +114,7 @@ class Folder:
 def locate_claude(folder: Folder, session_id: str) -> Path | None:
     """Return the file of that name, whatever it says inside; else one with a record of the session.
 
-    A sub-agent's file carries its parent's id and is never the conversation: whoever shows, resumes or replaces it
+    A sub-agent's file carries its parent's id and is never the session itself: whoever shows, resumes or replaces it
     would take the part for the whole.
     """
     named = folder.list_named(f"{session_id}.jsonl", "")

@@ -32,7 +32,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     accounts = context.engine.accounts
     if verb == "list":
         parser.add_argument("--json", action="store_true", help="print one JSON document")
-        return _list(context, accounts.states(), as_json=parser.parse(arguments).json)
+        options = parser.parse(arguments)  # first: help opens no state file
+        return _list(context, accounts.states(), as_json=options.json)
     parser.add_argument("account", metavar="ACCOUNT")
     if verb == "reserve":
         parser.add_argument("percent", nargs="+", metavar="PERCENT", help="0 to 99, a %% sign may follow")

@@ -18,7 +18,7 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     """Print a decision as a table or as JSON; nothing is started and nothing is marked."""
     parser = Parser(
         prog=f"{context.program} {name}",
-        description="Explain the choice of an account: each candidate with its windows, rates, score and why it lost.",
+        description="Explain the choice of an account: each candidate's windows, rates and headroom, and why it lost.",
         epilog=f"what-ifs: {FORMS}",
     )
     parser.add_argument("subject", metavar="MODEL|RUN", help="a model, or the UUID of a run")

@@ -87,7 +87,7 @@ def _head(listed: ListedSession, tree: EntryTree, now: datetime, home: str) -> I
     yield plain(redact(one.title or "(no name)")) + ("  *" if one.pinned_at is not None else "")
     if one.note:
         yield f"  note       {plain(redact(one.note))}"
-    yield f"  chain      {one.chain_id}"
+    yield f"  id         {one.chain_id}"
     yield f"  model      {plain(one.model)}" + ("" if active.cli_model is None else f" ({plain(active.cli_model)})")
     yield f"  workspace  {'?' if one.workspace is None else plain(short_path(one.workspace, home))}"
     yield f"  file       {_file(listed, now, home)}"

@@ -33,10 +33,13 @@ def _rebuild(context: Context, name: str, arguments: list[str]) -> int:
 
 
 def _backfill(context: Context, name: str, arguments: list[str]) -> int:
-    parser = Parser(prog=f"{context.program} {name}", description="Fill in chains and compaction marks.")
+    parser = Parser(
+        prog=f"{context.program} {name}",
+        description="Fill in sessions and compaction marks.",
+    )
     parser.parse(arguments)
     done = context.engine.state_file.backfill()
-    output.write_line(f"chains: {done.chains} made")
+    output.write_line(f"sessions: {done.chains} made")
     output.write_line(f"compaction boundaries: {done.compactions} marked")
     return 0
 

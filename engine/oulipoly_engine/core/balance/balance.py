@@ -23,7 +23,7 @@ from oulipoly_engine.core.balance.decision import (
     WindowVerdict,
 )
 from oulipoly_engine.core.balance.explain import decision_to_json, explain_exhaustion, why_not
-from oulipoly_engine.core.balance.headroom import headroom, known_headroom
+from oulipoly_engine.core.balance.headroom import headroom, known_headroom, score_text
 from oulipoly_engine.core.quota.burn import PoolRates, pool_rates, project, rate_of
 from oulipoly_engine.core.quota.windows import MIN_HOURS, mark_holds
 from oulipoly_engine.records import Record, replace
@@ -184,7 +184,7 @@ def _exclude_reserved(
 
 
 def _penalise_hidden(verdict: Verdict, covered: int) -> Verdict:
-    """Force the score to 0 if the account shows fewer live windows than the best covered and is nearly spent."""
+    """Force the score to 0 if the account shows fewer live windows than the best covered and is almost exhausted."""
     if verdict.live_windows >= covered or not _is_near_cap(verdict):
         return verdict
     return replace(verdict, hides_window=True, score=None if verdict.score is None else 0.0)
@@ -198,8 +198,8 @@ def _stay(eligible: Sequence[Verdict], sticky_to: str | None) -> _Answer | None:
     """Keep to the account last used, unless it fails or is known to have no headroom."""
     for verdict in eligible:
         if verdict.candidate.account == sticky_to and not verdict.is_erring and not _lacks_headroom(verdict):
-            score = "its headroom is unknown" if verdict.score is None else f"its score is {verdict.score:.2f}"
-            reason = f"{sticky_to} was used last for this model, is eligible, and {score}"
+            known = "unknown" if verdict.score is None else score_text(verdict.score)
+            reason = f"{sticky_to} was used last for this model, is eligible, and its headroom is {known}"
             return _Answer(verdict, Method.STICKY, reason)
     return None
 
@@ -223,7 +223,7 @@ def _by_density(eligible: Sequence[Verdict], rule: TieRule) -> _Answer:
     ]
     if not contenders:
         is_erring = all(verdict.is_erring for verdict in eligible)
-        return _round_robin(eligible, _ALL_FAILED if is_erring else "no account of the pool can be scored", rule)
+        return _round_robin(eligible, _ALL_FAILED if is_erring else "no account of the pool has known headroom", rule)
     picked = pick(contenders, rule)
     chosen = eligible[picked.winner.place]
     return _Answer(chosen, Method.DENSITY, _density_reason(chosen, picked, rule, len(contenders)), picked.band_floor)
@@ -232,15 +232,15 @@ def _by_density(eligible: Sequence[Verdict], rule: TieRule) -> _Answer:
 def _density_reason(chosen: Verdict, picked: Pick, rule: TieRule, scored: int) -> str:
     account, score = chosen.candidate.account, picked.winner.score
     if scored == 1:
-        return f"{account} is the only account that can be scored, with {score:.2f}"
+        return f"{account} is the only account whose headroom is known, {score_text(score)}"
     if picked.band_floor is None:
-        return f"no account has headroom left; {account} is the last with the highest score, {score:.2f}"
+        return f"no account has headroom left; {account} is the last with the most, {score_text(score)}"
     if rule is TieRule.MOST_HEADROOM:
-        among = f"among the {picked.band_size} accounts with a score above 0"
-        return f"{account} has the most headroom for the time to its resets, {picked.winner.headroom:.2f}, {among}"
+        among = f"among the {picked.band_size} accounts with headroom"
+        return f"{account} has the most left for the time to its resets, {picked.winner.headroom:.2f}, {among}"
     if picked.band_size == 1:
-        return f"{account} has the best score, {score:.2f}, and no other account reaches half of it"
-    among = f"among the {picked.band_size} accounts that reach half of the best score"
+        return f"{account} has the most headroom, {score_text(score)}, and no other account reaches half of it"
+    among = f"among the {picked.band_size} accounts with at least half of the most headroom"
     if rule is TieRule.FEWEST_CALLS:
         return f"{account} has the fewest calls, {picked.winner.invocation_count}, {among}"
     used = picked.winner.worst_projected_used
@@ -256,7 +256,7 @@ def _by_count(eligible: Sequence[Verdict], rule: TieRule) -> _Answer:
     pool = unspent if is_narrowed else steady
     chosen = min(pool, key=lambda verdict: (_weigh_calls(verdict), -known_headroom(verdict)))
     calls, errors = chosen.candidate.invocation_count, chosen.candidate.recent_errors
-    least = "the least of those that are not nearly spent" if is_narrowed else "the least"
+    least = "the least of those that are not almost exhausted" if is_narrowed else "the least"
     reason = (
         f"some windows are unknown, so calls decide: {chosen.candidate.account} has {calls} with {errors} recent "
         f"failures, {least}"
@@ -276,7 +276,7 @@ def _round_robin(eligible: Sequence[Verdict], because: str, rule: TieRule) -> _A
     """
     if rule is TieRule.MOST_HEADROOM:
         chosen = min(eligible, key=lambda one: (one.is_erring, -known_headroom(one), one.candidate.invocation_count))
-        most = f"with the most headroom by the last readings, {known_headroom(chosen):.2f}"
+        most = f"with the most left by the last readings, {known_headroom(chosen):.2f}"
         return _Answer(chosen, Method.ROUND_ROBIN, f"{because}, so {chosen.candidate.account} {most}, is next")
     chosen = min(eligible, key=lambda one: (one.candidate.invocation_count, -known_headroom(one)))
     account, calls = chosen.candidate.account, chosen.candidate.invocation_count
@@ -290,4 +290,4 @@ def _more_headroom(chosen: Verdict, equals: Sequence[Verdict]) -> str:
     known = known_headroom(chosen)
     if all(known_headroom(verdict) == known for verdict in equals):
         return ""
-    return f"; of {len(equals)} accounts with as many it has the most headroom by the last readings, {known:.2f}"
+    return f"; of {len(equals)} accounts with as many it has the most left by the last readings, {known:.2f}"

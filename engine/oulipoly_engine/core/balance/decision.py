@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
 
@@ -32,6 +33,14 @@ class Method(StrEnum):
     ROUND_ROBIN = "round-robin"
     STICKY = "sticky"
     NONE = "none"  # nobody is eligible
+
+
+METHOD_WORDS: Mapping[str, str] = {  # the slugs are the contract's, these are for people
+    Method.DENSITY: "ranked by headroom",
+    Method.COUNT: "fewest calls (quota unknown)",
+    Method.ROUND_ROBIN: "round robin (quota unknown)",
+    Method.STICKY: "stays on it",
+}
 
 
 class ExclusionKind(StrEnum):
@@ -90,7 +99,7 @@ class Verdict(Record):
     exclusion: ExclusionKind | None
     excluding_window: WindowVerdict | None  # of SPENT and RESERVED
     readmit: bool  # the exhaustion mark is outlived: the shell must clear it in the store
-    hides_window: bool = False  # fewer live windows than the best covered and nearly spent: score forced to 0
+    hides_window: bool = False  # fewer live windows than the best covered and almost exhausted: score forced to 0
 
     @property
     def is_eligible(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from oulipoly_engine.core.balance.decision import METHOD_WORDS
 from oulipoly_engine.core.text.quantities import HEADROOM_UNIT, headroom, hours, percent
 
 
@@ -14,7 +15,8 @@ def why_lines(decision: Mapping[str, Any]) -> Iterator[str]:
     decision: the JSON form of `core.explain.decision_to_json`; numbers that are unknown are shown as `?`.
     """
     chosen = decision.get("account") or "nobody"
-    yield f"why {chosen}: {decision.get('reason') or decision.get('error')} [{decision.get('method')}]"
+    method = str(decision.get("method"))
+    yield f"why {chosen}: {decision.get('reason') or decision.get('error')} [{METHOD_WORDS.get(method, method)}]"
     for candidate in decision.get("candidates", ()):
         yield _candidate_line(candidate)
 

@@ -19,7 +19,7 @@ from oulipoly_engine.core.balance.decision import (
     Verdict,
     WindowVerdict,
 )
-from oulipoly_engine.core.balance.headroom import headroom, known_headroom
+from oulipoly_engine.core.balance.headroom import headroom, known_headroom, score_text
 
 _AT_MOST = "at most its headroom"  # of an account as good, that comes later
 
@@ -52,7 +52,7 @@ def exclusion_text(verdict: Verdict) -> str:
         case ExclusionKind.MARKED:
             return "is marked exhausted until a refresh clears it"
         case ExclusionKind.SPENT:
-            return f"has spent {_window_text(verdict.excluding_window)}"
+            return f"has exhausted {_window_text(verdict.excluding_window)}"
         case ExclusionKind.RESERVED:
             kept = f"{verdict.candidate.reserve:.0%} of every window in reserve"
             return f"keeps {kept} and has reached it in {_window_text(verdict.excluding_window)}"
@@ -78,11 +78,11 @@ def why_not(decision: Decision, verdict: Verdict) -> str | None:
         case Method.STICKY:
             return f"the model stays on {decision.account}"
         case Method.COUNT if by_headroom and known_headroom(verdict) < 0:
-            return f"is nearly spent by its last reading, {known_headroom(verdict):.2f}"
+            return f"is almost exhausted by its last reading, {known_headroom(verdict):.2f}"
         case Method.COUNT:
             return f"has more calls and failures than {decision.account}, or as many and {_AT_MOST}"
         case Method.ROUND_ROBIN if by_headroom:
-            return f"has at most the headroom of {decision.account} by its last reading, {known_headroom(verdict):.2f}"
+            return f"has at most as much left as {decision.account} by its last reading, {known_headroom(verdict):.2f}"
         case Method.ROUND_ROBIN:
             return f"has more calls than {decision.account}, or as many and {_AT_MOST}"
         case Method.DENSITY | Method.NONE:
@@ -160,17 +160,18 @@ def _window_to_json(verdict: WindowVerdict) -> dict[str, object]:
 
 def _not_densest(decision: Decision, verdict: Verdict) -> str:
     if verdict.score is None:
-        return "cannot be scored: no live window" if not verdict.live_windows else "cannot be scored: burn not learned"
+        reason = "no live window" if not verdict.live_windows else "no rate learned yet"
+        return f"its headroom is unknown: {reason}"
     if verdict.hides_window:
-        return "is nearly spent and hides a window that others show, so its score counts as 0"
+        return "is almost exhausted and hides a window that others show, so its headroom counts as 0"
     if decision.band_floor is None:
-        return f"its score, {verdict.score:.2f}, is not the highest"
+        return f"its headroom, {score_text(verdict.score)}, is not the most"
     if not decision.in_band(verdict):
-        too_low = "0" if decision.rule is TieRule.MOST_HEADROOM else "below half of the best"
-        return f"its score, {verdict.score:.2f}, is {too_low}"
+        too_low = "0" if decision.rule is TieRule.MOST_HEADROOM else "below half of the most"
+        return f"its headroom, {score_text(verdict.score)}, is {too_low}"
     if decision.rule is TieRule.MOST_HEADROOM:
         own = headroom(verdict.windows, verdict.candidate.reserve)
-        return f"has at most the headroom of {decision.account}, {own:.2f}"
+        return f"has at most as much left as {decision.account}, {own:.2f}"
     if decision.rule is TieRule.FEWEST_CALLS:
         return f"has at least as many calls as {decision.account}, {verdict.candidate.invocation_count}"
     return f"has at least the projected use of {decision.account}"

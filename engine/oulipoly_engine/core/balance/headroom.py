@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from oulipoly_engine.core.balance.decision import Verdict, WindowVerdict
 from oulipoly_engine.core.quota.windows import MIN_HOURS, length_h
+from oulipoly_engine.core.text import quantities
 
 NEARLY_SPENT = 0.95  # projected use from which an account comes last: a prompt begun there may be cut off
 _COMES_LAST = 6.0  # more than any two accounts' headrooms differ by otherwise
@@ -27,7 +28,7 @@ def headroom(windows: Sequence[WindowVerdict], reserve: float = 0.0) -> float:
     """Return the least headroom over an account's live windows: what is left, plus a bonus for a near reset.
 
     reserve: 0..1 of every window that stays unspent.
-    About 0..5.3; less than 0 when a window is nearly spent. A window without a projection counts as it was last read.
+    About 0..5.3; below 0 when a window is almost exhausted. A window without a projection counts as it was last read.
     """
     least, is_nearly_spent = math.inf, False
     for verdict in windows:
@@ -43,12 +44,17 @@ def headroom(windows: Sequence[WindowVerdict], reserve: float = 0.0) -> float:
     return least - _COMES_LAST if is_nearly_spent else least
 
 
+def score_text(score: float) -> str:
+    """Return the contract's score as people read it, who call it headroom."""
+    return f"{quantities.headroom(score)} {quantities.HEADROOM_UNIT}"
+
+
 def known_headroom(verdict: Verdict) -> float:
     """Return the headroom of an account that cannot be scored, by what its last reading says.
 
     To the percent, so that readings a moment apart count as equal. Windows that have all reset are as good as unused.
     0 where nothing is known, and at most 0 where a window is hidden: behind whoever has something left, before whoever
-    is nearly spent.
+    is almost exhausted.
     """
     if not verdict.windows:
         return 0.0

@@ -36,7 +36,7 @@ class Alert(Record):
         reset = f"resets {to_text(self.resets_at)[:16]}Z"
         if self.dry_at is None:
             return f"{head}, {reset}"
-        return f"{head} and runs dry about {to_text(self.dry_at)[:16]}Z at the present pace; it {reset}"
+        return f"{head} and runs out about {to_text(self.dry_at)[:16]}Z at the present pace; it {reset}"
 
     def to_json(self) -> dict[str, object]:
         """Return the alert as JSON values; uses are fractions, instants RFC 3339."""

@@ -1,4 +1,4 @@
-"""When a window runs dry at the present pace, from its own readings. Pure: the instant comes in.
+"""When a window runs out at the present pace, from its own readings. Pure: the instant comes in.
 
 The pace is that of a look-back whose length grows with the time to the reset: who has an hour left burns on as in the
 last hour, who has five days left works, sleeps and rests as in the whole week so far. Everything unknown is None.
@@ -128,10 +128,10 @@ def forecast_text(found: Forecast) -> str:
         case State.PAST_RESET:
             return "has reset since it was read"
         case State.SPENT:
-            return "spent"
+            return "exhausted"
         case State.RUNS_DRY:
             after = "after the reset" if found.latest is None else _minute(found.latest)
-            return f"runs dry {_minute(found.at)} ({_minute(found.earliest)} to {after})"
+            return f"runs out {_minute(found.at)} ({_minute(found.earliest)} to {after})"
         case State.STEADY:
             low, high = _percent(found.used_at_reset_low), _percent(found.used_at_reset_high)
             return f"lasts: {_percent(found.used_at_reset)} % at the reset ({low} to {high} %)"

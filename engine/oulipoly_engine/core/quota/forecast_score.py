@@ -25,7 +25,7 @@ class ForecastScore(Record):
     mean_error: float  # mean distance of forecast and outcome, 0..1 of the window
     bias: float  # mean of forecast minus outcome: above 0, more was feared than came
     covered: float  # 0..1: share of the outcomes that lay inside the band
-    dry_forecasts: int  # said to run dry, and did
+    dry_forecasts: int  # said to run out, and did
     dry_error_h: float | None  # mean distance of these from the instant when it did; None: there was none
 
 
@@ -75,7 +75,7 @@ def complete_cycles(history: Sequence[Reading]) -> list[tuple[Reading, ...]]:
 def score_text(found: ForecastScore) -> str:
     """Say a score in a few words."""
     text = f"{100 * found.mean_error:.0f} % off over {found.cycles} cycles"
-    return text if found.dry_error_h is None else f"{text}, dry {found.dry_error_h:.1f} h off"
+    return text if found.dry_error_h is None else f"{text}, running out {found.dry_error_h:.1f} h off"
 
 
 def score_to_json(found: ForecastScore) -> dict[str, object]:

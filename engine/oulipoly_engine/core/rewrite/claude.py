@@ -124,7 +124,7 @@ def _add(
 def _nearest(draft: Draft, steps: Sequence[Step], place: int, role: str, *, is_main: bool) -> dict[str, Any]:
     """Return the native record of the entry next to a place, of the same role if there is one; else an empty one.
 
-    is_main: pass over side chains.
+    is_main: pass over sub-agent sessions.
     """
     order = chain(range(place - 1, -1, -1), range(place, len(steps)))
     entries = (old for old in (steps[at].old for at in order) if old is not None and not old.is_unsupported)
@@ -261,7 +261,7 @@ class _Tree(Record, frozen=False):
             prompts[-1].new_leaf = last
         if not main:
             return None, max(self.nodes, default=0) + 1
-        return main[-1].uuid, named[-1][0] + 1  # as the CLI goes on behind a side chain
+        return main[-1].uuid, named[-1][0] + 1  # as the CLI goes on behind a sub-agent session
 
     def _move(self, child: int, parent: str | None) -> None:
         self.nodes[child].new_parent = parent

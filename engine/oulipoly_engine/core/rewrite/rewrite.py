@@ -132,7 +132,7 @@ def _branch_notes(old: bytes, new: bytes, found: Sequence[Step]) -> list[str]:
     wanted = [step for step in found if step.new is not None and step.is_entry]
     lost = [step.entry_id for step in wanted if step.entry_id in before and step.entry_id not in after]
     if lost:
-        refuse(0, f"turn {lost[0]} would be cut off from the chain that Claude Code follows")
+        refuse(0, f"turn {lost[0]} would be cut off from the entries that Claude Code follows")
     return [
         f"turn {step.entry_id} hangs on a branch that Claude Code does not follow: "
         "it is kept, and not sent to the model"

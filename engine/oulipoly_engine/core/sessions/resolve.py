@@ -96,9 +96,7 @@ def resolve(text: str, chains: Sequence[Chain], now: datetime) -> ResolvedSessio
     """
     owners = [chain for chain in chains if chain.active is not None]
     if not owners:
-        message = (
-            f"no session and no chain has the id {text}: `agents session scan` finds those that other programs started"
-        )
+        message = f"no session has the id {text}: `agents session scan` finds those that other programs started"
         raise SessionNotFound(message, input=text)
     recent = [chain for chain in owners if chain.last_used_at >= now - RECENT]
     if len(recent) > 1:
@@ -178,11 +176,11 @@ def _resolve_chain(chain: Chain) -> ResolvedSession:
 
 
 def _ambiguous_text(text: str, chains: Sequence[Chain]) -> str:
-    lines = [f"{len(chains)} chains own {text}:"]
+    lines = [f"{len(chains)} sessions have the id {text}:"]
     for chain in sorted(chains, key=_freshness, reverse=True):
         account = chain.active.account if chain.active is not None else "-"
         lines.append(f"  {chain.chain_id}  last used {to_text(chain.last_used_at)}  {account}  {chain.entries} turns")
-    lines.append("run it again with one of these chain ids")
+    lines.append("run it again with one of these ids")
     active = [chain.active for chain in chains if chain.active is not None]
     if len({one.session_id for one in active}) == 1 < len({one.account for one in active}):
         lines.append(f"if one is a copy of the other: `session move {active[0].session_id} ACCOUNT` joins them")

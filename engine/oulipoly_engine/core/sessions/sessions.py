@@ -155,7 +155,7 @@ def fits(query: Query, session: Session, kind: str) -> bool:
 
 
 def flags_fit(query: Query, session: Session) -> bool:
-    """Tell whether a session has the dates, the pin and the side chains that a query asks for."""
+    """Tell whether a session has the dates, the pin and the sub-agent sessions that a query asks for."""
     if query.pinned is not None and query.pinned is (session.pinned_at is None):
         return False
     if query.sidechain is not None and query.sidechain is not any(part.side_chains for part in session.parts):

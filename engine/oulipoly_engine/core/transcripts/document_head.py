@@ -117,5 +117,5 @@ def _list_omissions(wanted: PartSelection) -> Iterator[str]:
 
 def _secrets(count: int | None) -> str:
     if count is None:
-        return "not redacted: whatever the conversation held is still here"
+        return "not redacted: whatever the session held is still here"
     return f"{count} redacted" if count else "none found to redact"

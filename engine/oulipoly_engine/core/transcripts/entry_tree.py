@@ -1,4 +1,4 @@
-"""The tree of a session's entries: its main line, and the branches and side chains where they leave it. Pure.
+"""The tree of a session's entries: its main line, and the branches and sub-agent sessions where they leave it. Pure.
 
 A branch is what was left behind when a person went back and said something else; a side chain is a sub-agent's work.
 """
@@ -51,8 +51,8 @@ def build(links: Iterable[EntryLink]) -> EntryTree:
     """Put a session's entries together.
 
     links: in order of time. A parent that is no entry (a CLI's note between two entries) or is not stored is taken for
-    the entry before; a side entry without a parent begins a side chain, at the main entry before it. The last entry of
-    the main line is the last of all that are in no side chain.
+    the entry before; a side entry without a parent begins a sub-agent session, at the main entry before it. The last
+    entry of the main line is the last of all that are in no sub-agent session.
     """
     ordered = list(links)
     parents = _parents(ordered)

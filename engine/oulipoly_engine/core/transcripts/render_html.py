@@ -55,7 +55,7 @@ def entry(shown: Entry, number: int) -> Iterator[str]:
     if shown.continues:
         yield f'<section class="{role} more">\n'
     else:
-        facts = (moment(shown.at), shown.model or "", "side chain" * shown.is_sidechain)
+        facts = (moment(shown.at), shown.model or "", "sub-agent session" * shown.is_sidechain)
         small = escape(" · ".join(fact for fact in facts if fact))
         yield f'<section class="{role}" id="turn-{number}">\n'
         yield f"<h2>{number}. {escape(shown.role.capitalize())} <small>{small}</small></h2>\n"

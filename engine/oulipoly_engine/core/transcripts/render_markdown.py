@@ -29,7 +29,7 @@ def head(about: Head) -> str:
 def entry(shown: Entry, number: int) -> Iterator[str]:
     """Yield an entry: its heading, unless it goes on with the answer before, and its parts."""
     if not shown.continues:
-        facts = (shown.role.capitalize(), moment(shown.at), shown.model or "", "side chain" * shown.is_sidechain)
+        facts = (shown.role.capitalize(), moment(shown.at), shown.model or "", "sub-agent session" * shown.is_sidechain)
         yield f"\n---\n\n## {number}. {' · '.join(_line(fact) for fact in facts if fact)}\n"
     for part in shown.parts:
         yield "\n"

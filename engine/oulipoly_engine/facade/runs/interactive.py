@@ -61,7 +61,7 @@ class Interactive:
 
         Raises RunnerError when nothing could be started.
         """
-        self._home.refuse_if_read_only("start a REPL")
+        self._home.refuse_if_read_only("start an interactive session")
         with self._open_choice(request) as choice:
             code = choice.launcher.launch(choice.choose, lambda: choice.folder, request.parent)
             upkeep.keep_after_scan(self._home, choice.launcher.store)
@@ -69,7 +69,7 @@ class Interactive:
 
     def detach(self, request: InteractiveRequest, size: tuple[int, int], guard: Guard) -> Started:
         """Start the CLI in a host of its own. size: columns and rows until somebody attaches. Raises RunnerError."""
-        self._home.refuse_if_read_only("start a REPL")
+        self._home.refuse_if_read_only("start an interactive session")
         from oulipoly_engine.facade.runs import detached  # noqa: PLC0415 - 40 ms, only to start one
 
         with self._open_choice(request) as choice:

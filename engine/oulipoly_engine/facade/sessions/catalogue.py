@@ -107,7 +107,7 @@ class SessionCatalogue(SessionPart):
         return found[0]
 
     def inside(self, session: Session) -> Inside:
-        """Return the branches and side chains of a session."""
+        """Return the branches and sub-agent sessions of a session."""
         part = session.active
         with self._home.lend_store_to_read() as store:
             return self._boards(store).inside(part.account, part.session_id, part.transcript)

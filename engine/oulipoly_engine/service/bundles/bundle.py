@@ -81,7 +81,7 @@ class Bundler(Record):
         """
         chain = chain_row(self.store, session.chain_id)
         if chain is None:
-            message = f"the chain {session.chain_id} is gone: it was removed a moment ago"
+            message = f"the session {session.chain_id} is gone: it was removed a moment ago"
             raise SessionNotFound(message, input=session.chain_id)
         segments: list[BundledSegment] = []
         missing: list[str] = []

@@ -71,7 +71,7 @@ def list_sessions(store: Store, query: Query | None = None, kinds: Kinds | None 
 
 
 def read_entry_tree(store: Store, account: str, session_id: str) -> tree.EntryTree:
-    """Return a session's main line and the branches and side chains that leave it."""
+    """Return a session's main line and the branches and sub-agent sessions that leave it."""
     return tree.build(links(store, account, session_id))
 
 

@@ -148,8 +148,8 @@ class Mover(Record):
             chains.check_move(self.store, plan.segment)  # refuses it: whose entries those are cannot be told
         message = (
             f"session {segment.session_id} has gone on on account {segment.from_account!r} ({part.source}) and on "
-            f"{segment.to_account!r} ({there.target}): they are two sessions now; go on with one of them by the id of "
-            f"its chain, {segment.chain_id} or {rival}"
+            f"{segment.to_account!r} ({there.target}): they are two sessions now; go on with one of them by its "
+            f"id in agent-runner, {segment.chain_id} or {rival}"
         )
         raise SessionAmbiguous(message, input=segment.session_id)
 

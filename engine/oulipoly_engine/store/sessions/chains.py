@@ -160,8 +160,8 @@ def check_move(store: Store, move: SegmentMove) -> None:
     rival = find_conflict(store, move)
     if rival is not None:
         message = (
-            f"session {move.session_id} is open on account {move.to_account!r} in another chain, {rival}: go on "
-            "with that chain, or give its id"
+            f"session {move.session_id} is open on account {move.to_account!r} in another session, {rival}: go on "
+            "with that one, or give its id"
         )
         raise SessionAmbiguous(message, input=move.session_id)
     if find_owner(store, move.chain_id) != move.from_account:

@@ -170,7 +170,7 @@ def describe(store: Store, found: Iterable[Description]) -> None:
 
 
 def transcript_of(store: Store, account: str, session_id: str, *, of_side_chain: bool = False) -> str | None:
-    """Return the file that a session's latest entry was read from; side chains may lie in files of their own.
+    """Return the file that a session's latest entry was read from; sub-agent sessions may lie in files of their own.
 
     of_side_chain: that of a side chain's latest entry; a sub-agent's session may have no other ones.
     """

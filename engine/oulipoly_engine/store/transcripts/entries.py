@@ -22,7 +22,7 @@ class EntryCounts(Record):
     """How many entries of a session are stored."""
 
     entries: int
-    assistant: int  # side-chain ones included
+    assistant: int  # those of sub-agent sessions included
     sidechain: int
 
 
@@ -176,7 +176,7 @@ def _is_copied() -> Expression:
 
 
 def assistant_turns_since(store: Store, account: str, since: datetime) -> int:
-    """Count an account's assistant entries strictly after an instant, side chains included (contract 1.3).
+    """Count an account's assistant entries strictly after an instant, sub-agent sessions included (contract 1.3).
 
     What was copied there is no work of the account, and left out.
     """

@@ -1,6 +1,6 @@
 """A session's entries by position: any page of a long one costs the same as the first.
 
-Positions are those of time, then of arrival, side chains left out or in as asked.
+Positions are those of time, then of arrival, sub-agent sessions left out or in as asked.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def test_document_holds_the_whole_answer():
         "method": "density",
         "index": 0,
         "account": "a",
-        "reason": "a is the only account that can be scored, with 4.80",
+        "reason": "a is the only account whose headroom is known, 4.8 h",
         "error": None,
         "sticky_to": None,
         "band_floor": None,
@@ -111,7 +111,7 @@ def test_excluded_accounts_say_what_keeps_them_out():
         "is disabled",
         "is drained: it takes no new work",
         "is marked exhausted until a refresh clears it",
-        "has spent its weekly window until 2026-11-20T17:00Z",
+        "has exhausted its weekly window until 2026-11-20T17:00Z",
         "ran out of quota earlier in this invocation",
     ] == reasons(
         account(0, "a"),
@@ -127,12 +127,12 @@ def test_excluded_accounts_say_what_keeps_them_out():
 def test_unchosen_accounts_say_what_they_lack_in_density():
     assert [
         None,
-        "its score, 1.00, is below half of the best",
+        "its headroom, 1.0 h, is below half of the most",
         "has at least as many calls as a, 3",
         "failed 4 times in the last 30 minutes",
-        "cannot be scored: no live window",
-        "cannot be scored: burn not learned",
-        "is nearly spent and hides a window that others show, so its score counts as 0",
+        "its headroom is unknown: no live window",
+        "its headroom is unknown: no rate learned yet",
+        "is almost exhausted and hides a window that others show, so its headroom counts as 0",
     ] == reasons(
         account(0, "a", window(0.0, 10), window(0.0, 10, 1)),
         account(1, "b", window(0.0, 1), window(0.0, 10, 1)),
@@ -147,7 +147,7 @@ def test_unchosen_accounts_say_what_they_lack_in_density():
 @pytest.mark.parametrize(
     ("reason", "text"),
     [
-        ("a is the only account that can be scored", "a is the only account that can be scored"),
+        ("a is the only account whose headroom is known", "a is the only account whose headroom is known"),
         ("every eligible account failed lately, so a is next", "a: every eligible account failed lately, so a is next"),
     ],
     ids=["begins with the name", "does not"],

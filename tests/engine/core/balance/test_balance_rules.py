@@ -334,7 +334,7 @@ def test_sticky_account_is_kept_over_a_better_one():
     decision = decide(account("a", window(0.1, 168)), account("b", window(0.9, 5)), sticky_to="b")
 
     assert (Method.STICKY, "b") == (decision.method, decision.account)
-    assert decision.reason == "b was used last for this model, is eligible, and its score is 0.50"
+    assert decision.reason == "b was used last for this model, is eligible, and its headroom is 0.5 h"
 
 
 @pytest.mark.parametrize(

@@ -32,32 +32,32 @@ def clauses(*candidates, **more):
         (
             [account(0, "a", window(0.75, 8))],
             {},
-            "a is the only account that can be scored, with 2.00",
+            "a is the only account whose headroom is known, 2.0 h",
         ),
         (
             [account(n, name, window(0.99, 8), turns_since_refresh=200) for n, name in enumerate("ab")],
             {},
-            "no account has headroom left; b is the last with the highest score, 0.00",
+            "no account has headroom left; b is the last with the most, 0.0 h",
         ),
         (
             [account(0, "a", window(0.5, 8, label="8h")), account(1, "b", window(0.25, 8, label="8h"))],
             {"rule": TieRule.MOST_HEADROOM},
-            "b has the most headroom for the time to its resets, 0.75, among the 2 accounts with a score above 0",
+            "b has the most left for the time to its resets, 0.75, among the 2 accounts with headroom",
         ),
         (
             [account(0, "a", window(0.5, 8)), account(1, "b", window(0.5, 2))],
             {},
-            "a has the best score, 4.00, and no other account reaches half of it",
+            "a has the most headroom, 4.0 h, and no other account reaches half of it",
         ),
         (
             [account(0, "a", window(0.5, 8), invocation_count=7), account(1, "b", window(0.5, 7), invocation_count=8)],
             {},
-            "a has the fewest calls, 7, among the 2 accounts that reach half of the best score",
+            "a has the fewest calls, 7, among the 2 accounts with at least half of the most headroom",
         ),
         (
             [account(0, "a", window(0.5, 8)), account(1, "b", window(0.255, 6))],
             {"rule": TieRule.LOWEST_USE},
-            "b has the lowest projected use, 26%, among the 2 accounts that reach half of the best score",
+            "b has the lowest projected use, 26%, among the 2 accounts with at least half of the most headroom",
         ),
         (
             [account(0, "a", invocation_count=3, recent_errors=2), account(1, "b", invocation_count=30)],
@@ -75,7 +75,7 @@ def clauses(*candidates, **more):
         (
             [account(0, "a", window(0.1, 8, learned=None), invocation_count=2)],
             {},
-            "no account of the pool can be scored, so a with the fewest calls, 2, is next",
+            "no account of the pool has known headroom, so a with the fewest calls, 2, is next",
         ),
         (
             [
@@ -83,30 +83,30 @@ def clauses(*candidates, **more):
                 account(1, "b", window(0.1, 8, learned=None)),
             ],
             {},
-            "no account of the pool can be scored, so a with the fewest calls, 0, is next",
+            "no account of the pool has known headroom, so a with the fewest calls, 0, is next",
         ),
         (
             [account(n, name, window(used, 5, learned=None)) for n, name, used in ((0, "a", 0.97), (1, "b", 0.25))],
             {},
-            "no account of the pool can be scored, so b with the fewest calls, 0, is next; of 2 accounts with as many "
-            "it has the most headroom by the last readings, 0.75",
+            "no account of the pool has known headroom, so b with the fewest calls, 0, is next; of 2 accounts with as "
+            "many it has the most left by the last readings, 0.75",
         ),
         (
             [account(n, name, window(used, 5, learned=None)) for n, name, used in ((0, "a", 0.97), (1, "b", 0.25))],
             {"rule": TieRule.MOST_HEADROOM},
-            "no account of the pool can be scored, so b with the most headroom by the last readings, 0.75, is next",
+            "no account of the pool has known headroom, so b with the most left by the last readings, 0.75, is next",
         ),
         (
             [account(0, "a", window(0.97, 5, learned=None)), account(1, "b")],
             {},
             "some windows are unknown, so calls decide: b has 0 with 0 recent failures, the least; of 2 accounts with "
-            "as many it has the most headroom by the last readings, 0.00",
+            "as many it has the most left by the last readings, 0.00",
         ),
         (
             [account(0, "a", window(0.97, 5, learned=None)), account(1, "b", invocation_count=9)],
             {"rule": TieRule.MOST_HEADROOM},
             "some windows are unknown, so calls decide: b has 9 with 0 recent failures, the least of those that are "
-            "not nearly spent",
+            "not almost exhausted",
         ),
         (
             [account(0, "a", invocation_count=1), account(1, "b", invocation_count=9)],
@@ -121,7 +121,7 @@ def clauses(*candidates, **more):
         (
             [account(0, "a", window(0.1, 8)), account(1, "b", window(0.5, 8))],
             {"sticky_to": "b"},
-            "b was used last for this model, is eligible, and its score is 4.00",
+            "b was used last for this model, is eligible, and its headroom is 4.0 h",
         ),
     ],
     ids=[
@@ -156,8 +156,8 @@ def test_reason_is_one_whole_sentence(candidates, options, expected):
         (account(0, "a", disabled=True), "is disabled"),
         (account(0, "a", drained=True), "is drained: it takes no new work"),
         (account(0, "a", marked=True), "is marked exhausted until a refresh clears it"),
-        (account(0, "a", window(1.0, 5, 3)), "has spent window 3 until 2026-11-20T17:00Z"),
-        (account(0, "a", window(1.0, 5, label="5h")), "has spent its 5h window until 2026-11-20T17:00Z"),
+        (account(0, "a", window(1.0, 5, 3)), "has exhausted window 3 until 2026-11-20T17:00Z"),
+        (account(0, "a", window(1.0, 5, label="5h")), "has exhausted its 5h window until 2026-11-20T17:00Z"),
         (
             account(0, "a", window(0.9, 5, label="5h"), reserve=0.255),
             "keeps 26% of every window in reserve and has reached it in its 5h window until 2026-11-20T17:00Z",
@@ -172,7 +172,7 @@ def test_exclusion_is_the_rest_of_a_sentence(candidate, expected):
 def test_exclusion_without_a_known_window_says_so():
     verdict = choose("opus", [account(0, "a", window(1.0, 5))], NOW).verdicts[0]
 
-    assert "has spent a window" == exclusion_text(replace(verdict, excluding_window=None))
+    assert "has exhausted a window" == exclusion_text(replace(verdict, excluding_window=None))
 
 
 def test_exhausted_pool_names_all_and_explains_those_whose_quota_is_not_the_reason():
@@ -215,33 +215,33 @@ def test_exhausted_pool_names_all_and_explains_those_whose_quota_is_not_the_reas
             [
                 None,
                 "failed 3 times in the last 30 minutes",
-                "has at most the headroom of a by its last reading, 0.50",
+                "has at most as much left as a by its last reading, 0.50",
             ],
         ),
         (
             [account(0, "a", window(0.97, 5, learned=None)), account(1, "b")],
             {"rule": TieRule.MOST_HEADROOM},
-            ["is nearly spent by its last reading, -5.97", None],
+            ["is almost exhausted by its last reading, -5.97", None],
         ),
         (
             [account(0, "a", window(0.5, 8)), account(1, "b", window(0.5, 3))],
             {},
-            [None, "its score, 1.50, is below half of the best"],
+            [None, "its headroom, 1.5 h, is below half of the most"],
         ),
         (
             [account(n, name, window(0.99, 8), turns_since_refresh=200 * (1 - n)) for n, name in enumerate("ab")],
             {"rule": TieRule.MOST_HEADROOM},
-            ["its score, 0.00, is 0", None],
+            ["its headroom, 0.0 h, is 0", None],
         ),
         (
             [account(n, name, window(0.99, 8), turns_since_refresh=200) for n, name in enumerate("ab")],
             {},
-            ["its score, 0.00, is not the highest", None],
+            ["its headroom, 0.0 h, is not the most", None],
         ),
         (
             [account(0, "a", window(0.5, 8, label="8h")), account(1, "b", window(0.25, 8, label="8h"))],
             {"rule": TieRule.MOST_HEADROOM},
-            ["has at most the headroom of b, 0.50", None],
+            ["has at most as much left as b, 0.50", None],
         ),
         (
             [account(0, "a", window(0.5, 8)), account(1, "b", window(0.5, 8), invocation_count=2)],
@@ -256,12 +256,12 @@ def test_exhausted_pool_names_all_and_explains_those_whose_quota_is_not_the_reas
         (
             [account(0, "a", window(0.5, 8)), account(1, "b", window(0.5, -8))],
             {},
-            [None, "cannot be scored: no live window"],
+            [None, "its headroom is unknown: no live window"],
         ),
         (
             [account(0, "a", window(0.5, 8)), account(1, "b", window(0.5, 8, 7, learned=None))],
             {},
-            [None, "cannot be scored: burn not learned"],
+            [None, "its headroom is unknown: no rate learned yet"],
         ),
     ],
     ids=[
@@ -291,4 +291,4 @@ def test_headroom_is_told_without_the_reserve():
         account(1, "b", window(0.25, 8, label="8h")),
     ]
 
-    assert ["has at most the headroom of b, 0.25", None] == clauses(*candidates, rule=TieRule.MOST_HEADROOM)
+    assert ["has at most as much left as b, 0.25", None] == clauses(*candidates, rule=TieRule.MOST_HEADROOM)

@@ -14,7 +14,10 @@ def line_of(**candidate):
 @pytest.mark.parametrize(
     ("decision", "expected"),
     [
-        ({"account": "a", "reason": "a leads", "error": None, "method": "density"}, "why a: a leads [density]"),
+        (
+            {"account": "a", "reason": "a leads", "error": None, "method": "density"},
+            "why a: a leads [ranked by headroom]",
+        ),
         ({"account": None, "reason": None, "error": "all spent", "method": "none"}, "why nobody: all spent [none]"),
     ],
     ids=["chosen", "nobody"],

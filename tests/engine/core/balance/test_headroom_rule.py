@@ -60,5 +60,5 @@ def test_account_without_a_score_above_zero_takes_no_part():
 def test_reason_and_why_not_name_the_headroom():
     decision = decide(BURST, WEEK)
 
-    assert decision.reason.startswith("burst has the most headroom")
-    assert why_not(decision, decision.verdicts[1]).startswith("has at most the headroom of burst")
+    assert decision.reason.startswith("burst has the most left")
+    assert why_not(decision, decision.verdicts[1]).startswith("has at most as much left as burst")

@@ -41,7 +41,7 @@ def test_table_has_a_title_the_headings_and_a_row_for_each_window():
     drawn = table(first, second, account="claude1", method="density", rule="fewest-calls", reason="it leads")
 
     assert drawn.splitlines() == [
-        "opus: claude1 (density, fewest-calls)",
+        "opus: claude1 (ranked by headroom, fewest-calls)",
         "  it leads",
         "    account  headroom h  window   used  rate/turn    projected  resets in  calls  errors",
         ">>  claude1  4.5         5h       ?     ?            56 %       2 h 30 m   3      1",
@@ -56,7 +56,7 @@ def test_table_has_a_title_the_headings_and_a_row_for_each_window():
     [
         (
             {"account": "a", "method": "count", "rule": "lowest-use", "reason": "r"},
-            ["opus: a (count, lowest-use)", "  r"],
+            ["opus: a (fewest calls (quota unknown), lowest-use)", "  r"],
         ),
         ({"account": None, "method": "none", "rule": "x", "error": "spent"}, ["opus: nobody (none, x)", "  spent"]),
     ],

@@ -112,7 +112,7 @@ def test_each_window_is_told_by_its_own_forecast_and_name():
         (None, "a weekly is 91 % used, resets 2026-11-20T17:00Z"),
         (
             DRY_AT,
-            "a weekly is 91 % used and runs dry about 2026-11-20T14:00Z at the present pace;"
+            "a weekly is 91 % used and runs out about 2026-11-20T14:00Z at the present pace;"
             " it resets 2026-11-20T17:00Z",
         ),
     ],

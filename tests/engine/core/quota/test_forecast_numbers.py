@@ -235,11 +235,11 @@ def test_forecast_as_json_has_every_number():
     [
         (Forecast(State.NOT_ENOUGH_DATA), "not enough data"),
         (Forecast(State.PAST_RESET), "has reset since it was read"),
-        (Forecast(State.SPENT), "spent"),
-        (DRY, "runs dry 2026-03-04 14:00Z (2026-03-04 13:00Z to 2026-03-04 15:00Z)"),
+        (Forecast(State.SPENT), "exhausted"),
+        (DRY, "runs out 2026-03-04 14:00Z (2026-03-04 13:00Z to 2026-03-04 15:00Z)"),
         (
             Forecast(State.RUNS_DRY, at=NOW),
-            "runs dry 2026-03-04 12:00Z (? to after the reset)",
+            "runs out 2026-03-04 12:00Z (? to after the reset)",
         ),
         (
             Forecast(State.STEADY, used_at_reset=0.5, used_at_reset_low=0.25, used_at_reset_high=0.999),

@@ -174,7 +174,7 @@ def numbers(dry_error_h=None):
 
 @pytest.mark.parametrize(
     ("found", "text"),
-    [(numbers(), "12 % off over 7 cycles"), (numbers(1.25), "12 % off over 7 cycles, dry 1.2 h off")],
+    [(numbers(), "12 % off over 7 cycles"), (numbers(1.25), "12 % off over 7 cycles, running out 1.2 h off")],
     ids=["never dry", "dry"],
 )
 def test_score_is_told_in_a_few_words(found, text):

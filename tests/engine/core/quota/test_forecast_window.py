@@ -140,8 +140,8 @@ def test_json_has_null_for_unknown():
     ("readings", "expected"),
     [
         ([], "not enough data"),
-        (steps(10, 0.8, 1.0), "spent"),
-        (steps(15, 0.2, 0.3, 0.4, 0.5, 0.6), "runs dry 2026-03-04 13:00Z"),
+        (steps(10, 0.8, 1.0), "exhausted"),
+        (steps(15, 0.2, 0.3, 0.4, 0.5, 0.6), "runs out 2026-03-04 13:00Z"),
         (steps(15, 0.2, 0.2), "lasts: 20 % at the reset"),
     ],
     ids=["unknown", "spent", "dry", "steady"],

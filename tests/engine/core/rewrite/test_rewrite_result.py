@@ -184,4 +184,4 @@ def test_turn_that_would_come_out_in_another_form_is_refused():
 def test_turn_that_would_be_cut_off_from_the_chain_is_refused():
     data = transcript(entry("u0"), entry("x", "1", "u0"), entry("x", "2", "u0"), entry("u1", parent="x"))
 
-    assert "turn u0 would be cut off from the chain that Claude Code follows" == refusal(data, "u0", "u1")
+    assert "turn u0 would be cut off from the entries that Claude Code follows" == refusal(data, "u0", "u1")

@@ -78,9 +78,9 @@ def test_two_chains_in_use_are_ambiguous():
         resolve(SESSION, [chain("c1", 2, entries=7), chain("c2", 24)], NOW)
 
     header, newest, _oldest, hint = caught.value.message.splitlines()
-    assert header.startswith("2 chains own")
+    assert header.startswith("2 sessions have the id")
     assert newest.split() == ["c1", "last", "used", "2026-11-20T10:00:00.000000Z", "a", "7", "turns"]
-    assert "chain id" in hint
+    assert "one of these ids" in hint
     assert {"input": SESSION} == caught.value.extra
 
 

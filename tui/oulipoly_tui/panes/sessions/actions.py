@@ -1,4 +1,4 @@
-"""What can be done with a session: each deed asks what it must know, then wishes for a command of the registry."""
+"""What can be done with a session: each action asks what it must know, then wishes for a command of the registry."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NEEDS_TRANSCRIPT = frozenset(("resume", "resume_elsewhere", "fork", "move", "ed
 
 
 class SessionActions(SessionUndo):
-    """The deeds of the Sessions pane, which has the cursor and the marks."""
+    """The actions of the Sessions pane, which has the cursor and the marks."""
 
     app: Any
     board: Board | None
@@ -242,7 +242,7 @@ class SessionActions(SessionUndo):
         part = one.active
         texts = {
             "session id": part.session_id,
-            "chain id": one.chain_id,
+            "id in agent-runner": one.chain_id,
             "path": part.transcript or "",
             "resume command": f"agents repl --resume {shlex.quote(part.session_id)}",
             "workspace": one.workspace or "",

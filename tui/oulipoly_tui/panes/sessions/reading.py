@@ -58,7 +58,7 @@ class SessionReading:
         self._is_arranged.set()
 
     def take_event(self, event: Event) -> None:
-        """Read the list again when entries came, or somebody wrote; after a deed of ours its files may be elsewhere."""
+        """Read the list again when entries came or somebody wrote; after an action of ours its files may have moved."""
         growth = getattr(event, "growth", None)  # of the transcript that is open
         if type(event).__name__ == "SessionsChanged" or (growth is not None and (growth.is_gone or growth.is_back)):
             self._look_soon()

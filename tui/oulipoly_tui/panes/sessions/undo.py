@@ -1,4 +1,4 @@
-"""What takes the Sessions pane's deeds back: at once for some seconds, which its edge counts; later it asks."""
+"""What takes the Sessions pane's actions back: at once for some seconds, which its edge counts; later it asks."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class SessionUndo:
         return listed is not None and board is not None and board.is_replaced(listed.session)
 
     def did(self, text: str, take_back: Callable[[], object] | None) -> None:
-        """Remember what takes a deed back, and say so."""
+        """Remember what takes an action back, and say so."""
         self.app.say(f"{text}; u takes it back" if take_back is not None else text)
         if take_back is None:
             return
@@ -80,7 +80,7 @@ class SessionUndo:
             self._ask_first(self._undo[-1])
 
     def undo_text(self) -> str:
-        """Return for how long `u` takes the latest deed back without a question; empty: it asks, or there is none.
+        """Return for how long `u` takes the latest action back without a question; empty: it asks, or there is none.
 
         In reduced motion it says until when: a text that never changes.
         """

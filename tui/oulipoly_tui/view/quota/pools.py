@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.balance.decision import Decision, ExclusionKind, Method, Verdict
+from oulipoly_engine.core.balance.decision import METHOD_WORDS, Decision, ExclusionKind, Method, Verdict
 from oulipoly_engine.core.balance.explain import exclusion_text, why_not
 from oulipoly_engine.core.text.quantities import HEADROOM_UNIT
 from oulipoly_engine.records import Record
@@ -25,14 +25,6 @@ _NAME_LEAST, _NAME_MOST = 10, 28
 _STATE_LEAST, _STATE_MOST = 9, 28
 _ASIDE = " · "  # begins what is said behind a state
 _UNTIL = " until "  # begins when a state ends
-
-
-_METHODS = {
-    Method.DENSITY: "ranked by headroom",
-    Method.COUNT: "fewest calls (quota unknown)",
-    Method.ROUND_ROBIN: "round robin (quota unknown)",
-    Method.STICKY: "stays on it",
-}
 
 
 class Standing(Record):
@@ -239,7 +231,7 @@ def _model_line(pool: PoolView, width: int) -> Line:
     line: Line = ((pool.model.name, "heading"), chosen, sticky, pin)
     if pool.next_account is None:  # nothing has decided then
         return line
-    method: Span = (f"  {_METHODS.get(pool.decision.method, '')}", "dim")
+    method: Span = (f"  {METHOD_WORDS.get(pool.decision.method, '')}", "dim")
     return (*line, method) if cells(plain((*line, method))) <= width else line
 
 

@@ -93,4 +93,4 @@ def _describe_standing(then: Decision, after: Verdict) -> tuple[str, Tone]:
         return "next", "good"
     if after.exclusion is not None:
         return words.local(exclusion_text(after), then.now), "bad"
-    return ("in band", "") if then.in_band(after) else ("waits", "dim")
+    return ("eligible", "") if then.in_band(after) else ("waits", "dim")

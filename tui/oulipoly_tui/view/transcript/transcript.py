@@ -157,7 +157,7 @@ def provenance_lines(entry: Entry | None, found: Provenance, target: Target) -> 
         ("sha256", found.sha256),
         ("account", target.account),
         ("session", target.session_id),
-        ("chain", target.chain_id or "?"),
+        ("id", target.chain_id or "?"),
     ]
     if entry is not None:
         rows += [

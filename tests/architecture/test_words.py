@@ -1,0 +1,119 @@
+"""What users read has the product's words: one word for one thing, and the one that the field uses.
+
+Held are the app's actions, every sentence of the engine, which help and manual are made of, and the few words that
+stand alone. Keys of JSON, slugs, columns and options are contracts and have no blank, which is how they are told apart.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from textual.fuzzy import Matcher
+
+from oulipoly_engine.core.balance.decision import METHOD_WORDS
+from oulipoly_engine.core.quota.forecast import Forecast, State, forecast_text
+from oulipoly_tui.actions.registry import ACTIONS
+from oulipoly_tui.commands.palette import weigh
+
+# Not: what we call it instead.
+WRONG = {
+    r"conversations?": "session",
+    r"side ?chains?": "sub-agent session",
+    r"bindings?": "limiting window, key",
+    r"(in|below) band": "eligible, lower headroom",
+    r"by (density|count)": "ranked by headroom, round robin",
+    r"spent|unspent": "used, unused, exhausted",
+    r"dry": "runs out",
+    r"burned": "used",
+    r"one-shots?": "run, prompt",
+    r"elsewhere": "on another account",
+    r"wants? you": "alert",
+    r"deeds?": "action",
+    r"REPL": "interactive session",
+}
+
+# Of sentences alone: the app's actions are found by such words as well.
+WRONG_IN_SENTENCES = {word: way for word, way in WRONG.items() if word not in ("elsewhere", r"one-shots?")} | {
+    r"chains?": "session",
+    r"scores?|scored": "headroom",
+    r"runs? dry|running dry": "runs out",
+    r"seats?": "account",
+}
+# Contracts, each with what it says there.
+EXCEPTIONS = {
+    "cli/sessions/list.py": ("is:sidechain",),  # the query language, in saved views and scripts
+    "cli/sessions/search.py": ("is:sidechain",),
+    "core/runs/vendor_text.py": ("no conversation found",),  # Claude Code's own words
+    "store/transcripts/entries.py": ("from a previous conversation",),  # as above
+}
+ROOT = Path(__file__).parents[2]
+ENGINE = ROOT / "engine" / "oulipoly_engine"
+
+
+def sentences(file):
+    """Every text of a module that has a blank in it; docstrings count where they are printed."""
+    tree = ast.parse(file.read_text())
+    owners = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    bodies = [node.body for node in ast.walk(tree) if isinstance(node, owners)]
+    docstrings = {id(body[0].value) for body in bodies if body and isinstance(body[0], ast.Expr)}
+    is_printed = file.name == "errors.py"
+    for node in ast.walk(tree):
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str) and " " in node.value
+        if is_text and (is_printed or id(node) not in docstrings):
+            yield node.value
+
+
+def find_wrong(text):
+    return [word for word in WRONG_IN_SENTENCES if re.search(rf"(?<![-_\w])({word})(?![-_\w])", text)]
+
+
+def test_no_sentence_of_the_engine_has_a_home_made_word():
+    told = {
+        (file.relative_to(ENGINE).as_posix(), text)
+        for file in ENGINE.rglob("*.py")
+        for text in sentences(file)
+        if find_wrong(text) and not re.search(r"\b(SELECT|INSERT|UPDATE|DELETE|CREATE|WHERE|FROM|JOIN)\b", text)
+    }
+
+    unexpected = {(file, text) for file, text in told if not any(part in text for part in EXCEPTIONS.get(file, ()))}
+    assert set() == unexpected, "see WRONG_IN_SENTENCES for the word to say"
+
+
+@pytest.mark.parametrize("page", ["man/agents.1", "docs/commands.md"])
+def test_neither_the_manual_nor_the_list_of_commands_has_one(page):
+    lines = (ROOT / page).read_text().replace("\\-", "-").splitlines()
+
+    assert [] == [line for line in lines if find_wrong(line)]
+
+
+def test_states_and_ways_of_choosing_are_told_in_the_product_s_words():
+    words = [*(forecast_text(Forecast(state)) for state in State), *METHOD_WORDS.values()]
+
+    assert [] == [word for word in words if find_wrong(word)]
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_no_action_is_told_in_a_home_made_word(wrong):
+    told = [
+        (action.id, text)
+        for action in ACTIONS
+        for text in (action.label, action.description, action.command_summary)
+        if re.search(rf"\b({wrong})\b", text)
+    ]
+
+    assert [] == told, f"say {WRONG[wrong]!r}"
+
+
+def names(*, destroying):
+    return [
+        name for one in ACTIONS if one.destroys is destroying for name in (one.label, *one.synonyms, *one.label.split())
+    ]
+
+
+@pytest.mark.parametrize("word", sorted({*names(destroying=False)} - {*names(destroying=True)}))
+def test_no_action_that_destroys_is_first_for_an_innocent_word(word):
+    matcher = Matcher(word)
+    best = max(ACTIONS, key=lambda one: weigh(matcher, one.description if one.keys else one.command.usage, one)[0])
+
+    assert not best.destroys
