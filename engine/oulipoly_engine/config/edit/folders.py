@@ -18,6 +18,7 @@ from collections.abc import Container, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from oulipoly_engine.config.edit.write_files import hold_folders
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused
 from oulipoly_engine.private_files import make_folder, make_new_folder, sync_folder, write_private
 from oulipoly_engine.records import Record, replace
@@ -102,7 +103,7 @@ def keep_folder(change: FolderChange, kept: Path) -> FolderChange:
 
     Raises ConfigInvalid where it is no longer what it was, or cannot be copied.
     """
-    _clear_left(change.path)
+    clear_left(change.path)
     now = read_folder(change.path)
     if (None if now is None else now.digest) != change.before:
         raise ConfigInvalid(_changed(change.path))
@@ -147,7 +148,7 @@ def place_folder(source: Path, expected: str, target: Path, before: str | None) 
 
 def check_undo(change: FolderChange) -> None:
     """Refuse to undo the change of a folder that was changed since. Raises RequestRefused, ConfigInvalid."""
-    _clear_left(change.path)
+    clear_left(change.path)
     now = read_folder(change.path)
     if (None if now is None else now.digest) not in (change.before, change.after):
         message = f"{change.path} was changed since, so nothing was undone: change it back by hand"
@@ -175,21 +176,29 @@ def _aside(target: Path) -> Iterator[Path]:
     """Lend a folder beside a place, which is deleted afterwards. Raises ConfigInvalid for any OSError in the block."""
     try:
         make_folder(target.parent)
-        _clear_left(target)
-        aside = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
-        try:
-            yield aside
-        finally:
-            _restore(aside / "old", target)
-            shutil.rmtree(aside, ignore_errors=True)
-        sync_folder(target.parent)
+        with hold_folders([target.parent]):
+            _clear_left(target)
+            aside = Path(tempfile.mkdtemp(prefix=_prefix(target), dir=target.parent))
+            try:
+                yield aside
+            finally:
+                _restore(aside / "old", target)
+                shutil.rmtree(aside, ignore_errors=True)
+            sync_folder(target.parent)
     except OSError as error:
         message = f"{error.filename or target} cannot be written, so {target} is as it was: {error.strerror}"
         raise ConfigInvalid(message) from error
 
 
+def clear_left(target: Path) -> None:
+    """Clear away what a killed process has left beside a place, where nobody else is at work. Raises ConfigInvalid."""
+    if any(target.parent.glob(f"{glob.escape(_prefix(target))}*")):
+        with hold_folders([target.parent]):
+            _clear_left(target)
+
+
 def _clear_left(target: Path) -> None:
-    """Clear away what a killed process has left beside a place, and put back what it had moved out of that."""
+    """Delete what was left, after what was moved out of the place is back there."""
     for left in target.parent.glob(f"{glob.escape(_prefix(target))}*"):
         with suppress(OSError):
             _restore(left / "old", target)

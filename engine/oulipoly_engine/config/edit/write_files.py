@@ -48,7 +48,7 @@ def write(changes: Sequence[FileChange]) -> None:
 
     Raises ConfigInvalid when a file is no longer what it was, or cannot be prepared; nothing is written then.
     """
-    with _alone({change.path.resolve().parent for change in changes}):
+    with hold_folders({change.path.resolve().parent for change in changes}):
         _write(changes)
 
 
@@ -85,7 +85,7 @@ def read_text(path: Path) -> str | None:
 
 
 @contextlib.contextmanager
-def _alone(folders: Iterable[Path]) -> Iterator[None]:
+def hold_folders(folders: Iterable[Path]) -> Iterator[None]:
     """Let no other process of ours write in folders: between our look at a file and its rename, its change were lost.
 
     The kernel takes the locks back when their holder dies. Raises ConfigInvalid.

@@ -12,7 +12,7 @@ from typing import Any
 
 from oulipoly_engine.config import mask
 from oulipoly_engine.config.edit import mcp_files
-from oulipoly_engine.config.edit.folders import Folder, FolderChange, read_folder
+from oulipoly_engine.config.edit.folders import Folder, FolderChange, clear_left, read_folder
 from oulipoly_engine.config.edit.mcp_files import McpFile
 from oulipoly_engine.config.edit.undo import Step, write_step
 from oulipoly_engine.config.edit.write_files import FileChange
@@ -114,6 +114,7 @@ class Sync:
         content = read_folder(there) if (there / _MARK).is_file() else None
         if content is None:
             raise RequestRefused(self._missing("skill", name, origin, self._skill_names(origin)))
+        clear_left(here)
         present = read_folder(here)
         what = f"copied the skill {name} from {origin.describe()} to {goal.describe()}"
         notes = tuple(f"{one} leads out of the skill, so it is left out" for one in content.left_out)
