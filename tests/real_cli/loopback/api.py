@@ -40,6 +40,7 @@ class Plan(Record):
     refusal: str | None = None  # "login", "burst", "spent", "credit" or "server"; None answers
     delay_s: float = 0.0  # before the first byte of whatever is answered; real APIs take a second
     holds_back: bool = False  # begin the answer, then say nothing until the client leaves
+    turns: tuple[str, ...] = ()  # what it says in place of an echo, by how often the prompt has "You answered:"
     tool_command: str | None = None  # a shell command that the CLI is asked to run before the answer
 
 
@@ -168,7 +169,9 @@ class _Handler(BaseHTTPRequestHandler):
             return
         wanted = plan.tool_command if call.tool_result is None else None
         said = f"heard: {call.prompt}" if call.tool_result is None else f"ran: {call.tool_result}"
-        events = list(events_of(f"{call.account} {said}", wanted, body))
+        turn = call.prompt.count("\nYou answered:\n")
+        text = plan.turns[turn] if turn < len(plan.turns) else f"{call.account} {said}"
+        events = list(events_of(text, wanted, body))
         with contextlib.suppress(ConnectionError):
             self._stream(events, holds_back=plan.holds_back)
 

@@ -24,6 +24,7 @@ class Call(Record):
     model: str
     prompt: str  # the last thing that the user said
     tool_result: str | None  # what the last tool call gave, if the conversation ends with one
+    tools: tuple[str, ...] = ()  # that the CLI offers the model
     said: tuple[tuple[str, str], ...] = ()  # (role, text) of the whole conversation, without what no user typed
 
 
@@ -48,7 +49,8 @@ def anthropic_call(account: str, body: dict) -> Call:
                 result = _text(block["content"])
             elif message["role"] == "user" and not _text(block).startswith(_NOT_TYPED):
                 prompt, result = _text(block), None
-    return Call(account, body["model"], prompt, result, _said(body["messages"]))
+    tools = tuple(tool["name"] for tool in body.get("tools", ()))
+    return Call(account, body["model"], prompt, result, tools, _said(body["messages"]))
 
 
 def anthropic_refusal(kind: str) -> Refusal:
@@ -123,7 +125,8 @@ def responses_call(account: str, body: dict) -> Call:
             typed = [text for part in item["content"] if not (text := _text(part)).startswith(_NOT_TYPED)]
             if typed:
                 prompt, result = typed[-1], None
-    return Call(account, body["model"], prompt, result, _said(body["input"]))
+    tools = tuple(tool.get("name", tool["type"]) for tool in body.get("tools", ()))
+    return Call(account, body["model"], prompt, result, tools, _said(body["input"]))
 
 
 def responses_refusal(kind: str) -> Refusal:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from oulipoly_engine.core.accounts.accounts import Account, Model
@@ -10,6 +10,7 @@ from oulipoly_engine.core.accounts.clis.table import recognise_cli
 from oulipoly_engine.records import replace
 
 _LABEL = "~setup"  # behind a pool's name: how traces tell these runs from others
+_LOOSE = ("dangerously", "yolo", "full-auto")  # arguments that win over a sandbox
 
 
 def answer_only(model: Model, accounts: Mapping[str, Account], home: Path) -> tuple[Model, tuple[str, ...]]:
@@ -19,9 +20,20 @@ def answer_only(model: Model, accounts: Mapping[str, Account], home: Path) -> tu
         account = accounts.get(member.account)
         found = None if account is None else recognise_cli(account, home)
         launch = None if found is None else found.cli.launch
-        if account is not None and (launch is None or not launch.can_forbid_tools):
-            others.append(member.account)
         given = (*member.args, *(() if account is None else account.args))
-        words = () if launch is None else (*launch.answer_words, *(w for w in launch.test_words if w not in given))
+        is_loose = any(word in argument for argument in given for word in _LOOSE)
+        if account is not None and (launch is None or not launch.can_forbid_tools or is_loose):
+            others.append(member.account)
+        words = () if launch is None else _drop_repeated((*launch.answer_words, *launch.test_words), given)
         members.append(replace(member, args=(*member.args, *words)))
     return replace(model, name=f"{model.name}{_LABEL}", members=tuple(members), inputs=()), tuple(dict.fromkeys(others))
+
+
+def _drop_repeated(words: Sequence[str], given: Sequence[str]) -> tuple[str, ...]:
+    """Leave out flags that stand alone and are given already: Codex refuses a repeated one."""
+    following = (*words[1:], "-")
+    return tuple(
+        word
+        for word, after in zip(words, following, strict=True)
+        if not (word.startswith("--") and after.startswith("-") and word in given)
+    )

@@ -115,6 +115,14 @@ CODEX = Cli(
             "event_id_path": "thread_id",
         },
         unset=_KEYS,
+        # Seen with 0.169: apply_patch stays, which the sandbox lets write nothing, and two that do nothing here.
+        answer_words=(
+            "--ephemeral",
+            *("-c", 'sandbox_mode="read-only"', "-c", 'approval_policy="never"', "-c", "mcp_servers={}"),
+            *("-c", 'web_search="disabled"', "-c", "features.shell_tool=false", "-c", "features.unified_exec=false"),
+            *("-c", "features.goals=false", "-c", "features.image_generation=false", "-c", "features.view_image=false"),
+        ),
+        can_forbid_tools=True,
         test_words=("--skip-git-repo-check",),
     ),
     credentials=("auth.json",),
