@@ -152,6 +152,7 @@ SUBCOMMANDS = (  # in each section the most used first
     Subcommand("setup run", "setup.agent.run", "have a model set things up; you agree to each step", ""),
     Subcommand("setup detect", "setup.detect", "what is installed, and who is logged in", ""),
     Subcommand("setup sync", "setup.agent.sync", "copy skills and MCP servers from one CLI to others", ""),
+    Subcommand("setup history", "setup.agent.history", "how set-ups by a model went", ""),
     Subcommand("setup memory", "setup.agent.memory", "what the set-up agent remembers, and its clearing", ""),
     #
     Subcommand("config check", "setup.config", "report every problem of every file", "", keeps_off=True),

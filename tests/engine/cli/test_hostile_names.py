@@ -96,6 +96,7 @@ TOP_LEVEL = {
         ["--account", LINES, "x"],
         [LINES, "--yes", "--json"],
     ],
+    "setup history": [[], ["--json"], [LINES]],
     "setup memory": [[], ["--json"], ["--clear", "--yes"], [LINES]],
     "setup sync": [
         [],

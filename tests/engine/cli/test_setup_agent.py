@@ -104,6 +104,8 @@ def test_a_model_adds_an_account_that_is_written_checked_and_tested(world, model
     assert "write_config: refused: it does not load" in model.prompts[1]
     assert "test_integration two: PASS ok" in model.prompts[2]
     assert {row["model_name"] for row in world.rows("SELECT model_name FROM invocations")} == {"fake~setup", "two"}
+    past = json.loads(agents("setup", "history", "--json").stdout)["setups"]
+    assert [(one["outcome"], one["turns"], one["summary"]) for one in past] == [("success", 3, "there are two")]
     for _ in range(2):
         assert agents("account", "undo", "--yes").returncode == 0
     assert (world.config / "providers.toml").read_text() == providers

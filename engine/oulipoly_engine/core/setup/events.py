@@ -5,6 +5,7 @@ As JSON each event is `{"event": NAME, "data": {...}}` (agent-runner section 13)
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -78,6 +79,17 @@ _NAMES: dict[type[Event], str] = {
     Complete: "complete",
     Failure: "error",
 }
+
+
+class PastSetup(Record):
+    """How a set-up went."""
+
+    began_at: datetime
+    wish: str
+    outcome: str | None  # None: it goes on, or was killed
+    turns: int
+    model: str  # or the account that served; "": none could be chosen
+    summary: str
 
 
 class Agreement(Record):

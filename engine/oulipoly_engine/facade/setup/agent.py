@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.accounts.accounts import Account, Model, PoolMember, restrict_to_account
-from oulipoly_engine.core.setup.events import Agreement, Outcome, Status
+from oulipoly_engine.core.setup.events import Agreement, Outcome, PastSetup, Status
 from oulipoly_engine.core.setup.lifecycle import MOST_TURNS, Life, Occurrence, advance
 from oulipoly_engine.core.setup.prompt import Situation
 from oulipoly_engine.core.setup.turn import LONGEST_REPLY
-from oulipoly_engine.errors import Interrupted, RequestRefused, RunnerError, UsageInvalid
+from oulipoly_engine.errors import Interrupted, RequestRefused, RunnerError, StoreUnusable, UsageInvalid
 from oulipoly_engine.facade.account_setup import AccountSetup, find_cli
 from oulipoly_engine.facade.files import check_account
 from oulipoly_engine.facade.home import Home
@@ -35,8 +35,11 @@ from oulipoly_engine.stopping import Stopped
 if TYPE_CHECKING:
     from oulipoly_engine.facade.account_setup import Detected
 
-__all__ = ["Offers", "Outcome", "SetupAgent", "SetupEnd", "SetupFace", "SetupWish"]
+# ruff: noqa: PLC0415 - who asks for the history runs no set-up, and the other way round
 
+__all__ = ["Offers", "Outcome", "PastSetup", "SetupAgent", "SetupEnd", "SetupFace", "SetupWish"]
+
+_KEPT_WISH = 1000  # characters
 _TURN_S = 120.0
 _TEST_S = 90.0
 _TEST_PROMPT = "Answer with the single word ok."
@@ -87,7 +90,33 @@ class SetupAgent:
             self._home.files.model(wish.model)
         if wish.account is not None:
             check_account(self._accounts.names(), wish.account)
-        return _Run(self._home, self._one_shots, self._accounts, wish, face).run()
+        run = _Run(self._home, self._one_shots, self._accounts, wish, face)
+        number = self._begin(run.shown_wish, wish.account or wish.model or self.offers().model or "")
+        end = run.run()
+        self._end(number, end)
+        return end
+
+    def history(self, limit: int = 20) -> tuple[PastSetup, ...]:
+        """Return the last set-ups, the newest first. Raises StoreUnusable."""
+        from oulipoly_engine.store.setup import history
+
+        with self._home.lend_store_to_read() as store:
+            return history.latest(store, limit)
+
+    def _begin(self, wish: str, model: str) -> int | None:
+        """Note that a set-up begins; None where that cannot be written, which the first turn tells."""
+        from oulipoly_engine.store.setup import history
+
+        with suppress(StoreUnusable), self._home.lend_store() as store:
+            return history.begin(store, wish, model, self._home.now())
+        return None
+
+    def _end(self, number: int | None, end: SetupEnd) -> None:
+        from oulipoly_engine.store.setup import history
+
+        if number is not None:
+            with suppress(StoreUnusable), self._home.lend_store() as store:
+                history.end(store, number, end.outcome.value, end.turns, end.summary, self._home.now())
 
 
 class _Run:
@@ -115,7 +144,13 @@ class _Run:
             remember=self._remember,
         )
 
+    @property
+    def shown_wish(self) -> str:
+        """Return the wish without secrets, as it is kept."""
+        return self._secrets.clean(self._wish.text)[:_KEPT_WISH]
+
     def run(self) -> SetupEnd:
+        """Run it to its end."""
         life = Life(self._wish.max_turns)
         loop = Loop(self._ports, self._ask_model, self._look)
         try:

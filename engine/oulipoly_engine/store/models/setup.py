@@ -1,8 +1,8 @@
-"""What the set-up agent remembers."""
+"""What the set-up agent remembers, and how its set-ups went."""
 
 from __future__ import annotations
 
-from oulipoly_engine.store.base.orm import CompositeKey, TextField
+from oulipoly_engine.store.base.orm import AutoField, CompositeKey, Default, IntegerField, TextField
 from oulipoly_engine.store.models.base import Row, references
 
 
@@ -29,3 +29,19 @@ class SetupEdgeRow(Row):
     class Meta:
         table_name = "setup_edges"
         primary_key = CompositeKey("from_node", "to_node", "edge_type")
+
+
+class SetupRunRow(Row):
+    """One set-up."""
+
+    id = AutoField()
+    began_at = TextField()
+    ended_at = TextField(null=True)
+    wish = TextField()
+    model_name = TextField()
+    outcome = TextField(null=True)
+    turns = IntegerField(constraints=[Default(0)])
+    summary = TextField(constraints=[Default("''")])
+
+    class Meta:
+        table_name = "setup_runs"
