@@ -43,7 +43,8 @@ class Frame(Screen[None], inherit_bindings=False):
         self._saved = saved
         last = saved.get("pane")
         first = last if isinstance(last, str) and last in self.entries else entries[0].id
-        self.area = Area([Present(one.id, one.column) for one in entries], first, zoomed=saved.get("zoomed") is True)
+        present = [Present(one.id, one.column, one.wanted_width, one.keeps_width) for one in entries]
+        self.area = Area(present, first, zoomed=saved.get("zoomed") is True)
         self._panes: dict[str, Pane] = {}
         self._mounted: dict[str, asyncio.Event] = {}
         self._begun: list[Pane] = []  # those that are laid out, so that they can draw

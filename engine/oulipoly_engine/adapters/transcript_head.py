@@ -1,4 +1,4 @@
-"""What the head of a transcript tells cheaply: its workspace, the vendor's model, its size and age. Never raises."""
+"""What the head of a transcript tells cheaply: workspace, model, fork's origin, size and age. Never raises."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ class Head(Record):
 
     cwd: str | None = None
     cli_model: str | None = None
+    forked_from: str | None = None
 
 
 def look_at(path: str) -> Standing | None:
@@ -103,9 +104,13 @@ def _claude(folder: Folder, path: Path) -> Head:
 
 
 def _codex(folder: Folder, path: Path) -> Head:
-    metas = _payloads(folder, path, "session_meta", 1)
+    metas = tuple(_payloads(folder, path, "session_meta", 1))
     contexts = _payloads(folder, path, "turn_context", _CODEX_RECORDS)
-    return Head(_first(meta.cwd for meta in metas), _first(context.model for context in contexts))
+    return Head(
+        _first(meta.cwd for meta in metas),
+        _first(context.model for context in contexts),
+        _first(meta.forked_from_id for meta in metas),
+    )
 
 
 def _gemini(path: Path) -> Head:

@@ -9,9 +9,9 @@ from oulipoly_tui.view.frame.layout import PaneRectangle, Present, arrange
 PANES = (
     Present("pools", "list"),
     Present("quota", "aside"),
-    Present("sessions", "list"),
+    Present("sessions", "list", wanted_width=78),
     Present("transcript", "detail"),
-    Present("repl", "detail"),
+    Present("repl", "detail", keeps_width=True),
 )
 
 
@@ -65,3 +65,21 @@ def test_the_list_column_stays_as_it_was_when_the_keys_leave_it():
     after = [one for one in arrange(PANES, size, "repl", "repl", listed="sessions") if one.x == 0]
 
     assert before == after
+
+
+@pytest.mark.parametrize(
+    ("width", "detail", "expected"),
+    [
+        pytest.param(99, "transcript", 45, id="below 100 as ever"),
+        pytest.param(100, "transcript", 70, id="what the transcript can do without"),
+        pytest.param(120, "transcript", 78, id="what it wants"),
+        pytest.param(200, "transcript", 78, id="beside a third column too"),
+        pytest.param(250, "transcript", 85, id="its share is more"),
+        pytest.param(120, "repl", 54, id="a terminal is not drawn anew with each change of focus"),
+    ],
+)
+def test_a_list_with_the_keys_gets_room_for_its_columns(width, detail, expected):
+    placed = {one.id: one for one in arrange(PANES, (width, 40), "sessions", detail)}
+
+    assert expected == placed["sessions"].width
+    assert placed[detail].width >= 30

@@ -343,3 +343,11 @@ def test_the_layout_file_is_written_whole_or_not_at_all(app_world):
 
     assert {"pane": "pools"} == json.loads(entry.layout_path(paths).read_text())
     assert [entry.layout_path(paths)] == list(Path(paths.data).glob("app-layout*"))
+
+
+async def test_the_list_of_sessions_gets_room_while_it_has_the_keys(app_world, running, settled):
+    async with running((120, 40), panes=["pools", "sessions", "transcript"]) as (app, pilot):
+        for key, width in (("3", 78), ("4", 54), ("3", 78), ("1", 54)):
+            await pilot.press(key)
+            found = "sessions" if key != "4" else "pools"
+            await settled(pilot, lambda found=found, width=width: app.frame.find(found).outer_size.width == width)

@@ -69,7 +69,7 @@ def test_headings_stand_over_their_columns_and_the_one_that_sorts_is_marked(widt
 def test_headings_are_whole_words_apart_from_each_other(sort):
     known = plain(format_headings(Look(120, NOW, Grouping.NONE, sort=sort))).replace("▼", "").replace("▲", "").split()
 
-    assert ["title", "account", "model", "turns", "created" if sort is Sort.CREATED else "used"] == known
+    assert ["title", "account", "CLI", "model", "turns", "created" if sort is Sort.CREATED else "used"] == known
 
 
 def test_a_closed_heading_says_what_is_at_risk_behind_it():

@@ -473,8 +473,8 @@ async def test_a_command_of_the_users_own_gets_a_hostile_title_as_one_word(talks
     note = CustomCommand("note", words, "f9", ("sessions",), "background")
     async with listed(commands=(note,)) as (app, pilot):
         app.engine.sessions.notes.rename(second.id, title)
-        await settled(pilot, lambda: any("touch pwned" in row for row in rows(app)))
-        await choose(app, pilot, settled, "touch pwned")
+        await settled(pilot, lambda: any("Paint the door'" in row for row in rows(app)))
+        await choose(app, pilot, settled, "Paint the door'")
         await pilot.press("f9")
         await settled(pilot, lambda: noted.exists() and noted.read_text().count("\n") == 4)
 

@@ -8,6 +8,7 @@ from oulipoly_engine.clock import to_text
 from oulipoly_engine.core.search.query import Query, parse
 from oulipoly_engine.core.sessions.sessions import Part, Session, Sort, fits
 from oulipoly_engine.facade.sessions.types import Board, ListedSession, Spawned
+from oulipoly_engine.records import replace
 from oulipoly_tui.view.sessions import groups as groups_module
 from oulipoly_tui.view.sessions import sessions as view
 from oulipoly_tui.view.sessions.groups import Grouping, Order, SessionIndex, groups, narrows
@@ -205,6 +206,25 @@ def test_a_title_is_only_ever_text():
     assert any("[red]x[/]" in line for line in shown(board(hostile)))
 
 
+def test_a_fork_is_marked_before_its_title_and_told_where_there_is_room():
+    plain_one = listed(1, hours=1)
+    part = replace(plain_one.session.active, forked_from="abcdef01-2345")
+    fork = ListedSession(replace(plain_one.session, parts=(part,)), "claude", has_transcript=True)
+
+    assert "↱ words of 1" in shown(board(fork), width=24)[1]
+    assert "fork of abcdef01" in shown(board(fork))[1]
+    assert "↱" not in shown(board(plain_one))[1]
+
+
+def test_account_cli_model_and_turns_are_shown_from_64_columns():
+    found = board(listed(1_234, account="a-long-account-name"))
+    index = SessionIndex(found)
+    line = shown(found, width=64, longest=index.longest)[1]
+
+    assert line.split()[-5:] == ["a-long-accoun…", "claude", "opus", "1,234", "now"]
+    assert cells(line) == 64
+
+
 def spawned(row, parent=None, status="succeeded", reason=None):
     return Spawned(row, f"u{row}", parent, "opus", "ada", status, None, to_text(NOW), None, reason)
 
@@ -218,3 +238,11 @@ def test_a_trace_nests_what_was_started_and_closes():
     assert "failed quota" in drawn[2]
     assert drawn[3].startswith("  opus")  # its parent is not among these
     assert "+1" in plain(trace_rows(found, {}, {"u1"}, 60, NOW)[0].line)
+
+
+def test_a_run_that_resumed_a_session_names_it():
+    one = replace(spawned(1), session_id="abcdef01-2345", capture_method="resumed")
+    drawn = [plain(trace_rows((one,), titles, (), 60, NOW)[0].line) for titles in ({one.session_id: "tides"}, {})]
+
+    assert "opus → ada  resumed tides" in drawn[0]
+    assert "opus → ada  resumed abcdef01" in drawn[1]

@@ -84,7 +84,8 @@ class Area(Container):
         placed = self.places(self.size)
         for child in self.children:
             child.display = child.id in placed
-        self.refresh(layout=True)
+        for child in self.children[:1]:
+            child.refresh(layout=True)  # a child's makes its parent place anew; our own would keep the places
 
     def on_resize(self) -> None:
         """Place anew."""

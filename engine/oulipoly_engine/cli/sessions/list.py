@@ -11,7 +11,7 @@ from oulipoly_engine.cli.parser import Parser
 from oulipoly_engine.cli.progress import Progress
 from oulipoly_engine.cli.sessions import arguments as person
 from oulipoly_engine.clock import from_text, to_text
-from oulipoly_engine.core.sessions.session_table import SessionRow, ago, remark, render, short_path
+from oulipoly_engine.core.sessions.session_table import SessionRow, ago, fork_text, remark, render, short_path
 from oulipoly_engine.core.sessions.sessions import Session, Sort
 from oulipoly_engine.facade import diagnostics, output
 
@@ -85,6 +85,7 @@ def document(listed: ListedSession, now: datetime) -> dict[str, object]:
         "title": one.title,
         "note": one.note,
         "pinned": one.pinned_at is not None,
+        "forked_from": one.forked_from,
         "workspace": one.workspace,
         "first_used_at": one.first_used_at,
         "last_used_at": one.last_used_at,
@@ -127,8 +128,13 @@ def _row(context: Context, listed: ListedSession, now: datetime) -> SessionRow:
         entries=one.entries,
         workspace="?" if one.workspace is None else short_path(one.workspace, str(context.paths.home)),
         name=redact(one.title or "-"),
-        remark=remark(listed.has_transcript, listed.purge_at, now, _AT_RISK_DAYS, is_kept=one.has_kept_copy),
+        remark=", ".join(filter(None, (_standing(listed, now), fork_text(one)))),
     )
+
+
+def _standing(listed: ListedSession, now: datetime) -> str:
+    is_kept = listed.session.has_kept_copy
+    return remark(listed.has_transcript, listed.purge_at, now, _AT_RISK_DAYS, is_kept=is_kept)
 
 
 def _way_in(context: Context) -> str:

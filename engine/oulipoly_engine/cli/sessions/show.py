@@ -88,6 +88,8 @@ def _head(listed: ListedSession, tree: EntryTree, now: datetime, home: str) -> I
     if one.note:
         yield f"  note       {plain(redact(one.note))}"
     yield f"  id         {one.chain_id}"
+    if one.forked_from is not None:
+        yield f"  fork of    {plain(one.forked_from)}"
     yield f"  model      {plain(one.model)}" + ("" if active.cli_model is None else f" ({plain(active.cli_model)})")
     yield f"  workspace  {'?' if one.workspace is None else plain(short_path(one.workspace, home))}"
     yield f"  file       {_file(listed, now, home)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
+from oulipoly_engine.core.sessions.sessions import Session
 from oulipoly_engine.core.text.columns import fit, fit_end, pad, plain, width
 from oulipoly_engine.records import Record
 
@@ -80,6 +81,11 @@ def remark(
     if is_kept:
         return "deletable now, kept" if left < timedelta(0) else f"deleted in {time_left(left)}, kept"
     return "at risk now" if left < timedelta(0) else f"at risk in {time_left(left)}"
+
+
+def fork_text(one: Session) -> str:
+    """Return of which session one is a fork, by the beginning of the CLI's id; nothing of one that is none."""
+    return "" if one.forked_from is None else f"fork of {plain(one.forked_from)[:ID_LENGTH]}"
 
 
 def time_left(left: timedelta) -> str:

@@ -53,6 +53,7 @@ class Part(Record):
     transcript: str | None = None
     size_bytes: int | None = None  # of the transcript when it was last looked at; None: it was not there
     mtime_ms: int | None = None  # as above
+    forked_from: str | None = None  # the CLI's id of the session whose past it begins with; None or "": it is no fork
 
 
 class Session(Record):
@@ -97,6 +98,11 @@ class Session(Record):
     def workspace(self) -> str | None:
         """Return the folder that it works in, None where it is not known."""
         return self.active.cwd or next((part.cwd for part in self.parts if part.cwd is not None), None)
+
+    @property
+    def forked_from(self) -> str | None:
+        """Return the CLI's id of the session whose past it begins with, None of one that is no fork."""
+        return self.active.forked_from or None
 
     @property
     def title(self) -> str | None:

@@ -206,15 +206,15 @@ class Catalogue(Record):
 
     def _describe(self, one: facts.Undescribed, asked: _ScriptBudget) -> facts.Description:
         path = facts.transcript_of(self.store, one.account, one.session_id)
-        cwd, model = one.cwd, one.cli_model
+        cwd, model, forked_from = one.cwd, one.cli_model, one.forked_from
         locator = self._asks(one.account)
         if path is None and cwd is None and locator is not None:
             with asked.of(one.account):
                 path, cwd = _ask(locator, one)
         told = path or facts.transcript_of(self.store, one.account, one.session_id, of_side_chain=True)
-        if told is not None and (cwd is None or model is None):
+        if told is not None and None in (cwd, model, forked_from):
             head = transcript_head.read_head(told, one.session_id)
-            cwd, model = cwd or head.cwd, model or head.cli_model
+            cwd, model, forked_from = cwd or head.cwd, model or head.cli_model, forked_from or head.forked_from
         standing = None if path is None else transcript_head.look_at(path)
         return facts.Description(
             of=one,
@@ -224,6 +224,7 @@ class Catalogue(Record):
             transcript=path,
             size_bytes=None if standing is None else standing.size_bytes,
             mtime_ms=None if standing is None else standing.mtime_ms,
+            forked_from=forked_from or facts.find_origin(self.store, one.account, one.session_id) or "",
         )
 
     def _asks(self, account: str) -> Locator | None:

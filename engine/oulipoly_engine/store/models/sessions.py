@@ -99,11 +99,15 @@ class FactsRow(Row):
     transcript = TextField(null=True)
     size_bytes = BigIntegerField(null=True)
     mtime_ms = BigIntegerField(null=True)
+    forked_from = TextField(null=True)  # '': it is no fork; None: nobody has looked
 
     class Meta:
         table_name = "session_facts"
         primary_key = CompositeKey("account", "session_id")
-        indexes = ((("cwd", "cli_model", "account", "session_id", "first_turn_at", "last_turn_at"), False),)
+        indexes = (
+            (("cwd", "cli_model", "account", "session_id", "first_turn_at", "last_turn_at"), False),
+            (("first_turn_at",), False),
+        )
 
 
 FactsRow.add_index(FactsRow.session_id, where=SQL("is_stale = 1"), name="idx_session_facts_stale")

@@ -21,6 +21,12 @@ class Spawned(Record):
     created_at: str  # RFC 3339
     finished_at: str | None
     reason: str | None  # why it ended as it did
+    capture_method: str | None = None  # how its session's id was learned
+
+    @property
+    def is_resumed(self) -> bool:
+        """Tell whether it went on with its session, which is older than it."""
+        return self.capture_method == "resumed"
 
 
 def recent(store: Store, most: int) -> tuple[Spawned, ...]:
@@ -38,6 +44,7 @@ def recent(store: Store, most: int) -> tuple[Spawned, ...]:
             row.created_at,
             row.finished_at,
             fn.COALESCE(row.error_category, row.terminal_reason),
+            row.session_capture_method,
         )
         .order_by(row.id.desc())
         .limit(most)

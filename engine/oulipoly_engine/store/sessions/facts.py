@@ -54,6 +54,7 @@ class Undescribed(Record):
     title: str | None
     cwd: str | None
     cli_model: str | None
+    forked_from: str | None = None  # the session that it is a fork of; "": of none; None: nobody has looked
 
 
 class Description(Record):
@@ -66,6 +67,7 @@ class Description(Record):
     transcript: str | None = None
     size_bytes: int | None = None
     mtime_ms: int | None = None
+    forked_from: str = ""
 
 
 def count_batch(store: Store, most: int = _BATCH_ENTRIES) -> int:
@@ -94,7 +96,7 @@ def roles(store: Store) -> tuple[str, ...]:
 def _select_undescribed(without: Parameter, most: Parameter) -> Query:
     row = FactsRow
     return (
-        row.select(row.account, row.session_id, row.entries, row.title, row.cwd, row.cli_model)
+        row.select(row.account, row.session_id, row.entries, row.title, row.cwd, row.cli_model, row.forked_from)
         .where(is_distinct(row.described_entries, row.entries), row.account.not_in(each_of(without)))
         .order_by(row.last_entry_at.desc())
         .limit(most)
@@ -107,8 +109,8 @@ def find_undescribed(store: Store, most: int, without: Iterable[str] = ()) -> tu
     without: accounts to leave out.
     """
     return tuple(
-        Undescribed(str(account), str(session), int(entries), title, cwd, model)
-        for account, session, entries, title, cwd, model in store.rows(_select_undescribed(sorted(without), most))
+        Undescribed(str(account), str(session), int(entries), *known)
+        for account, session, entries, *known in store.rows(_select_undescribed(sorted(without), most))
     )
 
 
@@ -132,6 +134,7 @@ def _describe(
     transcript: Parameter,
     size_bytes: Parameter,
     mtime_ms: Parameter,
+    forked_from: Parameter,
     account: Parameter,
     session_id: Parameter,
 ) -> Query:
@@ -145,6 +148,7 @@ def _describe(
             row.transcript: fn.COALESCE(transcript, row.transcript),
             row.size_bytes: size_bytes,
             row.mtime_ms: mtime_ms,
+            row.forked_from: forked_from,
         }
     ).where(row.account == account, row.session_id == session_id)
 
@@ -160,6 +164,7 @@ def describe(store: Store, found: Iterable[Description]) -> None:
             one.transcript,
             one.size_bytes,
             one.mtime_ms,
+            one.forked_from,
             one.of.account,
             one.of.session_id,
         )
@@ -187,6 +192,45 @@ def transcript_of(store: Store, account: str, session_id: str, *, of_side_chain:
         .limit(1)
     )
     return str(rows[0][0]) if rows else None
+
+
+# SQL, since an outer join of a session's entries with another one's is unreadable with models. Only indices are read.
+_FIRST_OWN = (
+    "SELECT COUNT(o.id), MIN(CASE WHEN o.id IS NULL THEN t.timestamp END), MIN(t.id) FROM session_turns AS t"
+    " LEFT JOIN session_turns AS o ON o.provider_name = ? AND o.session_id = ? AND o.turn_id = t.turn_id"
+    " WHERE t.session_id = ? AND t.provider_name = ? AND t.is_sidechain = 0"
+)
+
+
+@compile_query
+def _select_same_beginning(account: Parameter, session_id: Parameter) -> Query:
+    row, mine = FactsRow, FactsRow.alias()
+    return (
+        row.select(row.account, row.session_id)
+        .join(mine, on=(mine.first_entry_at == row.first_entry_at))
+        .where(mine.account == account, mine.session_id == session_id, row.session_id != session_id)
+        .where(is_distinct(row.forked_from, session_id))  # what is known of the other one stays
+    )
+
+
+def find_origin(store: Store, account: str, session_id: str) -> str | None:
+    """Return the session that a CLI copied this one from, with the ids and times of its entries; None: from none.
+
+    The copy goes on at once, so its first own entry is the earlier one; of two without, the one stored later is it.
+    Source: Claude Code 2.1.197 with `--fork-session`, seen 2026-11.
+    """
+    found: list[tuple[int, int, str]] = []
+    for other_account, other in store.rows(_select_same_beginning(account, session_id)):
+        shared, own, first = store.rows(_FIRST_OWN, (other_account, other, session_id, account))[0]
+        _, others_own, others_first = store.rows(_FIRST_OWN, (account, session_id, other, other_account))[0]
+        is_copy = first > others_first if own is others_own is None else _is_before(own, others_own)
+        if shared and is_copy:
+            found.append((-int(shared), int(others_first), str(other)))
+    return min(found)[2] if found else None
+
+
+def _is_before(own: str | None, others: str | None) -> bool:
+    return own is not None and (others is None or own < others)
 
 
 def first_user_bodies(store: Store, account: str, session_id: str) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ def _parts() -> ModelSelect[SegmentRow]:
         facts.transcript,
         facts.size_bytes,
         facts.mtime_ms,
+        facts.forked_from,
         row.chain_id,
     ).join(facts, JOIN.LEFT_OUTER, on=_SAME)
 

@@ -349,3 +349,58 @@ def test_the_short_way_to_the_latest_conversations_gives_what_the_long_way_gives
 
     assert bench.listed()[:limit] == bench.listed(limit=limit)
     assert 5 == bench.catalogue().list(Query(), limit=limit).total
+
+
+def copy_as_fork(bench, source, number, *more):
+    """Copy a transcript under a new session's id, as `--fork-session` does, and go on with it."""
+    old = source.read_text()
+    fork = source.with_name(f"{SESSION.format(number)}.jsonl")
+    lines = old.replace(source.stem, fork.stem).splitlines(keepends=True)
+    for place, text in enumerate(more):
+        at = to_text(NOW + timedelta(minutes=5, seconds=place))
+        record = {"type": "user", "uuid": f"{number}-more-{place}", "sessionId": fork.stem, "timestamp": at}
+        lines.append(json.dumps(record | {"cwd": "/work/project", "message": {"role": "user", "content": text}}) + "\n")
+    fork.write_text("".join(lines))
+
+
+def forks(bench):
+    return {row.session.active.session_id[-1]: row.session.forked_from for row in bench.listed()}
+
+
+@pytest.mark.parametrize("order", ["12", "21"], ids=["the original first", "the fork first"])
+def test_a_copied_session_is_a_fork_of_the_one_it_was_copied_from(bench, order):
+    source = bench.write("one", order[0], "Mend the clock", "Done")
+    copy_as_fork(bench, source, order[1], "Mend it otherwise")
+    bench.write("one", 3, "Of the same instant", "Yes")
+    bench.scan()
+
+    assert {order[0]: None, order[1]: SESSION.format(order[0]), "3": None} == forks(bench)
+
+
+def test_a_fork_stays_one_when_both_go_on(bench):
+    source = bench.write("one", 1, "Mend the clock", "Done")
+    bench.scan()
+    copy_as_fork(bench, source, 2, "Mend it otherwise")
+    bench.scan()
+    bench.listed()
+    bench.write("one", 1, "Mend the clock", "Done", "And the bell", "It rings", days_ago=0)
+    bench.scan()
+
+    assert {"1": None, "2": SESSION.format(1)} == forks(bench)
+
+
+def test_a_codex_rollout_names_what_it_was_forked_from(bench):
+    folder = bench.folder / "codex" / "sessions"
+    folder.mkdir(parents=True)
+    bench.accounts["codex"] = Account("codex", command="codex")
+    bench.scripts["codex"] = SessionScripts(f"codex-turns {folder}")
+    for number, parent in ((1, None), (2, SESSION.format(1))):
+        at, session = to_text(NOW + timedelta(hours=number)), SESSION.format(number)
+        meta = {"id": session, "timestamp": at, "cwd": "/w", "forked_from_id": parent}
+        said = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hello"}]}
+        lines = ({"type": "session_meta", "payload": meta}, {"type": "response_item", "payload": said})
+        path = folder / f"rollout-2026-11-20T0{number}-00-00-{session}.jsonl"
+        path.write_text("".join(json.dumps(line | {"timestamp": at}) + "\n" for line in lines))
+    bench.scan()
+
+    assert {"1": None, "2": SESSION.format(1)} == forks(bench)

@@ -17,7 +17,7 @@ from oulipoly_tui.view.transcript.spans import Row, cut
 from oulipoly_tui.view.transcript.transcript import Target
 
 if TYPE_CHECKING:
-    from oulipoly_engine.core.sessions.sessions import Session
+    from oulipoly_engine.core.sessions.sessions import Part, Session
     from oulipoly_engine.facade.sessions.types import Board, Inside, ListedSession
 
 _NEEDS_TRANSCRIPT = frozenset(("resume", "resume_elsewhere", "fork", "move", "edit_file"))
@@ -96,11 +96,9 @@ class SessionActions(SessionUndo):
         if listed is None:
             return None
         one = listed.session
-        part = one.active
         found = self._inside.get(one.chain_id)
-        if item is not None and item.kind is Kind.SEGMENT:
-            part = one.parts[item.place]
-        target = Target(one.chain_id, part.account, part.session_id, part.transcript, title_of(one))
+        part = one.parts[item.place] if item is not None and item.kind is Kind.SEGMENT else None
+        target = self.target_of(listed, part)
         if item is not None and item.kind is Kind.LINE and found is not None:
             line = found.tree.lines[item.place]
             entry_id, at = found.firsts.get(line.rows[0], ("", ""))
@@ -109,6 +107,11 @@ class SessionActions(SessionUndo):
             name, path = found.side_files[item.place]
             return replace(target, path=str(path), side=name)
         return target
+
+    def target_of(self, listed: ListedSession, part: Part | None = None) -> Target:
+        """Return what the transcript pane is to show of a session, or of one of its segments."""
+        one, part = listed.session, part or listed.session.active
+        return Target(one.chain_id, part.account, part.session_id, part.transcript, title_of(one))
 
     def open_target(self, target: Target) -> None:
         """Open a transcript and give it the keys."""

@@ -21,7 +21,7 @@ from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.panes.sessions.actions import SessionActions
 from oulipoly_tui.panes.sessions.reading import SessionReading
 from oulipoly_tui.panes.sessions.sorting import SessionOrder
-from oulipoly_tui.view.sessions.groups import Arrangement, Grouping, SessionIndex
+from oulipoly_tui.view.sessions.groups import Arrangement, Grouping, Longest, SessionIndex
 from oulipoly_tui.view.sessions.look import Look
 from oulipoly_tui.view.sessions.sessions import Item, Kind, SessionRows, title_of
 from oulipoly_tui.view.transcript.spans import Line, cut_to_words
@@ -349,7 +349,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
     def _handle_highlight(self) -> None:
         if self._range_from is not None:
             self._mark_range()
-        self._soon("preview", _PREVIEW_S, self._preview)
+        self._soon("preview", _PREVIEW_S, self.preview)
 
     @on(VirtualList.Chosen, "#sessions-list")
     def _handle_row_choice(self) -> None:
@@ -398,6 +398,7 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
             self._inside,
             self._sort,
             self._is_reversed,
+            Longest() if self._index is None else self._index.longest,
         )
         self._rows = SessionRows(self.board, self._found, look)
         if len(self._rows) > rows.outer_size.height:
@@ -443,13 +444,17 @@ class SessionsPane(SessionOrder, SessionReading, SessionActions, Pane):
             self.marked |= set(self._rows.between(self._range_from, item.key))
         self._draw()
 
-    def _preview(self) -> None:
-        """Let a transcript that is on the screen follow the cursor, while the cursor is ours."""
+    def preview(self) -> None:
+        """Let a transcript that is on the screen follow the cursor, while the cursor is ours; an empty one always."""
         app: Any = self.app
         pane: Any = app.frame.find("transcript")
-        if pane is None or not pane.display or app.frame.current is not self:
+        is_empty = pane is not None and pane.is_empty
+        if pane is None or not pane.display or not (is_empty or app.frame.current is self):
             return
+        item = self.item
         target = self.target()
+        if is_empty and item is not None and item.kind is Kind.GROUP:
+            target = self.target_of(item.group.members[0])
         if target is not None:
             pane.open_target(target)
 

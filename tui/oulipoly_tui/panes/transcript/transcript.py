@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.core.transcripts.dialogue import Entry
     from oulipoly_engine.events import Event
     from oulipoly_engine.facade.sessions.types import Inside, PlacedEntry, TranscriptFollower, TranscriptGrew
+    from oulipoly_engine.facade.snapshot import Snapshot
 
 _EMPTY: tuple[Line, ...] = (
     (("No session is open.", "strong"),),
@@ -92,6 +93,18 @@ class TranscriptPane(Pane):
         return self.query_one("#transcript-view", TranscriptView)
 
     # ---- what comes from outside
+
+    def take(self, snapshot: Snapshot) -> None:  # noqa: ARG002, RUF100 - every pane is given it
+        """Show what the cursor of the list is on, while nothing is open."""
+        app: Any = self.app
+        pane: Any = app.frame.find("sessions")
+        if self.is_empty and pane is not None:
+            pane.preview()
+
+    @property
+    def is_empty(self) -> bool:
+        """Tell whether nothing is open, nor being opened."""
+        return self.target is None and not self._is_opening
 
     def open_target(self, target: Target) -> None:
         """Open a session, at an entry or at its end; one that is open already stays where it is.

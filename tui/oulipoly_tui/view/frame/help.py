@@ -6,8 +6,16 @@ from collections.abc import Collection, Iterator
 
 from oulipoly_tui.actions.action import FRAME, LISTS, Action, find_term
 from oulipoly_tui.keys.keymap import Keymap, format_keys
+from oulipoly_tui.view.sessions.look import FORK
 from oulipoly_tui.view.transcript.spans import Line, Row, cells, fit_text, wrap_lines
 
+_MARKS = {  # what the signs of a pane's rows mean
+    "sessions": (
+        (FORK, "A fork: it begins with another session's past"),
+        ("✓", "Marked: the next action is done to all that are marked"),
+        ("▸ ▾", "Closed, open: what lies in it is hidden, shown"),
+    ),
+}
 _TITLES = {FRAME: "Everywhere", LISTS: "In every list"}
 _KEY_WIDTH = 16
 _USUAL_WIDTH = 100
@@ -43,6 +51,11 @@ def _section(rows: tuple[Action, ...], place: str, works: Collection[str], wante
     if not found:
         return
     yield Row(f"# {place}", ((place_title(place), "heading"),), is_selectable=False)
+    for mark, text in _MARKS.get(place, ()):
+        lines = wrap_lines([((text, "dim"),)], max(20, width - _KEY_WIDTH)) if wanted.lower() in text.lower() else ()
+        for number, rest in enumerate(lines):
+            head = fit_text("" if number else mark, _KEY_WIDTH)
+            yield Row(f"mark {mark} {number}", ((head, "accent"), *rest), is_selectable=False)
     for row in found:
         is_dim = place != LISTS and row.id not in works
         first, *more = wrap_lines([((row.description, "dim" if is_dim else ""),)], max(20, width - _KEY_WIDTH))

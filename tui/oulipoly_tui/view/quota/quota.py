@@ -119,7 +119,8 @@ def _grouped_rows(snapshot: Snapshot, width: int) -> Iterator[Row]:
             fits = cells(plain((*line, *marks))) <= width
             yield Row(window_key(view.name, window.name), (*line, *marks) if fits else line)
             if marks and not fits:
-                below: Line = ((" " * (_INDENT + window_width + 1), ""), *marks)
+                indent = min(_INDENT + window_width + 1, max(0, width - cells(plain(marks))))
+                below: Line = ((" " * indent, ""), *marks)
                 yield Row(f"mark\n{view.name}\n{window.name}", below, is_selectable=False)
 
 

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.clock import from_text
-from oulipoly_engine.core.sessions.sessions import Session, Sort
+from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.records import Record
-from oulipoly_tui.view.sessions.groups import Grouping
+from oulipoly_tui.view.sessions.groups import Grouping, Longest
 from oulipoly_tui.view.sessions.look import Look
 from oulipoly_tui.view.transcript.spans import Line, Span, Tone, cells, fit_text
 
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.sessions.types import ListedSession
+
 _AGE_WIDTH, _CREATED_WIDTH = 7, 9  # a space before it; "created" and its mark take more than an age
-_ACCOUNT_WIDTH, _MODEL_WIDTH, _ENTRIES_WIDTH = 14, 16, 6
-_ACCOUNT_FROM, _ENTRIES_FROM, _MODEL_FROM = 64, 76, 96  # columns of a row
+_ENTRIES_WIDTH = 7
+_COLUMNS_FROM = 64  # columns of a row: the pane has them from 100 columns of the terminal
+_TITLE_ROOM = 20  # columns that the model's name leaves the title, and what stands before it
+_MODEL_LEAST = 9
 _BEFORE_TITLE = 3  # mark and fold
 _FALLING, _RISING = "▼", "▲"
 _TEXTS = (Sort.NAME, Sort.ACCOUNT, Sort.MODEL)  # begin with the first letter
@@ -25,45 +33,80 @@ _LETTERS = {  # of each heading the one that its key has, in the preset `default
     Sort.ENTRIES: ("", "t", "urns"),
     Sort.USED: ("", "u", "sed"),
     Sort.CREATED: ("", "c", "reated"),
+    None: ("CLI", "", ""),  # sorts nothing
 }
+
+
+class Column(Record):
+    """One column behind the titles."""
+
+    sort: Sort | None  # what its heading sorts by
+    width: int  # with the space before it
+    text: Callable[[ListedSession, Look], str]
+    is_right: bool = True
 
 
 class Heading(Record):
     """One heading, and where it stands."""
 
-    sort: Sort
+    sort: Sort | None
     start: int
     end: int  # exclusive
 
 
-def columns(one: Session, look: Look) -> list[Span]:
+def columns(listed: ListedSession, look: Look) -> list[Span]:
     """Return what stands behind a title."""
-    found: list[Span] = []
-    if has_account(look):
-        found.append((fit_text(plain(one.active.account), _ACCOUNT_WIDTH), "dim"))
-    if look.width >= _MODEL_FROM:
-        found.append((" " + fit_text(plain(one.shown_model or "?"), _MODEL_WIDTH), "dim"))
-    if look.width >= _ENTRIES_FROM:
-        found.append((fit_text(f"{one.entries:,}", _ENTRIES_WIDTH, right=True), "dim"))
-    at = one.first_used_at if look.sort is Sort.CREATED else one.last_used_at
-    found.append((fit_text(short_age(at, look.now), _age_width(look), right=True), "dim"))
-    return found
+    return [
+        (fit_text(one.text(listed, look), one.width, right=True), "dim")
+        if one.is_right
+        else (" " + fit_text(one.text(listed, look), one.width - 1), "dim")
+        for one in _choose_columns(look)
+    ]
 
 
 def headings(look: Look) -> tuple[Heading, ...]:
     """Return the headings from left to right; a click between two of them means the one before."""
-    widths = [
-        *([(Sort.ACCOUNT, _ACCOUNT_WIDTH)] if has_account(look) else []),
-        *([(Sort.MODEL, _MODEL_WIDTH + 1)] if look.width >= _MODEL_FROM else []),
-        *([(Sort.ENTRIES, _ENTRIES_WIDTH)] if look.width >= _ENTRIES_FROM else []),
-        (Sort.CREATED if look.sort is Sort.CREATED else Sort.USED, _age_width(look)),
-    ]
-    at = look.width - sum(width for _, width in widths)
+    chosen = _choose_columns(look)
+    at = look.width - sum(one.width for one in chosen)
     found = [Heading(Sort.NAME, 0, at)]
-    for sort, width in widths:
-        found.append(Heading(sort, at, at + width))
-        at += width
+    for one in chosen:
+        found.append(Heading(one.sort, at, at + one.width))
+        at += one.width
     return tuple(found)
+
+
+def _choose_columns(look: Look) -> tuple[Column, ...]:
+    return _fit_columns(look.width, look.longest, look.sort, has_account=look.grouping is not Grouping.ACCOUNT)
+
+
+@lru_cache(maxsize=16)  # asked for each row
+def _fit_columns(width: int, longest: Longest, sort: Sort, *, has_account: bool) -> tuple[Column, ...]:
+    """Return the columns that there is room for; a name's is as wide as the longest, the model's gives way."""
+    is_created = sort is Sort.CREATED
+    age = Column(Sort.CREATED, _CREATED_WIDTH, _age) if is_created else Column(Sort.USED, _AGE_WIDTH, _age)
+    if width < _COLUMNS_FROM:
+        return (age,)
+    account = Column(Sort.ACCOUNT, longest.account + 1, _account, is_right=False)
+    cli = Column(None, longest.cli + 1, lambda listed, _: listed.kind, is_right=False)
+    entries = Column(Sort.ENTRIES, _ENTRIES_WIDTH, lambda listed, _: f"{listed.session.entries:,}")
+    found = [*((account,) if has_account else ()), cli, entries, age]
+    room = width - sum(one.width for one in found) - _TITLE_ROOM
+    model = Column(Sort.MODEL, min(longest.model + 1, max(_MODEL_LEAST, room)), _model, is_right=False)
+    found.insert(-2, model)
+    return tuple(found)
+
+
+def _account(listed: ListedSession, _look: Look) -> str:
+    return plain(listed.session.active.account)
+
+
+def _model(listed: ListedSession, _look: Look) -> str:
+    return plain(listed.session.shown_model or "?")
+
+
+def _age(listed: ListedSession, look: Look) -> str:
+    one = listed.session
+    return short_age(one.first_used_at if look.sort is Sort.CREATED else one.last_used_at, look.now)
 
 
 def format_headings(look: Look) -> Line:
@@ -86,15 +129,6 @@ def find_sort_at(look: Look, column: int) -> Sort | None:
     return next((one.sort for one in headings(look) if one.start <= column < one.end), None)
 
 
-def has_account(look: Look) -> bool:
-    """Tell whether there is a column for the account."""
-    return look.width >= _ACCOUNT_FROM and look.grouping is not Grouping.ACCOUNT
-
-
-def _age_width(look: Look) -> int:
-    return _CREATED_WIDTH if look.sort is Sort.CREATED else _AGE_WIDTH
-
-
 def short_age(at: str, now: datetime) -> str:
     """Return how long ago an instant is, in at most six columns; a day is named in the zone of `now`."""
     instant = from_text(at)
@@ -111,10 +145,10 @@ def short_age(at: str, now: datetime) -> str:
 def _format_heading(one: Heading, look: Look) -> Line:
     begin, letter, rest = _LETTERS[one.sort]
     is_sorted = one.sort is look.sort
-    mark = arrow(one.sort, is_reversed=look.is_reversed) if is_sorted else ""
+    mark = arrow(look.sort, is_reversed=look.is_reversed) if is_sorted else ""
     tone: Tone = "strong" if is_sorted else "dim"
     before = (0 if look.grouping is Grouping.NONE else 1) + _BEFORE_TITLE if one.sort is Sort.NAME else 0
-    before += one.sort is Sort.MODEL
+    before += one.sort in (None, Sort.ACCOUNT, Sort.MODEL)
     text = begin + letter + rest + mark
     is_right = one.sort in (Sort.ENTRIES, Sort.USED, Sort.CREATED)
     room = one.end - one.start

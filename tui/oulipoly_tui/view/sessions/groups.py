@@ -24,11 +24,14 @@ from oulipoly_engine.core.sessions.sessions import (
     risk_fits,
     sort_sessions,
 )
-from oulipoly_engine.core.text.columns import plain
+from oulipoly_engine.core.text.columns import plain, width
 from oulipoly_engine.records import Record, replace
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import Board, ListedSession
+
+
+_MOST = (14, 8, 16)  # columns of account, CLI and model; accounts are told apart by their beginnings
 
 
 class Grouping(StrEnum):
@@ -53,6 +56,14 @@ class Arrangement(Record):
 
     groups: tuple[Group, ...] = ()
     places: dict[str, tuple[int, int]] = {}  # noqa: RUF012 - never written to; chain -> (group, place in it)
+
+
+class Longest(Record):
+    """How many columns the longest names take."""
+
+    account: int = 14
+    cli: int = 8
+    model: int = 16
 
 
 class Order(Record):
@@ -86,6 +97,7 @@ class SessionIndex:
             self._known[chain] = (
                 known if is_same and known is not None else _Known(one, compose_searched_text(one.session, one.kind))
             )
+        self.longest = _measure(board.rows)
         self._has_pins = any(one.session.pinned_at is not None for one in board.rows)
         self._orders: dict[tuple[Sort, bool], list[_Known]] = {}
         self._headings: dict[tuple[Grouping, date | None], dict[str, str]] = {}
@@ -236,6 +248,21 @@ def _session_check(field: Field) -> Callable[[_Known], bool]:
         return found is not field.is_negated
 
     return check
+
+
+def _measure(rows: Iterable[ListedSession]) -> Longest:
+    """Measure the names that there are, each once; a heading and its mark have room, the longest are cut."""
+    names: tuple[set[str], ...] = (set(), set(), set())
+    for one in rows:
+        session = one.session
+        for found, name in zip(names, (session.active.account, one.kind, session.shown_model or "?"), strict=True):
+            found.add(name)
+    widths = (max((width(plain(name)) for name in found), default=0) for found in names)
+    return Longest(*map(_between, widths, ("account▼", "CLI", "model▼"), _MOST))
+
+
+def _between(found: int, heading: str, most: int) -> int:
+    return min(most, max(len(heading), found))
 
 
 def _is_unpinned(one: ListedSession) -> bool:

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.core.sessions.sessions import Sort
 from oulipoly_engine.records import Record, field
-from oulipoly_tui.view.sessions.groups import Grouping
+from oulipoly_tui.view.sessions.groups import Grouping, Longest
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.sessions.types import Inside
+
+
+FORK = "↱"  # before the title of a session that begins with another one's past
 
 
 class Look(Record):
@@ -26,3 +29,4 @@ class Look(Record):
     inside: Mapping[str, Inside] = field(default_factory=dict)  # by chain
     sort: Sort = Sort.USED
     is_reversed: bool = False
+    longest: Longest = Longest()

@@ -12,14 +12,14 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.sessions.session_table import time_left
+from oulipoly_engine.core.sessions.session_table import fork_text, time_left
 from oulipoly_engine.core.sessions.sessions import Part, Session
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_engine.core.transcripts.entry_tree import EntryRun, LineKind
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.sessions.columns import columns, short_age
 from oulipoly_tui.view.sessions.groups import Arrangement, Group, Grouping, places_of
-from oulipoly_tui.view.sessions.look import Look
+from oulipoly_tui.view.sessions.look import FORK, Look
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fit_text
 
 if TYPE_CHECKING:
@@ -218,6 +218,8 @@ def badges(listed: ListedSession, board: Board, now: datetime) -> Iterator[Span]
         yield ("pinned", "accent")
     if one.note:
         yield ("note", "dim")
+    if one.forked_from is not None:
+        yield (fork_text(one), "dim")
     chains = one.active.side_chains
     if chains:
         yield (f"{chains} sub-agent{'s' * (chains != 1)}", "dim")
@@ -262,12 +264,14 @@ def _session_line(listed: ListedSession, board: Board, look: Look) -> Line:
     fold = "▾ " if chain in look.opened else "▸ " if _has_inside(one) else "  "
     mark: Span = ("✓", "accent") if chain in look.marked else (" ", "")
     head: list[Span] = [(_indent(look), ""), mark, (fold, "dim")]
-    behind = columns(one, look)
-    left = look.width - sum(cells(text) for text, _ in (*head, *behind)) - 1
+    if one.forked_from is not None:
+        head.append((f"{FORK} ", "accent"))
+    behind = columns(listed, look)
+    left = look.width - sum(cells(text) for text, _ in (*head, *behind))
     said = _format_badges(listed, board, look, left)
     room = left - sum(cells(text) for text, _ in said)
     name: Tone = "strong" if one.name else ""
-    return (*head, (fit_text(title_of(one), max(1, room)), name), *said, (" ", ""), *behind)
+    return (*head, (fit_text(title_of(one), max(1, room)), name), *said, *behind)
 
 
 def _format_badges(listed: ListedSession, board: Board, look: Look, left: int) -> list[Span]:

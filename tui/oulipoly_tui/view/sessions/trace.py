@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from oulipoly_engine.core.sessions.session_table import ID_LENGTH
 from oulipoly_engine.core.text.columns import plain
 from oulipoly_tui.view.sessions.columns import short_age
 from oulipoly_tui.view.transcript.spans import Row, Span, Tone, fit_text
@@ -59,6 +60,8 @@ def _rows(
         told.append((f" +{len(own)}", "dim"))
     name = f"{plain(one.model)} → {plain(one.account or '?')}"
     title = titles.get(one.session_id or "", "")
+    if one.is_resumed:
+        title = f"resumed {title or plain(one.session_id or '?')[:ID_LENGTH]}"
     head = "  " * min(depth, _DEEPEST) + fold
     text = f"{name}  {title}" if title else name
     room = width - len(head) - sum(len(span) for span, _ in told) - len(age)
