@@ -56,7 +56,7 @@ class Jobs:
                 self._app.post_message(WorkDone(job, result, failure, act if failure is None else failed))
 
         self._all.append(job)
-        job.thread = threading.Thread(target=run, name=name, daemon=True)
+        job.thread = threading.Thread(target=run, name=title or name, daemon=True)
         job.thread.start()
         return job
 

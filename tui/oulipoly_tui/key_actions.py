@@ -39,6 +39,7 @@ class KeyActions:
             "menu": partial(frame_keys.open_menu, app),
             "problems": alerts.list_problems,
             "doctor": partial(app.order, "doctor"),
+            "log": partial(app.order, "log"),
             "next_attention": alerts.go_on,
             "jump": partial(frame_keys.jump, app),
             "search": partial(frame_keys.search, app),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.setup.sync import SetupSync
     from oulipoly_engine.facade.snapshot import Snapshot, SnapshotMaker
     from oulipoly_engine.facade.state_file import StateFile
+    from oulipoly_engine.facade.terminals.command_log import CommandLog
     from oulipoly_engine.facade.terminals.new_terminals import NewTerminals
     from oulipoly_engine.facade.terminals.programs import Programs
     from oulipoly_engine.facade.terminals.terminals import Terminals
@@ -145,6 +146,13 @@ class Engine:
         return BackgroundRuns(self._home, self.pools)
 
     @made_once
+    def command_log(self) -> CommandLog:
+        """Return what this process has started since this was first asked for."""
+        from oulipoly_engine.facade.terminals.command_log import CommandLog
+
+        return CommandLog(self._home.clock)
+
+    @made_once
     def programs(self) -> Programs:
         """Return what runs programs of the user's own choice."""
         from oulipoly_engine.facade.terminals.programs import Programs
@@ -231,6 +239,8 @@ class Engine:
         """Stop what runs in the background, end the watch and close this thread's connection."""
         if "background" in self.__dict__:
             self.background.close()
+        if "command_log" in self.__dict__:
+            self.command_log.close()
         if self._follower is not None:
             self._follower.close()
         if self._watch is not None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -45,6 +46,46 @@ class Sink(Protocol):
 
     def tick(self, idle_s: float) -> None:
         """Be told, now and then while nothing comes, for how long nothing has come."""
+
+
+# Is called with what is started and where (None: here), and returns what is called with how that ended.
+Watch = Callable[[tuple[str, ...], Path | None], Callable[[str], None]]
+_watches: list[Watch] = []  # of this process: what it starts is told to whoever watches it
+
+
+@contextlib.contextmanager
+def watch_commands(watch: Watch) -> Iterator[None]:
+    """Tell a watch of every command that this process starts in the block, from whatever thread."""
+    _watches.append(watch)
+    try:
+        yield
+    finally:
+        _watches.remove(watch)
+
+
+@contextlib.contextmanager
+def watched(argv: Sequence[str], cwd: Path | None) -> Iterator[Callable[[str], object]]:
+    """Tell the watches of a command that is run in the block. Yields what takes how it ended, in a few words."""
+    ends = [watch(tuple(argv), cwd) for watch in _watches]
+    told: list[str] = []
+    try:
+        yield told.append
+    except BaseException as error:
+        told.append(getattr(error, "message", "") or "was stopped")
+        raise
+    finally:
+        for end in ends:
+            end(told[-1] if told else "could not be started")
+
+
+def describe_exit(code: int) -> str:
+    """Say how a process ended. code: its exit code; minus a signal's number where one killed it."""
+    return f"ended by signal {-code}" if code < 0 else f"ended with {code}"
+
+
+def describe_running(terminal: str) -> str:
+    """Say where a program runs on. terminal: the terminal's id."""
+    return f"runs in terminal {terminal}"
 
 
 def inherited_environment() -> dict[str, str]:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import IO
 
 from oulipoly_engine.errors import Interrupted, SpawnFailed
-from oulipoly_engine.process.command import Command, ProcessResult, Sink
+from oulipoly_engine.process.command import Command, ProcessResult, Sink, describe_exit, watched
 from oulipoly_engine.process.signals import interruptible
 from oulipoly_engine.process.stop import TERM_LADDER, group_lives, stop
 from oulipoly_engine.stopping import is_asked
@@ -52,6 +52,14 @@ def run(command: Command, sink: Sink, started: Callable[[int], None] | None = No
     started: called with the child's pid once it runs.
     Raises SpawnFailed if it cannot be started, and Interrupted after the child's group has been stopped.
     """
+    with watched(command.argv, command.cwd) as tell:
+        result = _run(command, sink, started)
+        how = describe_exit(result.exit_code if result.killed_by is None else -result.killed_by)
+        tell(how if result.stopped_for is None else f"{how}: {result.stopped_for.replace('_', ' ')}")
+    return result
+
+
+def _run(command: Command, sink: Sink, started: Callable[[int], None] | None) -> ProcessResult:
     started_at = time.monotonic()
     with interruptible() as guard:
         process = _spawn(command)

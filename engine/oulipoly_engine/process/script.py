@@ -10,9 +10,11 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from oulipoly_engine.process.command import describe_exit, watched
 from oulipoly_engine.process.stop import TERM_LADDER, group_lives, stop
 from oulipoly_engine.records import Record
 
+EXEC = 'exec "$@"'  # the line that runs its arguments, read by no shell
 _OUTPUT_LIMIT = 4 << 20  # bytes of stdout; the largest sane quota answer is a few kilobytes
 _CHUNK = 64 << 10
 
@@ -31,6 +33,11 @@ class ScriptResult(Record):
         """Return whether it ended by itself with 0."""
         return self.problem is None and self.exit_code == 0
 
+    @property
+    def outcome(self) -> str:
+        """Say how it ended in a few words."""
+        return self.problem if self.problem is not None else describe_exit(self.exit_code or 0)
+
 
 def run_script(
     line: str,
@@ -47,15 +54,33 @@ def run_script(
     arguments: become `$1`, `$2` … of the line. Never raises for what the script does.
     cancelled: asked a few times a second; true ends the script, for threads that no signal reaches.
     """
+    argv = arguments if line == EXEC else ("sh", "-c", line, *(("sh", *arguments) if arguments else ()))
+    with watched(argv, cwd) as tell:
+        script = _Script(line, env, arguments, cwd)
+        result = _run(script, timeout_s, output_limit, cancelled)
+        tell(result.outcome)
+    return result
+
+
+class _Script(Record):
+    """What is to be run."""
+
+    line: str
+    env: Mapping[str, str]
+    arguments: tuple[str, ...]
+    cwd: Path | None
+
+
+def _run(script: _Script, timeout_s: float, output_limit: int, cancelled: Callable[[], bool]) -> ScriptResult:
     started_at = time.monotonic()
     try:
         process = subprocess.Popen(  # noqa: S603 - the line is the user's own configuration
-            ("sh", "-c", line, "sh", *arguments),  # noqa: S607 - the contract says sh
+            ("sh", "-c", script.line, "sh", *script.arguments),  # noqa: S607 - the contract says sh
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=_add_own_commands(env),
-            cwd=cwd,
+            env=_add_own_commands(script.env),
+            cwd=script.cwd,
             start_new_session=True,
             bufsize=0,
         )

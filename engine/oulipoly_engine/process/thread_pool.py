@@ -40,7 +40,7 @@ def run_in_threads(
     threads: list[threading.Thread] = []
     try:
         for _ in range(min(at_most, len(items))):
-            thread = threading.Thread(target=serve, daemon=True)
+            thread = threading.Thread(target=serve, name=threading.current_thread().name, daemon=True)
             threads.append(thread)  # before it starts: an interrupt may come while it already works
             thread.start()
         for _ in items:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from oulipoly_engine.core.text.control_characters import visible_line
+from oulipoly_engine.process.command import describe_exit, watched
 
 _LONGEST_LINE = 4096  # bytes; a terminal hands over no longer ones
 _LESS = "FRX"  # leaves at once when everything fits, keeps what was shown on the screen
@@ -28,14 +29,16 @@ def page(lines: Iterable[str]) -> bool:
     if not argv or argv == ["cat"]:
         return False
     environ = os.environ | {"LESS": os.environ.get("LESS") or _LESS}
-    try:
-        child = subprocess.Popen(argv, stdin=subprocess.PIPE, env=environ)  # noqa: S603 - the user's own pager
-    except OSError:
-        return False
-    with _without_interrupts(), child:
-        assert child.stdin is not None  # noqa: S101 - a pipe was asked for
-        _feed(child.stdin.fileno(), lines)
-        child.stdin.close()
+    with watched(argv, None) as tell:
+        try:
+            child = subprocess.Popen(argv, stdin=subprocess.PIPE, env=environ)  # noqa: S603 - the user's own pager
+        except OSError:
+            return False
+        with _without_interrupts(), child:
+            assert child.stdin is not None  # noqa: S101 - a pipe was asked for
+            _feed(child.stdin.fileno(), lines)
+            child.stdin.close()
+        tell(describe_exit(child.returncode))
     return True
 
 
@@ -58,7 +61,7 @@ def edit(path: Path) -> str | None:
         return f"the editor {line!r} cannot be understood: set EDITOR to a program"
     try:
         with _without_interrupts():
-            subprocess.run(argv, check=False)  # noqa: S603 - the user's own editor
+            _show(argv, None)
     except OSError as error:
         return f"the editor {line!r} cannot be started ({error.strerror or error}): set EDITOR to a program"
     return None
@@ -68,13 +71,19 @@ def show_program(argv: Sequence[str], folder: Path | None) -> str | None:
     """Run a program on our terminal, and wait for its end and for enter; return what is wrong where it cannot start."""
     with _without_interrupts():
         try:
-            code = subprocess.run(argv, check=False, cwd=folder).returncode  # noqa: S603 - the user's own choice
+            code = _show(argv, folder)
         except (OSError, ValueError) as error:
             return f"{argv[0]!r} cannot be started: {getattr(error, 'strerror', None) or error}"
-        how = f"with {code}" if code >= 0 else f"by signal {-code}"
-        os.write(2, f"\n[ended {how}; enter goes back]".encode())
+        os.write(2, f"\n[{describe_exit(code)}; enter goes back]".encode())
         os.read(0, _LONGEST_LINE)
     return None
+
+
+def _show(argv: Sequence[str], folder: Path | None) -> int:
+    with watched(argv, folder) as tell:
+        code = subprocess.run(argv, check=False, cwd=folder).returncode  # noqa: S603 - the user's own choice
+        tell(describe_exit(code))
+    return code
 
 
 @contextlib.contextmanager

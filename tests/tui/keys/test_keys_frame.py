@@ -119,6 +119,26 @@ async def test_what_is_wrong_is_listed_and_what_wants_the_user_is_gone_to(app_wo
         await one.until(lambda: one.app.frame.query_one("#quota-list", VirtualList).cursor_key == "ada\n5h")
 
 
+@keys("frame.log", "f4")
+@keys("CommandLogScreen", "escape", "q", "slash", "y")
+async def test_log_tells_what_the_app_has_run(app_world, hand):
+    async with hand(size=(80, 24)) as one:
+        for closing in ("escape", "q"):
+            await one.press("f4")
+            await one.at("CommandLogScreen")
+            await one.press(closing)
+            await one.at("Frame")
+        await one.press("R")
+        await one.rest()
+        await one.press("f4")
+        await one.sees("ended with 0", "sh -c", "reading", "in ")
+        await one.press("slash")
+        await one.type("nowhere")
+        await one.sees("nothing was run that fits")
+        await one.press("ctrl+u", "enter", "y")
+        await one.told("copied ")
+
+
 @keys("frame.doctor", "f3")
 @keys("Problems", "d", "f3")
 @keys("DoctorScreen", "escape", "q", "R", "y")

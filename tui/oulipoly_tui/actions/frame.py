@@ -107,6 +107,16 @@ ACTIONS = (
         command=Command("doctor", f"{_RUN}:open_doctor"),
     ),
     Action(
+        "frame.log",
+        "command log",
+        "List the commands that this app has run: when, for what, where, how each ended",
+        FRAME,
+        ("history", "audit", "processes", "what ran"),
+        keys="f4",
+        method="log",
+        command=Command("log", f"{_RUN}:open_log"),
+    ),
+    Action(
         "frame.attention",
         "next alert",
         "Go to the next alert, error, or terminal that waits for you",

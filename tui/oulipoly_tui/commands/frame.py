@@ -35,6 +35,13 @@ def open_doctor(app: AppInterface, _arguments: list[str]) -> None:
     app.push_screen(DoctorScreen())
 
 
+def open_log(app: AppInterface, _arguments: list[str]) -> None:
+    """Show what the app has run."""
+    from oulipoly_tui.screens.command_log import CommandLogScreen  # noqa: PLC0415 - only when it is opened
+
+    app.push_screen(CommandLogScreen())
+
+
 def leave(app: AppInterface, _arguments: list[str]) -> None:
     """Quit, and ask first where something would be lost."""
     frame_keys.leave(app)

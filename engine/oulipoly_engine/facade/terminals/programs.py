@@ -7,7 +7,7 @@ from pathlib import Path
 from oulipoly_engine import stopping
 from oulipoly_engine.facade.home import Home
 from oulipoly_engine.process.command import inherited_environment
-from oulipoly_engine.process.script import ScriptResult, run_script
+from oulipoly_engine.process.script import EXEC, run_script
 from oulipoly_engine.process.user_programs import show_program
 from oulipoly_engine.records import Record
 
@@ -36,7 +36,7 @@ class Programs:
         """
         self._home.refuse_if_read_only("start a program")
         result = run_script(
-            'exec "$@"',
+            EXEC,
             inherited_environment(),
             timeout_s=_LONGEST_S,
             arguments=argv,
@@ -46,7 +46,7 @@ class Programs:
         )
         stopping.check()
         output = (result.stdout + result.stderr).decode("utf-8", "replace")
-        return Ended(output, _describe(result), not result.succeeded)
+        return Ended(output, result.outcome, not result.succeeded)
 
     def run_on_screen(self, argv: tuple[str, ...], folder: Path | None = None) -> str | None:
         """Run a program on our terminal until it ends and enter is pressed; return what is wrong where there is none.
@@ -55,10 +55,3 @@ class Programs:
         """
         self._home.refuse_if_read_only("start a program")
         return show_program(argv, folder)
-
-
-def _describe(result: ScriptResult) -> str:
-    if result.problem is not None:
-        return result.problem
-    code = result.exit_code or 0
-    return f"ended with {code}" if code >= 0 else f"ended by signal {-code}"

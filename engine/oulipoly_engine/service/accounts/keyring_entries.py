@@ -15,7 +15,7 @@ from oulipoly_engine.core.text.redact import redact_strictly
 from oulipoly_engine.errors import AccountUnusable, RequestRefused
 from oulipoly_engine.process.command import Command, inherited_environment
 from oulipoly_engine.process.run import Discard, run
-from oulipoly_engine.process.script import ScriptResult, run_script
+from oulipoly_engine.process.script import EXEC, ScriptResult, run_script
 from oulipoly_engine.records import Record
 
 PATIENCE_S = 30.0  # the user may have to type the keyring's password
@@ -106,7 +106,7 @@ def _explain(done: ScriptResult, account: str) -> KeyProblem:
 
 
 def _ask(*words: str, timeout_s: float) -> ScriptResult:
-    return run_script('exec "$@"', inherited_environment(), timeout_s=timeout_s, arguments=_words(*words))
+    return run_script(EXEC, inherited_environment(), timeout_s=timeout_s, arguments=_words(*words))
 
 
 def _words(*words: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from oulipoly_engine.core.text.redact import redact_strictly
 from oulipoly_engine.errors import AccountUnusable
 from oulipoly_engine.process.command import Command
 from oulipoly_engine.process.run import Discard, run
-from oulipoly_engine.process.script import ScriptResult, run_script
+from oulipoly_engine.process.script import EXEC, ScriptResult, run_script
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import read_regular
 from oulipoly_engine.service.accounts import keyring_entries
@@ -126,7 +126,7 @@ def tell(words: tuple[str, ...], environ: Mapping[str, str], secret: str) -> str
 
 
 def _ask(words: tuple[str, ...], environ: Mapping[str, str]) -> ScriptResult:
-    return run_script('exec "$@"', environ, timeout_s=TIMEOUT_S, arguments=words, output_limit=1 << 20)
+    return run_script(EXEC, environ, timeout_s=TIMEOUT_S, arguments=words, output_limit=1 << 20)
 
 
 def _problem(done: ScriptResult) -> str:

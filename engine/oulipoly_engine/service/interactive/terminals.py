@@ -15,7 +15,7 @@ from oulipoly_engine.core.runs.invocations import Outcome
 from oulipoly_engine.core.text.redact import redact_argv
 from oulipoly_engine.errors import RunnerError, SpawnFailed, TerminalNotFound
 from oulipoly_engine.paths import Paths
-from oulipoly_engine.process.command import Command
+from oulipoly_engine.process.command import Command, describe_running, watched
 from oulipoly_engine.process.liveness import has_ended
 from oulipoly_engine.records import Record, asdict, field, replace
 from oulipoly_engine.service.interactive import endings
@@ -120,9 +120,11 @@ def start(paths: Paths, launch: Launch) -> Terminal:
         look=launch.look,
         after=launch.after,
     )
-    answer = msgspec.json.decode(launcher.launch(_HOST, msgspec.json.encode(order)), type=Answer)
-    if answer.terminal is None:
-        raise SpawnFailed(answer.error)
+    with watched(launch.command.argv, launch.command.cwd) as tell:
+        answer = msgspec.json.decode(launcher.launch(_HOST, msgspec.json.encode(order)), type=Answer)
+        if answer.terminal is None:
+            raise SpawnFailed(answer.error)
+        tell(describe_running(answer.terminal.id))
     return answer.terminal
 
 

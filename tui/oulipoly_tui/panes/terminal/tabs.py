@@ -194,6 +194,8 @@ class TerminalTabs(Pane):
             self._draw()
 
     def _take_exit(self, open_terminal: OpenTerminal, message: messages.Exited) -> None:
+        app: Any = self.app
+        app.engine.command_log.end_terminal(open_terminal.id, message.code)
         open_terminal.take_exit(message.code, is_seen=self._is_seen(open_terminal))
         if open_terminal.link is not None and not self._is_read_only:
             open_terminal.link.send(messages.EndReceipt())

@@ -1,13 +1,20 @@
-"""The row that tells of work under way. Pure."""
+"""The row that tells of work under way, and those of the commands that were run for it. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.frame.words import duration
-from oulipoly_tui.view.transcript.spans import Line, Span, cells, cut
+from oulipoly_tui.view.transcript.spans import Line, Row, Span, cells, cut, fit_text
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.terminals.command_log import RanCommand
+
+_OUTCOME_WIDTH, _TOOK_WIDTH = 18, 9
+_ROUGH_FROM_S = 10.0
 
 
 class Job(Record):
@@ -41,6 +48,35 @@ def jobs_line(jobs: Sequence[Job], width: int, key: str) -> Line:
     if hint and left >= 0:
         spans += ((" " * left, ""), (hint[: -len(" stops")], "key"), (" stops", ""))
     return tuple(spans)
+
+
+def format_command_rows(commands: Sequence[RanCommand], width: int) -> tuple[Row, ...]:
+    """Return a row for each command: when it began, how long it took, how it ended, what it was."""
+    if not commands:
+        return (Row("none", (("nothing was run that fits", "dim"),), is_selectable=False),)
+    return tuple(Row(str(one.number), _format_row(one, width)) for one in commands)
+
+
+def format_command(one: RanCommand) -> tuple[Line, ...]:
+    """Return all about a command."""
+    how = one.outcome or "runs"
+    took = "" if one.took_s is None else f" after {_took(one)}"
+    told = f"{one.at.astimezone():%Y-%m-%d %H:%M:%S} · {one.action or 'from the app itself'} · {how}{took}"
+    return ((("in " + one.folder, "dim"),), ((told, "dim"),), ((one.command, "strong"),))
+
+
+def _format_row(one: RanCommand, width: int) -> Line:
+    is_bad = one.took_s is not None and "ended with 0" not in one.outcome
+    head = f"{one.at.astimezone():%H:%M:%S} "
+    how = fit_text(one.outcome or "runs", _OUTCOME_WIDTH) + " "
+    took = fit_text("" if one.took_s is None else _took(one), _TOOK_WIDTH, right=True) + " "
+    room = max(10, width - cells(head) - _TOOK_WIDTH - _OUTCOME_WIDTH - 2)
+    return ((head, "dim"), (took, "dim"), (how, "bad" if is_bad else "dim"), (cut(one.command, room), ""))
+
+
+def _took(one: RanCommand) -> str:
+    took_s = one.took_s or 0.0
+    return f"{took_s:.1f} s" if took_s < _ROUGH_FROM_S else duration(timedelta(seconds=took_s))
 
 
 def _format_job(one: Job) -> str:

@@ -1,0 +1,99 @@
+"""What the app has run: a list, the latest first, and all about the row under the cursor below it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input
+
+from oulipoly_tui.view.frame.hints import CLOSE, link
+from oulipoly_tui.view.frame.jobs import format_command, format_command_rows
+from oulipoly_tui.view.transcript.spans import wrap_lines
+from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
+from oulipoly_tui.widgets.standing import is_standing
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.terminals.command_log import RanCommand
+
+_LOOK_S = 1.0
+
+
+class CommandLogScreen(ModalScreen[None]):
+    """Shows the log until escape; what runs meanwhile is added."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "dismiss", "close"),
+        Binding("slash", "filter", "filter"),
+        Binding("y", "copy", "copy the command"),
+    ]
+    DEFAULT_CSS = """
+    CommandLogScreen > Vertical { width: 96%; max-width: 180; height: 92%; padding: 0 1; }
+    CommandLogScreen > Vertical { border: round $accent; background: $surface; }
+    CommandLogScreen VirtualList { height: 1fr; }
+    CommandLogScreen #detail { height: 6; border-top: solid $panel; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shown: dict[str, RanCommand] = {}
+
+    def compose(self) -> ComposeResult:
+        """Lay out filter, list and details."""
+        with Vertical() as box:
+            box.border_title = "Commands that this app has run"
+            copies, filters = link("y copies the command", "screen.copy"), link("/ filters", "screen.filter")
+            box.border_subtitle = " · ".join((copies, filters, CLOSE))
+            yield Input(placeholder="filter by word …", compact=True)
+            yield VirtualList()
+            yield Lines(id="detail")
+
+    def on_mount(self) -> None:
+        """Give the keys to the list, and look from time to time."""
+        self.query_one(VirtualList).focus()
+        self.set_interval(_LOOK_S, self._draw)
+
+    def on_resize(self) -> None:
+        """Fit the rows."""
+        self.call_after_refresh(self._draw)
+
+    def action_filter(self) -> None:
+        """Let a word be typed."""
+        self.query_one(Input).focus()
+
+    @on(VirtualList.Chosen)
+    def action_copy(self) -> None:
+        """Copy the command under the cursor, as a shell would take it."""
+        from oulipoly_tui.driver.copying import copy_line  # noqa: PLC0415 - only when something is copied
+
+        one = self._find_chosen()
+        if one is not None:
+            copy_line(self.app, one.command)
+
+    @on(Input.Submitted)
+    def _focus_list(self) -> None:
+        self.query_one(VirtualList).focus()
+
+    @on(VirtualList.Highlighted)
+    def _describe(self) -> None:
+        one, detail = self._find_chosen(), self.query_one("#detail", Lines)
+        lines = () if one is None else format_command(one)
+        detail.show_lines(wrap_lines(lines, detail.scrollable_content_region.width or 40))
+
+    @on(Input.Changed)
+    def _draw(self) -> None:
+        app: Any = self.app
+        if not is_standing(self) or app.engine is None:
+            return
+        rows, word = self.query_one(VirtualList), self.query_one(Input).value.strip().lower()
+        found = [one for one in app.engine.command_log.list() if word in f"{one.command} {one.action}".lower()]
+        self._shown = {str(one.number): one for one in found}
+        rows.show_rows(format_command_rows(found, max(40, rows.scrollable_content_region.width - GUTTER)))
+        self._describe()
+
+    def _find_chosen(self) -> RanCommand | None:
+        return self._shown.get(self.query_one(VirtualList).cursor_key or "")
