@@ -30,13 +30,11 @@ def test_killed_syncs(world, kills):
 
     kills.measure(*SYNC)
     assert (OLD, CONFIG) == undo()
-    for moment in kills:
+    for number, moment in enumerate(kills):
         kills.kill(moment, *SYNC)
-        assert (OLD, CONFIG) == undo(), moment
-
-        kills.kill(moment, *SYNC)
-        done = world.run(*SYNC)
-        assert 0 == done.returncode, (moment, done.stderr)
-        assert (NEW, True) == (read(skills / "commit"), "[mcp_servers.s]" in file.read_text()), moment
-        assert ["commit"] == [path.name for path in skills.iterdir()], moment
+        if number // 2 % 2:  # both kinds of moments
+            done = world.run(*SYNC)
+            assert 0 == done.returncode, (moment, done.stderr)
+            assert (NEW, True) == (read(skills / "commit"), "[mcp_servers.s]" in file.read_text()), moment
+            assert ["commit"] == [path.name for path in skills.iterdir()], moment
         assert (OLD, CONFIG) == undo(), moment

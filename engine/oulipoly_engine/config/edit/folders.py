@@ -80,7 +80,7 @@ def read_folder(path: Path) -> Folder | None:
     if not os.path.lexists(path):
         return None
     try:
-        root = path.resolve(strict=True)
+        root = Path(os.path.realpath(path, strict=True))
         found, left_out, size = [], [], 0
         for name in _walk(root):
             entry = _read_entry(root, name)
@@ -245,7 +245,7 @@ def _read_entry(root: Path, name: str) -> Entry | None:
     mode = place.lstat().st_mode
     if stat.S_ISLNK(mode):
         link = str(place.readlink())
-        is_inside = not link.startswith("/") and place.resolve().is_relative_to(root)
+        is_inside = not link.startswith("/") and Path(os.path.realpath(place)).is_relative_to(root)
         return Entry(name, link=link) if is_inside else None
     if stat.S_ISDIR(mode):
         return None if place.name in _LEFT_OUT else Entry(name)

@@ -11,13 +11,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from oulipoly_engine.config.edit.write_files import FileChange
+from oulipoly_engine.config.edit.write_files import LARGEST, FileChange
 from oulipoly_engine.core.text.json_splice import blank_comments, put_value, remove_value
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused
 from oulipoly_engine.records import Record
 from oulipoly_engine.regular_files import read_regular
-
-_LIMIT = 32 << 20  # bytes; Claude Code keeps a history of all projects in the same file
 
 
 class McpFile(Record):
@@ -142,7 +140,7 @@ def _edit(file: McpFile, keys: tuple[str, ...], edit: Callable[[], str]) -> str:
 def _read_text(path: Path) -> str | None:
     """Return a file's text. Raises ConfigInvalid where it cannot be written back as it was."""
     try:
-        return read_regular(path, _LIMIT).decode()
+        return read_regular(path, LARGEST).decode()
     except FileNotFoundError:
         return None
     except OSError as error:

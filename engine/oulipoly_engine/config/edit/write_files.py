@@ -15,8 +15,9 @@ from pathlib import Path
 from oulipoly_engine.errors import ConfigInvalid
 from oulipoly_engine.private_files import make_folder, sync_folder
 from oulipoly_engine.records import Record
-from oulipoly_engine.regular_files import read_regular
+from oulipoly_engine.regular_files import CONFIGURATION_LIMIT, read_regular
 
+LARGEST = 32 << 20  # bytes; Claude Code keeps a history of all projects beside its MCP servers
 _PATIENCE_S = 5.0  # a write takes milliseconds
 _PAUSE_S = 0.01
 
@@ -74,10 +75,10 @@ def _write(changes: Sequence[FileChange]) -> None:
             _delete(change.path)
 
 
-def read_text(path: Path) -> str | None:
-    """Return what a file says now, as changes have it; None: there is none. Raises ConfigInvalid."""
+def read_text(path: Path, limit: int = CONFIGURATION_LIMIT) -> str | None:
+    """Return what a file says now, as changes have it; None: there is none. limit: bytes. Raises ConfigInvalid."""
     try:
-        return read_regular(path).decode("utf-8-sig", "replace")
+        return read_regular(path, limit).decode("utf-8-sig", "replace")
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -120,7 +121,7 @@ def _lock(descriptor: int) -> bool:
 
 
 def _refuse_if_changed(change: FileChange) -> None:
-    if read_text(change.path) != change.before:
+    if read_text(change.path, LARGEST) != change.before:
         raise ConfigInvalid(f"{change.path} was changed in the meantime, so nothing was written: run the command again")
 
 

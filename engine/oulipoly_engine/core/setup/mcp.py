@@ -66,6 +66,16 @@ def find_servers(
     return keys, found
 
 
+def find_project_servers(document: Mapping[str, Any], form: McpServers) -> dict[str, str]:
+    """Return the servers that a document has for one project alone: the project of each by its name."""
+    projects = document.get(form.projects) if form.projects else None
+    found: dict[str, str] = {}
+    for project, settings in projects.items() if isinstance(projects, dict) else ():
+        servers = settings.get(form.key) if isinstance(settings, dict) else None
+        found |= dict.fromkeys(servers if isinstance(servers, dict) else (), project)
+    return found
+
+
 def server_names(document: Mapping[str, Any], form: McpServers) -> tuple[str, ...]:
     """Return the names of a document's servers."""
     return tuple(find_servers(document, form, "the file")[1])

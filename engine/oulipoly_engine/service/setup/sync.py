@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ _MARK = "SKILL.md"  # every skill has it
 _LONGEST_SHOWN = 64 << 10  # bytes of a file in a diff
 _LONGEST_CONFIG = 64 << 10  # characters of an entry that is given
 _MOST_SKILLS = 500  # of one home
+_MOST_ALONE = 20  # servers of single projects that are told
 
 
 class SyncHome(Record):
@@ -111,7 +113,7 @@ class Sync:
             )
             raise UsageInvalid(message)
         there, here = self._skill(origin, name), self._skill(goal, name)
-        content = read_folder(there) if (there / _MARK).is_file() else None
+        content = read_folder(there) if _is_skill(there) else None
         if content is None:
             raise RequestRefused(self._missing("skill", name, origin, self._skill_names(origin)))
         clear_left(here)
@@ -147,7 +149,7 @@ class Sync:
             return SyncPlan(what, "", converted.notes, replaces=False, step=Step(what, ()))
         planned = mcp_files.plan_entry(file, (*keys, name), entry)
         change = planned.file_change
-        diff = mask.lines(change.diff, [text for text in (change.before, change.after) if text is not None])
+        diff = mask.lines(change.diff, [json.dumps({name: one}) for one in (entry, present)])
         return SyncPlan(what, diff, converted.notes, present is not None, Step(what, (), entries=(planned,)))
 
     def apply(self, plan: SyncPlan) -> None:
@@ -185,10 +187,17 @@ class Sync:
         for form in reversed(home.cli.mcp):  # what the CLI reads goes before what it read once
             for path in reversed(self._files(home, form)):
                 try:
-                    entries = mcp.find_servers(mcp_files.read(path).document, form, str(path))[1]
+                    document = mcp_files.read(path).document
+                    entries = mcp.find_servers(document, form, str(path))[1]
                 except ConfigInvalid as error:
                     problems.append(error.message)
                     continue
+                alone = mcp.find_project_servers(document, form)
+                problems += (
+                    f"{name} is there for the project {project} alone, and is not copied"
+                    for name, project in list(alone.items())[:_MOST_ALONE]
+                    if name not in entries
+                )
                 servers |= {name: mask.document(entry) for name, entry in entries.items() if isinstance(entry, dict)}
         folder = self._skills_folder(home)
         return SyncHome(
@@ -212,11 +221,11 @@ class Sync:
 
     def _skill_names(self, home: _Home) -> tuple[str, ...]:
         folder = self._skills_folder(home)
-        try:
-            entries = sorted(folder.iterdir())[:_MOST_SKILLS] if folder is not None else []
-        except OSError:
-            return ()
-        return tuple(one.name for one in entries if mcp.is_skill_name(one.name) and (one / _MARK).is_file())
+        entries: list[Path] = []
+        if folder is not None:
+            with suppress(OSError):
+                entries = sorted(folder.iterdir())[:_MOST_SKILLS]
+        return tuple(one.name for one in entries if mcp.is_skill_name(one.name) and _is_skill(one))
 
     def _servers(self, home: _Home) -> McpServers:
         """Return how a CLI keeps its MCP servers now."""
@@ -228,12 +237,20 @@ class Sync:
     def _entry(self, home: _Home, name: str) -> _Found:
         """Return the entry of a home's server. Raises RequestRefused where there is none."""
         names: list[str] = []
+        alone: dict[str, str] = {}
         for form in home.cli.mcp:
             for path in self._files(home, form):
-                keys, entries = mcp.find_servers(mcp_files.read(path).document, form, str(path))
+                document = mcp_files.read(path).document
+                keys, entries = mcp.find_servers(document, form, str(path))
+                alone |= mcp.find_project_servers(document, form)
                 if name in entries:
                     return _Found(entries[name], form.form, f"{path}: {'.'.join((*keys, name))}")
                 names += entries
+        if name in alone:
+            message = (
+                f"{home.describe()} has the MCP server {name} for the project {alone[name]} alone: it is not copied"
+            )
+            raise RequestRefused(message)
         raise RequestRefused(self._missing("MCP server", name, home, tuple(names)))
 
     def _place(self, home: _Home, servers: McpServers, name: str) -> tuple[McpFile, tuple[str, ...], object | None]:
@@ -251,6 +268,12 @@ class Sync:
     def _missing(kind: str, name: str, home: _Home, names: tuple[str, ...]) -> str:
         known = f"it has {', '.join(names[:20])}" if names else "it has none"
         return f"{home.describe()} has no {kind} {name[:80]!r}: {known}"
+
+
+def _is_skill(folder: Path) -> bool:
+    with suppress(OSError):
+        return (folder / _MARK).is_file()
+    return False
 
 
 def _given(home: _Home, name: str, text: str) -> _Found:

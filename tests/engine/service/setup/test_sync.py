@@ -133,6 +133,14 @@ def test_bad_file_is_an_error_that_names_the_place_and_nothing_is_written(sync, 
     assert text == (home / name).read_text()
 
 
+def test_server_of_one_project_alone_is_told(sync, home):
+    (home / ".claude.json").write_text(json.dumps({"projects": {"/p": {"mcpServers": {"db": ENTRY}}, "/q": 1}}))
+
+    assert ("db is there for the project /p alone, and is not copied",) == sync.home("claude").problems
+    with pytest.raises(RequestRefused, match="has the MCP server db for the project /p alone"):
+        sync.plan_mcp_sync("claude", "codex", "db")
+
+
 def test_configuration_may_be_given(sync):
     plan = sync.plan_mcp_sync("claude", "codex", "docs", '{"type": "http", "url": "https://x/mcp"}')
 
@@ -188,13 +196,14 @@ def test_links_are_not_followed_out_of_a_skill(sync, home):
     (skill / "outside").symlink_to(home / ".claude.json")
     (skill / "up").symlink_to("../../../.claude.json")
     (skill / "inside").symlink_to("scripts/run.sh")
+    (skill / "round").symlink_to("round")
 
     plan = sync.plan_skill_sync("claude", "codex", "commit")
     sync.apply(plan)
 
     assert ["outside", "up"] == [note.partition(" ")[0] for note in plan.notes]
     copy = home / ".codex/skills/commit"
-    assert ["SKILL.md", "inside", "scripts"] == names(copy)
+    assert ["SKILL.md", "inside", "round", "scripts"] == names(copy)
     assert "scripts/run.sh" == str((copy / "inside").readlink())
 
 
@@ -242,3 +251,14 @@ def test_undo_finds_what_a_killed_copy_had_moved_away(sync, home):
     undo_last(home / "data")
 
     assert "mine" == (skills / "commit/SKILL.md").read_text()
+
+
+def test_file_may_be_as_large_as_claude_s_history_is(sync, home):
+    file = home / ".claude.json"
+    file.write_text(json.dumps({"history": ["x" * (1 << 20)] * 5, "mcpServers": {}}, indent=2))
+    (home / ".gemini").mkdir()
+    (home / ".gemini/settings.json").write_text('{"mcpServers": {"s": {"command": "x"}}}')
+
+    sync.apply(sync.plan_mcp_sync("gemini", "claude", "s"))
+
+    assert ["s"] == list(json.loads(file.read_text())["mcpServers"])

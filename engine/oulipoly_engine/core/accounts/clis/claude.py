@@ -88,5 +88,9 @@ CLAUDE = Cli(
     transcripts=Transcripts("claude-code", "projects", "claude_code"),
     skills=Location(".claude/skills", "CLAUDE_CONFIG_DIR", "skills"),
     # Beside its usual folder, inside any other. Other keys of an entry are passed over.
-    mcp=(McpServers((Location(".claude.json", "CLAUDE_CONFIG_DIR", ".claude.json"),), "mcpServers", USUAL_FORM),),
+    mcp=(
+        McpServers(
+            (Location(".claude.json", "CLAUDE_CONFIG_DIR", ".claude.json"),), "mcpServers", USUAL_FORM, "projects"
+        ),
+    ),
 )

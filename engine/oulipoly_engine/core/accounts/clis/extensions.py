@@ -50,6 +50,7 @@ class McpServers(Record):
     files: tuple[Location, ...]  # JSON, with comments or without, or TOML by their ending
     key: str  # of the object that has them
     form: McpForm
+    projects: str = ""  # the key of the object that has, by project, further objects like the whole
     inner: str = ""  # the key inside it where a newer version keeps them, which then says `disabled`
 
 

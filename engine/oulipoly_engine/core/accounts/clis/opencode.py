@@ -99,7 +99,10 @@ OPENCODE = Cli(
     skills=_in_configuration("skills"),
     mcp=(
         McpServers(
-            tuple(map(_in_configuration, ("opencode.json", "opencode.jsonc", "config.json"))), "mcp", _MCP, "servers"
+            tuple(map(_in_configuration, ("opencode.json", "opencode.jsonc", "config.json"))),
+            "mcp",
+            _MCP,
+            inner="servers",
         ),
         McpServers((Location(".opencode/config.json"),), "mcpServers", USUAL_FORM),  # 1.18 reads it no more
     ),
