@@ -255,7 +255,7 @@ def test_undo_finds_what_a_killed_copy_had_moved_away(sync, home):
 
 def test_file_may_be_as_large_as_claude_s_history_is(sync, home):
     file = home / ".claude.json"
-    file.write_text(json.dumps({"history": ["x" * (1 << 20)] * 5, "mcpServers": {}}, indent=2))
+    file.write_text(json.dumps({"history": "x" * (5 << 20), "a": 1, "b": 2, "c": 3, "mcpServers": {}}, indent=2))
     (home / ".gemini").mkdir()
     (home / ".gemini/settings.json").write_text('{"mcpServers": {"s": {"command": "x"}}}')
 
