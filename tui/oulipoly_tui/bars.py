@@ -45,6 +45,8 @@ class Bars:
         bar = frame.query_one("#footer", HintBar)
         bar.display = bool(hints)
         bar.show_hints(hints)
+        for between in self._app.screen_stack[1:-1]:
+            between.refresh()  # it has kept how the frame looked, and is drawn from that under another screen
 
     def _list_keys(self) -> Sequence[Action]:
         """Return the keys of what is in front: a question, a part of the pane that takes every key, or the pane."""

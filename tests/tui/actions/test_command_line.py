@@ -56,7 +56,7 @@ async def test_a_toast_covers_neither_what_is_wrong_nor_what_is_offered(app_worl
         await settled(pilot, lambda: any("there is no command 'zzz'" in line for line in screen_text(app)))
         await settled(pilot, lambda: any("at the same time" in line for line in screen_text(app)))
         await pilot.press("ctrl+u", "s")
-        await settled(pilot, lambda: len([line for line in screen_text(app) if "session " in line]) > 6)
+        await settled(pilot, lambda: len([line for line in screen_text(app) if "session " in line]) > 4)
 
         shown = screen_text(app)
         said = next(number for number, line in enumerate(shown) if "at the same time" in line)

@@ -2,9 +2,10 @@
 
 import pytest
 from textual import events
-from textual.widgets import Input
+from textual.widgets import Input, TextArea
 
 from oulipoly_tui.screens.command_line import CommandLine
+from oulipoly_tui.screens.prompt import Prompt
 
 
 def burst(app, *keys):
@@ -53,3 +54,15 @@ async def test_a_long_burst_loses_nothing_and_keeps_its_order(app_world, running
     async with running((120, 30)) as (app, pilot):
         burst(app, "3", "slash", *word)
         await settled(pilot, lambda: typed(app) == word)
+
+
+@pytest.mark.parametrize("count", [1, 60])
+async def test_a_key_that_ends_a_dialog_waits_for_the_text_before_it(app_world, running, settled, count):
+    sent = []
+    async with running((120, 30)) as (app, pilot):
+        app.push_screen(Prompt("opus", "ada"), sent.append)
+        await settled(pilot, lambda: isinstance(app.focused, TextArea))
+        burst(app, *("a" * count), "f2")
+        await settled(pilot, lambda: sent)
+
+    assert sent == ["a" * count]

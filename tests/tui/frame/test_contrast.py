@@ -1,7 +1,10 @@
 """What the bars and the panes' edges say can be read in every theme: WCAG contrast of what is really drawn."""
 
 import pytest
+from textual.containers import VerticalScroll
 
+from oulipoly_engine.core.setup.dialogs import Form, FormField, Option
+from oulipoly_tui.screens.setup import questions
 from oulipoly_tui.view.transcript.spans import TONES
 from oulipoly_tui.widgets.bars import Bar
 from oulipoly_tui.widgets.theming import CONTRAST, DARK, LIGHT
@@ -59,3 +62,18 @@ async def test_edges_of_panes_can_be_read_with_and_without_the_keys(app_world, r
         edges = [pane.region for pane in app.frame.panes]
         edges = [edge for one in edges for edge in (one.crop_size((one.width, 1)), one.split_horizontal(-1)[1])]
         assert [[]] * 4 == [faint(app, edge, LEAST[theme]) for edge in edges]
+
+
+async def test_a_form_can_be_read_in_every_theme(app_world, running, settled, theme):
+    """What is asked, its help, a hint in an empty field, marks, and what is wrong."""
+    fields = (
+        FormField("a", "Name", required=True, placeholder="a hint", help_text="help"),
+        FormField("b", "Rule", "select", options=(Option("one"), Option("two")), default_value="two"),
+    )
+    async with running((80, 30), theme=theme, panes=["pools"]) as (app, pilot):
+        questions.ask(app, Form("A form", fields, description="text"), lambda _: None, typed={})
+        await settled(pilot, lambda: app.screen is not app.frame)
+        await pilot.press("ctrl+s")
+        await settled(pilot, lambda: app.screen.query(".problem").first().display)
+
+        assert [] == faint(app, app.screen.query_one(VerticalScroll).region, LEAST[theme])

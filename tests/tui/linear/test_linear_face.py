@@ -129,8 +129,9 @@ def test_where_nothing_is_configured_the_ways_on_are_offered(empty_world, agents
     offered = [
         "1. Add an account",
         "2. Set up the logins of this machine",
-        "3. Run the doctor",
-        "4. Try the demo world",
+        "3. Set up with an agent",
+        "4. Run the doctor",
+        "5. Try the demo world",
     ]
     places = [text.index(label) for label in offered]
     assert places == sorted(places)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -31,13 +32,18 @@ def run_program(app: AppInterface, arguments: list[str]) -> str | None:
     return None
 
 
-def show_program(app: AppInterface, argv: tuple[str, ...], folder: Path | None = None) -> None:
-    """Run a command in a terminal and turn to it. folder: where; None: ours."""
+def show_program(
+    app: AppInterface,
+    argv: tuple[str, ...],
+    folder: Path | None = None,
+    ended: Callable[[], object] | None = None,
+) -> None:
+    """Run a command in a terminal and turn to it. folder: where; None: ours. ended: called when it has ended."""
 
     async def begin() -> None:
         await app.frame.turn_to("repl")
         pane: Any = app.frame.find("repl")
-        pane.run_program(argv, folder)
+        pane.run_program(argv, folder, ended)
 
     app.call_next(begin)
 

@@ -45,6 +45,7 @@ class KeysInTurn(App[str]):
         super().__init__(**more)
         self._typed_ahead: deque[events.Key | events.Paste] = deque()
         self._on_its_way: _PendingKey | None = None
+        self._typed_into: Widget | None = None  # the field that has got text since the last other key
 
     @property
     def has_keys_under_way(self) -> bool:
@@ -68,10 +69,18 @@ class KeysInTurn(App[str]):
             return
         event = self._typed_ahead.popleft()
         while _leads_nowhere(event, self.focused):  # a long text need not be drawn letter by letter
+            self._typed_into = self.focused
             await super().on_event(event)
             if not self._typed_ahead:
                 return
             event = self._typed_ahead.popleft()
+        typed_into, self._typed_into = self._typed_into, None
+        if typed_into is not None:  # a key that a screen takes before its field must not overtake the text
+            self._typed_ahead.appendleft(event)
+            text = self._on_its_way = _PendingKey(typed_into, self.screen, monotonic())
+            self._climb(text, typed_into, 1)
+            self._look_after(text)
+            return
         now = self._on_its_way = _PendingKey(self.focused or self.screen, self.screen, monotonic())
         await super().on_event(event)
         self._climb(now, now.target, _ROUNDS)

@@ -16,9 +16,13 @@ _PROGRAM = (sys.executable, "-m", "oulipoly_tui")
 
 
 def add_account(talk: Talk, _snapshot: Snapshot) -> None:
-    """Give the terminal to `account add`, which asks for everything. Raises UsageInvalid where there is none."""
-    own_process.require_terminal()
-    talk.say(f"Ended with exit code {own_process.run_program((*_PROGRAM, 'account', 'add'))}.")
+    """Give the terminal to `account add`, which asks for everything. Raises RequestRefused where there is none."""
+    _run(talk, "account", "add")
+
+
+def set_up_with_agent(talk: Talk, _snapshot: Snapshot) -> None:
+    """Give the terminal to `setup run`, which asks in lines too. Raises RequestRefused where there is none."""
+    _run(talk, "setup", "run")
 
 
 def set_up(talk: Talk, _snapshot: Snapshot) -> None:
@@ -46,3 +50,8 @@ def go_to_demo(talk: Talk, _snapshot: Snapshot) -> None:
     if talk.confirm("Leave for the demo?"):
         talk.engine.close()
         own_process.replace_process((*_PROGRAM, "demo", "--", "--linear"), own_process.inherited_environment())
+
+
+def _run(talk: Talk, *words: str) -> None:
+    own_process.require_terminal()
+    talk.say(f"Ended with exit code {own_process.run_program((*_PROGRAM, *words))}.")

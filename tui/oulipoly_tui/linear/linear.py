@@ -360,6 +360,12 @@ def _set_up(talk: Talk, snapshot: Snapshot) -> None:
     first_steps.set_up(talk, snapshot)
 
 
+def _set_up_with_agent(talk: Talk, snapshot: Snapshot) -> None:
+    from oulipoly_tui.linear import first_steps  # noqa: PLC0415 - only who asks for it needs it
+
+    first_steps.set_up_with_agent(talk, snapshot)
+
+
 def _run_doctor(talk: Talk, snapshot: Snapshot) -> None:
     from oulipoly_tui.linear import first_steps  # noqa: PLC0415 - only who asks for it needs it
 
@@ -408,6 +414,7 @@ FIRST_STEPS = Menu(
     (
         MenuEntry("Add an account", _add_account, writes=True),
         MenuEntry("Set up the logins of this machine", _set_up, writes=True),
+        MenuEntry("Set up with an agent", _set_up_with_agent, writes=True),
         MenuEntry("Run the doctor", _run_doctor),
         MenuEntry("Try the demo world", _go_to_demo),
     ),
@@ -425,6 +432,7 @@ MENUS: tuple[Menu, ...] = (
             MenuEntry("Drain an account, or give it work again", _drain, writes=True),
             MenuEntry("Disable an account, or take it in again", _disable, writes=True),
             MenuEntry("Keep a reserve of an account", _reserve, writes=True),
+            MenuEntry("Set up with an agent", _set_up_with_agent, writes=True),
         ),
     ),
     Menu(

@@ -22,6 +22,8 @@ from oulipoly_tui.widgets.standing import is_standing
 
 _TITLE = 100  # characters
 _HEAD = 8  # rows
+_SHARE = 0.92  # of the screen's height
+_AROUND = 5  # rows of the box besides its texts: edges and buttons
 PAUSE_S = 0.4  # without a key, before one is heard where the question came up by itself
 
 
@@ -41,10 +43,10 @@ class Review(ModalScreen[bool]):
         Binding("right,l", "app.focus_next", show=False),
     ]
     DEFAULT_CSS = """
-    Review > Vertical { width: 96%; max-width: 150; height: 92%; border: round $accent; background: $surface; }
+    Review > Vertical { width: 96%; max-width: 150; height: auto; border: round $accent; background: $surface; }
     Review > Vertical { padding: 0 1; }
-    Review #review-head { height: auto; border-bottom: solid $panel; }
-    Review #review-body { height: 1fr; }
+    Review Lines { scrollbar-gutter: stable; }
+    Review #review-head { border-bottom: solid $panel; }
     Review .buttons { height: 3; align-horizontal: right; }
     """
 
@@ -77,7 +79,6 @@ class Review(ModalScreen[bool]):
         """Lay out what it comes to, all of it, the two answers."""
         yes, no = self._words
         with Vertical() as box:
-            box.border_title = escape(visible_line(self._title)[:_TITLE])
             leave = link("esc leaves everything as it is", "screen.answer(False)")
             does = f"{link('y does it', 'screen.answer(True)')}, " if self._can_do else ""
             box.border_subtitle = f"{does}{leave}{self._note}"
@@ -126,8 +127,12 @@ class Review(ModalScreen[bool]):
         if not is_standing(self):
             return
         head, shown = self.query_one("#review-head", Lines), self.query_one("#review-body", Lines)
-        width = max(20, shown.scrollable_content_region.width - 1)
-        lines = wrap_lines(self._head, width)
-        head.styles.height = min(_HEAD, len(lines)) + 1
-        head.show_lines(lines)
-        shown.show_lines(wrap_lines(self._body, width))
+        width = max(20, shown.scrollable_content_region.width)
+        above, lines = wrap_lines(self._head, width), wrap_lines(self._body, width)
+        taken = min(_HEAD, len(above)) + 1 if above else 0
+        room = max(1, int(self.size.height * _SHARE) - _AROUND - taken)
+        head.styles.height, shown.styles.height = taken, min(room, len(lines))
+        head.show_lines(above)
+        shown.show_lines(lines)
+        more = f" · {len(lines)} lines" if len(lines) > room else ""  # who agrees shall know that there is more
+        self.query_one(Vertical).border_title = escape(visible_line(self._title)[:_TITLE] + more)

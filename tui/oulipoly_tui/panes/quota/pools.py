@@ -294,6 +294,10 @@ class PoolsPane(Pane):
         """Show what would be set up."""
         self.wish("setup")
 
+    def action_set_up_with_agent(self) -> None:
+        """Let a model set up this machine."""
+        self.wish("setup agent")
+
     def action_add_account(self) -> None:
         """Add an account in a terminal."""
         self.wish("account add")

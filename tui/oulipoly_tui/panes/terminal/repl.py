@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -88,10 +88,12 @@ class ReplPane(TerminalTabs):
         app: Any = self.app
         self._start("REPL of a fork", partial(app.engine.new_terminals.fork, session, self._room()))
 
-    def run_program(self, argv: tuple[str, ...], folder: Path | None = None) -> None:
-        """Run any command in a tab. folder: where; None: ours."""
+    def run_program(
+        self, argv: tuple[str, ...], folder: Path | None = None, ended: Callable[[], object] | None = None
+    ) -> None:
+        """Run any command in a tab. folder: where; None: ours. ended: called when it has ended, or could not begin."""
         app: Any = self.app
-        self._start(argv[0], partial(app.engine.new_terminals.run, argv, self._room(), folder))
+        self._start(argv[0], partial(app.engine.new_terminals.run, argv, self._room(), folder), ended)
 
     def row_values(self) -> dict[str, str]:
         """Return what the chosen terminal has for the user's own commands."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,7 @@ class TerminalTabs(Pane):
         self._put_away: set[str] = set()  # put away by the user: not shown again by themselves
         self._did_look = False
         self._is_waited_for = False  # the user came here while there was no terminal yet
+        self._told_of_end: dict[str, Callable[[], object]] = {}  # by terminal: who waits for its program's end
         self._offered: str | None = None  # a chord that works where the user's own is eaten
 
     def compose(self) -> ComposeResult:
@@ -56,7 +57,12 @@ class TerminalTabs(Pane):
         self._tabs.focus()
 
     # What the hosts say ----------------------------------------------------------------------------------------------
-    def _start(self, name: str, start: Any) -> None:  # noqa: ANN401 - a function that returns an OpenedTerminal
+    def _start(
+        self,
+        name: str,
+        start: Any,  # noqa: ANN401 - a function that returns an OpenedTerminal
+        ended: Callable[[], object] | None = None,
+    ) -> None:
         app: Any = self.app
         self._opening = name
         self._draw()
@@ -68,15 +74,17 @@ class TerminalTabs(Pane):
                 app.call_from_thread(self._show_failed_start)
                 raise
 
-        app.work(name, begin, self._show_start)
+        app.work(name, begin, partial(self._show_start, ended=ended), lambda _: ended and ended())
 
     def _show_failed_start(self) -> None:
         self._opening = ""
         self._draw()
 
-    def _show_start(self, result: OpenedTerminal) -> None:
+    def _show_start(self, result: OpenedTerminal, ended: Callable[[], object] | None = None) -> None:
         app: Any = self.app
         self._opening = ""
+        if ended is not None:
+            self._told_of_end[result.terminal.id] = ended
         self._open(result.terminal, is_chosen=True, is_entered=True)
         self._take_keys()
         if result.said:
@@ -200,6 +208,7 @@ class TerminalTabs(Pane):
         if open_terminal.link is not None and not self._is_read_only:
             open_terminal.link.send(messages.EndReceipt())
         self._leave_if_inside(open_terminal)
+        self._told_of_end.pop(open_terminal.id, lambda: None)()
 
     def _take_report(self, open_terminal: OpenTerminal, message: messages.SideEffectReport) -> None:
         is_seen = self._is_seen(open_terminal)
@@ -220,6 +229,7 @@ class TerminalTabs(Pane):
         if not open_terminal.tab.is_ended:
             open_terminal.take_exit(None, is_seen=self._is_seen(open_terminal))
             self._say(open_terminal, text, severity="error")
+            self._told_of_end.pop(identity, lambda: None)()
         self._leave_if_inside(open_terminal)
         self._draw()
 

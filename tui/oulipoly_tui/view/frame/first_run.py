@@ -23,6 +23,7 @@ def first_run(config_folder: str, *, has_problems: bool, read_only: bool = False
     writing: tuple[Line, ...] = (
         (("A", "key"), ("   add an account: log in to a CLI, with a home of its own", "")),
         (("a", "key"), ("   set up the logins of this machine: shows every file before it is written", "")),
+        (("S", "key"), ("   let a model set it up: it asks before every command and file", "")),
     )
     lines: list[Line] = [
         (("No accounts yet", "heading"),),

@@ -1,0 +1,177 @@
+"""The set-up with an agent in the app: it says what it does, asks for leave, runs on unseen, and can be ended."""
+
+from functools import partial
+
+import pytest
+
+from oulipoly_engine.core.setup import dialogs
+from oulipoly_engine.core.setup.dialogs import (
+    Cancelled,
+    CommandOutput,
+    ConfigWritten,
+    Confirmation,
+    DetectionSummary,
+    KeyRequest,
+    LoginDone,
+    LoginRequest,
+)
+from oulipoly_engine.core.setup.events import Agreement, Failure, Progress, Status
+from oulipoly_tui.screens import review
+from oulipoly_tui.screens.choice import Choice
+from oulipoly_tui.screens.review import Review
+from oulipoly_tui.screens.setup import agent
+from oulipoly_tui.screens.setup.agent import AgentScreen
+
+RUN = Agreement("command", "Run this command?", "bash -c 'curl x | sh'", "to see it", "bash can do anything")
+DIFF = "--- a\n+++ b\n@@ -1 +1 @@\n-x\n+y\n"
+STEPS = (
+    ("tell", Status("Looking at this machine")),
+    ("show", DetectionSummary(("claude 2.1.0, logged in as ada", "codex 0.9, not logged in"))),
+    ("tell", Progress("turn 1 of 25: asks opus", 4.0)),
+    ("agree", RUN),
+    ("show", CommandOutput("bash -c 'curl x | sh'", 7, "a line", "a warning")),
+    ("show", ConfigWritten("~/.config/x/providers.toml", "one account more", DIFF)),
+    ("show", dialogs.TestResult("codex", True, "fish")),
+    ("tell", Progress("turn 2 of 25: asks opus", 8.0)),
+    ("tell", Failure("the answer could not be read: it is asked again", True)),
+)
+
+
+@pytest.fixture
+def running(running):
+    """Open the app with one pane, without reading quota."""
+    return partial(running, panes=["pools"], reads_quota=False)
+
+
+def said(app):
+    return [note.message for note in app._notifications]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_it_looks_as_it_did(empty_world, running, begin, screen_text, settled, check_golden, size):
+    async with running(size) as (app, pilot):
+        script = await begin(app, pilot, *STEPS)
+        await settled(pilot, lambda: "enter press" in screen_text(app)[-1])
+        asks = [line for line in screen_text(app) if "│ │" in line or "╭─ Run" in line]
+        await pilot.press("y")
+        await settled(pilot, lambda: not app.busy)
+        await pilot.pause()
+        ended = [line for line in screen_text(app) if "│ │" in line]
+
+        assert script.answers == [True]
+        check_golden(f"setup-agent-{size[0]}", "\n".join((*asks, "", *ended)))
+
+
+@pytest.mark.parametrize(("keys", "is_agreed"), [(["enter"], False), (["escape"], False), (["y"], True)])
+async def test_what_was_agreed_to_and_what_not_stays_in_the_log(
+    empty_world, running, begin, screen_text, settled, keys, is_agreed
+):
+    async with running((120, 40)) as (app, pilot):
+        script = await begin(app, pilot, ("agree", RUN))
+        await pilot.press(*keys)
+        await settled(pilot, lambda: not app.busy)
+        await settled(pilot, lambda: "The set-up is complete" in "\n".join(screen_text(app)))
+
+        assert script.answers == [is_agreed]
+        mark = "✓ yes" if is_agreed else "✗ no"
+        assert any(mark in line and "bash -c 'curl x | sh'" in line for line in screen_text(app))
+
+
+async def test_keys_that_are_held_down_or_pasted_agree_to_nothing(empty_world, running, begin, monkeypatch, settled):
+    monkeypatch.setattr(review, "PAUSE_S", 1000.0)
+    async with running((80, 24)) as (app, pilot):
+        script = await begin(app, pilot, ("agree", RUN))
+        await pilot.press("y", "right", "enter", "y")
+        await pilot.pause()
+        assert isinstance(app.screen, Review)
+        assert script.answers == []
+        await pilot.press("escape")
+        await settled(pilot, lambda: script.answers == [False])
+
+
+async def test_all_of_a_long_command_is_shown_and_its_length_told(empty_world, running, begin, screen_text, settled):
+    text = "\n".join((*("true" for _ in range(100)), "rm -rf ~"))
+    async with running((80, 24)) as (app, pilot):
+        await begin(app, pilot, ("agree", Agreement("command", "Run this command?", text)))
+        await settled(pilot, lambda: "101 lines" in "\n".join(screen_text(app)))
+        await pilot.press("end")
+        await settled(pilot, lambda: "rm -rf ~" in "\n".join(screen_text(app)))
+
+
+async def test_it_runs_on_while_it_is_hidden_and_asks_when_it_is_shown_again(
+    empty_world, running, begin, screen_text, settled
+):
+    async with running((80, 24)) as (app, pilot):
+        script = await begin(app, pilot, ("agree", RUN), ("ask", Confirmation("Keep it?", "as it is", "c")))
+        app.screen.dismiss(False)
+        await settled(pilot, lambda: "Keep it?" in "\n".join(screen_text(app)))
+        app.pop_screen()
+        await settled(pilot, lambda: isinstance(app.screen, AgentScreen))
+        app.screen._is_asked = False
+        await pilot.press("escape")
+        await settled(pilot, lambda: isinstance(app.screen, Choice))
+        await pilot.press("enter")
+        await settled(pilot, lambda: app.screen is app.frame)
+        assert app.busy
+        app.order("setup agent")
+        await settled(pilot, lambda: "Keep it?" in "\n".join(screen_text(app)))
+        await pilot.press("y")
+        await settled(pilot, lambda: not app.busy)
+        assert script.answers[1].confirmed
+        await pilot.press("escape")
+        await settled(pilot, lambda: app.screen is app.frame)
+        assert not agent.show(app)
+
+
+async def test_it_is_ended_at_any_time_also_while_something_is_asked(empty_world, running, begin, screen_text, settled):
+    async with running((80, 24)) as (app, pilot):
+        script = await begin(app, pilot, ("ask", KeyRequest("OpenRouter", "A_KEY")), ("agree", RUN))
+        await pilot.press("s", "k")
+        app.jobs.ask_to_stop()
+        await settled(pilot, lambda: script.has_ended.is_set() and not app.busy)
+        await settled(pilot, lambda: "The set-up was cancelled" in "\n".join(screen_text(app)))
+
+    assert script.answers == [Cancelled()]
+
+
+async def test_leaving_the_app_ends_it(empty_world, running, begin):
+    async with running((80, 24)) as (app, pilot):
+        script = await begin(app, pilot, ("agree", RUN), ("agree", RUN))
+    app.jobs.wait_for_stopped()
+
+    assert script.has_ended.is_set()
+    assert script.answers == [False]
+
+
+async def test_what_fails_is_told_and_the_screen_can_be_closed(empty_world, running, begin, screen_text, settled):
+    class Broken:
+        def run(self, _wish, _face):
+            raise RuntimeError("no such model")
+
+    async with running((80, 24)) as (app, pilot):
+        agent.begin(app, Broken(), type("Wish", (), {"text": "", "model": None}))
+        await settled(pilot, lambda: "✗ no such model" in "\n".join(screen_text(app)))
+        await pilot.press("q")
+        await settled(pilot, lambda: app.screen is app.frame)
+
+
+async def test_a_login_is_done_in_a_terminal_of_the_app_and_its_end_answers(
+    empty_world, running, begin, settled, monkeypatch
+):
+    started = []
+
+    def show_program(_app, argv, ended):
+        started.append((argv, ended))
+
+    monkeypatch.setattr("oulipoly_tui.commands.terminals.show_program", show_program)
+    login = LoginRequest("Claude Code", "agents account add claude", "", "claude")
+    async with running((80, 24), panes=["pools", "repl"]) as (app, pilot):
+        script = await begin(app, pilot, ("ask", login))
+        await pilot.press("tab", "enter")
+        await settled(pilot, lambda: started and app.screen is app.frame)
+        program, ended = started[0]
+        assert ("account", "add", "claude") == program[-3:]
+        ended()
+        await settled(pilot, lambda: not app.busy and isinstance(app.screen, AgentScreen))
+
+    assert script.answers == [LoginDone("Claude Code")]

@@ -1,0 +1,232 @@
+"""What the set-up asks, answered by keys: every kind of question, wrong values, hostile texts, and a key that hides."""
+
+from functools import partial
+from types import SimpleNamespace
+
+import pytest
+from textual.widgets import Input
+
+from oulipoly_engine.core.setup.dialogs import (
+    Cancelled,
+    CliChoice,
+    CliOption,
+    CliSelection,
+    Confirmation,
+    Confirmed,
+    Form,
+    FormAnswer,
+    FormField,
+    KeyGiven,
+    KeyRequest,
+    LoginDone,
+    LoginRequest,
+    Option,
+    Skipped,
+    Wizard,
+    WizardAnswer,
+    WizardPage,
+)
+from oulipoly_engine.records import replace
+from oulipoly_tui.screens.question import Confirm
+from oulipoly_tui.screens.setup.form import FormScreen
+from oulipoly_tui.view.setup.dialogs import RunLogin, wish_page
+
+KEY = "sk-ant-api03-made-up"
+FORM = Form(
+    "Your pools",
+    (
+        FormField("name", "Name of the pool", required=True, placeholder="work", help_text="Letters and digits."),
+        FormField("share", "Reserve in percent", "number", default_value=20.0),
+        FormField("on", "Use it at once", "checkbox", default_value=True),
+        FormField("rule", "Rule", "select", options=(Option("most-headroom", "Most headroom"), Option("readme"))),
+        FormField("clis", "CLIs", "multi_select", options=(Option("a,b", "Both"), Option("2"), Option("codex"))),
+        FormField("note", "Note", "textarea", default_value="two\nlines"),
+    ),
+    "pools",
+    "What shall the pools look like? Say it here, field by field; what is left out has its default.",
+    "Make it so",
+)
+STEPS = Wizard(
+    "Two accounts",
+    tuple(WizardPage(f"Part {name}", Form(name, (FormField(name, f"Name {name}"),))) for name in "abc"),
+    "accounts",
+)
+
+
+@pytest.fixture
+def running(running):
+    """Open the app with one pane, without reading quota."""
+    return partial(running, panes=["pools"], reads_quota=False)
+
+
+async def type_text(pilot, text):
+    await pilot.press(*text)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_form_looks_as_it_did(empty_world, running, asked, screen_text, check_golden, size):
+    async with running(size) as (app, pilot):
+        await asked(app, pilot, FORM)
+        await pilot.press("ctrl+s")
+        await pilot.pause()
+
+        check_golden(f"setup-form-{size[0]}", "\n".join(screen_text(app)[2:-2]))
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_a_wizard_looks_as_it_did(empty_world, running, asked, screen_text, settled, check_golden, size):
+    async with running(size) as (app, pilot):
+        await asked(app, pilot, replace(STEPS, current_step=1))
+        await settled(pilot, lambda: "step 2 of 3" in "\n".join(screen_text(app)))
+        await settled(pilot, lambda: "enter OK" in screen_text(app)[-1])
+
+        check_golden(f"setup-wizard-{size[0]}", "\n".join(line for line in screen_text(app) if "│ │" in line))
+
+
+async def test_every_field_is_filled_in_by_keys(empty_world, running, asked, settled):
+    async with running((80, 24)) as (app, pilot):
+        answers = await asked(app, pilot, FORM)
+        await type_text(pilot, "work")
+        await pilot.press("enter", "end", "backspace", "5", "enter", "space", "tab", "down", "enter", "tab")
+        await pilot.press("space", "down", "space", "tab", "down", "end", "!", "f2")
+        await settled(pilot, lambda: answers)
+
+    values = {"name": "work", "share": 25.0, "on": False, "rule": "readme", "clis": ("a,b", "2"), "note": "two\nlines!"}
+    assert answers == [FormAnswer("pools", values)]
+
+
+async def test_what_is_wrong_stands_under_its_field_until_it_is_changed(
+    empty_world, running, asked, screen_text, settled
+):
+    async with running((80, 40)) as (app, pilot):
+        answers = await asked(app, pilot, FORM)
+        await pilot.press("tab", "x", "ctrl+s")
+        await settled(pilot, lambda: "✗ it has to be filled in" in "\n".join(screen_text(app)))
+        assert any("✗ '20x' is no number" in line for line in screen_text(app))
+        await type_text(pilot, "w")
+        await settled(pilot, lambda: "✗ it has to be filled in" not in "\n".join(screen_text(app)))
+        await pilot.press("tab", "backspace", "ctrl+s")
+        await settled(pilot, lambda: answers)
+
+    assert (answers[0].values["name"], answers[0].values["share"]) == ("w", 20.0)
+
+
+async def test_a_wizard_goes_back_to_what_was_typed_and_answers_the_step_that_is_shown(
+    empty_world, running, asked, screen_text, settled
+):
+    async with running((80, 24)) as (app, pilot):
+        for step, text in ((0, "one"), (1, "two")):
+            answers = await asked(app, pilot, replace(STEPS, current_step=step))
+            await type_text(pilot, text)
+            if step == 0:
+                await pilot.press("ctrl+s")
+                await settled(pilot, lambda answers=answers: answers)
+                assert answers == [WizardAnswer("accounts", 0, {"a": "one"})]
+        await pilot.press("escape")
+        await settled(pilot, lambda: "step 1 of 3" in "\n".join(screen_text(app)))
+        await pilot.press("end", "!", "ctrl+s")
+        await settled(pilot, lambda: answers)
+        again = await asked(app, pilot, replace(STEPS, current_step=1))
+        await pilot.press("ctrl+s")
+        await settled(pilot, lambda: again)
+
+    assert (answers, again) == (
+        [WizardAnswer("accounts", 0, {"a": "one!"})],
+        [WizardAnswer("accounts", 1, {"b": "two"})],
+    )
+
+
+async def test_escape_asks_once_before_it_ends_the_set_up(empty_world, running, asked, settled):
+    async with running((80, 24)) as (app, pilot):
+        answers = await asked(app, pilot, FORM)
+        for key in ("n", "y"):
+            await settled(pilot, lambda: isinstance(app.screen, FormScreen))
+            assert not answers
+            await pilot.press("escape")
+            await settled(pilot, lambda: isinstance(app.screen, Confirm))
+            await pilot.press(key)
+        await settled(pilot, lambda: answers)
+
+    assert answers == [Cancelled()]
+
+
+@pytest.mark.parametrize(
+    ("dialog", "keys", "expected"),
+    [
+        (FORM, ["shift+tab", "enter"], Skipped()),
+        (Confirmation("Keep?", "all of it", "c"), ["enter"], Confirmed("c", False)),
+        (Confirmation("Keep?", "all of it", "c"), ["escape"], Confirmed("c", False)),
+        (Confirmation("Keep?", "all of it", "c"), ["right", "enter"], Confirmed("c", True)),
+        (CliSelection((CliOption("a", True), CliOption("b"))), ["down", "enter", "f2"], CliChoice(("a", "b"))),
+        (LoginRequest("Claude", "claude auth login", "do it"), ["enter"], LoginDone("Claude")),
+        (LoginRequest("Claude", "agents account add claude", "", "claude"), ["tab", "enter"], RunLogin()),
+        (LoginRequest("Claude", "claude auth login", "do it"), ["tab", "enter"], Skipped()),
+    ],
+    ids=["skip", "held enter", "escape", "yes", "clis", "done", "run", "skipped login"],
+)
+async def test_each_kind_of_question_has_its_answer(empty_world, running, asked, settled, dialog, keys, expected):
+    async with running((80, 24)) as (app, pilot):
+        answers = await asked(app, pilot, dialog, can_run=True)
+        await pilot.press(*keys)
+        await settled(pilot, lambda: answers)
+
+    assert answers == [expected]
+
+
+async def test_nothing_is_chosen_where_something_has_to_be(empty_world, running, asked, screen_text, settled):
+    async with running((80, 24)) as (app, pilot):
+        answers = await asked(app, pilot, CliSelection((CliOption("a", True), CliOption("b"))))
+        await pilot.press("space", "ctrl+s")
+        await settled(pilot, lambda: "✗ choose something" in "\n".join(screen_text(app)))
+
+    assert answers == []
+
+
+async def test_a_key_is_never_shown_and_is_gone_from_the_field(empty_world, running, asked, screen_text, settled):
+    async with running((80, 24)) as (app, pilot):
+        answers = await asked(app, pilot, KeyRequest("OpenRouter", "OPENROUTER_API_KEY", "https://x.example/keys"))
+        await type_text(pilot, KEY)
+        field = app.screen.query_one(Input)
+        assert KEY == field.value
+        assert KEY not in "\n".join(screen_text(app)) + app.export_screenshot() + repr(app.screen) + repr(field)
+        await pilot.press("ctrl+s")
+        await settled(pilot, lambda: answers)
+        assert "" == field.value
+
+    assert (KEY, False) == (answers[0].key, KEY in repr(answers))
+    assert isinstance(answers[0], KeyGiven)
+
+
+async def test_texts_of_a_model_are_only_texts(empty_world, running, asked, screen_text, settled):
+    evil = "[@click=app.exit]x[/] \x1b]0;gone\x07\u202etxt"
+    field = FormField("n", evil, "select", help_text=evil, options=(Option("v", evil),))
+    dialogs = (
+        Form(evil, (field, FormField("t", placeholder=evil)), description=evil, submit_label=evil),
+        Wizard(evil, (WizardPage(evil, Form("f", (field,)), evil),)),
+        Confirmation(evil, evil, "c", evil, evil),
+        LoginRequest(evil, evil, evil),
+        KeyRequest(evil, "A_KEY", evil),
+        CliSelection((CliOption(evil, description=evil),), evil),
+    )
+    async with running((120, 40)) as (app, pilot):
+        for dialog in dialogs:
+            await asked(app, pilot, dialog)
+            await settled(pilot, lambda: "[@click=app.exit]x[/]" in "\n".join(screen_text(app)))
+            assert [] == [line for line in screen_text(app) if not line.isprintable()]
+            app.pop_screen()
+            await settled(pilot, lambda: app.screen is app.frame)
+
+
+async def test_the_first_page_offers_the_models_and_is_left_without_a_question(
+    empty_world, running, screen_text, settled
+):
+    offers = SimpleNamespace(models=("claude-opus", "codex"), model="codex", accounts=())
+    answers = []
+    async with running((80, 24)) as (app, pilot):
+        for keys in (["escape"], ["a", "tab", "up", "space", "f2"]):
+            app.push_screen(FormScreen(wish_page(offers)), answers.append)
+            await settled(pilot, lambda: "(o) codex" in "\n".join(screen_text(app)))
+            await pilot.press(*keys)
+            await settled(pilot, lambda: app.screen is app.frame)
+
+    assert answers == [None, FormAnswer("form", {"wish": "a", "model": "claude-opus"})]

@@ -1,0 +1,284 @@
+"""The set-up with an agent: what it says and does, and its questions. It runs on while the screen is not shown."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.message import Message
+from textual.screen import ModalScreen
+
+from oulipoly_engine import stopping
+from oulipoly_engine.core.setup.dialogs import Answer, AnyDialog, AnyShown, Cancelled, LoginDone, LoginRequest
+from oulipoly_engine.core.setup.events import Agreement, Progress, Told
+from oulipoly_engine.records import Record
+from oulipoly_tui.screens.choice import Choice
+from oulipoly_tui.screens.setup import questions
+from oulipoly_tui.view.frame.hints import CLOSE, link
+from oulipoly_tui.view.setup import log
+from oulipoly_tui.view.setup.dialogs import RunLogin
+from oulipoly_tui.view.transcript.spans import Line, Row, wrap_lines
+from oulipoly_tui.widgets.lines import Lines
+from oulipoly_tui.widgets.standing import is_standing
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.setup.agent import SetupAgent, SetupEnd, SetupWish
+    from oulipoly_tui.messages import Job
+
+NAME = "setup-agent"  # of the screen, which outlives its being closed
+_TITLE = "Set up with an agent"
+_KEPT = 2000  # lines of the log
+_LOOK_S = 0.1  # between two looks whether a question is still wanted
+_WAYS = (
+    ("hide", "Hide this: the set-up runs on, and `:setup agent` shows it again"),
+    ("end", "End the set-up: what was done until now stays as it is"),
+)
+
+
+class Question(Record, frozen=False, eq=False):
+    """What is asked, and where its answer goes."""
+
+    asked: AnyDialog | Agreement
+    reply: SimpleQueue[Any]
+
+
+class AgentScreen(ModalScreen[None]):
+    """Shows one set-up until it has ended and is closed."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "close", "close"),
+        Binding("down,j", "scroll(1)", show=False),
+        Binding("up,k", "scroll(-1)", show=False),
+        Binding("pagedown,space,ctrl+d", "scroll(10)", show=False),
+        Binding("pageup,ctrl+u", "scroll(-10)", show=False),
+        Binding("home,g", "scroll(-1000000)", show=False),
+        Binding("end,G", "scroll(1000000)", show=False),
+    ]
+    DEFAULT_CSS = """
+    AgentScreen > Vertical { width: 96%; max-width: 150; height: 92%; padding: 0 1; }
+    AgentScreen > Vertical { border: round $accent; background: $surface; }
+    AgentScreen Lines { height: 1fr; scrollbar-gutter: stable; }
+    """
+
+    class Asked(Message):
+        """A question, from the thread of the set-up."""
+
+        def __init__(self, question: Question) -> None:
+            self.question = question
+            super().__init__()
+
+    class Noted(Message):
+        """Something to be read, from there too."""
+
+        def __init__(self, lines: Sequence[Line], heading: str = "") -> None:
+            self.lines = lines
+            self.heading = heading
+            super().__init__()
+
+    def __init__(self, agent: SetupAgent, wish: SetupWish) -> None:
+        super().__init__()
+        self._agent = agent
+        self._wish = wish
+        self._log: list[Line] = list(log.wish_lines(wish.text, wish.model or ""))
+        self._heading = "begins"
+        self._job: Job | None = None
+        self._question: Question | None = None  # that waits for an answer
+        self._is_asked = False  # a screen asks it now
+        self._typed: questions.Typed = {}
+
+    def compose(self) -> ComposeResult:
+        """Lay out the log."""
+        with Vertical():
+            yield Lines(id="setup-log")
+
+    def on_mount(self) -> None:
+        """Begin."""
+        run = partial(self._agent.run, self._wish, ThreadFace(self.post_message))
+        self._job = self._app.work("set-up", run, self._end, self._fail, title="setting up", can_stop=True)
+
+    def on_resize(self) -> None:
+        """Wrap to the width."""
+        self.call_after_refresh(self._draw)
+
+    def on_screen_resume(self) -> None:
+        """Draw what came meanwhile, and ask what waits for an answer."""
+        self.call_after_refresh(self._draw)
+        self.call_after_refresh(self._ask)
+
+    @property
+    def has_ended(self) -> bool:
+        """Return whether the set-up has ended."""
+        return self._job is None
+
+    def action_scroll(self, by: int) -> None:
+        """Scroll."""
+        self.query_one(Lines).scroll_relative(y=by, animate=False)
+
+    def action_close(self) -> None:
+        """Close; while the set-up runs, ask whether to end it."""
+        if self._job is None:
+            self.dismiss()
+            self._app.uninstall_screen(self)
+            return
+        rows = tuple(Row(key, ((text, ""),)) for key, text in _WAYS)
+        self._app.push_screen(Choice("The set-up still runs", rows), self._leave)
+
+    def _leave(self, way: str | None) -> None:
+        if way == "hide" and self._job is not None:
+            self.dismiss()
+        elif way == "end" and self._job is not None:
+            self._job.asked.set()
+
+    @on(Asked)
+    def _take_question(self, message: Asked) -> None:
+        self._question = message.question
+        if is_standing(self):
+            self._ask()
+        else:
+            self._app.say("the set-up asks something: `:setup agent` shows it")
+
+    @on(Noted)
+    def _take_lines(self, message: Noted) -> None:
+        self._heading = message.heading or self._heading
+        self._note(message.lines)
+
+    def _ask(self) -> None:
+        question = self._question
+        if question is None or self._is_asked or not self.is_current:
+            return
+        self._is_asked = True
+        if isinstance(question.asked, Agreement):
+            questions.agree(self._app, question.asked, self._take_leave)
+        else:
+            can_run = self._app.has_pane("repl")
+            questions.ask(self._app, question.asked, self._take_answer, typed=self._typed, can_run=can_run)
+
+    def _take_leave(self, is_agreed: bool) -> None:
+        question = self._question
+        if question is not None and isinstance(question.asked, Agreement):
+            self._note(log.agreed_lines(question.asked, is_agreed=is_agreed))
+        self._reply(is_agreed)
+
+    def _take_answer(self, answer: Answer) -> None:
+        question = self._question
+        if isinstance(answer, RunLogin) and question is not None and isinstance(question.asked, LoginRequest):
+            self._is_asked = False
+            self._run_login(question.asked)
+        elif question is not None and not isinstance(question.asked, Agreement):
+            self._note(log.answered_lines(question.asked, answer))
+            self._reply(answer)
+
+    def _reply(self, answer: Any) -> None:  # noqa: ANN401 - an answer, or whether it is agreed
+        question, self._question = self._question, None
+        self._is_asked = False
+        if question is not None:
+            question.reply.put(answer)
+
+    def _run_login(self, asked: LoginRequest) -> None:
+        from oulipoly_tui.commands.terminals import show_program  # noqa: PLC0415 - only where one logs in here
+
+        def on_ended() -> None:
+            if self._question is not None and self._question.asked is asked:
+                self._take_answer(LoginDone(asked.provider))
+                show(self._app)
+
+        self.dismiss()
+        program = (sys.executable, "-m", "oulipoly_tui", "account", "add", asked.cli)
+        show_program(self._app, program, ended=on_ended)
+        self._app.say("`:setup agent` goes back to the set-up")
+
+    def _end(self, end: SetupEnd) -> None:
+        self._job, self._heading = None, "has ended"
+        self._withdraw()
+        self._note(log.end_lines(end))
+        if not is_standing(self):
+            self._app.say("the set-up has ended: `:setup agent` shows what came of it")
+        self._app.take_snapshot()
+
+    def _fail(self, error: Exception) -> None:
+        self._job, self._heading = None, "has failed"
+        self._withdraw()
+        self._note(((),))
+        self._note((((f"✗ {getattr(error, 'message', error)}", "bad"),),))
+
+    def _withdraw(self) -> None:
+        """Take away what asks for the answer that nobody waits for any more."""
+        self._question = None
+        while self._is_asked and is_standing(self) and not self.is_current:
+            self._app.pop_screen()
+        self._is_asked = False
+
+    def _note(self, lines: Sequence[Line]) -> None:
+        self._log = [*self._log, *lines][-_KEPT:]
+        self._draw()
+
+    def _draw(self) -> None:
+        if not is_standing(self):
+            return
+        box, shown = self.query_one(Vertical), self.query_one(Lines)
+        box.border_title = f"{_TITLE} · {self._heading}"
+        box.border_subtitle = CLOSE if self._job is None else link("esc ends or hides it", "screen.close")
+        is_at_end = shown.scroll_offset.y >= shown.max_scroll_y
+        shown.show_lines(wrap_lines(self._log, max(20, shown.scrollable_content_region.width)))
+        if is_at_end:
+            shown.call_after_refresh(shown.scroll_end, animate=False)
+
+    @property
+    def _app(self) -> Any:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
+        return self.app
+
+
+class ThreadFace:
+    """The set-up's face in its own thread: what it asks and says goes to the screen as messages."""
+
+    def __init__(self, post: Callable[[Message], object]) -> None:
+        self._post = post
+
+    def ask(self, dialog: AnyDialog) -> Answer:
+        """Ask, and wait for the answer; of a set-up that is stopped it is Cancelled."""
+        answer = self._wait(dialog)
+        return answer if isinstance(answer, Answer) else Cancelled()
+
+    def agree(self, agreement: Agreement) -> bool:
+        """Ask for leave, and wait for it; of a set-up that is stopped there is none."""
+        return self._wait(agreement) is True
+
+    def show(self, shown: AnyShown) -> None:
+        """Show a result."""
+        self._post(AgentScreen.Noted(log.shown_lines(shown)))
+
+    def tell(self, event: Told) -> None:
+        """Tell what goes on."""
+        heading = event.message if isinstance(event, Progress) else ""
+        self._post(AgentScreen.Noted(log.told_lines(event), heading))
+
+    def _wait(self, asked: AnyDialog | Agreement) -> Any:  # noqa: ANN401 - as the question wants it; None: stopped
+        reply: SimpleQueue[Any] = SimpleQueue()
+        self._post(AgentScreen.Asked(Question(asked, reply)))
+        while not stopping.is_asked():
+            with suppress(Empty):
+                return reply.get(timeout=_LOOK_S)
+        return None
+
+
+def show(app: Any) -> bool:  # noqa: ANN401 - AgentsApp
+    """Show the set-up that runs, or has ended without being closed; return whether there is one."""
+    if not app.is_screen_installed(NAME):
+        return False
+    if app.get_screen(NAME) not in app.screen_stack:
+        app.push_screen(NAME)
+    return True
+
+
+def begin(app: Any, agent: SetupAgent, wish: SetupWish) -> None:  # noqa: ANN401 - as above
+    """Begin a set-up, and show it."""
+    app.install_screen(AgentScreen(agent, wish), NAME)
+    app.push_screen(NAME)

@@ -1,0 +1,152 @@
+"""Skills and MCP servers of every CLI: marked here, copied to another home after a look at the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+
+from oulipoly_tui.screens.choice import Choice
+from oulipoly_tui.screens.review import Review
+from oulipoly_tui.view.frame.hints import CLOSE, link
+from oulipoly_tui.view.setup.sync import Entry, list_entries, plan_body, plan_head, sync_rows
+from oulipoly_tui.view.transcript.spans import Row
+from oulipoly_tui.widgets.lines import GUTTER, VirtualList
+from oulipoly_tui.widgets.standing import is_standing
+
+if TYPE_CHECKING:
+    from oulipoly_engine.facade.setup.sync import SetupSync, SyncHome, SyncPlan
+
+_TITLE = "Skills and MCP servers"
+_EDGES = 6  # rows of the screen that stay free, with the box's own
+
+
+class SyncScreen(ModalScreen[None]):
+    """Lists what every home has; enter copies what is marked, or the row under the cursor."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "dismiss", "close"),
+        Binding("space", "mark", "mark"),
+        Binding("R", "look", "look again"),
+    ]
+    DEFAULT_CSS = """
+    SyncScreen > Vertical { width: 96%; max-width: 150; height: auto; padding: 0 1; }
+    SyncScreen > Vertical { border: round $accent; background: $surface; }
+    SyncScreen VirtualList { scrollbar-gutter: stable; }
+    """
+
+    def __init__(self, sync: SetupSync) -> None:
+        super().__init__()
+        self._sync = sync
+        self._homes: Sequence[SyncHome] = ()
+        self._entries: Sequence[Entry] = ()
+        self._marked: set[str] = set()
+
+    def compose(self) -> ComposeResult:
+        """Lay out the list."""
+        with Vertical() as box:
+            keys = (("enter copies", "copy"), ("space marks", "mark"), ("R looks again", "look"))
+            box.border_subtitle = " · ".join((*(link(text, f"screen.{action}") for text, action in keys), CLOSE))
+            yield VirtualList()
+
+    def on_mount(self) -> None:
+        """Give the keys to the list, and look."""
+        self.query_one(VirtualList).focus()
+        self.action_look()
+
+    def on_resize(self) -> None:
+        """Fit the rows."""
+        self.call_after_refresh(self._fit)
+
+    def action_look(self) -> None:
+        """Look at every home anew."""
+        self.query_one(Vertical).border_title = f"{_TITLE} · looking …"
+        self._app.work("sync", self._sync.homes, self._take)
+
+    def action_mark(self) -> None:
+        """Mark the row under the cursor, or no longer."""
+        rows = self.query_one(VirtualList)
+        if rows.cursor_key is not None and rows.cursor_key.isdecimal():
+            self._marked ^= {rows.cursor_key}
+            self._fit()
+            rows.action_down()
+
+    @on(VirtualList.Chosen)
+    def action_copy(self) -> None:
+        """Ask where to copy what is marked, or the row under the cursor."""
+        key = self.query_one(VirtualList).cursor_key
+        keys = sorted(self._marked, key=int) or ([key] if key is not None and key.isdecimal() else [])
+        entries = [self._entries[int(one)] for one in keys]
+        if not entries:
+            self._app.say("there is nothing to copy")
+            return
+        targets = [home for home in self._homes if any(entry.home != home.name for entry in entries)]
+        rows = [Row(home.name, ((home.name, ""), (f"  {home.cli.title}", "dim"))) for home in targets]
+        name = entries[0].name if len(entries) == 1 else f"{len(entries)} of them"
+        self._app.push_screen(Choice(f"Copy {name} to", rows), partial(self._plan, entries))
+
+    def _plan(self, entries: Sequence[Entry], target: str | None) -> None:
+        if target is not None:
+            plan = partial(_plan_all, self._sync, [entry for entry in entries if entry.home != target], target)
+            self._app.work("sync", plan, partial(self._review, target))
+
+    def _review(self, target: str, plans: Sequence[SyncPlan]) -> None:
+        needed = [plan for plan in plans if plan.is_needed]
+        if not needed:
+            self._app.say(f"{target} has the same already: nothing is to be copied")
+            return
+
+        def on_answered(yes: bool | None) -> None:
+            if yes:
+                self._app.work("sync", partial(_apply_all, self._sync, needed), partial(self._did, target))
+
+        title = f"Copy to {target}"
+        self._app.push_screen(
+            Review(title, plan_head(plans, target), plan_body(plans), yes="Yes, copy", note="; undo takes it back"),
+            on_answered,
+        )
+
+    def _did(self, target: str, count: int) -> None:
+        self._marked.clear()
+        self._app.say(f"{count} copied to {target}. `:setup undo` takes the last one back")
+        if is_standing(self):
+            self.action_look()
+
+    def _take(self, homes: Sequence[SyncHome]) -> None:
+        if not is_standing(self):
+            return
+        self._homes = homes
+        self._entries = list_entries(homes)
+        self._marked &= {str(place) for place in range(len(self._entries))}
+        self._fit()
+
+    def _fit(self) -> None:
+        if not is_standing(self):
+            return
+        rows = self.query_one(VirtualList)
+        width = rows.scrollable_content_region.width - GUTTER
+        shown = sync_rows(self._homes, self._marked, width) if width > 0 else ()
+        marked = f" · {len(self._marked)} marked" if self._marked else ""
+        self.query_one(Vertical).border_title = f"{_TITLE}{marked}"
+        rows.styles.height = max(1, min(self.size.height - _EDGES, len(shown)))
+        rows.show_rows(shown)
+
+    @property
+    def _app(self) -> Any:  # noqa: ANN401 - AgentsApp, whose import would be a cycle
+        return self.app
+
+
+def _plan_all(sync: SetupSync, entries: Sequence[Entry], target: str) -> tuple[SyncPlan, ...]:
+    return tuple(sync.plan(entry.kind, entry.home, target, entry.name) for entry in entries)
+
+
+def _apply_all(sync: SetupSync, plans: Sequence[SyncPlan]) -> int:
+    for plan in plans:
+        sync.apply(plan)
+    return len(plans)

@@ -1,0 +1,1 @@
+"""What the set-up with an agent shows, as lines."""
