@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 Path = tuple[str | int, ...]  # keys of objects and positions in lists, from the outside in
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-_STRING_OR_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
-_STRING_OR_LAST_COMMA = re.compile(r'"(?:[^"\\\n]|\\.)*"|,(?=[ \t\r\n]*[}\]])')
+_STRING_OR_COMMENT = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"|//[^\r\n]*|/\*.*?\*/', re.DOTALL)
+_STRING_OR_LAST_COMMA = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"|,(?=[ \t\r\n]*[}\]])')
 _NOT_LINE_END = re.compile(r"[^\r\n]")
 _FIRST_INDENT = re.compile(r"\n([ \t]+)\S")
 _DECODER = json.JSONDecoder()
