@@ -95,6 +95,12 @@ def test_set_refuses_and_writes_nothing(arguments, told, paths, capfd):
     assert not (paths.config / "app.toml").exists()
 
 
+def test_get_refuses_an_action_that_there_is_not(paths, capfd):
+    assert 2 == main(["config", "get", "app.keys.pools.drian"], find_app_faults=find_app_faults)
+    assert "write 'pools.drain'" in capfd.readouterr().err
+    assert 0 == main(["config", "get", "app.keys.pools.drain"], find_app_faults=find_app_faults)
+
+
 def test_a_list_keeps_the_comments_within_its_brackets(paths):
     paths.providers.write_text('[ada]\ncommand = "sh"\nargs = [\n  # quiet\n  "-q",\n  "-c", # what to do\n] # end\n')
 

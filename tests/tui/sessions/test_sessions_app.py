@@ -465,18 +465,27 @@ async def test_a_filter_that_nothing_fits_says_so_and_what_helps(talks, listed, 
         await settled(pilot, lambda: not any("nothing fits" in line for line in screen_text(app)))
 
 
-async def test_a_command_of_the_users_own_gets_a_hostile_title_as_one_word(talks, listed, settled, app_world):
-    _, second = talks
-    title, noted = "Paint the door'; touch pwned; $(touch pwned) `touch pwned` \" {cwd}", app_world.home / "noted"
-    script = f'printf "%s\\n" "$#" "$@" > {noted}'
+async def test_a_command_of_the_users_own_gets_a_hostile_title_as_one_word(
+    talks, listed, settled, app_world, screen_text
+):
+    title, noted = "Paint the gate'; touch pwned; $(touch pwned) `touch pwned` \" {cwd}", app_world.home / "noted"
+    folder = app_world.home / "a folder; touch pwned"
+    folder.mkdir()
+    third = Talk(app_world.home / ".eve" / "projects", "33333333-3333-4333-8333-333333333333", str(folder))
+    third.say("user", "Paint the gate", minutes_ago=2)
+    script = f'printf "%s\\n" "$#" "$@" "$PWD" > {noted}'
     words = ("sh", "-c", script, "sh", "{title}", "{native_id} in {cwd} of {cli}", "{transcript}")
     note = CustomCommand("note", words, "f9", ("sessions",), "background")
     async with listed(commands=(note,)) as (app, pilot):
-        app.engine.sessions.notes.rename(second.id, title)
-        await settled(pilot, lambda: any("Paint the door'" in row for row in rows(app)))
-        await choose(app, pilot, settled, "Paint the door'")
+        app.engine.sessions.notes.rename(third.id, title)
+        await settled(pilot, lambda: any("touch pwned" in row for row in rows(app)))
+        await choose(app, pilot, settled, "Paint the door")
         await pilot.press("f9")
-        await settled(pilot, lambda: noted.exists() and noted.read_text().count("\n") == 4)
+        await settled(pilot, lambda: any("/w/beta: nothing was run" in one.message for one in app._notifications))
+        await choose(app, pilot, settled, "Paint the gate")
+        await pilot.press("f9")
+        await settled(pilot, lambda: noted.exists() and noted.read_text().count("\n") == 5)
 
-    assert ["3", title, f"{second.id} in /w/beta of claude", str(second.path)] == noted.read_text().splitlines()
-    assert not list(app_world.home.rglob("pwned"))
+    told = ["3", title, f"{third.id} in {folder} of claude", str(third.path), str(folder)]
+    assert told == noted.read_text().splitlines()
+    assert not [path for path in app_world.home.rglob("pwned") if path.name == "pwned"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -25,6 +24,8 @@ def make_actions(commands: Sequence[CustomCommand], keys: Sequence[str]) -> tupl
 
 
 def _make(command: CustomCommand, keys: str) -> Iterator[Action]:
+    import shlex  # noqa: PLC0415 - only where there is a command
+
     line = shlex.join(command.words)
     first = Action(
         f"commands.{command.name}",

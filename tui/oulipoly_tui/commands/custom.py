@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os.path
-import shlex
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -44,12 +43,17 @@ def run(app: AppInterface, action: Action) -> None:
     except ValueError as error:
         app.say(f"{custom.name}: {error}", severity="warning")
         return
-    cwd = values.get("cwd", "")
-    folder = Path(cwd) if os.path.isdir(cwd) else None  # noqa: PTH112 - it raises nothing
+    cwd = values.get("cwd")
+    if cwd is not None and not os.path.isdir(cwd):  # noqa: PTH112 - it raises nothing
+        app.say(f"{custom.name}: the folder of this row is gone, {cwd}: nothing was run", severity="warning")
+        return
+    folder = None if cwd is None else Path(cwd)
     if not custom.confirm:
         _start(app, custom, words, folder)
         return
-    from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - only when there is something to ask
+    import shlex  # noqa: PLC0415 - only when there is something to ask
+
+    from oulipoly_tui.screens.question import Confirm  # noqa: PLC0415 - as above
 
     def on_answered(yes: bool | None) -> None:  # noqa: FBT001, RUF100 - as Textual calls it
         if yes:

@@ -43,7 +43,11 @@ class Settings(Record):
                 return whole, known[whole]
         head, dot, identity = name.partition("app.keys.")
         if dot and not head and identity:
-            return name, self.key(identity, "")
+            found = self.key(identity, "")
+            wrong = None if found.text else self._refusal_of_app(found, "none")  # is there such an action at all?
+            if wrong is not None:
+                raise ConfigInvalid(f"{name}: {wrong}")
+            return name, found
         broken = settings_edit.failure(self.paths, self.models_dir)
         if broken is not None:
             raise ConfigInvalid(f"there is no setting {name!r}, and a file cannot be read: {broken}")
