@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,10 @@ class McpFile(Record):
 
 def read(path: Path) -> McpFile:
     """Read a file. Raises ConfigInvalid, naming the file and the place, for what is no table of keys."""
-    text = _read_text(path)
+    return _parse(path, _read_text(path))
+
+
+def _parse(path: Path, text: str | None) -> McpFile:
     if text is None or not text.strip():
         return McpFile(path, text, {})
     try:
@@ -57,38 +60,57 @@ class EntryChange(Record):
     after: Mapping[str, Any]
     present: int  # how many of the keys led somewhere before; -1: there was no file
 
-    @property
-    def file_change(self) -> FileChange:
-        """Return the change of the file. Raises ConfigInvalid where the entry is another one meanwhile."""
-        file = read(self.path)
+    def put(self, file: McpFile) -> str:
+        """Return the file's text with it. Raises ConfigInvalid where the entry is another one meanwhile."""
         if find_entry(file, self.keys) != self.before:
             message = f"{self.path} was changed in the meantime, so nothing was written: run the command again"
             raise ConfigInvalid(message)
         return _put(file, self.keys, self.after)
 
-    def undo(self) -> FileChange | None:
-        """Return the change that takes it back; None where that was done.
+    def take_back(self, file: McpFile) -> str | None:
+        """Return the file's text as it was without it; None: there was no file, and nothing else is in it.
 
         Raises RequestRefused where the entry was changed since, ConfigInvalid.
         """
-        file = read(self.path)
         now = find_entry(file, self.keys)
         if now == self.before:
-            return None
+            return file.text
         if now != self.after:
             message = f"{self.path}: {'.'.join(self.keys)} was changed since, so nothing was undone: change it by hand"
             raise RequestRefused(message)
         return _put(file, self.keys, self.before) if self.before is not None else self._remove(file)
 
-    def _remove(self, file: McpFile) -> FileChange:
+    def _remove(self, file: McpFile) -> str | None:
         """Take the entry out, and what was made for it where nothing else is in that."""
         kept = len(self.keys)
         while kept - 1 > max(self.present, 0) and len(find_entry(file, self.keys[: kept - 1])) == 1:
             kept -= 1
-        text = file.text or ""
         if self.present < 0 and kept == 1 and len(file.document) == 1:
-            return FileChange(file.path, file.text, None)
-        return FileChange(file.path, file.text, _edit(file, self.keys, lambda: _without(file, text, self.keys[:kept])))
+            return None
+        return _edit(file, self.keys, lambda: _without(file, file.text or "", self.keys[:kept]))
+
+
+def put_entries(entries: Sequence[EntryChange]) -> list[FileChange]:
+    """Return the changes of files that make the changes of entries, several of one file too. Raises ConfigInvalid."""
+    return _change_files(entries, EntryChange.put)
+
+
+def take_entries_back(entries: Sequence[EntryChange]) -> list[FileChange]:
+    """Return the changes of files that take them back. Raises RequestRefused where one was changed since."""
+    return _change_files(entries[::-1], EntryChange.take_back)
+
+
+def _change_files(
+    entries: Sequence[EntryChange], change: Callable[[EntryChange, McpFile], str | None]
+) -> list[FileChange]:
+    before: dict[Path, McpFile] = {}
+    files: dict[Path, McpFile] = {}
+    for entry in entries:
+        if entry.path not in files:
+            files[entry.path] = before[entry.path] = read(entry.path)
+        files[entry.path] = _parse(entry.path, change(entry, files[entry.path]))
+    changes = [FileChange(path, before[path].text, file.text) for path, file in files.items()]
+    return [one for one in changes if one.before != one.after]
 
 
 def plan_entry(file: McpFile, keys: tuple[str, ...], entry: Mapping[str, Any]) -> EntryChange:
@@ -109,7 +131,7 @@ def find_entry(file: McpFile, keys: tuple[str, ...]) -> Any:  # noqa: ANN401 - J
     return found
 
 
-def _put(file: McpFile, keys: tuple[str, ...], entry: Mapping[str, Any]) -> FileChange:
+def _put(file: McpFile, keys: tuple[str, ...], entry: Mapping[str, Any]) -> str:
     def edit() -> str:
         if file.path.suffix != ".toml":
             return put_value(file.text if file.text and file.text.strip() else "{\n}\n", keys, dict(entry))
@@ -117,7 +139,7 @@ def _put(file: McpFile, keys: tuple[str, ...], entry: Mapping[str, Any]) -> File
 
         return toml_edit.put_table(file.text or "", keys, entry)
 
-    return FileChange(file.path, file.text, _edit(file, keys, edit))
+    return _edit(file, keys, edit)
 
 
 def _without(file: McpFile, text: str, keys: tuple[str, ...]) -> str:

@@ -20,7 +20,7 @@ from oulipoly_engine.config.edit.folders import (
     place_folder,
     put_back,
 )
-from oulipoly_engine.config.edit.mcp_files import EntryChange
+from oulipoly_engine.config.edit.mcp_files import EntryChange, put_entries, take_entries_back
 from oulipoly_engine.config.edit.write_files import FileChange, read_text, write
 from oulipoly_engine.errors import ConfigInvalid, RequestRefused
 from oulipoly_engine.records import Record, replace
@@ -37,13 +37,13 @@ class Step(Record):
     files: tuple[FileChange, ...]
     renamed: tuple[str, str] | None = None  # an account's name before and after
     folders: tuple[FolderChange, ...] = ()
-    entries: tuple[EntryChange, ...] = ()  # of others' files, no two of one file
+    entries: tuple[EntryChange, ...] = ()  # of others' files
 
     @property
     def places(self) -> tuple[Path, ...]:
         """Return what it changes."""
         changes: tuple[FileChange | FolderChange | EntryChange, ...] = (*self.files, *self.folders, *self.entries)
-        return tuple(one.path for one in changes)
+        return tuple(dict.fromkeys(one.path for one in changes))
 
 
 def write_step(data: Path, step: Step) -> None:
@@ -52,7 +52,7 @@ def write_step(data: Path, step: Step) -> None:
     before = read_text(place)
     step = replace(step, folders=tuple(keep_folder(one, data / _FOLDER) for one in step.folders))
     steps = [*_read(before), step][-_KEPT:]
-    files = [*step.files, *(one.file_change for one in step.entries)]
+    files = [*step.files, *put_entries(step.entries)]
     write([FileChange(place, before, _render(steps)), *files])
     _forget_kept(data, steps)
     done: list[FolderChange] = []
@@ -98,7 +98,7 @@ def undo_last(data: Path, agreed: Step | None = None) -> Step:
     for folder in steps[-1].folders:
         check_undo(folder)
     back = [FileChange(change.path, now, change.before) for change in steps[-1].files for now in (_now(change),)]
-    entries = [change for one in steps[-1].entries if (change := one.undo()) is not None]
+    entries = take_entries_back(steps[-1].entries)
     write([*(change for change in back if change.before != change.after), *entries])
     for folder in steps[-1].folders:
         put_back(folder, data / _FOLDER)

@@ -37,10 +37,10 @@ class SetupSync:
             raise UsageInvalid(message)
         return (sync.plan_skill_sync if kind == "skill" else sync.plan_mcp_sync)(source, target, name)
 
-    def apply(self, plan: SyncPlan) -> None:
-        """Write a plan so that it can be undone. Raises ConfigInvalid, and then nothing is changed."""
+    def apply(self, *plans: SyncPlan) -> None:
+        """Write plans as one change, which can be undone. Raises ConfigInvalid, and then nothing is changed."""
         self._home.refuse_if_read_only("change what CLIs have")
-        self._sync().apply(plan)
+        self._sync().apply(*plans)
 
     def memory(self) -> Graph:
         """Return what the set-up agent remembers."""

@@ -148,14 +148,18 @@ class Sync:
         if present is not None and mcp.says_the_same(entry, present, servers.form):
             return SyncPlan(what, "", converted.notes, replaces=False, step=Step(what, ()))
         planned = mcp_files.plan_entry(file, (*keys, name), entry)
-        change = planned.file_change
-        diff = mask.lines(change.diff, [json.dumps({name: one}) for one in (entry, present)])
+        diff = "".join(change.diff for change in mcp_files.put_entries([planned]))
+        diff = mask.lines(diff, [json.dumps({name: one}) for one in (entry, present)])
         return SyncPlan(what, diff, converted.notes, present is not None, Step(what, (), entries=(planned,)))
 
-    def apply(self, plan: SyncPlan) -> None:
-        """Write a plan so that it can be undone. Raises ConfigInvalid, and then nothing is changed."""
-        if plan.is_needed:
-            write_step(self._paths.data, plan.step)
+    def apply(self, *plans: SyncPlan) -> None:
+        """Write plans as one change, which can be undone. Raises ConfigInvalid, and then nothing is changed."""
+        steps = [plan.step for plan in plans if plan.is_needed]
+        if steps:
+            more = f", and {len(steps) - 1} more" if len(steps) > 1 else ""
+            folders = tuple(one for step in steps for one in step.folders)
+            entries = tuple(one for step in steps for one in step.entries)
+            write_step(self._paths.data, Step(f"{steps[0].what}{more}", (), folders=folders, entries=entries))
 
     def _shared(self, cli: Cli, own: Mapping[str, str]) -> dict[str, str]:
         """Return variables with the user's general folders, which hold for a home that has none of its own.

@@ -95,6 +95,22 @@ def test_another_server_of_that_name_is_a_difference_and_comes_back(sync, home):
     assert text == file.read_text()
 
 
+@pytest.mark.parametrize("target", ["codex", "gemini"])
+def test_several_copies_are_one_change_though_they_go_to_one_file(sync, home, target):
+    servers = {name: {**ENTRY, "args": [name]} for name in ("a", "b", "c")}
+    (home / ".claude.json").write_text(json.dumps({"mcpServers": servers}))
+    plans = [sync.plan_mcp_sync("claude", target, name) for name in servers]
+    (path,) = plans[0].step.places
+    before = path.read_text() if path.exists() else None
+
+    sync.apply(*plans, sync.plan_skill_sync("claude", target, "commit"))
+
+    assert (("commit",), set(servers)) == (sync.home(target).skills, set(sync.home(target).servers) - {"other"})
+    step = undo_last(home / "data")
+    assert f"copied the MCP server a from claude to {target}, and 3 more" == step.what
+    assert (before, ()) == (path.read_text() if path.exists() else None, sync.home(target).skills)
+
+
 def test_server_changed_since_is_not_undone(sync, home):
     sync.apply(sync.plan_mcp_sync("claude", "codex", "github"))
     file = home / ".codex/config.toml"

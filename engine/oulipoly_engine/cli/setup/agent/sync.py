@@ -73,7 +73,8 @@ def _document(home: SyncHome) -> dict[str, object]:
 
 def _copy(context: Context, options: Namespace) -> int:
     sync, questions = context.engine.setup_sync, Questions(is_agreed=options.yes)
-    written, refused = 0, []
+    agreed: list[SyncPlan] = []
+    refused = []
     for plan, title, target in _plans(context, options):
         for note in plan.notes:
             diagnostics.note(f"Note: {title} for {target}: {note}")
@@ -89,14 +90,15 @@ def _copy(context: Context, options: Namespace) -> int:
         if not questions.confirm(_question(plan, title, target)):
             refused.append(f"the {title} was not copied to {target}")
             continue
-        sync.apply(plan)
-        written += 1
+        agreed.append(plan)
+    sync.apply(*agreed)
+    for plan in agreed:
         output.write_line(f"{plan.what[0].upper()}{plan.what[1:]}")
-    if written:
-        output.write_line(f"Undo, the last one first: {context.program} account undo")
+    if agreed:
+        output.write_line(f"Undo: {context.program} account undo")
     if refused:
         way_out = ": --replace replaces it" if any("another" in one for one in refused) else ""
-        message = f"{'; '.join(refused)}{way_out}" + ("" if written else "; nothing was changed")
+        message = f"{'; '.join(refused)}{way_out}" + ("" if agreed else "; nothing was changed")
         raise RequestRefused(message)
     return 0
 
@@ -106,7 +108,7 @@ def _question(plan: SyncPlan, title: str, target: str) -> str:
 
 
 def _plans(context: Context, options: Namespace) -> Iterator[tuple[SyncPlan, str, str]]:
-    """Yield (plan, what is copied, to which home) as each is wanted, for the one before may have changed its file.
+    """Yield (plan, what is copied, to which home).
 
     What somebody has named raises what is wrong with it; of all that a home has, the rest is copied.
     """
