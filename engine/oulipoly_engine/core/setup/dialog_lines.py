@@ -20,7 +20,7 @@ from oulipoly_engine.core.setup.dialogs import (
 )
 from oulipoly_engine.core.setup.events import Complete, Failure, Progress, Status, Told
 
-WORDS = "`?` helps, `skip` leaves this out, `cancel` ends the set-up"
+WORDS = "`?` helps, `back` goes to the question before, `skip` leaves all of this out, `cancel` ends the set-up"
 _TYPES = {
     "text": "a text",
     "password": "a password; it is not shown",
@@ -67,7 +67,9 @@ def field_lines(asked: FormField) -> tuple[str, ...]:
 
 def field_question(asked: FormField) -> str:
     """Return a field's question."""
-    return f"{asked.title}{'' if asked.required else ' (may be left empty)'}"
+    if asked.field_type == "checkbox":
+        return f"{asked.title}, yes or no"
+    return asked.title if asked.required else f"{asked.title} (may be left empty)"
 
 
 def field_help(asked: FormField) -> tuple[str, ...]:
@@ -94,7 +96,8 @@ def shown_lines(shown: AnyShown) -> tuple[str, ...]:
     match shown:
         case CommandOutput():
             ending = "did not end" if shown.exit_code is None else f"ended with {shown.exit_code}"
-            return (f"{shown.command} {ending}", *shown.stdout.splitlines(), *shown.stderr.splitlines())
+            said = (*shown.stdout.splitlines(), *shown.stderr.splitlines())
+            return (f"{shown.command} {ending}", *(f"  {line}" for line in said))
         case DetectionSummary():
             return shown.lines
         case ConfigWritten():

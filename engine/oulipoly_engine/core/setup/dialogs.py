@@ -57,12 +57,7 @@ class FormField(Record):
     @property
     def default_text(self) -> str:
         """The value it begins with, as a person would type it."""
-        value = self.default_value
-        if value is None:
-            return ""
-        if isinstance(value, bool):
-            return "yes" if value else "no"
-        return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+        return "" if self.default_value is None else value_text(self.default_value)
 
 
 class Form(Dialog, tag_field="type", tag="form"):
@@ -153,6 +148,15 @@ class CliSelection(Dialog, tag_field="type", tag="cli_selection"):
 AnyDialog = Form | Wizard | Confirmation | LoginRequest | KeyRequest | CliSelection
 
 Value = str | bool | float | tuple[str, ...]
+
+
+def value_text(value: Value) -> str:
+    """Return a value as a person would type it."""
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 class Answer(Record):

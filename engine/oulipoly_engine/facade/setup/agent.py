@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.core.accounts.accounts import Account, Model, PoolMember, restrict_to_account
+from oulipoly_engine.core.accounts.accounts import Model, PoolMember, restrict_to_account
 from oulipoly_engine.core.setup.events import Agreement, Outcome, PastSetup, Status
 from oulipoly_engine.core.setup.lifecycle import MOST_TURNS, Life, Occurrence, advance
 from oulipoly_engine.core.setup.prompt import Situation
@@ -131,6 +131,8 @@ class _Run:
         self._found: Detected | None = None
         self._known: frozenset[str] = frozenset()
         self._changes: list[str] = []
+        self._pool_name: str | None = None
+        self._account: str | None = None
         self._ports = Ports(
             face=face,
             paths=home.paths,
@@ -159,6 +161,7 @@ class _Run:
             life = advance(life, Occurrence.CANCELLED)
         if life.is_over:
             return SetupEnd(life.outcome or Outcome.CANCELLED, life.reason, changes=tuple(self._changes))
+        self._choose_pool()
         self._tell_tools()
         end = loop.run(life)
         return SetupEnd(end.outcome, end.summary, end.items, end.turns, (*self._changes, *end.changes))
@@ -194,21 +197,24 @@ class _Run:
             raise RequestRefused(message)
         return answered.text
 
-    def _pool(self) -> tuple[Model, tuple[str, ...]]:
-        accounts: Mapping[str, Account] = self._accounts.names()
+    def _choose_pool(self) -> None:
+        """Choose who serves all turns: what the set-up itself adds on its way shall not take them over."""
         wish = self._wish
-        models = self._home.files.model_names()
-        name = wish.model
-        if name is None and wish.account is None:
-            name = SetupAgent(self._home, self._one_shots, self._accounts).offers().model
-        if name is None:
-            account = wish.account or next(iter(accounts), "")
-            model = Model(account, (PoolMember(0, account),))
-        else:
-            model = self._home.quiet_files.model(name) if name in models else Model(name, ())
-        if wish.account is not None and name is not None:
-            model = restrict_to_account(model, wish.account) or Model(name, (PoolMember(0, wish.account),))
-        return answer_only(model, accounts, self._home.paths.home)
+        self._pool_name = wish.model
+        self._account = wish.account
+        if wish.model is None and wish.account is None:
+            self._pool_name = SetupAgent(self._home, self._one_shots, self._accounts).offers().model
+            if self._pool_name is None:
+                self._account = next(iter(self._accounts.names()), None)
+
+    def _pool(self) -> tuple[Model, tuple[str, ...]]:
+        """Return the pool that serves the turns, and its accounts whose CLI keeps tools of its own."""
+        name, account = self._pool_name, self._account
+        own = Model(account or "", (PoolMember(0, account or ""),))
+        model = own if name is None else self._home.quiet_files.model(name)
+        if name is not None and account is not None:
+            model = restrict_to_account(model, account) or own
+        return answer_only(model, self._accounts.names(), self._home.paths.home)
 
     def _tell_tools(self) -> None:
         _, others = self._pool()

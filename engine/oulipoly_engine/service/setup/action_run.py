@@ -102,7 +102,8 @@ class ActionRun:
     def _tell_output(self, output: CommandOutput, stopped: str = "") -> str:
         clean = self._ports.secrets.clean_output
         out, err = clean(output.stdout), clean(output.stderr)
-        shown = replace(output, stdout=out[: commands.SHOWN], stderr=err[: commands.SHOWN])
+        command = self._ports.secrets.clean(output.command)
+        shown = replace(output, command=command, stdout=out[: commands.SHOWN], stderr=err[: commands.SHOWN])
         self._ports.face.show(shown)
         return feedback.of_command(output.command, output.exit_code, out, err, stopped)
 

@@ -32,6 +32,7 @@ from oulipoly_engine.core.setup.dialogs import (
     Wizard,
     WizardAnswer,
     check_values,
+    value_text,
 )
 from oulipoly_engine.core.setup.events import Agreement, Failure, NeedInput, ShowResult, Told, event_document
 from oulipoly_engine.facade import output
@@ -121,16 +122,8 @@ def _check(answer: AnyAnswer, dialog: AnyDialog) -> Answer:
 
 
 def _values(form: Form, given: Mapping[str, Value]) -> dict[str, Value]:
-    texts = {name: _text(value) for name, value in given.items()}
+    texts = {name: value_text(value) for name, value in given.items()}
     values, problems = check_values(form, texts)
     if problems:
         raise ValueError("; ".join(problem.text for problem in problems))
     return values
-
-
-def _text(value: Value) -> str:
-    if isinstance(value, tuple):
-        return ",".join(value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)

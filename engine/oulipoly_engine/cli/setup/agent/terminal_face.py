@@ -28,10 +28,13 @@ from oulipoly_engine.core.setup.dialogs import (
     Wizard,
     WizardAnswer,
     read_value,
+    value_text,
 )
 from oulipoly_engine.core.setup.events import Agreement, Told
+from oulipoly_engine.core.text.control_characters import visible_line
 from oulipoly_engine.errors import RequestRefused, RunnerError
 from oulipoly_engine.facade import diagnostics, output
+from oulipoly_engine.records import replace
 
 
 class _Back(RunnerError):
@@ -56,6 +59,7 @@ class TerminalFace:
         """add_account: logs in to a CLI and adds the account; shows and asks for what it does by itself."""
         self._questions = questions
         self._add_account = add_account
+        self._given: dict[tuple[str, int], dict[str, Value]] = {}  # by a wizard and its step
 
     def ask(self, dialog: AnyDialog) -> Answer:
         """Ask a person; without a terminal everything is skipped."""
@@ -72,7 +76,10 @@ class TerminalFace:
     def agree(self, agreement: Agreement) -> bool:
         """Show all of it and ask; `--yes` answers for what can be undone, never for a command."""
         self._write(("", *((f"Why: {agreement.description}",) if agreement.description else ())))
-        output.write_block(agreement.text if agreement.text.endswith("\n") else f"{agreement.text}\n")
+        if agreement.is_diff:  # its lines begin with signs of their own
+            output.write_block(agreement.text if agreement.text.endswith("\n") else f"{agreement.text}\n")
+        else:
+            self._write((agreement.text,))
         if agreement.warning:
             self._write((f"Careful: {agreement.warning}.",))
         if agreement.kind != "command" and self._questions.is_agreed:
@@ -110,12 +117,17 @@ class TerminalFace:
             case CliSelection():
                 return CliChoice(self._choose_clis(dialog))
 
-    def _fill(self, form: Form) -> dict[str, Value]:
-        """Ask field by field; `back` goes to the field before. Raises _Back at the first one."""
-        values: dict[str, Value] = {}
+    def _fill(self, form: Form, given: dict[str, Value] | None = None) -> dict[str, Value]:
+        """Ask field by field; `back` goes to the field before. Raises _Back at the first one.
+
+        given: what was answered before, which stands in for the defaults.
+        """
+        values = dict(given or {})
         number = 0
         while number < len(form.fields):
             asked = form.fields[number]
+            if asked.name in values and asked.field_type != "password":
+                asked = replace(asked, default_value=value_text(values[asked.name]))
             try:
                 values[asked.name] = self._ask_field(asked)
                 number += 1
@@ -132,10 +144,13 @@ class TerminalFace:
             step = wizard.steps[number]
             if number != wizard.current_step:
                 self._write((f"back to step {number + 1} of {len(wizard.steps)}, {step.label}",))
+            key = (wizard.wizard_id, number)
             try:
-                return WizardAnswer(wizard.wizard_id, number, self._fill(step.form))
+                self._given[key] = self._fill(step.form, self._given.get(key))
             except _Back:
                 number = max(0, number - 1)
+            else:
+                return WizardAnswer(wizard.wizard_id, number, self._given[key])
 
     def _ask_field(self, asked: FormField) -> Value:
         self._write(dialog_lines.field_lines(asked))
@@ -149,7 +164,7 @@ class TerminalFace:
     def _read_field(self, asked: FormField) -> str:
         question, default = dialog_lines.field_question(asked), asked.default_text
         if asked.field_type == "password":
-            return self._questions.secret(f"{question}, not shown while you type: ") or default
+            return self._questions.secret(f"{visible_line(question)}, not shown while you type: ") or default
         while True:
             line = self._read_line(f"{question} [{default}]: " if default else f"{question}: ")
             if line in ("?", "help"):
@@ -191,7 +206,7 @@ class TerminalFace:
 
     def _read_line(self, question: str) -> str:
         """Return a line. Raises _Back, _Skip or _Cancel for the words; `=skip` is the text itself."""
-        line = self._questions.line(question)
+        line = self._questions.line(visible_line(question))
         if (meant := _WORDS.get(line.lower())) is not None:
             raise meant(line)
         return line.removeprefix("=") if line.lower().removeprefix("=") in _WORDS else line
