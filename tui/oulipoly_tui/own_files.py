@@ -24,7 +24,7 @@ def find_faults(settings: AppSettings, themes: Sequence[ThemeFile]) -> Iterator[
     yield from find_theme_faults(settings, themes)
     keys = keymap.resolve(settings.preset, settings.keys, commands=settings.commands)
     places: dict[str, tuple[str | int, ...]] = {
-        action.id: ("commands", settings.commands.index(action.custom), "key") for action in keys.own if action.custom
+        action.id: ("commands", action.custom.place, "key") for action in keys.own if action.custom
     }
     for slip in keys.slips:
         yield _FILE, Fault(places.get(slip.id, ("keys", slip.id)), slip.cause, slip.fix)
@@ -40,10 +40,10 @@ def find_faults(settings: AppSettings, themes: Sequence[ThemeFile]) -> Iterator[
 def _find_name_faults(settings: AppSettings) -> Iterator[tuple[str, Fault]]:
     """Yield the commands whose name means something else on the `:` line."""
     taken = set(commands())
-    for place, one in enumerate(settings.commands):
+    for one in settings.commands:
         if one.name in taken:
             message = f"the name {one.name!r} is that of another command"
-            yield _FILE, Fault(("commands", place, "name"), message, "choose another name")
+            yield _FILE, Fault(("commands", one.place, "name"), message, "choose another name")
         taken.add(one.name)
 
 

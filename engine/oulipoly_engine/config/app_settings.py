@@ -43,6 +43,7 @@ class CustomCommand(Record):
     panes: tuple[str, ...] = ()  # of PANES; none: every one
     run: str = "terminal"  # one of RUNS
     confirm: bool = False
+    place: int = 0  # in the file, from 0, those with errors counted too
 
     @property
     def placeholders(self) -> tuple[str, ...]:

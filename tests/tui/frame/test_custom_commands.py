@@ -10,6 +10,7 @@ from oulipoly_engine.paths import from_environment
 from oulipoly_tui import entry
 from oulipoly_tui.keys.keymap import resolve
 from oulipoly_tui.live_settings import LiveSettings
+from oulipoly_tui.widgets.lines import VirtualList
 
 HOSTILE = "$(touch pwned); `touch pwned` \" ' \n & rm -rf {account} {{x}}"
 
@@ -95,6 +96,28 @@ async def test_a_command_works_as_soon_as_it_stands_in_the_file_and_no_longer(ap
         await noted(app_world, pilot, settled)
         (app_world.config / "app.toml").unlink()
         await settled(pilot, lambda: not app.keys.own)
+
+
+async def test_its_key_is_pressed_to_be_bound_and_may_be_taken_from_another(app_world, running, settled):
+    reading = {"name": "read it", "panes": ["pools", "sessions"], "command": "true"}
+    write(app_world, {"name": "broken"}, reading, notes(app_world, key="f9"))
+    async with running() as (app, pilot):
+        await pilot.press("comma")
+        await settled(pilot, lambda: type(app.screen).__name__ == "SettingsScreen" and not app.busy)
+        app.screen.query_one(VirtualList).go_to("key:commands.read it")
+        for key, other in (("f9", "note it"), ("w", "pools.why")):
+            await pilot.press("enter")
+            await settled(pilot, lambda: type(app.screen).__name__ == "KeyPress")
+            await pilot.press(key)
+            await settled(pilot, lambda: type(app.screen).__name__ == "Confirm")
+            assert other in str(app.screen.query_one("#text").render())
+            await pilot.press("y")
+            await settled(pilot, lambda key=key: app.keys.own[0].keys == key and not app.busy)
+
+    text = (app_world.config / "app.toml").read_text()
+    assert 'key = "w"' in text
+    assert 'key = "none"' in text
+    assert '"pools.why" = "none"' in text
 
 
 async def test_a_row_without_what_it_needs_says_so(app_world, running, settled):

@@ -23,12 +23,17 @@ def make_actions(commands: Sequence[CustomCommand], keys: Sequence[str]) -> tupl
     return tuple(action for one, own in zip(commands, keys, strict=True) for action in _make(one, own))
 
 
+def custom_id(command: CustomCommand) -> str:
+    """Return what tells a command's action from others; of several panes, each adds its own name."""
+    return f"commands.{command.name}"
+
+
 def _make(command: CustomCommand, keys: str) -> Iterator[Action]:
     import shlex  # noqa: PLC0415 - only where there is a command
 
     line = shlex.join(command.words)
     first = Action(
-        f"commands.{command.name}",
+        custom_id(command),
         command.name[:_LONGEST_LABEL],
         f"{command.name}: {line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + '…'}",
         FRAME,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from oulipoly_engine.records import Record, replace
 from oulipoly_tui.actions.action import FRAME, LISTS, Action
-from oulipoly_tui.actions.custom import make_actions
+from oulipoly_tui.actions.custom import custom_id, make_actions
 from oulipoly_tui.actions.registry import ACTIONS
 from oulipoly_tui.keys.names import near, read_key
 
@@ -147,22 +147,30 @@ def resolve(
     return Keymap(tuple(rows), changed, tuple(clashes), wrong, tuple(withheld), customs)
 
 
-def free_keys(preset: str, own: Mapping[str, str], identity: str, keys: str) -> dict[str, str]:
+def free_keys(
+    preset: str, own: Mapping[str, str], identity: str, keys: str, commands: Sequence[CustomCommand] = ()
+) -> dict[str, str]:
     """Return the actions that some keys would have to be taken from, with those that they keep, or "none".
 
-    identity: the action that the keys are for.
+    identity: the action that the keys are for. commands: the user's own, each an action too.
     """
-    wishes = {**own, identity: keys}
-    taken: dict[str, str] = {}
+    wishes = {identity: keys}
     while True:
-        found = resolve(preset, wishes)
-        clash = next((one for one in found.clashes if identity in (one.first, one.second)), None)
+        changed = [replace(one, key=wishes.get(custom_id(one), one.key)) for one in commands]
+        ids = {custom_id(one) for one in commands}
+        found = resolve(preset, {**own, **{key: wishes[key] for key in wishes if key not in ids}}, commands=changed)
+        whole = {action.id: custom_id(action.custom) for action in found.own if action.custom is not None}
+        clashes = (
+            (one.key, whole.get(one.first, one.first), whole.get(one.second, one.second)) for one in found.clashes
+        )
+        clash = next((one for one in clashes if identity in one), None)
         if clash is None:
-            return taken
-        other = clash.first if clash.second == identity else clash.second
-        row = found.find(other)
-        left = [] if row is None else [key for key in row.keys.split(",") if key != clash.key]
-        taken[other] = wishes[other] = ",".join(left) or UNBOUND
+            return {other: left for other, left in wishes.items() if other != identity}
+        key, first, second = clash
+        other = first if second == identity else second
+        row = found.find(other) or next((action for action in found.own if whole[action.id] == other), None)
+        left = [] if row is None else [one for one in row.keys.split(",") if one != key]
+        wishes[other] = ",".join(left) or UNBOUND
 
 
 def format_first_key(keys: str) -> str:
@@ -224,7 +232,7 @@ def _command_slips(commands: Sequence[CustomCommand]) -> Iterable[KeymapProblem]
     for one in commands:
         for key, fix in _unknown_keys(one.key):
             cause = f"the command {one.name!r} has the key {key!r}, which there is not"
-            yield KeymapProblem(f"commands.{one.name}", cause, fix)
+            yield KeymapProblem(custom_id(one), cause, fix)
 
 
 def _understood(written: str) -> str:

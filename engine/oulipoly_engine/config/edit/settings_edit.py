@@ -179,11 +179,19 @@ def make_change(setting: Setting, typed: str) -> FileChange | None:
     return FileChange(setting.file, file.text if file.exists else None, after)
 
 
+def command_key_setting(paths: Paths, place: int) -> Setting:
+    """Return the setting that binds the key of one of the user's own commands. place: from 0, in the file."""
+    return _key_setting(paths, ("commands", place, "key"), "")
+
+
 def key_setting(paths: Paths, identity: str, keys: str) -> Setting:
     """Return the setting that binds a key of the app. keys: those of now, for the value that is shown."""
+    return _key_setting(paths, ("keys", identity), keys)
+
+
+def _key_setting(paths: Paths, place: KeyPath, keys: str) -> Setting:
     path = app_file.path_of(paths)
     file = toml_file.read(path)
-    place: KeyPath = ("keys", identity)
     text = _text(_inside(file.data, place))
     source = _source(file, place) if text else "default"
     return Setting(path, place, text or keys, text, source, default=keys)

@@ -87,7 +87,7 @@ def _commands(tables: Sequence[object]) -> tuple[tuple[CustomCommand, ...], tupl
         faults += wrong
         if table is not None:
             panes = tuple(table.panes)
-            found.append(CustomCommand(table.name, table.words, table.key, panes, table.run, table.confirm))
+            found.append(CustomCommand(table.name, table.words, table.key, panes, table.run, table.confirm, place))
     return tuple(found), tuple(faults)
 
 

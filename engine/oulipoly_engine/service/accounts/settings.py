@@ -63,6 +63,10 @@ class Settings(Record):
         """Return the setting that binds a key of the app."""
         return settings_edit.key_setting(self.paths, identity, keys)
 
+    def command_key(self, place: int) -> Setting:
+        """Return the setting that binds the key of one of the user's own commands. place: from 0, in the file."""
+        return settings_edit.command_key_setting(self.paths, place)
+
     def refusal(self, setting: Setting, typed: str) -> str | None:
         """Say what is wrong with a new value; None: it can be saved."""
         return settings_edit.refusal(setting, typed) or self._refusal_of_app(setting, typed)

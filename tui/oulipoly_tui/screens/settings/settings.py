@@ -14,6 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from oulipoly_engine.records import replace
+from oulipoly_tui.actions.custom import custom_id
 from oulipoly_tui.keys import keymap
 from oulipoly_tui.screens.choice import Choice
 from oulipoly_tui.screens.question import Confirm, Question
@@ -30,6 +31,7 @@ from oulipoly_tui.view.frame.settings import (
     describe_setting,
     format_setting_rows,
     list_controls,
+    list_key_actions,
     next_choice,
 )
 from oulipoly_tui.view.transcript.spans import Row
@@ -39,6 +41,7 @@ from oulipoly_tui.widgets.standing import is_standing
 
 if TYPE_CHECKING:
     from oulipoly_engine.facade.configuration import Section, Setting, Settings
+    from oulipoly_tui.actions.action import Action
 
 _TITLE = "Settings"
 _LOOK_S = 1.0  # how often the controls are looked at: others change them too
@@ -109,7 +112,7 @@ class SettingsScreen(ModalScreen[None]):
         if isinstance(row, Control):
             self._turn_control(row, step)
             return
-        value = None if row.path[:1] == ("keys",) else next_choice(self._with_themes(row), step)
+        value = None if self._key_row is not None else next_choice(self._with_themes(row), step)
         if value is None:
             self._app.say("enter changes it: there is nothing to choose from")
         else:
@@ -118,8 +121,8 @@ class SettingsScreen(ModalScreen[None]):
     def action_add_key(self) -> None:
         """Ask for one more key of the action under the cursor."""
         if self._key_row is not None and self._may_change():
-            bound = self._app.keys.find(self._key_row)
-            self._ask_key(self._key_row, () if bound is None else bound.keys.split(","))
+            bound = self._keys_of(self._key_row)
+            self._ask_key(self._key_row, bound.split(",") if bound else ())
 
     def action_take_keys(self) -> None:
         """Leave the action under the cursor without a key."""
@@ -168,6 +171,9 @@ class SettingsScreen(ModalScreen[None]):
         return self._by_identity.get(key) or self._controls.get(key)
 
     def _key_setting(self, identity: str) -> Setting:
+        own = next((one for one in self._app.options.commands if custom_id(one) == identity), None)
+        if own is not None:
+            return self._settings.command_key(own.place)
         row = self._app.keys.find(identity)
         return self._settings.key(identity, keymap.UNBOUND if row is None else row.keys)
 
@@ -276,29 +282,36 @@ class SettingsScreen(ModalScreen[None]):
     # ---- keys
 
     def _ask_key(self, identity: str, more: Sequence[str] = ()) -> None:
-        action = next(row for row in keymap.TABLE if row.id == identity)
-        now = self._app.keys.find(identity)
-        text = f"{action.description}. Now {'no key' if now is None else keymap.format_keys(now.keys)}."
+        action, now = self._action(identity), self._keys_of(identity)
+        text = f"{action.description}. Now {keymap.format_keys(now) if now else 'no key'}."
         title = f"{'one more' if more else 'new'} key of {identity}"
         self.app.push_screen(KeyPress(title, text), partial(self._take_key, identity, more))
+
+    def _action(self, identity: str) -> Action:
+        return next(row for row in list_key_actions(self._app.keys) if row.id == identity)
+
+    def _keys_of(self, identity: str) -> str:
+        """Return the keys that an action has now by comma; empty: none."""
+        action = self._action(identity)
+        row = action if action.custom is not None else self._app.keys.find(identity)
+        return "" if row is None else str(row.keys)
 
     def _take_key(self, identity: str, more: Sequence[str], key: str | None) -> None:
         if key is None:
             return
         wanted = ",".join(dict.fromkeys((*more, key)))
-        slip = next(iter(keymap.slips({identity: wanted})), None)
+        slip = next(iter(keymap.slips({keymap.TABLE[0].id: wanted})), None)
         if slip is not None:
-            self._app.say(f"{slip.cause.removeprefix('[keys] gives ')}: {slip.fix}", severity="warning")
+            self._app.say(f"there is no key {wanted!r} that could be bound: {slip.fix}", severity="warning")
             return
         options = self._app.options
-        taken = keymap.free_keys(options.preset, options.own_keys, identity, wanted)
+        taken = keymap.free_keys(options.preset, options.own_keys, identity, wanted, options.commands)
         changes = [(self._key_setting(other), keys) for other, keys in taken.items()]
         changes.append((self._key_setting(identity), wanted))
         if not taken:
             self._save(changes)
             return
-        named = {row.id: row for row in keymap.TABLE}
-        told = "; ".join(f"{other} ({named[other].description.rstrip('.')})" for other in taken)
+        told = "; ".join(f"{other} ({self._action(other).description.rstrip('.')})" for other in taken)
         left = ", ".join(f"{other} keeps {keymap.format_keys(keys)}" for other, keys in taken.items())
         text = f"{keymap.format_key(key)} is the key of {told}. {left}."
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
+from oulipoly_tui.actions.action import Action
+from oulipoly_tui.actions.custom import custom_id
 from oulipoly_tui.actions.registry import ACTIONS
 from oulipoly_tui.keys.keymap import TABLE, UNBOUND, Keymap, format_keys
 from oulipoly_tui.view.transcript.spans import Line, Row, fit_text, wrap_lines
@@ -115,9 +117,10 @@ def describe_control(control: Control) -> tuple[str, ...]:
 
 def describe_key(keys: Keymap, identity: str, source: str) -> tuple[str, ...]:
     """Return what stands below the list while the cursor is on a key's action. source: where it is set."""
-    action = next(row for row in TABLE if row.id == identity)
+    action = next(row for row in list_key_actions(keys) if row.id == identity)
     reset = " · backspace: the preset's" if source != "default" else ""
-    told = f"default {format_keys(action.keys)} · {'app.toml, ' + source if source != 'default' else 'not in app.toml'}"
+    default = UNBOUND if action.custom is not None else format_keys(action.keys)
+    told = f"default {default} · {'app.toml, ' + source if source != 'default' else 'not in app.toml'}"
     clash = clash_text(keys, identity)
     told = told if clash is None else f"{told} · ✗ {clash}"
     return (f"{action.description}.", told, f"enter: press a new key · a: one more · x: no key{reset}")
@@ -212,15 +215,21 @@ def _box(value: str) -> str:
     return "[x] " if value == "true" else "[ ] "
 
 
+def list_key_actions(keys: Keymap) -> tuple[Action, ...]:
+    """Return the actions whose keys can be changed: ours, then the user's own commands, each once."""
+    own = {custom_id(one.custom): one for one in reversed(keys.own) if one.custom is not None}
+    return (*TABLE, *(replace(own[identity], id=identity) for identity in reversed(own)))
+
+
 def _keys(keys: Keymap, word: str) -> Iterator[Row]:
     rows = []
-    for row in TABLE:
-        bound = keys.find(row.id)
-        text = UNBOUND if bound is None else format_keys(bound.keys)
+    for row in list_key_actions(keys):
+        bound = row if row.custom is not None else keys.find(row.id)
+        text = UNBOUND if bound is None or not bound.keys else format_keys(bound.keys)
         if not _holds(word, "keys", row.id, row.description, text):
             continue
         clash = clash_text(keys, row.id)
-        source = "changed" if row.id in keys.changed else "preset"
+        source = "app.toml" if row.custom else "changed" if row.id in keys.changed else "preset"
         end: Line = ((f" {row.description}", "dim"),) if clash is None else ((f" ✗ {clash}", "bad"),)
         head: Line = ((fit_text(row.id, _NAME_WIDTH), ""), (" " + fit_text(source, _SOURCE_WIDTH), "dim"))
         rows.append(Row(KEY_ROW + row.id, (*head, (" " + fit_text(text, 18), "key"), *end)))
