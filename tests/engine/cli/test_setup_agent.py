@@ -1,7 +1,12 @@
 """`setup run` as a script drives it: a model that is a real process, events on stdout, answers on stdin."""
 
 import json
+import os
 import shlex
+import signal
+import subprocess
+import sys
+import time
 
 import pytest
 
@@ -18,7 +23,7 @@ class ScriptedModel:
         world.account(
             "fake",
             f"cd {shlex.quote(str(folder))}; n=$(($(cat n 2>/dev/null || echo 0)+1)); echo $n >n; cat >prompt-$n; "
-            "[ -f reply-$n ] || exec cat last; exec cat reply-$n",
+            "[ -e reply-$n ] || exec cat last; exec cat reply-$n",
         )
         world.model("fake", "fake")
         self.reply_always("ok")
@@ -160,20 +165,83 @@ def test_without_leave_nothing_happens(world, model, set_up):
     assert before == {path: path.read_bytes() for path in world.config.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize(
-    ("reply", "ending"),
-    [
-        ("I cannot do that.", "3 replies one after the other could not be read"),
-        ('{"actions": [{"type": "status", "message": "hm"}]}', "the model has replied the same 3 times"),
-        ('{"actions": 5}', "3 replies one after the other could not be read"),
-    ],
-    ids=["garbage", "loop", "no list"],
-)
-def test_a_model_that_gets_nowhere_is_stopped(model, set_up, reply, ending):
-    model.reply_always(reply)
-
-    code, events = set_up()
-
+def test_an_answer_that_does_not_fit_asks_again(model, set_up):
+    form = {"title": "t", "form_id": "f", "fields": [{"name": "n", "field_type": "number", "required": True}]}
+    steps = [{"label": "one", "form": form}, {"label": "two", "form": form}]
+    model.reply(
+        [
+            {"type": "ask_user", "action": {"type": "form", **form}},
+            {"type": "ask_user", "action": {"type": "wizard", "title": "w", "wizard_id": "w", "steps": steps}},
+            {"type": "ask_user", "action": {"type": "cli_selection", "available": [{"name": "codex"}]}},
+            {"type": "ask_user", "action": {"type": "confirm", "title": "t", "message": "m", "confirm_id": "c"}},
+        ],
+        [{"type": "complete", "summary": "done"}],
+    )
+    code, events = set_up(
+        {"type": "confirm", "confirm_id": "f", "confirmed": True},
+        {"type": "form_submit", "form_id": "f", "values": {"n": "many"}},
+        {"type": "form_submit", "form_id": "f", "values": {"n": 7}},
+        {"type": "wizard_step", "wizard_id": "w", "step": 1, "values": {"n": 1}},
+        {"type": "wizard_step", "wizard_id": "w", "step": 0, "values": {"n": 1}},
+        {"type": "wizard_step", "wizard_id": "w", "step": 0, "values": {"n": 2}},
+        {"type": "wizard_step", "wizard_id": "w", "step": 1, "values": {"n": 3}},
+        {"type": "cli_selection", "selected": ["vim"]},
+        {"type": "skip"},
+        {"type": "cancel"},
+    )
     assert code == 1
-    assert named(events, "error")[-1] == {"message": ending, "recoverable": False}
-    assert len(model.prompts) == 3
+    assert [one["message"].partition(":")[0] for one in named(events, "error")] == [
+        "this is no answer to the question"
+    ] * 4
+    assert [one["action"].get("current_step") for one in named(events, "need_input")] == [None, 0, 1, 1, None, None]
+    assert len(model.prompts) == 1
+
+
+def test_ctrl_c_ends_the_turn_that_runs_and_the_set_up(world, model, agents):
+    model.reply("")
+    (model.folder / "reply-1").unlink()
+    os.mkfifo(model.folder / "reply-1")  # nobody writes: the CLI waits
+    process = subprocess.Popen(
+        [sys.executable, "-m", "oulipoly_tui", "setup", "run", "--json", "x"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    for line in process.stdout:
+        if b'"progress"' in line:
+            break
+    wait_for(lambda: (model.folder / "prompt-1").exists())
+    process.send_signal(signal.SIGINT)
+    _out, err = process.communicate(timeout=25)
+
+    assert process.returncode == 130, err
+    assert [row["outcome"] for row in world.rows("SELECT outcome FROM setup_runs")] == ["cancelled"]
+    assert [row["exit_code"] for row in world.rows("SELECT exit_code FROM invocations")] == [130]
+
+
+def test_a_kill_while_a_change_is_asked_for_leaves_nothing_of_it(world, model, agents):
+    model.reply([{"type": "write_config", "path": "models/fake.toml", "content": "[[providers]]\nname = 'fake'\n\n\n"}])
+    before = {path: path.read_bytes() for path in world.config.rglob("*") if path.is_file()}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "oulipoly_tui", "setup", "run", "--json", "x"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    for line in process.stdout:
+        if b'"need_input"' in line:
+            break
+    process.kill()
+    process.communicate(timeout=25)
+
+    assert before == {path: path.read_bytes() for path in world.config.rglob("*") if path.is_file()}
+    past = json.loads(agents("setup", "history", "--json").stdout)["setups"]
+    assert [one["outcome"] for one in past] == [None]
+    assert b"not ended" in agents("setup", "history").stdout
+
+
+def wait_for(is_so):
+    deadline = time.monotonic() + 25
+    while not is_so():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

@@ -19,7 +19,7 @@ from oulipoly_engine.facade.home import Home
 from oulipoly_engine.facade.runs.one_shots import OneShots, Request
 from oulipoly_engine.private_files import make_folder
 from oulipoly_engine.process.command import inherited_environment
-from oulipoly_engine.records import Record
+from oulipoly_engine.records import Record, replace
 from oulipoly_engine.service.accounts import setup
 from oulipoly_engine.service.setup.answer_only import answer_only
 from oulipoly_engine.service.setup.ask_user import SetupCancelled
@@ -167,7 +167,8 @@ class _Run:
         return SetupEnd(end.outcome, end.summary, end.items, end.turns, (*self._changes, *end.changes))
 
     def _detect(self) -> Found:
-        self._found = self._accounts.detect()
+        found = self._accounts.detect(finds_models=self._found is None)  # once: it takes some seconds more
+        self._found = found if self._found is None else replace(found, models=self._found.models)
         names = self._accounts.names()
         self._known = frozenset(names)
         report, home = self._found.report, self._home.paths.home
@@ -179,7 +180,7 @@ class _Run:
         paths = self._home.paths
         return Situation(
             wish=self._wish.text,
-            report=model_report(found.report, found.accounts, paths.home),
+            report=model_report(found.report, found.accounts, paths.home, found.models or {}),
             files=configuration_text(paths, self._models),
             memory=self._memory(),
             config=short_path(paths.config, paths.home),

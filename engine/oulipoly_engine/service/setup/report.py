@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from oulipoly_engine.config import mask
@@ -12,19 +12,25 @@ from oulipoly_engine.errors import ConfigInvalid
 from oulipoly_engine.paths import Paths
 from oulipoly_engine.service.accounts.detect import Report
 
+_MOST_MODELS = 60  # names of a CLI
+
 
 def summary_lines(report: Report, accounts: Mapping[Path, str], home: Path) -> tuple[str, ...]:
     """Return a line for each CLI and for each of its homes. accounts: whose each folder is, links followed."""
     return tuple(_lines(report, accounts, home))
 
 
-def model_report(report: Report, accounts: Mapping[Path, str], home: Path) -> str:
-    """Return it as JSON for a model: who is logged in is left out, that somebody is stands there."""
+def model_report(report: Report, accounts: Mapping[Path, str], home: Path, models: Mapping[str, Sequence[str]]) -> str:
+    """Return it as JSON for a model: who is logged in is left out, that somebody is stands there.
+
+    models: names of those that each CLI offers.
+    """
     clis = [
         {
             "name": cli.name,
             "installed": cli.path is not None,
             "version": cli.version,
+            "models": list(models.get(cli.name, ())[:_MOST_MODELS]),
             "homes": [
                 {
                     "config_dir": short_path(one.folder, home),
