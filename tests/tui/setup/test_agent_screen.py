@@ -113,6 +113,9 @@ async def test_it_runs_on_while_it_is_hidden_and_asks_when_it_is_shown_again(
         await pilot.press("enter")
         await settled(pilot, lambda: app.screen is app.frame)
         assert app.busy
+        await pilot.press("q")
+        await settled(pilot, lambda: "the set-up with an agent is under way" in "\n".join(screen_text(app)))
+        await pilot.press("n")
         app.order("setup agent")
         await settled(pilot, lambda: "Keep it?" in "\n".join(screen_text(app)))
         await pilot.press("y")

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from oulipoly_tui.app_interface import AppInterface
     from oulipoly_tui.view.transcript.transcript import Target
 
+SET_UP = "set-up"  # the name of the screen of a set-up with an agent, which runs on while it is not shown
+
 
 def open_palette(app: AppInterface) -> None:
     """Open the palette."""
@@ -90,7 +92,8 @@ def next_theme(app: AppInterface) -> None:
 
 def leave(app: AppInterface, question: str = "Quit?", result: str | None = None) -> None:
     """End the app with a result, and ask first where something would be lost."""
-    reasons = [text for pane in app.frame.panes if (text := pane.reason_to_stay()) is not None]
+    set_up: list[Any] = [app.get_screen(SET_UP)] if app.is_screen_installed(SET_UP) else []
+    reasons = [text for part in (*app.frame.panes, *set_up) if (text := part.reason_to_stay()) is not None]
     if not reasons:
         app.exit(result)
         return

@@ -20,6 +20,7 @@ from oulipoly_engine import stopping
 from oulipoly_engine.core.setup.dialogs import Answer, AnyDialog, AnyShown, Cancelled, LoginDone, LoginRequest
 from oulipoly_engine.core.setup.events import Agreement, Progress, Told
 from oulipoly_engine.records import Record
+from oulipoly_tui.commands.frame_keys import SET_UP
 from oulipoly_tui.screens.choice import Choice
 from oulipoly_tui.screens.setup import questions
 from oulipoly_tui.view.frame.hints import CLOSE, link
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from oulipoly_engine.facade.setup.agent import SetupAgent, SetupEnd, SetupWish
     from oulipoly_tui.messages import Job
 
-NAME = "setup-agent"  # of the screen, which outlives its being closed
 _TITLE = "Set up with an agent"
 _KEPT = 2000  # lines of the log
 _LOOK_S = 0.1  # between two looks whether a question is still wanted
@@ -113,10 +113,9 @@ class AgentScreen(ModalScreen[None]):
         self.call_after_refresh(self._draw)
         self.call_after_refresh(self._ask)
 
-    @property
-    def has_ended(self) -> bool:
-        """Return whether the set-up has ended."""
-        return self._job is None
+    def reason_to_stay(self) -> str | None:
+        """Say what quitting the app would end; None: nothing."""
+        return None if self._job is None else "the set-up with an agent is under way, and ends with the app"
 
     def action_scroll(self, by: int) -> None:
         """Scroll."""
@@ -271,14 +270,14 @@ class ThreadFace:
 
 def show(app: Any) -> bool:  # noqa: ANN401 - AgentsApp
     """Show the set-up that runs, or has ended without being closed; return whether there is one."""
-    if not app.is_screen_installed(NAME):
+    if not app.is_screen_installed(SET_UP):
         return False
-    if app.get_screen(NAME) not in app.screen_stack:
-        app.push_screen(NAME)
+    if app.get_screen(SET_UP) not in app.screen_stack:
+        app.push_screen(SET_UP)
     return True
 
 
 def begin(app: Any, agent: SetupAgent, wish: SetupWish) -> None:  # noqa: ANN401 - as above
     """Begin a set-up, and show it."""
-    app.install_screen(AgentScreen(agent, wish), NAME)
-    app.push_screen(NAME)
+    app.install_screen(AgentScreen(agent, wish), SET_UP)
+    app.push_screen(SET_UP)

@@ -39,7 +39,7 @@ def sync_rows(homes: Sequence[SyncHome], marked: Collection[str], width: int) ->
     for home in homes:
         title = home.name if home.name == home.cli.name else f"{home.name} · {home.cli.title}"
         entries = tuple(_of_home(home, homes))
-        count = f"  {len(home.skills)} skills, {len(home.servers)} MCP servers"
+        count = f"  {_count(len(home.skills), 'skill')}, {_count(len(home.servers), 'MCP server')}"
         rows.append(Row(f"home {home.name}", ((title, "heading"), (count, "dim")), is_selectable=False))
         rows += [
             Row(f"{home.name} problem {at}", ((f"  ! {text}", "warn"),), is_selectable=False)
@@ -74,6 +74,10 @@ def _of_home(home: SyncHome, homes: Sequence[SyncHome]) -> Iterator[Entry]:
     for name in home.servers:
         others = tuple(other.name for other in homes if other is not home and name in other.servers)
         yield Entry(home.name, "mcp", name, others)
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'s' * (number != 1)}"
 
 
 def _line(entry: Entry, width: int, *, is_marked: bool) -> Line:
