@@ -24,6 +24,19 @@ async def test_shift_s_asks_what_a_set_up_with_an_agent_shall_do(app_world, hand
         await one.sees("What do you want", "( ) opus")
 
 
+async def test_without_a_model_a_set_up_begins_all_the_same(empty_world, hand):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", "/nowhere")
+        async with hand() as one:
+            await one.press("S")
+            await one.at("FormScreen")
+            await one.misses("Model that does it")
+            await one.press("f2")
+            await one.sees("Found on this machine", "npm install -g @anthropic-ai/claude-code")
+            await one.press("tab", "enter")
+            await one.sees("The set-up could not begin", "no CLI is installed")
+
+
 @keys("FormScreen", "escape", "ctrl+s", "ctrl+enter", "f2", "pagedown", "pageup")
 async def test_a_form_is_answered_scrolled_and_left(empty_world, hand):
     answers = []

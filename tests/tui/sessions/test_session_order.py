@@ -1,6 +1,7 @@
 """The order of the list of sessions: headings, saved views, and what a CLI deletes soon."""
 
 import os
+import sys
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -100,6 +101,13 @@ def test_a_tab_of_no_known_model_is_called_by_its_conversation_or_its_cli():
     assert "claude@ada" == label_of(Told())
     assert "attic@ada" == label_of(Told(), "attic")
     assert ["vim", ""] == [program_of("vim a=b"), program_of("")]
+
+
+def test_a_tab_of_a_command_of_ours_is_called_as_one_types_it():
+    own = Told()
+    own.account, own.label = "", f"{sys.executable} -m oulipoly_tui account add claude"
+
+    assert "agents account add claude" == label_of(own)
 
 
 ROOTS = {"alpha": ("/w/alpha", 29), "beta": ("/w/beta", 1)}

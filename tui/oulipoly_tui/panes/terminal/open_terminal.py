@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 from oulipoly_engine.core.sessions.resolve import UNKNOWN_MODEL
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from oulipoly_tui.driver.terminal_link import TerminalLink
     from oulipoly_tui.widgets.terminal_view import TerminalView
 
+_OURS = f"{sys.executable} -m oulipoly_tui "  # how commands of ours are started
 _TYPED = (messages.TextInput, messages.KeyInput, messages.PasteInput, messages.MouseInput)
 
 
@@ -90,7 +92,8 @@ def label_of(terminal: Terminal, session: str | None = None) -> str:
     if terminal.title:
         return terminal.title
     if not terminal.account:
-        return terminal.label
+        label = terminal.label
+        return f"agents {label.removeprefix(_OURS)}" if label.startswith(_OURS) else label
     if terminal.model and terminal.model != UNKNOWN_MODEL:
         return f"{terminal.model}@{terminal.account}"
     return f"{session or program_of(terminal.label)}@{terminal.account}"

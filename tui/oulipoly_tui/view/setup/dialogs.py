@@ -51,21 +51,14 @@ class Page(Record):
 
 
 def wish_page(offers: Offers) -> Page:
-    """Return the page that a set-up begins with."""
-    options = tuple(Option(name) for name in offers.models)
+    """Return the page that a set-up begins with; where there is no model yet, the set-up itself sees to one."""
     hint = "Leave it empty, and the agent looks what is there and asks."
-    form = Form(
-        "Set up with an agent",
-        (
-            FormField(
-                "wish", "What do you want", placeholder="one line, as you would tell a colleague", help_text=hint
-            ),
-            FormField(
-                "model", "Model that does it", "select", required=True, default_value=offers.model, options=options
-            ),
-        ),
-        submit_label="Begin",
-    )
+    example = "one line, as you would tell a colleague"
+    wish = FormField("wish", "What do you want", placeholder=example, help_text=hint)
+    options = tuple(Option(name) for name in offers.models)
+    name = "Model that does it"
+    model = FormField("model", name, "select", required=True, default_value=offers.model, options=options)
+    form = Form("Set up with an agent", (wish, model) if options else (wish,), submit_label="Begin")
     text = "An agent looks at this machine and sets it up. It runs no command and writes no file without your yes."
     return replace(form_page(form), head=text_lines(text), is_begun=False)
 

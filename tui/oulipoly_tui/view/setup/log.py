@@ -9,6 +9,7 @@ from oulipoly_engine.core.setup.dialogs import (
     AnyDialog,
     AnyShown,
     Cancelled,
+    CliChoice,
     CommandOutput,
     ConfigWritten,
     Confirmed,
@@ -56,7 +57,8 @@ def answered_lines(asked: AnyDialog, answer: Answer) -> tuple[Line, ...]:
             word, tone = ("✓ yes  ", "good") if answer.confirmed else ("✗ no   ", "warn")
         case _:
             word, tone = "✓ answered  ", "good"
-    return (((word, tone), (asked.title, "")),)
+    chosen = ", ".join(answer.selected) if isinstance(answer, CliChoice) else ""
+    return (((word, tone), (asked.title, ""), (f"  {chosen}" if chosen else "", "dim")),)
 
 
 def told_lines(event: Told) -> tuple[Line, ...]:
