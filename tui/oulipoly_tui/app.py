@@ -117,6 +117,10 @@ class AgentsApp(KeysInTurn, AppInterface, inherit_bindings=False):
         """Run what blocks in a thread of its own; see `Jobs.start`."""
         return self.jobs.start(name, function, act, failed, title=title, can_stop=can_stop)
 
+    def work_newest(self, name: str, begin: Callable[[], object]) -> None:
+        """Begin work of a name when no such work is under way, the newest wish alone; see `Jobs.start_newest`."""
+        self.jobs.start_newest(name, begin)
+
     def order(self, name: str, arguments: Sequence[str] = ()) -> None:
         """Run a command by its name; what is wrong with it is said in a line."""
         from oulipoly_tui.commands import line  # noqa: PLC0415 - shlex and difflib, not for the first frame

@@ -69,6 +69,10 @@ class AppInterface(CleanApp[str]):
         """Run what blocks in a thread of its own; see `Jobs.start`."""
         raise NotImplementedError
 
+    def work_newest(self, name: str, begin: Callable[[], object]) -> None:
+        """Begin work of a name when no such work is under way, the newest wish alone; see `Jobs.start_newest`."""
+        raise NotImplementedError
+
     def order(self, name: str, arguments: Sequence[str] = ()) -> None:
         """Run a command by its name; what is wrong with it is said in a line."""
         raise NotImplementedError

@@ -27,6 +27,7 @@ class Jobs:
         self._toasts = toasts
         self._show = show
         self._all: list[Job] = []
+        self._next: dict[str, Callable[[], object]] = {}  # by the name of what is under way
 
     def start(  # noqa: PLR0913, RUF100 - a call reads as a sentence
         self,
@@ -60,6 +61,16 @@ class Jobs:
         job.thread.start()
         return job
 
+    def start_newest(self, name: str, begin: Callable[[], object]) -> None:
+        """Begin work of a name, or where such work is under way, once its result was taken; the newest wish alone.
+
+        begin: starts it. A held-down key asks more often than a thread can answer.
+        """
+        if any(job.name == name for job in self._all):
+            self._next[name] = begin
+        else:
+            begin()
+
     @property
     def are_under_way(self) -> bool:
         """Tell whether any work is under way."""
@@ -89,6 +100,9 @@ class Jobs:
             self._toasts.say_failure(message.job.name, message.error)
         if callable(message.act):
             message.act(message.result if message.error is None else message.error)
+        begin = self._next.pop(message.job.name, None)
+        if begin is not None:
+            self.start_newest(message.job.name, begin)
 
     def ask_to_stop(self) -> None:
         """Stop what is under way; where there is more than one thing, ask which."""

@@ -407,6 +407,10 @@ class TranscriptPane(Pane):
 
     def _find(self, step: int, *, is_first: bool = False) -> None:
         app: Any = self.app
+        app.work_newest("find", partial(self._begin_find, step, is_first=is_first))
+
+    def _begin_find(self, step: int, *, is_first: bool) -> None:
+        app: Any = self.app
         follower, found = self._follower, self.view.here
         if follower is None:
             return
@@ -426,6 +430,11 @@ class TranscriptPane(Pane):
             self._land(follower, place, self._needle)
 
     def _go_entry(self, step: int, fits: Callable[[Entry | None], bool]) -> None:
+        app: Any = self.app
+        app.work_newest("turn", partial(self._begin_step, step, fits))
+
+    def _begin_step(self, step: int, fits: Callable[[Entry | None], bool]) -> None:
+        """Look for the next entry from where the cursor is now."""
         app: Any = self.app
         follower, found = self._follower, self.view.here
         if follower is None or found is None:
