@@ -2,7 +2,7 @@
 """Compare our choice of account with others over simulated fortnights, and our forecast with other ways to forecast.
 
 Run `python scripts/bench/fortnight.py [--seeds N] [--json]` inside the project's environment, or anywhere with
-PYTHONPATH=engine; `--forecasts` scores the forecast instead. Thirty seeds take a few minutes.
+PYTHONPATH=engine; `--forecasts` scores the forecast instead, `--alerts` its alerts. Thirty seeds take a few minutes.
 
 Five accounts (`fortnight_sim/vendor.py`) get the same seeded work (`fortnight_sim/work.py`) under each policy, in three
 loads: demand as a share of what the weekly windows offer. Policies see stored readings alone: whole percents, a minute
@@ -26,9 +26,11 @@ import argparse
 import json
 import os
 import statistics
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
+from fortnight_sim.alerts import RULES, count_alerts
 from fortnight_sim.forecasts import WAYS, Trial, trials
 from fortnight_sim.policies import OURS, POLICIES
 from fortnight_sim.simulate import Outcome, simulate
@@ -53,11 +55,15 @@ def main() -> int:
     parser.add_argument("--fleet", choices=sorted(FLEETS), default="mixed", help="five different plans, or five alike")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument("--forecasts", action="store_true", help="score the forecast, near capacity")
+    parser.add_argument("--alerts", action="store_true", help="count which alerts came true, near capacity")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
     options = parser.parse_args()
     seeds = range(options.first_seed, options.first_seed + max(2, options.seeds))
     with ProcessPoolExecutor(options.processes) as workers:
-        if options.forecasts:
+        if options.alerts:
+            counts = sum(workers.map(_count_alerts, seeds, [options.fleet] * len(seeds)), Counter())
+            print(json.dumps([*map(list, counts.items())]) if options.json else "\n".join(_alert_lines(counts)))
+        elif options.forecasts:
             jobs = [(seed, LOADS["near capacity"], options.fleet) for seed in seeds]
             found = [trial for each in workers.map(_score, jobs) for trial in each]
             print(json.dumps([*map(asdict, found)]) if options.json else "\n".join(_forecast_lines(found)))
@@ -79,6 +85,18 @@ def _simulate(job: tuple[int, float, str, str]) -> Outcome:
 
 def _score(job: tuple[int, float, str]) -> list[Trial]:
     return trials(*job)
+
+
+def _count_alerts(seed: int, fleet: str) -> Counter[tuple[str, str, str]]:
+    return count_alerts(seed, LOADS["near capacity"], OURS, fleet)
+
+
+def _alert_lines(counts: Mapping[tuple[str, str, str], int]) -> Iterator[str]:
+    kinds = ("true", "false", "at 90 %", "untold")
+    yield f"{'cycles by their alert':26}{'window':10}" + "".join(f"{kind:>9}" for kind in kinds)
+    for rule in RULES:
+        for label in sorted({label for _, label, _ in counts}):
+            yield f"{rule:26}{label:10}" + "".join(f"{counts.get((rule, label, kind), 0):>9}" for kind in kinds)
 
 
 def _lines(table: Table, fleet: str) -> Iterator[str]:

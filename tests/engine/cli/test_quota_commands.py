@@ -241,6 +241,15 @@ def test_a_wrong_account_command_is_refused(world, quota, arguments, code):
     assert b"Error: " in done.stderr
 
 
+def test_an_account_that_is_off_raises_no_alert(world, quota):
+    quota("a", reading(95, 10))
+    assert b"! a " in world.run("quota", "check").stdout
+    world.run("account", "disable", "a")
+
+    assert b"! a " not in world.run("quota", "check", "--cached").stdout
+    assert b"" == world.run("quota", "check", "--notify").stdout
+
+
 def test_an_exhausted_mark_can_be_cleared_by_hand(world, markers):
     world.account("a", "echo 'usage limit' >&2; exit 1")
     world.model("m", "a")

@@ -13,7 +13,7 @@ from oulipoly_engine.core.quota.windows import QuotaState, Window
 from oulipoly_engine.records import Record
 from oulipoly_engine.store.base.db import Store
 from oulipoly_engine.store.quota import alerts as alert_rows
-from oulipoly_engine.store.quota import quotas, readings
+from oulipoly_engine.store.quota import controls, quotas, readings
 
 _RECENT = timedelta(days=8)  # the longest window, and a day
 _SCORED = timedelta(days=60)
@@ -42,8 +42,10 @@ def forecasts(store: Store, names: Sequence[str], now: datetime, *, scored: bool
 
 
 def due_alerts(store: Store, names: Sequence[str], now: datetime, threshold: float) -> tuple[Alert, ...]:
-    """Return every alert that holds now, whether it has been raised before or not."""
+    """Return every alert that holds now, whether it has been raised before or not; none of accounts that are off."""
     found: list[Alert] = []
+    wishes = controls.of(store, names)
+    names = [name for name in names if not wishes[name].disabled]
     raised = alert_rows.find_raised(store, now, threshold)
     for state in quotas.states(store, names).values():
         expected = {window.name: _expect(store, state.account, window, now) for window in state.windows}

@@ -66,3 +66,11 @@ def test_policies_pass_over_what_is_known_to_be_spent(bench):
         policies.stay_until_98(view),
         policies.least_used(view),
     )
+
+
+def test_fewer_alerts_are_false_by_the_rule_about_the_forecast_s_band(bench):
+    simulated = bench("fortnight_sim.alerts")
+    found = simulated.count_alerts(1000, LOAD, "ours (fewest-calls)", "mixed")
+
+    false = [sum(found[rule, label, "false"] for label in ("5h-burst", "weekly")) for rule in simulated.RULES]
+    assert 5 * false[0] < false[1]
