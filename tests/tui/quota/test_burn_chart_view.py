@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oulipoly_tui.view.quota.burn_chart import Ahead, Burn, burn_chart
+from oulipoly_tui.view.quota.burn_chart import Ahead, Burn, burn_chart, legend_of
 from oulipoly_tui.view.transcript.spans import cells, plain
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -36,7 +36,7 @@ def test_every_line_is_as_wide_as_asked():
 
 def test_what_was_used_rises_from_left_to_right_and_stops_now():
     lines = burn_chart(burn(), 86, 21)
-    heights = [next((row for row in range(20) if plain(lines[row])[6 + x] not in " │"), None) for x in range(80)]
+    heights = [next((row for row in range(20) if "⠀" < plain(lines[row])[6 + x] <= "⣿"), None) for x in range(80)]
 
     drawn = [height for height in heights if height is not None]
     assert sorted(drawn, reverse=True) == drawn
@@ -100,3 +100,32 @@ def test_no_values_break_it(points, width, height):
     lines = burn_chart(burn(cycles=(cycle,), ahead=ahead, reserve=0.1), width, height)
 
     assert (height, {width}) == (len(lines), {cells(plain(line)) for line in lines})
+
+
+def test_lines_are_labelled_where_nothing_is_hidden():
+    top = [plain(line) for line in burn_chart(burn(resets=(NOW + 2 * HOUR,)), 86, 21)[:2]]
+
+    assert "now" in top[0]
+    assert "reset┊" in top[0]
+    assert top[0].startswith("100 %┤limit")
+
+
+def test_the_legend_is_drawn_with_the_chart_s_own_signs_and_tones():
+    ahead = Ahead((NOW, 0.5), NOW + 3 * HOUR, 1.0, 0.9, 1.0, is_dry=True)
+    found = burn(ahead=ahead, even=((NOW - 2 * HOUR, NOW + 3 * HOUR),))
+    drawn = {(sign, tone) for line in burn_chart(found, 86, 21) for text, tone in line for sign in text}
+    legend = {(sign, tone) for one in legend_of(found) for text, tone in one if tone for sign in text if sign != " "}
+
+    assert {"accent", "dim", "bad"} == {tone for _, tone in legend}
+    assert {tone for _, tone in legend} <= {tone for _, tone in drawn}
+    assert {("░", "dim")} <= legend & drawn
+
+
+@pytest.mark.parametrize("width", [28, 60, 120])
+@pytest.mark.parametrize(("hours", "days"), [(5, ["20 Nov"]), (30, ["19 Nov", "20 Nov"])])
+def test_the_axis_names_days(width, hours, days):
+    axis = plain(burn_chart(burn(since=NOW - hours * HOUR), width, 12)[-1])
+
+    assert days[0] in axis
+    assert width < 60 or all(day in axis for day in days)
+    assert cells(axis) == width

@@ -16,7 +16,7 @@ from textual.markup import escape
 from oulipoly_tui.panes.pane import Pane, bindings
 from oulipoly_tui.view.quota.consumers import ORDER, burner_lines
 from oulipoly_tui.view.quota.quota import RANGES, chart_of, chart_title, parse_key, quota_rows, record
-from oulipoly_tui.view.transcript.spans import Line, wrap_lines
+from oulipoly_tui.view.transcript.spans import Line, Tone, wrap_lines
 from oulipoly_tui.widgets.burn_chart import BurnChart
 from oulipoly_tui.widgets.lines import GUTTER, Lines, VirtualList
 from oulipoly_tui.widgets.standing import is_standing
@@ -35,6 +35,7 @@ _WRAPS_FROM = 30  # rows of the pane at which the record may take more lines tha
 _BESIDE_FROM = 120  # columns of the pane at which who burned it stands beside the chart
 _USUAL_RANGE = 2
 _RECORD_LEAST, _RECORD_EDGES = 10, 2  # columns
+_STYLES = {"dim": "dim", "accent": "bold $text-accent", "warn": "$text-warning", "bad": "bold $text-error"}
 _TITLE_EDGES = 6  # columns of the chart's upper border that its title leaves free
 _Answer = tuple["BurnHistory | None", "TopConsumers | None"]
 _EMPTY: tuple[Line, ...] = (
@@ -201,8 +202,10 @@ class QuotaPane(Pane):
     def _draw_title(self) -> None:
         chart, found, name = self.query_one("#quota-chart", BurnChart), self._burning, RANGES[self._range].name
         width = chart.size.width - _TITLE_EDGES
-        title = name if found is None else chart_title(found.account, found.window, name, width)
-        chart.border_title = escape(f" {title} ")
+        title: Line = ((name, ""),)
+        if found is not None:
+            title = chart_title(chart_of(found), found.account, found.window, name, width)
+        chart.border_title = f" {''.join(_mark_up(text, tone) for text, tone in title)} "
 
     def _draw_burners(self) -> None:
         shown = self.query_one("#quota-burners", Lines)
@@ -265,3 +268,8 @@ class QuotaPane(Pane):
 
 def _readings(snapshot: Snapshot) -> tuple[object, ...]:
     return tuple((view.name, view.quota.refreshed_at) for view in snapshot.accounts)
+
+
+def _mark_up(text: str, tone: Tone) -> str:
+    """Return a piece of a title in the colour that the chart has it in."""
+    return f"[{_STYLES[tone]}]{escape(text)}[/]" if tone in _STYLES else escape(text)

@@ -31,6 +31,7 @@ _LEAST_WIDTH, _LEAST_HEIGHT = _AXIS + 10, 4
 _BAND, _RESET, _NOW = "░", "┊", "│"
 _WORDY = 2  # rows at the top that take words
 _TICK_CELLS = 16  # at least so many columns from one time to the next
+_DAYS_ALONE = timedelta(days=3)  # over a longer time the axis names days without the clock
 
 Point = tuple[datetime, float]  # (aware instant, used 0..1)
 
@@ -124,6 +125,23 @@ class _Plot:
                 before = y if dash is None else None
 
 
+def legend_of(burn: Burn, *, is_short: bool = False) -> tuple[Line, ...]:
+    """Return what each line means, beside a piece of it as it is drawn."""
+    used, even, expected = ("⠤", "⠄", "⠤ ⠤") if is_short else ("⠤⠤⠤", "⠄ ⠄", "⠤⠤ ⠤⠤")
+    found: list[Line] = [
+        ((used, "accent"), (" used", "")),
+        ((even, "dim"), (" even" if is_short else " even pace", "")),
+    ]
+    if burn.ahead is not None:
+        words = " ahead" if is_short else " forecast"
+        found.append(((expected, _ahead_tone(burn.ahead)), ("░", "dim"), (words, "")))
+    return tuple(found)
+
+
+def _ahead_tone(ahead: Ahead) -> Tone:
+    return "bad" if ahead.is_dry else "warn"
+
+
 def burn_chart(burn: Burn, width: int, height: int) -> tuple[Line, ...]:
     """Return the chart as `height` lines of `width` columns, a scale at its left and times below.
 
@@ -135,7 +153,7 @@ def burn_chart(burn: Burn, width: int, height: int) -> tuple[Line, ...]:
     layers = _layers(burn, plot)
     shaded = _find_band_columns(burn, plot)
     uprights = _uprights(burn, plot)
-    said = _words(burn, plot, uprights, layers[0])
+    said = _words(burn, plot, uprights, layers)
     lines = [
         (_scale(row, plot.height), *_row(_cells(row, plot.width, layers), uprights, shaded[row], said.get(row, {})))
         for row in range(plot.height)
@@ -152,8 +170,7 @@ def _layers(burn: Burn, plot: _Plot) -> tuple[_Layer, ...]:
     for begin, reset in burn.even:
         plot.trace(even, ((begin, 0.0), (reset, 1.0)), dash=(1, 4))
     if burn.ahead is not None:
-        if burn.ahead.is_dry:
-            expected.tone = "bad"
+        expected.tone = _ahead_tone(burn.ahead)
         line = (burn.ahead.begin, (burn.ahead.end, burn.ahead.used))
         plot.trace(expected, line, dash=(4, 6))
     if burn.reserve > 0:
@@ -188,33 +205,50 @@ def _uprights(burn: Burn, plot: _Plot) -> dict[int, str]:
     return found
 
 
-def _words(burn: Burn, plot: _Plot, uprights: dict[int, str], used: _Layer) -> dict[int, dict[int, str]]:
-    """Return a word beside each reset that left something, where it hides nothing; the newest is placed first."""
-    found: dict[int, dict[int, str]] = {}
+def _words(
+    burn: Burn, plot: _Plot, uprights: dict[int, str], layers: Sequence[_Layer]
+) -> dict[int, dict[int, tuple[str, int]]]:
+    """Return letters by row and column: what the lines are, where it hides nothing; of resets the newest first."""
+    found: dict[int, dict[int, tuple[str, int]]] = {}
     marked = bytearray(plot.width)
     for column in uprights:
         marked[column] = 1
-    taken = [bytearray(cells) for cells in used.cells[:_WORDY]]
-    for at, share, is_exact in sorted(burn.unused, reverse=True):
-        place = plot.column(at)
-        if place is None or round(100 * share) < 1:
-            continue
-        for row, text, begin in _places(place, f"{'' if is_exact else '≤ '}{100 * share:.0f} %", plot):
+    used, expected = layers[0], layers[1]
+    taken = [bytearray(map(max, *both)) for both in zip(used.cells, expected.cells, strict=True)]
+    for place, texts, code in _labels(burn, plot):
+        for row, text, begin in _places(place, texts, plot):
             end = begin + len(text)
             if begin < 0 or end > plot.width:
                 continue
             around = slice(max(0, begin - 1), end + 1)
-            if marked[around].count(1) == marked[place] and not any(taken[row][around]):
+            if marked[around].count(1) == marked[max(0, place)] and not any(taken[row][around]):
                 taken[row][begin:end] = b"\x01" * len(text)
-                found.setdefault(row, {}).update(enumerate(text, begin))
+                found.setdefault(row, {}).update((at, (letter, code)) for at, letter in enumerate(text, begin))
                 break
     return found
 
 
-def _places(column: int, amount: str, plot: _Plot) -> Iterator[tuple[int, str, int]]:
-    """Yield (row, text, first column) in the order in which they are tried: before the reset, where the gap is."""
-    for text in (f"{amount} unused", amount):
-        for row in range(min(_WORDY, plot.height)):
+def _labels(burn: Burn, plot: _Plot) -> Iterator[tuple[int, tuple[str, ...], int]]:
+    """Yield (column, its texts, the longest first, their code), the most important label first."""
+    if burn.now < burn.until and (place := plot.column(burn.now)) is not None:
+        yield place, ("now",), _MARK
+    unused = {at: (share, is_exact) for at, share, is_exact in burn.unused}
+    for at in sorted({*burn.resets, *unused}, reverse=True):
+        place, (share, is_exact) = plot.column(at), unused.get(at, (0.0, True))
+        if place is None:
+            continue
+        if round(100 * share) >= 1:
+            amount = f"{'' if is_exact else '≤ '}{100 * share:.0f} %"
+            yield place, (f"{amount} unused", amount), _WARN
+        elif at > burn.now:
+            yield place, ("reset",), _MARK
+    yield -1, ("limit",), _MARK  # the upper edge, behind the scale
+
+
+def _places(column: int, texts: Sequence[str], plot: _Plot) -> Iterator[tuple[int, str, int]]:
+    """Yield (row, text, first column) in the order in which they are tried: before the line, where a reset's gap is."""
+    for text in texts:
+        for row in sorted({*range(min(_WORDY, plot.height)), plot.height - 1}) if column >= 0 else (0,):
             yield row, text, column - len(text)
             yield row, text, column + 1
 
@@ -236,7 +270,7 @@ def _cells(row: int, width: int, layers: Sequence[_Layer]) -> tuple[bytes, bytea
 
 
 def _row(
-    cells: tuple[bytes, bytearray], uprights: dict[int, str], shaded: set[int], said: dict[int, str]
+    cells: tuple[bytes, bytearray], uprights: dict[int, str], shaded: set[int], said: dict[int, tuple[str, int]]
 ) -> list[Span]:
     """Return a row's spans. Marks stand where there are no dots; letters lie over everything."""
     dots, tones = cells
@@ -247,8 +281,8 @@ def _row(
     for column, mark in uprights.items():
         if not dots[column]:
             shown[column], tones[column] = mark, _MARK
-    for column, letter in said.items():
-        shown[column], tones[column] = letter, _WARN
+    for column, (letter, code) in said.items():
+        shown[column], tones[column] = letter, code
     text, runs = "".join(shown), _RUNS.findall(tones)
     ends = [0, *accumulate(map(len, runs))]
     return [(text[begin:end], _CODES[tones[begin]]) for begin, end in pairwise(ends)]
@@ -262,20 +296,18 @@ def _scale(row: int, height: int) -> Span:
 
 
 def _times(burn: Burn, plot: _Plot) -> Line:
+    """Return the line of times: the date where a day is named first, the clock alone after it."""
     count = max(1, plot.width // _TICK_CELLS)
-    text = [" "] * plot.width
+    text, told = [" "] * plot.width, ""
     for number in range(count + 1):
-        at = burn.since + (burn.until - burn.since) * number / count
-        label = _time(at, burn.until - burn.since)
-        place = min(round(number * (plot.width - 1) / count), plot.width - 1)
-        begin = max(0, min(place - len(label) // 2, plot.width - len(label)))
-        if all(text[column] == " " for column in range(max(0, begin - 1), min(plot.width, begin + len(label) + 1))):
-            text[begin : begin + len(label)] = label
+        local = (burn.since + (burn.until - burn.since) * number / count).astimezone()
+        day, place = f"{local:%d %b}", round(number * (plot.width - 1) / count)
+        labels = [day] if burn.until - burn.since > _DAYS_ALONE else [f"{day} {local:%H:%M}", f"{local:%H:%M}"]
+        for label in labels[day == told :] or labels:
+            begin = max(0, min(place - len(label) // 2, plot.width - len(label)))
+            around = text[max(0, begin - 1) : begin + len(label) + 1]
+            if set(around) == {" "}:
+                text[begin : begin + len(label)] = label
+                told = day if day in label else told
+                break
     return ((" " * _AXIS + "".join(text)[: plot.width], "dim"),)
-
-
-def _time(at: datetime, length: timedelta) -> str:
-    local = at.astimezone()
-    if length <= timedelta(hours=30):
-        return f"{local:%H:%M}"
-    return f"{local:%a %H:%M}" if length <= timedelta(days=3) else f"{local:%d %b}"

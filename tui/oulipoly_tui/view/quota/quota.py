@@ -11,7 +11,7 @@ from oulipoly_engine.core.quota.forecast import State
 from oulipoly_engine.core.quota.windows import length_h
 from oulipoly_engine.records import Record
 from oulipoly_tui.view.frame import words
-from oulipoly_tui.view.quota.burn_chart import Ahead, Burn
+from oulipoly_tui.view.quota.burn_chart import Ahead, Burn, legend_of
 from oulipoly_tui.view.transcript.spans import Line, Row, Span, Tone, cells, cut, fit_text, plain
 
 if TYPE_CHECKING:
@@ -24,11 +24,6 @@ _NAME_LEAST, _NAME_MOST = 9, 24
 _BAR_LEAST, _BAR_MOST = 8, 24
 _WINDOW_MOST, _USED, _PACE = 16, 5, 11
 _INDENT = 2  # of a window beneath its account
-_LEGENDS = (
-    "solid used, dots even pace, dashes forecast",
-    "solid used, dots even, dashes ahead",
-    "─ used ┄ even ╌ ahead",
-)
 _FULL, _EMPTY, _EVEN, _UNKNOWN = "█", "░", "┃", "·"
 _PACE_SLACK = 0.05  # within 5 points of the even pace is on it
 
@@ -124,10 +119,15 @@ def _grouped_rows(snapshot: Snapshot, width: int) -> Iterator[Row]:
                 yield Row(f"mark\n{view.name}\n{window.name}", below, is_selectable=False)
 
 
-def chart_title(account: str, window: str, range_name: str, width: int) -> str:
+def chart_title(burn: Burn, account: str, window: str, range_name: str, width: int) -> Line:
     """Return what stands over the chart: what is drawn, and as much of the legend as fits."""
     head = f"{account} {window} · {range_name}"
-    return next((text for legend in _LEGENDS if cells(text := f"{head} · {legend}") <= width), cut(head, width))
+    for name, is_short in ((head, False), (head, True), (f"{window} · {range_name}", True)):
+        legend = [span for one in legend_of(burn, is_short=is_short) for span in (*one, ("  ", ""))][:-1]
+        line: Line = ((f"{name} · ", ""), *legend)
+        if cells(plain(line)) <= width:
+            return line
+    return ((cut(head, width), ""),)
 
 
 def bar(used: float | None, width: int, even: float | None = None) -> str:
