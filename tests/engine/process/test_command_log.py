@@ -56,7 +56,7 @@ def test_every_way_of_starting_one_is_told_with_its_end(log, tmp_path):
 def test_one_that_cannot_start_or_is_stopped_is_told_too(log):
     with pytest.raises(SpawnFailed):
         run(command("no-such-program"), Discard())
-    run_script("sleep 60", os.environ, timeout_s=20, cancelled=lambda: True)
+    run_script(EXEC, os.environ, timeout_s=20, arguments=("sleep", "60"), cancelled=lambda: True)
 
     assert "no-such-program" in log.list()[1].outcome
     assert "was stopped" == log.list()[0].outcome

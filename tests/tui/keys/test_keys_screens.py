@@ -241,16 +241,13 @@ async def test_items_of_a_list_are_added_and_taken_away(app_world, hand):
     app_world.write("providers.toml", '[ada]\ncommand = "sh"\nargs = ["1", "2", "3"]\n')
     file = app_world.config / "providers.toml"
     async with hand() as one:
+        rows = await open_settings(one)
+        rows.go_to(next(row.key for row in rows.rows if plain(row.line).startswith("args ")))
         for key in ("escape", "q"):
-            rows = await open_settings(one)
-            rows.go_to(next(row.key for row in rows.rows if plain(row.line).startswith("args ")))
             await one.press("enter")
             await one.at("Items")
             await one.press(key)
             await one.at("SettingsScreen")
-            await one.press("q")
-        rows = await open_settings(one)
-        rows.go_to(next(row.key for row in rows.rows if plain(row.line).startswith("args ")))
         await one.press("enter")
         await one.at("Items")
         for key, left in (("x", '["2", "3"]'), ("delete", '["3"]'), ("backspace", "[]")):
