@@ -146,6 +146,12 @@ def build(root: Path, *, python: str = sys.executable, options: Options = DEFAUL
 reset = build
 
 
+def find(root: Path) -> World | None:
+    """Return the demo world at `root`, of whatever installation; None: there is none. Raises DemoRefused."""
+    root = root.absolute()
+    return World(root, sys.executable) if _exists(root) and _marker(root) else None
+
+
 def remove(root: Path) -> bool:
     """Delete the world at `root`; returns whether there was one. Raises DemoRefused where it is not ours."""
     root = root.absolute()

@@ -11,6 +11,7 @@ import pytest
 
 from oulipoly_demo import world
 from oulipoly_demo.world import MARKER, DemoRefused, Options
+from oulipoly_engine.process.liveness import is_alive
 
 BUILDER = "import sys; from pathlib import Path; from oulipoly_demo import world; world.ensure(Path(sys.argv[1]))"
 
@@ -245,3 +246,16 @@ def test_the_way_into_a_world_is_told_inside_it_alone(tmp_path):
     assert "demo -- " == world.way_in(world.environment_for(usual, outside))
     assert f"demo --root '{other.root}' -- " == world.way_in(world.environment_for(other, outside))
     assert "" == world.way_in(outside | {"OULIPOLY_DEMO": "1"})
+
+
+def test_remove_ends_the_terminals_of_the_world(root, agents):
+    world.ensure(root)
+    begun = agents("demo", "--root", root, "--", "terminal", "new", "--detach", "--", "sleep", "600")
+    assert 0 == begun.returncode, begun.stderr
+    listed = agents("demo", "--root", root, "--", "terminal", "list", "--json")
+    removed = agents("demo", "--root", root, "--remove")
+
+    (terminal,) = json.loads(listed.stdout)["terminals"]
+    assert b"ended sleep 600 in terminal" in removed.stdout
+    assert not is_alive(terminal["pid"])
+    assert not root.exists()

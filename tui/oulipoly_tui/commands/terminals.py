@@ -37,13 +37,17 @@ def show_program(
     argv: tuple[str, ...],
     folder: Path | None = None,
     ended: Callable[[], object] | None = None,
+    label: str | None = None,
 ) -> None:
-    """Run a command in a terminal and turn to it. folder: where; None: ours. ended: called when it has ended."""
+    """Run a command in a terminal and turn to it.
+
+    folder: where; None: ours. ended: called when it has ended. label: of its tab; None: the command's words.
+    """
 
     async def begin() -> None:
         await app.frame.turn_to("repl")
         pane: Any = app.frame.find("repl")
-        pane.run_program(argv, folder, ended)
+        pane.run_program(argv, folder, ended, label)
 
     app.call_next(begin)
 

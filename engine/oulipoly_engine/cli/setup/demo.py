@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,8 +12,10 @@ from oulipoly_demo import world
 from oulipoly_demo.past import state
 from oulipoly_engine.cli.context import Context
 from oulipoly_engine.cli.parser import Parser, path
+from oulipoly_engine.errors import RunnerError
 from oulipoly_engine.facade import diagnostics, output
 from oulipoly_engine.facade.own_process import inherited_environment, replace_process
+from oulipoly_engine.paths import from_environment
 
 
 def run(context: Context, name: str, arguments: list[str]) -> int:
@@ -36,6 +38,8 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
     options = parser.parse(own)
     environ = inherited_environment()
     root = options.root.absolute() if options.root else world.default_root(environ)
+    if options.remove or options.reset:
+        _end_terminals(root, environ)
     if options.remove:
         there = world.remove(root)
         output.write_line(f"removed {root}" if there else f"there is no demo world at {root}")
@@ -60,6 +64,22 @@ def run(context: Context, name: str, arguments: list[str]) -> int:
         return 0
     diagnostics.note("[demo] made-up accounts and answers; your own configuration is not used")
     return replace_process((sys.executable, "-m", "oulipoly_tui", *inside), world.environment_for(built, environ))
+
+
+def _end_terminals(root: Path, environ: Mapping[str, str]) -> None:
+    """End what runs in the terminals of a world that is about to be deleted; nobody could reach it after that."""
+    found = world.find(root)
+    if found is None:
+        return
+    terminals = Context(paths=from_environment(world.environment_for(found, environ))).engine.terminals
+    survey = terminals.survey()
+    for one in (*survey.terminals, *survey.orphaned):
+        try:
+            terminals.kill(one.id, orphaned=True)
+        except RunnerError as error:
+            diagnostics.note(f"Note: {error.message}")
+        else:
+            output.write_line(f"ended {one.label} in terminal {one.id}")
 
 
 @contextmanager

@@ -141,7 +141,10 @@ class TerminalTabs(Pane):
     def _open(self, terminal: Terminal, *, is_chosen: bool, is_entered: bool = False) -> None:
         app: Any = self.app
         identity = terminal.id
-        if identity in self._terminals:
+        if identity in self._terminals:  # a look at what lives came before the answer to its start
+            if is_chosen:
+                self._terminals[identity].is_entered = is_entered
+                self._choose(identity)
             return
         view = TerminalView(
             partial(self._send, identity),
